@@ -1,0 +1,81 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+// Each target imports only targets above it in this list: the compiler keeps the floors apart.
+let package = Package(
+  name: "imctl",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "XMPP", targets: ["XMPP", "XMPPFeatures"]),
+    .executable(name: "imctl", targets: ["imctl"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CICU", pkgConfig: "icu-uc", providers: [.apt(["libicu-dev"])]),
+    .systemLibrary(name: "CResolv"),
+
+    .target(name: "XMPPXML", dependencies: ["CLibXML2"], swiftSettings: strict),
+    .target(name: "XMPPStanza", dependencies: ["XMPPXML", "CICU"], swiftSettings: strict),
+    .target(
+      name: "XMPPTransport",
+      dependencies: ["COpenSSL", "CResolv", nioCore, nioPosix], swiftSettings: strict),
+    .target(name: "XMPPSASL", dependencies: ["COpenSSL", "CICU"], swiftSettings: strict),
+    .target(
+      name: "XMPP",
+      dependencies: ["XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", logging, nioCore],
+      swiftSettings: strict),
+    .target(name: "XMPPFeatures", dependencies: ["XMPP"], swiftSettings: strict),
+    .target(name: "AgentProtocol", swiftSettings: strict),
+    .target(
+      name: "Agent",
+      dependencies: [
+        "XMPPFeatures", "AgentProtocol", nioCore, nioPosix, logging, subprocess,
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "imctl",
+      dependencies: [
+        "Agent", "AgentProtocol",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: strict),
+
+    .testTarget(name: "XMPPXMLTests", dependencies: ["XMPPXML"]),
+    .testTarget(name: "XMPPStanzaTests", dependencies: ["XMPPStanza"]),
+    .testTarget(name: "XMPPTransportTests", dependencies: ["XMPPTransport", nioEmbedded]),
+    .testTarget(name: "XMPPSASLTests", dependencies: ["XMPPSASL"]),
+    .testTarget(name: "XMPPTests", dependencies: ["XMPP", "TestSupport", nioEmbedded]),
+    .testTarget(name: "XMPPFeaturesTests", dependencies: ["XMPPFeatures", "TestSupport"]),
+    .testTarget(name: "AgentProtocolTests", dependencies: ["AgentProtocol"]),
+    .testTarget(name: "AgentTests", dependencies: ["Agent", "TestSupport"]),
+    .testTarget(name: "imctlTests", dependencies: ["TestSupport", "AgentProtocol"]),
+
+    // Private servers, a scripted server and counterparts, for the tests above.
+    .target(
+      name: "TestSupport",
+      dependencies: ["XMPPTransport", nioCore, nioPosix, subprocess],
+      path: "Tests/TestSupport"),
+  ],
+  swiftLanguageModes: [.v6]
+)

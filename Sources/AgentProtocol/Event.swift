@@ -1,0 +1,111 @@
+/// Something that happened in an account, as `imctl watch` prints it.
+///
+/// Written as one flat JSON object: the envelope (`event`, `account`, `time`, `cursor`) and the fields of
+/// ``Body`` beside it.
+public struct Event: Sendable, Equatable {
+  /// Bare JID of the account.
+  public var account: String
+  /// RFC 3339, UTC, with milliseconds: `2026-11-21T02:42:13.123Z`.
+  public var time: String
+  /// Grows with every event of the agent, restarts included.
+  public var cursor: Int64
+  public var body: Body
+
+  public enum Body: Sendable, Equatable {
+    case state(StateChange)
+    case dataReady(code: Int)
+    case success(LoginSuccess)
+    case presence(PresenceChange)
+    case gap
+  }
+
+  public init(account: String, time: String, cursor: Int64, body: Body) {
+    self.account = account
+    self.time = time
+    self.cursor = cursor
+    self.body = body
+  }
+
+  /// The name in the field `event`, and in `watch --events`.
+  public var name: String {
+    switch body {
+    case .state: "state"
+    case .dataReady: "dataReady"
+    case .success: "success"
+    case .presence: "presence"
+    case .gap: "gap"
+    }
+  }
+}
+
+/// State of a session. A full login passes `linking linkOK logining loginOK syncing syncOK`, in this order.
+public enum SessionState: String, Codable, Sendable, CaseIterable {
+  case offline, linking, linkOK, logining, loginOK, syncing, syncOK
+  case loseConnection, netChanged, waiting, linkFailed, loginFailed, kicked
+}
+
+/// Fields of the event `state`.
+public struct StateChange: Codable, Sendable, Equatable {
+  public var state: SessionState
+  public var previous: SessionState
+  public var cause: Failure?
+  public var attempt: Int?
+  /// Seconds until the next attempt.
+  public var retryIn: Double?
+  public var fullJID: String?
+  public var resumed: Bool?
+  public var mechanism: String?
+  public var tls: TLSSummary?
+  public var roundTrips: Int?
+  public var host: String?
+  public var port: Int?
+
+  public init(state: SessionState, previous: SessionState) {
+    self.state = state
+    self.previous = previous
+  }
+}
+
+/// TLS version and cipher, as OpenSSL names them: `TLSv1.3`, `TLS_AES_256_GCM_SHA384`.
+public struct TLSSummary: Codable, Sendable, Equatable {
+  public var version: String
+  public var cipher: String
+  public init(version: String, cipher: String) {
+    self.version = version
+    self.cipher = cipher
+  }
+}
+
+/// Fields of the event `success`, which ends a `login`.
+public struct LoginSuccess: Codable, Sendable, Equatable {
+  /// Bare JID.
+  public var userId: String
+  public var fullJID: String
+  public var milliseconds: Int
+  public init(userId: String, fullJID: String, milliseconds: Int) {
+    self.userId = userId
+    self.fullJID = fullJID
+    self.milliseconds = milliseconds
+  }
+}
+
+/// Fields of the event `presence`. `show` is one of `online chat away xa dnd offline`.
+public struct PresenceChange: Codable, Sendable, Equatable {
+  /// Full or bare JID of whose presence this is.
+  public var from: String
+  public var show: PresenceShow
+  public var status: String?
+  public var priority: Int
+  public init(from: String, show: PresenceShow, status: String?, priority: Int) {
+    self.from = from
+    self.show = show
+    self.status = status
+    self.priority = priority
+  }
+}
+
+/// What the user calls the kinds of presence. `online` is RFC 6121 availability without `<show/>`,
+/// `offline` is unavailability.
+public enum PresenceShow: String, Codable, Sendable, CaseIterable {
+  case online, chat, away, xa, dnd, offline
+}

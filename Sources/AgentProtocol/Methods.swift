@@ -1,0 +1,252 @@
+/// A call of the agent: its JSON-RPC method name, parameters and result.
+public protocol AgentMethod: Sendable {
+  associatedtype Parameters: Codable & Sendable
+  associatedtype Result: Codable & Sendable
+  static var name: String { get }
+}
+
+/// The object `{}`.
+public struct Nothing: Codable, Sendable, Equatable {
+  public init() {}
+}
+
+/// Connection options that are kept with an account.
+public struct ConnectionOptions: Codable, Sendable, Equatable {
+  public var host: String?
+  public var port: Int?
+  /// `starttls` or `direct`; absent: as SRV records say, else STARTTLS.
+  public var tls: String?
+  /// Absolute path of a PEM file.
+  public var caFile: String?
+  /// SHA-256 of the server's certificate, 64 hexadecimal digits.
+  public var certSHA256: String?
+  public var resource: String?
+  public init() {}
+}
+
+/// What `accounts.json` keeps of a secret.
+public enum StorePolicy: String, Codable, Sendable, CaseIterable {
+  case password, command, none
+}
+
+/// Goes online; answers when the session is synced. Its steps arrive as `state` events meanwhile.
+public enum LoginMethod: AgentMethod {
+  public static let name = "login"
+  public struct Parameters: Codable, Sendable {
+    public var account: String
+    /// A secret given now: always verified with the server. Absent: the stored one.
+    public var password: String?
+    /// The command that printed `password`: kept with `store: command`, run again at auto-login.
+    public var passwordCommand: String?
+    /// Only the options given now; absent ones keep their stored value.
+    public var options: ConnectionOptions
+    public var store: StorePolicy?
+    /// Seconds for the whole login, 0: no bound and retries.
+    public var timeout: Double
+    /// Presence to show; absent: the stored desired presence.
+    public var presence: PresenceShow?
+    /// Sends no presence at all.
+    public var noPresence: Bool
+    /// Answers after `loginOK`.
+    public var noSync: Bool
+    public init(account: String) {
+      self.account = account
+      options = ConnectionOptions()
+      timeout = 30
+      noPresence = false
+      noSync = false
+    }
+  }
+  public struct Result: Codable, Sendable, Equatable {
+    public var success: LoginSuccess
+    /// The session was online already and nothing was done.
+    public var already: Bool
+    public var mechanism: String?
+    public var tls: TLSSummary?
+    public init(success: LoginSuccess, already: Bool) {
+      self.success = success
+      self.already = already
+    }
+  }
+}
+
+/// Ends a session: flush, unavailable, close.
+public enum LogoutMethod: AgentMethod {
+  public static let name = "logout"
+  public struct Parameters: Codable, Sendable {
+    /// Absent: the default account.
+    public var account: String?
+    public var all: Bool
+    public var forget: Bool
+    public var force: Bool
+    /// Seconds to wait for acknowledgements.
+    public var flush: Double
+    public init(account: String?) {
+      self.account = account
+      all = false
+      forget = false
+      force = false
+      flush = 10
+    }
+  }
+  public struct Result: Codable, Sendable, Equatable {
+    /// Bare JIDs that were logged out.
+    public var accounts: [String]
+    public init(accounts: [String]) { self.accounts = accounts }
+  }
+}
+
+/// State of the sessions, as `status --json` prints it, one object an account.
+public enum StatusMethod: AgentMethod {
+  public static let name = "status"
+  public struct Parameters: Codable, Sendable {
+    public var account: String?
+    public var all: Bool
+    public init(account: String?, all: Bool = false) {
+      self.account = account
+      self.all = all
+    }
+  }
+  public typealias Result = [SessionStatus]
+}
+
+/// The desired presence, and whether the server has it.
+public struct PresenceStatus: Codable, Sendable, Equatable {
+  public var show: PresenceShow
+  public var status: String?
+  public var priority: Int
+  public var applied: Bool
+  public init(show: PresenceShow, status: String?, priority: Int, applied: Bool) {
+    self.show = show
+    self.status = status
+    self.priority = priority
+    self.applied = applied
+  }
+}
+
+/// One object of `status --json`.
+public struct SessionStatus: Codable, Sendable, Equatable {
+  public struct Server: Codable, Sendable, Equatable {
+    public var host: String?
+    public var port: Int?
+    public var tls: TLSSummary?
+    public var mechanism: String?
+    public var software: String?
+    public init() {}
+  }
+  public var account: String
+  public var state: SessionState
+  public var fullJID: String?
+  /// RFC 3339: when `state` was entered.
+  public var since: String?
+  public var presence: PresenceStatus?
+  public var server: Server?
+  public var resumable: Bool = false
+  public var sessions: Int = 0
+  public var resumes: Int = 0
+  public var lastSeen: String?
+  public var nextRetry: String?
+  public var queued: Int = 0
+  /// Why the session is in this state, where it is a failure.
+  public var cause: Failure?
+  public init(account: String, state: SessionState) {
+    self.account = account
+    self.state = state
+  }
+  /// `status` exits 0: the session is bound and synced (or syncing).
+  public var isOnline: Bool { state == .syncOK || state == .syncing || state == .loginOK }
+}
+
+/// The desired presence of an account.
+public enum PresenceGetMethod: AgentMethod {
+  public static let name = "presence.get"
+  public struct Parameters: Codable, Sendable {
+    public var account: String?
+    public init(account: String?) { self.account = account }
+  }
+  public typealias Result = PresenceStatus
+}
+
+/// Sets the desired presence, sends it when online, stores it always.
+public enum PresenceSetMethod: AgentMethod {
+  public static let name = "presence.set"
+  public struct Parameters: Codable, Sendable {
+    public var account: String?
+    public var show: PresenceShow
+    public var status: String?
+    /// Absent: the priority stays.
+    public var priority: Int?
+    /// Directed presence (RFC 6121 §4.6) to this JID; desired presence stays.
+    public var to: String?
+    /// Seconds after which what was before comes back.
+    public var duration: Double?
+    /// Held while this connection to the agent lives; of overlapping holds the newest alive wins.
+    public var hold: Bool
+    public init(account: String?, show: PresenceShow) {
+      self.account = account
+      self.show = show
+      hold = false
+    }
+  }
+  public typealias Result = PresenceStatus
+}
+
+/// Starts the notifications `event` on this connection; answered before the first of them.
+public enum WatchMethod: AgentMethod {
+  public static let name = "watch"
+  public struct Parameters: Codable, Sendable {
+    /// Names of events; absent: all.
+    public var events: [String]?
+    /// Absent: every account.
+    public var account: String?
+    /// Replays what is kept since this cursor.
+    public var since: Int64?
+    public init() {}
+  }
+  public struct Result: Codable, Sendable, Equatable {
+    /// The newest cursor at the time of the call.
+    public var cursor: Int64
+    public init(cursor: Int64) { self.cursor = cursor }
+  }
+}
+
+/// Who the agent is. The first call of every client.
+public enum AgentStatusMethod: AgentMethod {
+  public static let name = "agent.status"
+  public typealias Parameters = Nothing
+  public struct Result: Codable, Sendable, Equatable {
+    public var version: String
+    public var pid: Int
+    /// RFC 3339.
+    public var started: String
+    public var accounts: Int
+    public var online: Int
+    /// Clients connected, this one included.
+    public var clients: Int
+    public init(version: String, pid: Int, started: String, accounts: Int, online: Int, clients: Int) {
+      self.version = version
+      self.pid = pid
+      self.started = started
+      self.accounts = accounts
+      self.online = online
+      self.clients = clients
+    }
+  }
+}
+
+/// Ends the agent; `isLogin` and secrets stay. Answered before the sessions are closed.
+public enum AgentStopMethod: AgentMethod {
+  public static let name = "agent.stop"
+  public typealias Parameters = Nothing
+  public typealias Result = Nothing
+}
+
+/// Ends the account's session if it has one, and deletes what is stored of it.
+public enum AccountRemoveMethod: AgentMethod {
+  public static let name = "account.remove"
+  public struct Parameters: Codable, Sendable {
+    public var account: String
+    public init(account: String) { self.account = account }
+  }
+  public typealias Result = Nothing
+}
