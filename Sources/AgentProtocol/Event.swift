@@ -109,3 +109,40 @@ public struct PresenceChange: Codable, Sendable, Equatable {
 public enum PresenceShow: String, Codable, Sendable, CaseIterable {
   case online, chat, away, xa, dnd, offline
 }
+
+extension Event: Codable {
+  private enum Key: String, CodingKey { case event, account, time, cursor, code }
+
+  public func encode(to encoder: any Encoder) throws {
+    var envelope = encoder.container(keyedBy: Key.self)
+    try envelope.encode(name, forKey: .event)
+    try envelope.encode(account, forKey: .account)
+    try envelope.encode(time, forKey: .time)
+    try envelope.encode(cursor, forKey: .cursor)
+    switch body {
+    case .state(let change): try change.encode(to: encoder)
+    case .dataReady(let code): try envelope.encode(code, forKey: .code)
+    case .success(let success): try success.encode(to: encoder)
+    case .presence(let change): try change.encode(to: encoder)
+    case .gap: break
+    }
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let envelope = try decoder.container(keyedBy: Key.self)
+    account = try envelope.decode(String.self, forKey: .account)
+    time = try envelope.decode(String.self, forKey: .time)
+    cursor = try envelope.decode(Int64.self, forKey: .cursor)
+    let name = try envelope.decode(String.self, forKey: .event)
+    switch name {
+    case "state": body = .state(try StateChange(from: decoder))
+    case "dataReady": body = .dataReady(code: try envelope.decode(Int.self, forKey: .code))
+    case "success": body = .success(try LoginSuccess(from: decoder))
+    case "presence": body = .presence(try PresenceChange(from: decoder))
+    case "gap": body = .gap
+    default:
+      throw DecodingError.dataCorruptedError(
+        forKey: .event, in: envelope, debugDescription: "no event is called \(name)")
+    }
+  }
+}
