@@ -1,0 +1,89 @@
+/// Which of the mechanisms that a server offers is used: a pure decision, best first.
+public enum SASLMechanismChoice {
+  /// Every mechanism of this library, strongest first. A new one is one file and one line here.
+  static let candidates: [SASLCandidate] = [
+    SCRAMMechanism.candidate(.sha512),
+    SCRAMMechanism.candidate(.sha256),
+    SCRAMMechanism.candidate(.sha1),
+    PlainMechanism.candidate,
+  ]
+
+  /// The names that ``choose(offered:credentials:context:policy:)`` can give, strongest first.
+  public static var supported: [SASLMechanismName] { candidates.map(\.name) }
+
+  /// The strongest mechanism that both sides have, that `credentials` can serve and that `policy` allows.
+  ///
+  /// A mechanism that shows the password is used only inside TLS, and never where the server offers any SCRAM: a
+  /// server that has SCRAM has no need to see it.
+  ///
+  /// Throws `mechanismUnavailable` (nothing in common), `plainRefused` (the password would have to be shown),
+  /// `downgrade` (all that is left is weaker than ``SASLPolicy/pinned``), or what is wrong with the credentials
+  /// (`invalidPassword`, `invalidUserName`).
+  public static func choose(
+    offered: [SASLMechanismName],
+    credentials: SASLCredentials,
+    context: SASLContext,
+    policy: SASLPolicy = SASLPolicy()
+  ) throws(SASLError) -> any SASLMechanism {
+    var refusal: SASLError?
+    for (rank, candidate) in candidates.enumerated() where offered.contains(candidate.name) {
+      guard policy.allows(candidate.name), candidate.accepts(credentials) else { continue }
+      if let pinned = policy.pinned, rank > rankOf(pinned) {
+        throw SASLError(
+          .downgrade, "downgrade: this server was known to do \(pinned), now it offers \(list(offered))")
+      }
+      if candidate.showsPassword {
+        if !context.isEncrypted {
+          refusal = SASLError(.plainRefused, "\(candidate.name) would send the password without TLS")
+          continue
+        }
+        if offered.contains(where: \.isSCRAM) {
+          refusal = SASLError(
+            .plainRefused,
+            "\(candidate.name) would show the password to a server that has SCRAM: \(list(offered))")
+          continue
+        }
+      }
+      return try candidate.make(credentials, context)
+    }
+    throw refusal
+      ?? SASLError(.mechanismUnavailable, "no usable mechanism: the server offers \(list(offered))")
+  }
+
+  /// The place of a name in the order of strength; names that are not ours (a later version's) pin nothing.
+  private static func rankOf(_ name: SASLMechanismName) -> Int {
+    candidates.firstIndex { $0.name == name } ?? candidates.count
+  }
+
+  /// The offer as text of bounded length that is safe to print.
+  private static func list(_ names: [SASLMechanismName]) -> String {
+    if names.isEmpty { return "none" }
+    let shown = names.prefix(16).map(\.description).joined(separator: ", ")
+    return names.count > 16 ? "\(shown) and \(names.count - 16) more" : shown
+  }
+}
+
+/// What the user and earlier logins say about the choice.
+public struct SASLPolicy: Sendable, Hashable {
+  /// The mechanisms that may be used; nil for all.
+  public var allowed: Set<SASLMechanismName>?
+  /// What this server was last seen to do: nothing weaker is used.
+  public var pinned: SASLMechanismName?
+
+  public init(allowed: Set<SASLMechanismName>? = nil, pinned: SASLMechanismName? = nil) {
+    self.allowed = allowed
+    self.pinned = pinned
+  }
+
+  func allows(_ name: SASLMechanismName) -> Bool { allowed?.contains(name) ?? true }
+}
+
+/// A line of the list that ``SASLMechanismChoice`` chooses from.
+struct SASLCandidate: Sendable {
+  let name: SASLMechanismName
+  /// Whether the server gets to see the password itself.
+  let showsPassword: Bool
+  /// Whether the credentials hold what this mechanism needs.
+  let accepts: @Sendable (SASLCredentials) -> Bool
+  let make: @Sendable (SASLCredentials, SASLContext) throws(SASLError) -> any SASLMechanism
+}

@@ -1,0 +1,105 @@
+/// The slow part of SCRAM (RFC 5802 §3): what the keys are derived from.
+public struct SCRAMKeyRequest: Hashable, Sendable, CustomStringConvertible {
+  /// How many iterations are accepted: fewer are too easy to guess (RFC 7677 §4), more would be an attack on
+  /// this machine.
+  public static let iterationRange = 4096...1_000_000
+
+  public let hash: Digest
+  public let salt: [UInt8]
+  public let iterations: Int
+  /// The password after SASLprep, as UTF-8.
+  public let password: Secret
+
+  /// Throws `iterationsOutOfRange`, or `malformed` for an empty salt.
+  public init(hash: Digest, salt: [UInt8], iterations: Int, password: Secret) throws(SASLError) {
+    guard Self.iterationRange.contains(iterations) else {
+      throw SCRAMKeyRequest.iterationsOutOfRange
+    }
+    guard !salt.isEmpty else { throw SASLError(.malformed, "the server's salt is empty") }
+    self.hash = hash
+    self.salt = salt
+    self.iterations = iterations
+    self.password = password
+  }
+
+  static let iterationsOutOfRange = SASLError(
+    .iterationsOutOfRange,
+    "the server asks for an iteration count outside \(iterationRange.lowerBound) to \(iterationRange.upperBound)"
+  )
+
+  public var description: String { "\(hash.rawValue), \(iterations) iterations" }
+
+  /// Derives the keys: up to a second of pure computing, never on an event loop.
+  public func derive() throws(SASLError) -> SCRAMKeys {
+    let saltedPassword = try hash.pbkdf2(password: password, salt: salt, iterations: iterations)
+    var clientKey = try hash.hmac(key: saltedPassword, "Client Key".utf8)
+    var serverKey = try hash.hmac(key: saltedPassword, "Server Key".utf8)
+    return SCRAMKeys(
+      hash: hash, salt: salt, iterations: iterations, clientKey: Secret(wiping: &clientKey),
+      serverKey: Secret(wiping: &serverKey))
+  }
+}
+
+/// The keys of one account at one server, good for as long as the server keeps salt and iteration count.
+///
+/// They log in like the password does, at this server only: store them with the same care.
+public struct SCRAMKeys: Hashable, Sendable {
+  public let hash: Digest
+  public let salt: [UInt8]
+  public let iterations: Int
+  public let clientKey: Secret
+  public let serverKey: Secret
+
+  init(hash: Digest, salt: [UInt8], iterations: Int, clientKey: Secret, serverKey: Secret) {
+    self.hash = hash
+    self.salt = salt
+    self.iterations = iterations
+    self.clientKey = clientKey
+    self.serverKey = serverKey
+  }
+
+  func belong(toHash hash: Digest, salt: [UInt8], iterations: Int) -> Bool {
+    self.hash == hash && self.salt == salt && self.iterations == iterations
+  }
+}
+
+extension SCRAMKeys: Codable {
+  private enum CodingKeys: String, CodingKey { case hash, salt, iterations, clientKey, serverKey }
+
+  /// Salt and keys are base64 text.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(hash, forKey: .hash)
+    try container.encode(Base64.encode(salt), forKey: .salt)
+    try container.encode(iterations, forKey: .iterations)
+    try container.encode(clientKey.withBytes { Base64.encode($0) }, forKey: .clientKey)
+    try container.encode(serverKey.withBytes { Base64.encode($0) }, forKey: .serverKey)
+  }
+
+  /// Throws `DecodingError` for what no derivation can have given.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func bytes(_ key: CodingKeys) throws -> [UInt8] {
+      guard let bytes = Base64.decode(try container.decode(String.self, forKey: key)), !bytes.isEmpty else {
+        throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "not base64")
+      }
+      return bytes
+    }
+    func secret(_ key: CodingKeys, byteCount: Int) throws -> Secret {
+      var bytes = try bytes(key)
+      guard bytes.count == byteCount else {
+        throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "wrong length")
+      }
+      return Secret(wiping: &bytes)
+    }
+    hash = try container.decode(Digest.self, forKey: .hash)
+    salt = try bytes(.salt)
+    iterations = try container.decode(Int.self, forKey: .iterations)
+    guard SCRAMKeyRequest.iterationRange.contains(iterations) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .iterations, in: container, debugDescription: "out of range")
+    }
+    clientKey = try secret(.clientKey, byteCount: hash.byteCount)
+    serverKey = try secret(.serverKey, byteCount: hash.byteCount)
+  }
+}
