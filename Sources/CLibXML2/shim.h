@@ -2,3 +2,37 @@
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 #include <libxml/xmlerror.h>
+
+// What later releases deprecate or make opaque is reached from here, so that one source fits all.
+
+/// Bytes of the input before the parser's position.
+static inline long xmpp_xml_position(xmlParserCtxtPtr context) { return xmlByteConsumed(context); }
+
+/// The byte at the parser's position; 0 at the end of the input.
+static inline unsigned char xmpp_xml_byte(xmlParserCtxtPtr context) {
+  return context->input->cur < context->input->end ? *context->input->cur : 0;
+}
+
+/// Whether a run of text handed to a callback has not been passed by the parser's position yet.
+static inline int xmpp_xml_is_ahead(xmlParserCtxtPtr context, const unsigned char *text) {
+  return context->input->cur == text;
+}
+
+/// The encoding that the XML declaration names, or NULL.
+static inline const unsigned char *xmpp_xml_encoding(xmlParserCtxtPtr context) {
+  const xmlChar *encoding = (const xmlChar *)context->input->encoding;
+  return encoding != NULL ? encoding : (const xmlChar *)context->encoding;
+}
+
+/// Take the input as UTF-8 from its first byte, instead of guessing.
+static inline void xmpp_xml_use_utf8(xmlParserCtxtPtr context) {
+  xmlSwitchEncoding(context, XML_CHAR_ENCODING_UTF8);
+}
+
+/// A document that the parser made, which SAX handlers are expected to own.
+static inline void xmpp_xml_free(xmlParserCtxtPtr context) {
+  xmlDocPtr document = context->myDoc;
+  context->myDoc = NULL;
+  xmlFreeParserCtxt(context);
+  if (document != NULL) xmlFreeDoc(document);
+}

@@ -1,0 +1,130 @@
+import CLibXML2
+
+/// Turns the bytes of an XML stream into elements, as they arrive (RFC 6120 §4 and §11).
+///
+/// One parser reads one stream, from its header to its end; a stream restart takes a new parser.
+/// It belongs to one event loop. XML that RFC 6120 §11.1 forbids, what is not UTF-8, and what exceeds the
+/// ``Limits`` end the stream with an ``XMLStreamError``. White space between stanzas is read and forgotten.
+public final class XMLStreamParser {
+  /// What was read.
+  public enum Event: Sendable, Equatable {
+    /// The start tag of the root: the stream header. The element has no children.
+    case opened(XMLElement)
+    /// A complete child of the root: a stanza, or a step of the negotiation.
+    case element(XMLElement)
+    /// The end tag of the root: the end of the stream.
+    case closed
+  }
+
+  /// What a peer may make the parser hold. Going beyond is an ``XMLStreamError/Code/limitExceeded``.
+  public struct Limits: Sendable {
+    /// Bytes of one child of the root, or of all before the end of the root's start tag.
+    public var maximumElementBytes: Int
+    /// Bytes of a start tag, a CDATA section or whatever else can only be read as a whole. Checked once per
+    /// 16 KiB, so that a little more may pass.
+    public var maximumTokenBytes: Int
+    /// Elements inside each other, the root included.
+    public var maximumDepth: Int
+    /// Attributes and namespace declarations of one start tag.
+    public var maximumAttributes: Int
+    /// Namespace declarations in scope at once.
+    public var maximumNamespaces: Int
+
+    public init(
+      maximumElementBytes: Int = 4 << 20, maximumTokenBytes: Int = 64 << 10, maximumDepth: Int = 128,
+      maximumAttributes: Int = 256, maximumNamespaces: Int = 256
+    ) {
+      self.maximumElementBytes = maximumElementBytes
+      self.maximumTokenBytes = maximumTokenBytes
+      self.maximumDepth = maximumDepth
+      self.maximumAttributes = maximumAttributes
+      self.maximumNamespaces = maximumNamespaces
+    }
+  }
+
+  private static let libraryIsReady: Void = xmlInitParser()
+  private static let sliceBytes = 16 << 10
+
+  private let limits: Limits
+  private let builder: UnsafeMutablePointer<XMLTreeBuilder>
+  private let context: xmlParserCtxtPtr?
+  private var isFinished = false
+  private var isParsing = false
+  /// Bytes given to the caller's calls, bytes given to libxml2, and the end of the last event among them.
+  private var fed = 0
+  private var parsed = 0
+  private var lastEvent = 0
+
+  public init(limits: Limits = Limits()) {
+    Self.libraryIsReady
+    self.limits = limits
+    builder = .allocate(capacity: 1)
+    builder.initialize(to: XMLTreeBuilder(limits: limits))
+    var handler = XMLTreeBuilder.handler()
+    context = xmlCreatePushParserCtxt(&handler, builder, nil, 0, nil)
+    if let context {
+      xmlCtxtUseOptions(context, Int32(XML_PARSE_NOENT.rawValue | XML_PARSE_NONET.rawValue))
+      xmpp_xml_use_utf8(context)
+    }
+    builder.pointee.context = context
+  }
+
+  deinit {
+    if let context { xmpp_xml_free(context) }
+    builder.deinitialize(count: 1)
+    builder.deallocate()
+  }
+
+  /// Bytes given to `parse` since the end of the last event.
+  ///
+  /// Precise to the byte, while an event is handled as well as afterwards: 0 after `<proceed/>` says that
+  /// nothing was smuggled in behind it.
+  public var bytesAfterLastEvent: Int { fed - lastEvent }
+
+  /// Reads on, and hands over what is complete.
+  ///
+  /// Events that were complete before an error are handed over first. After an error, after an error thrown by
+  /// `handle`, and after ``Event/closed`` the parser refuses to read on; what follows the end of the stream in
+  /// the same call is not looked at. `handle` must not call `parse` itself.
+  public func parse(_ bytes: UnsafeRawBufferPointer, _ handle: (Event) throws -> Void) throws {
+    guard let context else { throw XMLStreamError(.internalError, "no memory for a parser") }
+    guard !isFinished, !isParsing else { throw XMLStreamError(.finished, "the parser has ended") }
+    isParsing = true
+    defer { isParsing = false }
+    fed += bytes.count
+    var start = 0
+    while start < bytes.count {
+      let slice = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + Self.sliceBytes, bytes.count)])
+      start += slice.count
+      parsed += slice.count
+      let status = xmlParseChunk(
+        context, slice.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(slice.count), 0)
+      let failure = builder.pointee.failure(status: status, parsed: parsed)
+      isFinished = failure != nil || builder.pointee.isClosed
+      for (event, end) in builder.pointee.takeEvents() {
+        lastEvent = end
+        do {
+          try handle(event)
+        } catch {
+          isFinished = true
+          throw error
+        }
+      }
+      if let failure { throw failure }
+      if isFinished { return }
+    }
+  }
+
+  /// Reads on, and returns what is complete; where an error follows, the events before it are lost.
+  public func parse(_ bytes: [UInt8]) throws(XMLStreamError) -> [Event] {
+    var events: [Event] = []
+    do {
+      try bytes.withUnsafeBytes { bytes in try parse(bytes) { events.append($0) } }
+    } catch let error as XMLStreamError {
+      throw error
+    } catch {
+      throw XMLStreamError(.internalError, "\(error)")
+    }
+    return events
+  }
+}

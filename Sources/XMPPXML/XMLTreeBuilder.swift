@@ -1,0 +1,231 @@
+import CLibXML2
+
+/// Builds elements from libxml2's SAX2 callbacks, and watches over the limits.
+///
+/// libxml2 calls it through a pointer; nothing of the caller's runs inside a callback.
+struct XMLTreeBuilder {
+  private struct OpenElement {
+    var name: XMLName
+    var attributes: [XMLAttribute]
+    var firstChild: Int
+    var namespaces: Int
+  }
+
+  /// libxml2's context, which owns the pointer to this builder.
+  var context: xmlParserCtxtPtr?
+  /// Whether the root's end tag was read.
+  private(set) var isClosed = false
+
+  private let limits: XMLStreamParser.Limits
+  private var events: [(XMLStreamParser.Event, end: Int)] = []
+  private var failure: XMLStreamError?
+  private var open: [OpenElement] = []
+  /// The children read so far of all open elements, the innermost element's last.
+  private var nodes: [XMLNode] = []
+  private var text: [UInt8] = []
+  private var names = XMLNameCache()
+  private var namespaces = 0
+  /// Where the present child of the root begins, or the white space before it ended.
+  private var start = 0
+
+  init(limits: XMLStreamParser.Limits) {
+    self.limits = limits
+  }
+
+  mutating func takeEvents() -> [(XMLStreamParser.Event, end: Int)] {
+    defer { events = [] }
+    return events
+  }
+
+  /// The error that ends the stream, after libxml2 has returned a status.
+  mutating func failure(status: Int32, parsed: Int) -> XMLStreamError? {
+    if isClosed || failure != nil { return failure }
+    guard status == 0, let context else {
+      return XMLStreamError(.notWellFormed, "libxml2 error \(status)")
+    }
+    if parsed - xmpp_xml_position(context) > limits.maximumTokenBytes {
+      return XMLStreamError(.limitExceeded, "a token of more than \(limits.maximumTokenBytes) bytes")
+    }
+    if open.count != 1 && parsed - start > limits.maximumElementBytes { return Self.elementTooLong(limits) }
+    return nil
+  }
+
+  private static func elementTooLong(_ limits: XMLStreamParser.Limits) -> XMLStreamError {
+    XMLStreamError(.limitExceeded, "an element of more than \(limits.maximumElementBytes) bytes")
+  }
+
+  /// Records the first error and stops libxml2.
+  fileprivate mutating func stop(_ error: XMLStreamError) {
+    if failure == nil { failure = error }
+    xmlStopParser(context)
+  }
+
+  fileprivate mutating func report(_ code: Int32, _ level: xmlErrorLevel, _ message: UnsafePointer<CChar>?) {
+    guard failure == nil, level != XML_ERR_NONE, level != XML_ERR_WARNING else { return }
+    // A namespace name that is no URI is a name all the same.
+    if code == XML_WAR_NS_URI.rawValue { return }
+    let text = message.map { String(cString: $0) } ?? ""
+    let line = text.prefix(200).prefix { !$0.isNewline }
+    failure = XMLStreamError(Self.code(code, text), String(line))
+  }
+
+  private static func code(_ code: Int32, _ message: String) -> XMLStreamError.Code {
+    switch UInt32(code) {
+    case XML_NS_ERR_UNDEFINED_NAMESPACE.rawValue: .badNamespacePrefix
+    case XML_ERR_UNDECLARED_ENTITY.rawValue, XML_WAR_UNDECLARED_ENTITY.rawValue: .restrictedXML
+    case XML_ERR_UNKNOWN_ENCODING.rawValue, XML_ERR_UNSUPPORTED_ENCODING.rawValue,
+      XML_ERR_INVALID_ENCODING.rawValue:
+      .unsupportedEncoding
+    case XML_ERR_INVALID_CHAR.rawValue where message.hasPrefix("Input is not proper UTF-8"):
+      .unsupportedEncoding
+    case XML_ERR_NO_MEMORY.rawValue, XML_ERR_NAME_TOO_LONG.rawValue: .limitExceeded
+    default: .notWellFormed
+    }
+  }
+
+  // MARK: - Callbacks
+
+  fileprivate mutating func startDocument() {
+    guard let context, let name = xmpp_xml_encoding(context) else { return }
+    let encoding = String(
+      decoding: UnsafeRawBufferPointer(start: name, count: min(Int(xmlStrlen(name)), 40)), as: UTF8.self)
+    if encoding.lowercased() != "utf-8" {
+      stop(XMLStreamError(.unsupportedEncoding, "encoding \(encoding)"))
+    }
+  }
+
+  fileprivate mutating func startElement(
+    _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, declarations: Int,
+    attributeCount: Int,
+    attributes fields: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
+  ) {
+    guard failure == nil, let context else { return xmlStopParser(context) }
+    let next = xmpp_xml_byte(context)
+    // A start tag that stops short of its end: libxml2 is about to say so.
+    guard next == UInt8(ascii: ">") || next == UInt8(ascii: "/") else { return }
+    guard open.count < limits.maximumDepth else {
+      return stop(
+        XMLStreamError(.limitExceeded, "more than \(limits.maximumDepth) elements inside each other"))
+    }
+    guard attributeCount + declarations <= limits.maximumAttributes else {
+      return stop(XMLStreamError(.limitExceeded, "more than \(limits.maximumAttributes) attributes"))
+    }
+    namespaces += declarations
+    guard namespaces <= limits.maximumNamespaces else {
+      return stop(XMLStreamError(.limitExceeded, "more than \(limits.maximumNamespaces) namespaces"))
+    }
+    flushText()
+    guard let attributes = attributes(attributeCount, fields), let name = names.name(local, namespace) else {
+      return stop(XMLStreamError(.unsupportedEncoding, "invalid UTF-8"))
+    }
+    if open.isEmpty {
+      let end = xmpp_xml_position(context) + (next == UInt8(ascii: "/") ? 2 : 1)
+      if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
+      start = end
+      events.append((.opened(XMLElement(name: name, attributes: attributes)), end: end))
+    }
+    open.append(
+      OpenElement(name: name, attributes: attributes, firstChild: nodes.count, namespaces: declarations))
+  }
+
+  private mutating func attributes(
+    _ count: Int, _ fields: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
+  ) -> [XMLAttribute]? {
+    guard count > 0, var field = fields else { return [] }
+    var attributes: [XMLAttribute] = []
+    attributes.reserveCapacity(count)
+    for _ in 0..<count {
+      guard let local = field[0], let value = field[3], let end = field[4],
+        let name = names.name(local, field[2]),
+        let text = String(validating: UnsafeBufferPointer(start: value, count: end - value), as: UTF8.self)
+      else { return nil }
+      attributes.append(XMLAttribute(name, text))
+      field += 5
+    }
+    return attributes
+  }
+
+  fileprivate mutating func endElement() {
+    guard failure == nil, let context else { return xmlStopParser(context) }
+    flushText()
+    guard failure == nil, let element = open.popLast() else { return }
+    namespaces -= element.namespaces
+    if open.isEmpty {
+      events.append((.closed, end: xmpp_xml_position(context)))
+      isClosed = true
+      return xmlStopParser(context)
+    }
+    let children = Array(nodes[element.firstChild...])
+    nodes.removeSubrange(element.firstChild...)
+    let complete = XMLElement(name: element.name, attributes: element.attributes, children: children)
+    if open.count > 1 {
+      nodes.append(.element(complete))
+    } else {
+      let end = xmpp_xml_position(context)
+      if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
+      start = end
+      events.append((.element(complete), end: end))
+    }
+  }
+
+  fileprivate mutating func characters(_ bytes: UnsafePointer<xmlChar>, _ count: Int) {
+    guard failure == nil, let context else { return xmlStopParser(context) }
+    let bytes = UnsafeBufferPointer(start: bytes, count: count)
+    if open.count > 1 { return text.append(contentsOf: bytes) }
+    guard bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) else {
+      return stop(XMLStreamError(.badFormat, "text between stanzas"))
+    }
+    start = xmpp_xml_position(context)
+    if xmpp_xml_is_ahead(context, bytes.baseAddress) != 0 { start += count }
+  }
+
+  private mutating func flushText() {
+    guard !text.isEmpty else { return }
+    guard let string = text.withUnsafeBufferPointer({ String(validating: $0, as: UTF8.self) }) else {
+      return stop(XMLStreamError(.unsupportedEncoding, "invalid UTF-8"))
+    }
+    nodes.append(.text(string))
+    text.removeAll(keepingCapacity: true)
+  }
+
+  fileprivate mutating func restricted(_ what: String) {
+    stop(XMLStreamError(.restrictedXML, what))
+  }
+
+  /// The callbacks: pure SAX2, so that libxml2 builds no document.
+  static func handler() -> xmlSAXHandler {
+    var handler = xmlSAXHandler()
+    handler.initialized = XML_SAX2_MAGIC
+    handler.startDocument = { builder($0).pointee.startDocument() }
+    handler.startElementNs = { context, local, _, namespace, declarations, _, count, _, attributes in
+      guard let local else { return }
+      builder(context).pointee.startElement(
+        local, namespace, declarations: Int(declarations), attributeCount: Int(count), attributes: attributes)
+    }
+    handler.endElementNs = { context, _, _, _ in builder(context).pointee.endElement() }
+    // One function for all three: libxml2 then does not look for ignorable white space.
+    let characters: charactersSAXFunc = {
+      guard let bytes = $1 else { return }
+      builder($0).pointee.characters(bytes, Int($2))
+    }
+    handler.characters = characters
+    handler.ignorableWhitespace = characters
+    handler.cdataBlock = characters
+    handler.comment = { context, _ in builder(context).pointee.restricted("a comment") }
+    handler.processingInstruction = { context, _, _ in
+      builder(context).pointee.restricted("a processing instruction")
+    }
+    handler.internalSubset = { context, _, _, _ in builder(context).pointee.restricted("a document type") }
+    handler.reference = { context, _ in builder(context).pointee.restricted("an entity") }
+    handler.serror = { context, error in
+      guard let context, let error = error?.pointee else { return }
+      builder(context).pointee.report(error.code, error.level, error.message)
+    }
+    return handler
+  }
+}
+
+/// The builder behind libxml2's user data, which is always set.
+private func builder(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<XMLTreeBuilder> {
+  context.unsafelyUnwrapped.assumingMemoryBound(to: XMLTreeBuilder.self)
+}
