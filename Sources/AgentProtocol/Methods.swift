@@ -250,3 +250,56 @@ public enum AccountRemoveMethod: AgentMethod {
   }
   public typealias Result = Nothing
 }
+
+extension LoginMethod.Parameters {
+  /// Absent fields have the value that ``init(account:)`` gives them.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(account: try fields.decode(String.self, forKey: .account))
+    password = try fields.decodeIfPresent(String.self, forKey: .password)
+    passwordCommand = try fields.decodeIfPresent(String.self, forKey: .passwordCommand)
+    options = try fields.decodeIfPresent(ConnectionOptions.self, forKey: .options) ?? options
+    store = try fields.decodeIfPresent(StorePolicy.self, forKey: .store)
+    timeout = try fields.decodeIfPresent(Double.self, forKey: .timeout) ?? timeout
+    presence = try fields.decodeIfPresent(PresenceShow.self, forKey: .presence)
+    noPresence = try fields.decodeIfPresent(Bool.self, forKey: .noPresence) ?? noPresence
+    noSync = try fields.decodeIfPresent(Bool.self, forKey: .noSync) ?? noSync
+  }
+}
+
+extension LogoutMethod.Parameters {
+  /// Absent fields have the value that ``init(account:)`` gives them.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(account: try fields.decodeIfPresent(String.self, forKey: .account))
+    all = try fields.decodeIfPresent(Bool.self, forKey: .all) ?? all
+    forget = try fields.decodeIfPresent(Bool.self, forKey: .forget) ?? forget
+    force = try fields.decodeIfPresent(Bool.self, forKey: .force) ?? force
+    flush = try fields.decodeIfPresent(Double.self, forKey: .flush) ?? flush
+  }
+}
+
+extension StatusMethod.Parameters {
+  /// Absent: `all` is false.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      account: try fields.decodeIfPresent(String.self, forKey: .account),
+      all: try fields.decodeIfPresent(Bool.self, forKey: .all) ?? false)
+  }
+}
+
+extension PresenceSetMethod.Parameters {
+  /// Absent: `hold` is false.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      account: try fields.decodeIfPresent(String.self, forKey: .account),
+      show: try fields.decode(PresenceShow.self, forKey: .show))
+    status = try fields.decodeIfPresent(String.self, forKey: .status)
+    priority = try fields.decodeIfPresent(Int.self, forKey: .priority)
+    to = try fields.decodeIfPresent(String.self, forKey: .to)
+    duration = try fields.decodeIfPresent(Double.self, forKey: .duration)
+    hold = try fields.decodeIfPresent(Bool.self, forKey: .hold) ?? hold
+  }
+}

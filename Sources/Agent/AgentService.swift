@@ -1,0 +1,33 @@
+import AgentProtocol
+
+/// One connection to the agent's socket.
+public struct ClientHandle: Sendable, Hashable {
+  /// Unique while the agent runs.
+  public let id: UInt64
+  public init(id: UInt64) { self.id = id }
+}
+
+/// What the agent does for its clients. ``AgentServer`` has decoded and checked the parameters.
+///
+/// Requests of one client come one after the other, those of different clients at the same time. When the client
+/// goes away the task of its running request is cancelled.
+public protocol AgentService: Sendable {
+  func login(_ parameters: LoginMethod.Parameters, client: ClientHandle) async throws(Failure)
+    -> LoginMethod.Result
+  func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)
+    -> LogoutMethod.Result
+  func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus]
+  func presence(_ parameters: PresenceGetMethod.Parameters) async throws(Failure) -> PresenceStatus
+  /// With `hold` the presence lives until ``clientClosed(_:)``.
+  func setPresence(_ parameters: PresenceSetMethod.Parameters, client: ClientHandle) async throws(Failure)
+    -> PresenceStatus
+  func removeAccount(_ parameters: AccountRemoveMethod.Parameters) async throws(Failure)
+  /// - Parameter clients: connected clients, the asking one included.
+  func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result
+  /// The normalised bare JID, as events carry it; ``Failure/Name/invalidParameter`` where `account` is no JID.
+  func bareJID(_ account: String) throws(Failure) -> String
+  /// Called after `agent.stop` was answered; ends the sessions and then calls ``AgentServer/stop()``.
+  func stop() async
+  /// The connection has ended; called once for each client, after its running request has ended.
+  func clientClosed(_ client: ClientHandle) async
+}

@@ -1,0 +1,126 @@
+import AgentProtocol
+import Synchronization
+
+/// Hands every event to everyone who watches.
+///
+/// Publishing never waits: a subscriber that does not keep up is cut off, the others see nothing of it.
+public final class EventHub: Sendable {
+  /// Which events a subscriber gets.
+  public struct Filter: Sendable, Equatable {
+    /// `nil`: all.
+    public var events: Set<String>?
+    /// Normalised bare JID; `nil`: every account.
+    public var account: String?
+
+    public init(events: Set<String>? = nil, account: String? = nil) {
+      self.events = events
+      self.account = account
+    }
+
+    public func matches(_ event: Event) -> Bool {
+      (events?.contains(event.name) ?? true) && (account.map { $0 == event.account } ?? true)
+    }
+  }
+
+  /// Events as they happen, from the moment of the call of ``EventHub/subscribe(_:buffer:)`` on.
+  ///
+  /// It ends when the task that reads it is cancelled, when the last reference to it goes, or when more events
+  /// wait than the buffer holds: then ``overflowed`` is true.
+  public struct Subscription: AsyncSequence, Sendable {
+    public typealias Element = Event
+    fileprivate let stream: AsyncStream<Event>
+    fileprivate let state: State
+    /// The newest cursor at the time of the subscription.
+    public let cursor: Int64
+
+    fileprivate final class State: Sendable {
+      let overflowed = Atomic(false)
+    }
+
+    /// Events were lost because this subscriber did not read them in time.
+    public var overflowed: Bool { state.overflowed.load(ordering: .relaxed) }
+
+    public func makeAsyncIterator() -> AsyncStream<Event>.Iterator { stream.makeAsyncIterator() }
+  }
+
+  private struct Subscriber {
+    var filter: Filter
+    var continuation: AsyncStream<Event>.Continuation
+    var state: Subscription.State
+  }
+
+  private struct State {
+    var cursor: Int64
+    var nextSubscriber: UInt64 = 0
+    var subscribers: [UInt64: Subscriber] = [:]
+  }
+
+  private let state: Mutex<State>
+  private let now: @Sendable () -> String
+  private let used: @Sendable (Int64) -> Void
+
+  /// - Parameters:
+  ///   - cursor: the cursor of the last event ever; the next one has a greater cursor.
+  ///   - used: told each cursor that is given away; must return at once.
+  ///   - now: the time of an event.
+  public init(
+    cursor: Int64, used: @escaping @Sendable (Int64) -> Void = { _ in },
+    now: @escaping @Sendable () -> String = Timestamp.now
+  ) {
+    state = Mutex(State(cursor: cursor))
+    self.used = used
+    self.now = now
+  }
+
+  /// The cursor of the newest event.
+  public var cursor: Int64 { state.withLock { $0.cursor } }
+
+  public var subscribers: Int { state.withLock { $0.subscribers.count } }
+
+  /// Gives the event its time and cursor and hands it out. Subscribers see events in the order of their cursors.
+  @discardableResult
+  public func publish(account: String, _ body: Event.Body) -> Event {
+    let time = now()
+    let (event, lost) = state.withLock { state in
+      state.cursor += 1
+      let event = Event(account: account, time: time, cursor: state.cursor, body: body)
+      var lost: [AsyncStream<Event>.Continuation] = []
+      for (id, subscriber) in state.subscribers where subscriber.filter.matches(event) {
+        if case .dropped = subscriber.continuation.yield(event) {
+          subscriber.state.overflowed.store(true, ordering: .relaxed)
+          lost.append(subscriber.continuation)
+          state.subscribers[id] = nil
+        }
+      }
+      return (event, lost)
+    }
+    for continuation in lost { continuation.finish() }
+    used(event.cursor)
+    return event
+  }
+
+  /// - Parameter buffer: events that may wait for this subscriber.
+  public func subscribe(_ filter: Filter = Filter(), buffer: Int = 1000) -> Subscription {
+    let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingOldest(buffer))
+    let shared = Subscription.State()
+    let (id, cursor) = state.withLock { state in
+      let id = state.nextSubscriber
+      state.nextSubscriber += 1
+      state.subscribers[id] = Subscriber(filter: filter, continuation: continuation, state: shared)
+      return (id, state.cursor)
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.subscribers.removeValue(forKey: id) }
+    }
+    return Subscription(stream: stream, state: shared, cursor: cursor)
+  }
+
+  /// Ends every subscription.
+  public func finish() {
+    let all = state.withLock { state in
+      defer { state.subscribers = [:] }
+      return state.subscribers.values.map(\.continuation)
+    }
+    for continuation in all { continuation.finish() }
+  }
+}

@@ -1,0 +1,64 @@
+import Glibc
+
+/// Where the agent keeps its files and is found.
+public struct AgentPaths: Sendable, Equatable {
+  /// `$XDG_CONFIG_HOME/imctl`, else `~/.config/imctl`.
+  public let configuration: String
+  /// `$XDG_STATE_HOME/imctl`, else `~/.local/state/imctl`.
+  public let state: String
+  /// The agent's Unix socket: in ``state``, or in ``shortDirectory`` where that path would be too long.
+  public let socket: String
+  private let uid: uid_t
+
+  /// Octets that a socket's path may have (`sun_path` without its NUL).
+  public static let maximumSocketPath = 107
+
+  public var accounts: String { configuration + "/accounts.json" }
+  public var database: String { state + "/imctl.sqlite" }
+  public var lock: String { state + "/agent.lock" }
+  public var pid: String { state + "/agent.pid" }
+  public var log: String { state + "/agent.log" }
+  /// Directory of sockets whose own path would be too long.
+  public var shortDirectory: String { "/tmp/imctl-\(uid)" }
+  /// The directory ``socket`` is in.
+  public var socketDirectory: String { String(socket[..<(socket.lastIndex(of: "/") ?? socket.endIndex)]) }
+
+  /// The paths of this process's user and environment.
+  public static func current() throws(Failure) -> AgentPaths {
+    func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+    guard let paths = AgentPaths(environment: variable, uid: geteuid()) else {
+      throw Failure(.databaseError, stage: .store, detail: "HOME")
+    }
+    return paths
+  }
+
+  /// `nil` where neither the environment nor the user database tell a home directory.
+  ///
+  /// Relative paths in `XDG_…` are ignored, as the XDG base directory specification says.
+  public init?(environment: (String) -> String?, uid: uid_t) {
+    func absolute(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+    func directory(_ name: String, _ underHome: String) -> String? {
+      if let directory = absolute(name) { return directory + "/imctl" }
+      let home = absolute("HOME") ?? getpwuid(uid).flatMap { $0.pointee.pw_dir.map { String(cString: $0) } }
+      return home.map { "\($0)/\(underHome)/imctl" }
+    }
+    guard let configuration = directory("XDG_CONFIG_HOME", ".config"),
+      let state = directory("XDG_STATE_HOME", ".local/state")
+    else { return nil }
+    self.init(configuration: configuration, state: state, uid: uid)
+  }
+
+  public init(configuration: String, state: String, uid: uid_t = geteuid()) {
+    self.configuration = configuration
+    self.state = state
+    self.uid = uid
+    let path = state + "/agent.sock"
+    if path.utf8.count <= Self.maximumSocketPath {
+      socket = path
+    } else {
+      // FNV-1a: the same state directory gives the same name in every process.
+      let hash = state.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+      socket = "/tmp/imctl-\(uid)/\(String(hash, radix: 16)).sock"
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import Glibc
+
+/// A directory that only its owner can enter.
+public enum PrivateDirectory {
+  /// Makes `path` (and what is missing above it) a directory of mode 0700, whatever the umask.
+  ///
+  /// A directory of ours that others can enter is repaired; a symbolic link, something that is no directory, or
+  /// a directory of someone else is refused with ``Failure/Name/databaseError``.
+  public static func ensure(_ path: String) throws(Failure) {
+    try create(path)
+    try check(path, repair: true)
+  }
+
+  /// Refuses what ``ensure(_:)`` refuses, and a directory that others can enter; creates and changes nothing.
+  ///
+  /// A client calls this before it trusts the socket inside.
+  public static func verify(_ path: String) throws(Failure) {
+    try check(path, repair: false)
+  }
+
+  private static func create(_ path: String) throws(Failure) {
+    var status = stat()
+    if lstat(path, &status) == 0 { return }
+    if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+      try create(String(path[..<slash]))
+    }
+    // Another process may be making it at this moment.
+    if mkdir(path, 0o700) != 0 && errno != EEXIST { throw refusal(path, String(cString: strerror(errno))) }
+  }
+
+  private static func check(_ path: String, repair: Bool) throws(Failure) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw refusal(path, String(cString: strerror(errno))) }
+    switch status.st_mode & S_IFMT {
+    case S_IFDIR: break
+    case S_IFLNK: throw refusal(path, "a symbolic link")
+    default: throw refusal(path, "not a directory")
+    }
+    guard status.st_uid == geteuid() else { throw refusal(path, "owned by another user") }
+    if status.st_mode & 0o777 == 0o700 { return }
+    guard repair else {
+      if status.st_mode & 0o077 == 0 { return }
+      throw refusal(path, "open to other users")
+    }
+    if chmod(path, 0o700) != 0 { throw refusal(path, String(cString: strerror(errno))) }
+  }
+
+  private static func refusal(_ path: String, _ why: String) -> Failure {
+    Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+  }
+}

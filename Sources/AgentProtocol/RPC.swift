@@ -1,0 +1,74 @@
+/// The id of a JSON-RPC request.
+public enum RPCID: Hashable, Sendable, Codable {
+  case number(Int64)
+  case string(String)
+  /// Only in the answer to what could not be read.
+  case null
+
+  public init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if value.decodeNil() {
+      self = .null
+    } else if let text = try? value.decode(String.self) {
+      self = .string(text)
+    } else {
+      self = .number(try value.decode(Int64.self))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var value = encoder.singleValueContainer()
+    switch self {
+    case .number(let number): try value.encode(number)
+    case .string(let text): try value.encode(text)
+    case .null: try value.encodeNil()
+    }
+  }
+}
+
+/// The error object of a JSON-RPC response (JSON-RPC 2.0 §5.1).
+public struct RPCError: Error, Codable, Sendable, Equatable {
+  public let code: Int
+  public let message: String
+  /// What the command line shows and exits with.
+  public let data: Failure?
+
+  public init(code: Int, message: String, data: Failure? = nil) {
+    self.code = code
+    self.message = message
+    self.data = data
+  }
+
+  /// A request was understood and failed.
+  public init(_ failure: Failure) {
+    self.init(code: Self.failed, message: failure.message, data: failure)
+  }
+
+  public static let failed = -32000
+  public static let parseError = -32700
+  public static let invalidRequest = -32600
+  public static let methodNotFound = -32601
+  public static let invalidParameters = -32602
+
+  static func parse() -> RPCError { RPCError(code: parseError, message: "Parse error") }
+
+  static func invalid(_ why: String) -> RPCError {
+    RPCError(code: invalidRequest, message: "Invalid Request: \(why)")
+  }
+
+  /// No method is called so.
+  public static func unknownMethod(_ name: String) -> RPCError {
+    RPCError(code: methodNotFound, message: "Method not found: \(name.prefix(100))")
+  }
+
+  static func parameters(_ why: String) -> RPCError {
+    RPCError(
+      code: invalidParameters, message: "Invalid params: \(why)",
+      data: Failure(.invalidParameter, stage: .input, detail: why))
+  }
+
+  /// The failure to show, whatever kind of error this is.
+  public var failure: Failure {
+    data ?? Failure(.internalError, stage: .request, detail: "\(message) (\(code))")
+  }
+}

@@ -1,0 +1,53 @@
+/// A request or notification as the agent receives it. Its parameters are decoded once the method is known.
+public struct RPCCall: Sendable {
+  /// `nil`: a notification, which gets no answer.
+  public let id: RPCID?
+  public let method: String
+  private let line: String
+
+  /// Reads one line.
+  ///
+  /// An array is refused: batches are not spoken here. The error's answer carries the id `null`.
+  public init(line: String) throws(RPCError) {
+    struct Envelope: Decodable {
+      enum Key: String, CodingKey { case jsonrpc, id, method }
+      var id: RPCID?
+      var method: String
+      init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: Key.self)
+        guard try fields.decode(String.self, forKey: .jsonrpc) == "2.0" else {
+          throw RPCError.invalid("jsonrpc is not 2.0")
+        }
+        id = fields.contains(.id) ? try fields.decode(RPCID.self, forKey: .id) : nil
+        method = try fields.decode(String.self, forKey: .method)
+      }
+    }
+    try RPC.requireObject(line)
+    do {
+      let envelope = try RPC.decode(Envelope.self, from: line)
+      id = envelope.id
+      method = envelope.method
+      self.line = line
+    } catch let error as RPCError {
+      throw error
+    } catch {
+      throw .invalid(RPC.describe(error))
+    }
+  }
+
+  /// The parameters as `Method` declares them. Absent ones count as `{}`.
+  public func parameters<Method: AgentMethod>(of _: Method.Type) throws(RPCError) -> Method.Parameters {
+    do {
+      if let parameters = try RPC.decode(Parameters<Method.Parameters>.self, from: line).params {
+        return parameters
+      }
+      return try RPC.decode(Method.Parameters.self, from: "{}")
+    } catch {
+      throw .parameters(RPC.describe(error))
+    }
+  }
+
+  private struct Parameters<Value: Decodable>: Decodable {
+    var params: Value?
+  }
+}

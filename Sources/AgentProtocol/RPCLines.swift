@@ -1,0 +1,98 @@
+import FoundationEssentials
+
+/// JSON-RPC 2.0 as lines: what agent and command line write.
+///
+/// Every function gives one JSON object with sorted keys and its line feed.
+public enum RPC {
+  /// The method of the notification that carries an ``Event``.
+  public static let eventMethod = "event"
+
+  public static func request<Method: AgentMethod>(
+    _: Method.Type, id: RPCID, _ parameters: Method.Parameters
+  ) -> String {
+    line(Request(id: id, method: Method.name, params: parameters))
+  }
+
+  public static func answer(_ id: RPCID, _ result: some Encodable) -> String {
+    line(Answer(id: id, result: result))
+  }
+
+  public static func answer(_ id: RPCID, _ error: RPCError) -> String {
+    line(ErrorAnswer(id: id, error: error))
+  }
+
+  public static func notification(_ event: Event) -> String {
+    line(Notification(method: eventMethod, params: event))
+  }
+
+  /// Any value as one line of JSON, as `--json` prints it.
+  public static func line(_ value: some Encodable) -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
+    return String(decoding: data, as: UTF8.self) + "\n"
+  }
+
+  private struct Request<Parameters: Encodable>: Encodable {
+    let jsonrpc = "2.0"
+    let id: RPCID
+    let method: String
+    let params: Parameters
+  }
+
+  private struct Notification<Parameters: Encodable>: Encodable {
+    let jsonrpc = "2.0"
+    let method: String
+    let params: Parameters
+  }
+
+  private struct Answer<Result: Encodable>: Encodable {
+    let jsonrpc = "2.0"
+    let id: RPCID
+    let result: Result
+  }
+
+  private struct ErrorAnswer: Encodable {
+    let jsonrpc = "2.0"
+    let id: RPCID
+    let error: RPCError
+  }
+
+  static func decode<Value: Decodable>(_ type: Value.Type, from line: String) throws -> Value {
+    try JSONDecoder().decode(type, from: Data(line.utf8))
+  }
+
+  /// Tells what is no JSON from JSON that is no object.
+  static func requireObject(_ line: String) throws(RPCError) {
+    struct AnyJSON: Decodable {
+      let isObject: Bool
+      private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+      }
+      init(from decoder: any Decoder) { isObject = (try? decoder.container(keyedBy: Key.self)) != nil }
+    }
+    // A NUL would make the decoder take the line for UTF-16.
+    guard !line.utf8.contains(0), let json = try? decode(AnyJSON.self, from: line) else { throw .parse() }
+    guard json.isObject else { throw .invalid("not an object; batches are not supported") }
+  }
+
+  /// Where and why, without the value: it may be a secret.
+  static func describe(_ error: any Error) -> String {
+    func path(_ context: DecodingError.Context, _ last: (any CodingKey)? = nil) -> String {
+      (context.codingPath + (last.map { [$0] } ?? [])).map(\.stringValue).filter { $0 != "params" }
+        .joined(separator: ".")
+    }
+    return switch error {
+    case DecodingError.keyNotFound(let key, let context): "\(path(context, key)) is missing"
+    case DecodingError.valueNotFound(_, let context): "\(path(context)) is null"
+    case DecodingError.typeMismatch(_, let context): "\(path(context)) has the wrong type"
+    case DecodingError.dataCorrupted(let context): "\(path(context)) has a value that is not allowed"
+    default: "not understood"
+    }
+  }
+}

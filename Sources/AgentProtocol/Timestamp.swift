@@ -1,0 +1,13 @@
+import FoundationEssentials
+
+/// Times as the agent writes them: RFC 3339, UTC, with milliseconds, `2026-11-21T02:42:13.123Z`.
+public enum Timestamp {
+  private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+  public static func now() -> String { text(Date()) }
+
+  public static func text(_ date: Date) -> String { date.formatted(style) }
+
+  /// `nil` where `text` is no time of this form.
+  public static func date(_ text: String) -> Date? { try? Date(text, strategy: style) }
+}
