@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// The hash functions of SCRAM, computed by OpenSSL. The raw value is the name in the IANA registry of hash names.
+/// The hash functions of SCRAM, computed by OpenSSL. The raw value is the name in the IANA registry of hash
+/// names.
 public enum Digest: String, Codable, Hashable, Sendable, CaseIterable {
   case sha1 = "SHA-1"
   case sha256 = "SHA-256"

@@ -11,7 +11,8 @@ public struct PlainMechanism: SASLMechanism {
     case ended
   }
 
-  /// Throws `invalidUserName` or `invalidPassword` for what is empty or holds a NUL, which separates the parts.
+  /// Throws `invalidUserName` or `invalidPassword` for what is empty or holds a NUL, which separates the
+  /// parts.
   public init(credentials: SASLCredentials) throws(SASLError) {
     guard let password = credentials.password, !password.isEmpty,
       !password.withBytes({ $0.contains(0) })
@@ -39,8 +40,8 @@ public struct PlainMechanism: SASLMechanism {
     throw SASLError(.unexpectedChallenge, "PLAIN has no challenges")
   }
 
-  /// The server proves nothing: TLS has, before. Additional data has no meaning and is ignored: some servers send
-  /// an empty one.
+  /// The server proves nothing: TLS has, before. Additional data has no meaning and is ignored: some servers
+  /// send an empty one.
   public mutating func success(_ additionalData: [UInt8]?) throws(SASLError) {
     defer { state = .ended }
     guard case .sent = state else {

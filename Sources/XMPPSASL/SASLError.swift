@@ -1,8 +1,8 @@
 /// Why an authentication stopped, on this side.
 ///
 /// A SASL `<failure/>` from the server (RFC 6120 §6.5) is not one of these: it belongs to the stream.
-/// `message` is fit for a terminal and a log: it never holds a password, a key, a nonce, or text of the server beyond
-/// letters, digits and `-`.
+/// `message` is fit for a terminal and a log: it never holds a password, a key, a nonce, or text of the
+/// server beyond letters, digits and `-`.
 public struct SASLError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What went wrong; later mechanisms add their own.
   public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -68,7 +68,8 @@ extension SASLError.Code {
 
   // On this side.
 
-  /// Stored keys belong to another salt, iteration count or hash, and there is no password to derive new ones from.
+  /// Stored keys belong to another salt, iteration count or hash, and there is no password to derive new ones
+  /// from.
   public static let keysOutdated = Self(rawValue: "keysOutdated")
   /// The caller used a mechanism out of order.
   public static let misuse = Self(rawValue: "misuse")

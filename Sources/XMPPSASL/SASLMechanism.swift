@@ -1,7 +1,8 @@
 /// One authentication, from its first message to the server's proof (RFC 4422 §3).
 ///
-/// A pure value: it neither reads nor writes, the stream carries its messages. All bytes are those of the mechanism,
-/// without the base64 of the XMPP profile. After any error the value is at its end and refuses everything.
+/// A pure value: it neither reads nor writes, the stream carries its messages. All bytes are those of the
+/// mechanism, without the base64 of the XMPP profile. After any error the value is at its end and refuses
+/// everything.
 public protocol SASLMechanism: Sendable {
   var name: SASLMechanismName { get }
 

@@ -13,12 +13,12 @@ public enum SASLMechanismChoice {
 
   /// The strongest mechanism that both sides have, that `credentials` can serve and that `policy` allows.
   ///
-  /// A mechanism that shows the password is used only inside TLS, and never where the server offers any SCRAM: a
-  /// server that has SCRAM has no need to see it.
+  /// A mechanism that shows the password is used only inside TLS, and never where the server offers any
+  /// SCRAM: a server that has SCRAM has no need to see it.
   ///
   /// Throws `mechanismUnavailable` (nothing in common), `plainRefused` (the password would have to be shown),
-  /// `downgrade` (all that is left is weaker than ``SASLPolicy/pinned``), or what is wrong with the credentials
-  /// (`invalidPassword`, `invalidUserName`).
+  /// `downgrade` (all that is left is weaker than ``SASLPolicy/pinned``), or what is wrong with the
+  /// credentials (`invalidPassword`, `invalidUserName`).
   public static func choose(
     offered: [SASLMechanismName],
     credentials: SASLCredentials,

@@ -2,9 +2,9 @@ import CICU
 
 /// SASLprep (RFC 4013), the preparation of user names and passwords that SCRAM demands, by ICU's tables.
 ///
-/// SCRAM stays with SASLprep, and so do we, though RFC 8265 (PRECIS) has replaced it elsewhere: client and server must
-/// come to the same bytes. Compared with PRECIS, SASLprep also folds compatibility characters (NFKC) and knows
-/// only Unicode 3.2.
+/// SCRAM stays with SASLprep, and so do we, though RFC 8265 (PRECIS) has replaced it elsewhere: client and
+/// server must come to the same bytes. Compared with PRECIS, SASLprep also folds compatibility characters
+/// (NFKC) and knows only Unicode 3.2.
 enum SASLPrep {
   /// What a text is for, which decides on characters that Unicode 3.2 did not have (RFC 3454 §7).
   enum Use {
@@ -17,7 +17,8 @@ enum SASLPrep {
   /// The longest text that is prepared, in UTF-16 code units: longer than any password, short enough for ICU.
   static let limit = 1 << 16
 
-  /// The prepared text as UTF-8, nil where SASLprep forbids a character of it, or where it is longer than ``limit``.
+  /// The prepared text as UTF-8, nil where SASLprep forbids a character of it, or where it is longer than
+  /// ``limit``.
   static func prepare(_ text: String, for use: Use) throws(SASLError) -> [UInt8]? {
     if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return Array(text.utf8) }
     var source = Array(text.utf16)

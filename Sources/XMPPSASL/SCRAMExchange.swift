@@ -1,5 +1,5 @@
-/// The messages of one SCRAM exchange up to the proof, as they went over the wire, and what is signed over them
-/// (RFC 5802 §3).
+/// The messages of one SCRAM exchange up to the proof, as they went over the wire, and what is signed over
+/// them (RFC 5802 §3).
 struct SCRAMExchange: Hashable, Sendable {
   let serverFirst: SCRAMServerFirst
   let clientFirstBare: [UInt8]

@@ -50,14 +50,6 @@ public struct SCRAMKeys: Hashable, Sendable {
   public let clientKey: Secret
   public let serverKey: Secret
 
-  init(hash: Digest, salt: [UInt8], iterations: Int, clientKey: Secret, serverKey: Secret) {
-    self.hash = hash
-    self.salt = salt
-    self.iterations = iterations
-    self.clientKey = clientKey
-    self.serverKey = serverKey
-  }
-
   func belong(toHash hash: Digest, salt: [UInt8], iterations: Int) -> Bool {
     self.hash == hash && self.salt == salt && self.iterations == iterations
   }

@@ -1,14 +1,17 @@
 /// SCRAM (RFC 5802; SHA-256: RFC 7677; SHA-512: draft-melnikov-scram-sha-512).
 ///
-/// The client proves that it knows the password without sending it, and the server must prove the same: success
-/// without the server's signature is an error.
+/// The client proves that it knows the password without sending it, and the server must prove the same:
+/// success without the server's signature is an error.
 public struct SCRAMMechanism: SASLMechanism {
   public let name: SASLMechanismName
 
   private let hash: Digest
-  private let credentials: SASLCredentials
-  /// The password after SASLprep; nil where only stored keys can serve.
+  /// After SASLprep.
+  private let userName: String
+  private let authzid: String?
+  /// After SASLprep; nil where only stored keys can serve.
   private let password: Secret?
+  private let storedKeys: [SCRAMKeys]
   private let binding: SCRAMChannelBinding
   private let clientNonce: String
   private var state: State = .start
@@ -33,20 +36,21 @@ public struct SCRAMMechanism: SASLMechanism {
     binding: SCRAMChannelBinding = .unsupported,
     nonce: String? = nil
   ) throws(SASLError) {
-    self.hash = hash
-    self.credentials = credentials
-    self.binding = binding
     name = .scram(hash, bindsChannel: binding.isRequired)
+    self.hash = hash
+    self.binding = binding
+    userName = try Self.prepare(userName: credentials.authcid)
+    authzid = credentials.authzid
+    password = try credentials.password.map { (password) throws(SASLError) in
+      try Self.prepare(password: password)
+    }
+    storedKeys = credentials.scramKeys.filter { $0.hash == hash }
     clientNonce = if let nonce { nonce } else { Base64.encode(try randomBytes(count: 24)) }
-    password = try credentials.password.map { (password) throws(SASLError) in try Self.prepare(password) }
   }
 
   public mutating func initialResponse() throws(SASLError) -> [UInt8]? {
     guard case .start = take() else { throw SASLError(.misuse, "SCRAM has begun already") }
-    guard let prepared = try SASLPrep.prepare(credentials.authcid, for: .query), !prepared.isEmpty else {
-      throw SASLError(.invalidUserName, "the user name is empty or holds a character that SASLprep forbids")
-    }
-    let clientFirstBare = "n=\(escape(prepared)),r=\(clientNonce)"
+    let clientFirstBare = "n=\(escape(userName)),r=\(clientNonce)"
     state = .firstSent(clientFirstBare: clientFirstBare)
     return Array((gs2Header + clientFirstBare).utf8)
   }
@@ -107,7 +111,7 @@ extension SCRAMMechanism {
     let exchange = SCRAMExchange(
       serverFirst: serverFirst, clientFirstBare: Array(clientFirstBare.utf8), serverFirstBytes: data,
       clientFinalWithoutProof: Array("c=\(bound),r=\(serverFirst.nonce)".utf8))
-    let keys = credentials.scramKeys.first {
+    let keys = storedKeys.first {
       $0.belong(toHash: hash, salt: serverFirst.salt, iterations: serverFirst.iterations)
     }
     if let keys { return try prove(exchange, with: keys) }
@@ -143,13 +147,13 @@ extension SCRAMMechanism {
 
   /// `n,,` and its relatives (RFC 5801 §4).
   private var gs2Header: String {
-    let authzid = credentials.authzid.map { "a=\(escape(Array($0.utf8)))" } ?? ""
+    let authzid = authzid.map { "a=\(escape($0))" } ?? ""
     return "\(binding.flag),\(authzid),"
   }
 
   /// `saslname`: `,` and `=` have a meaning of their own (RFC 5802 §5.1).
-  private func escape(_ name: [UInt8]) -> String {
-    String(decoding: name, as: UTF8.self).unicodeScalars.reduce(into: "") { result, scalar in
+  private func escape(_ name: String) -> String {
+    name.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {
       case ",": result += "=2C"
       case "=": result += "=3D"
@@ -158,7 +162,14 @@ extension SCRAMMechanism {
     }
   }
 
-  private static func prepare(_ password: Secret) throws(SASLError) -> Secret {
+  private static func prepare(userName: String) throws(SASLError) -> String {
+    guard let prepared = try SASLPrep.prepare(userName, for: .query), !prepared.isEmpty else {
+      throw SASLError(.invalidUserName, "the user name is empty or holds a character that SASLprep forbids")
+    }
+    return String(decoding: prepared, as: UTF8.self)
+  }
+
+  private static func prepare(password: Secret) throws(SASLError) -> Secret {
     guard let text = password.revealed(), var prepared = try SASLPrep.prepare(text, for: .stored),
       !prepared.isEmpty
     else {

@@ -5,8 +5,8 @@ struct SCRAMServerFirst: Hashable, Sendable {
   let salt: [UInt8]
   let iterations: Int
 
-  /// Reads the message against the grammar and the bounds of ``SCRAMKeyRequest``; whether the nonce continues the
-  /// client's is not known here. Extensions that are optional are ignored.
+  /// Reads the message against the grammar and the bounds of ``SCRAMKeyRequest``; whether the nonce continues
+  /// the client's is not known here. Extensions that are optional are ignored.
   init(_ message: [UInt8]) throws(SASLError) {
     var attributes = try SCRAMAttributes(message)
     try attributes.refuseServerError()

@@ -2,9 +2,9 @@ import COpenSSL
 
 /// Bytes that nobody should see: a password or a key.
 ///
-/// Printing, interpolating, dumping or reflecting one shows `<secret>`. The one copy it owns is wiped when the last
-/// reference goes away. Comparison takes the same time wherever two secrets of one length differ. Not `Codable`, so
-/// that no secret is written by accident.
+/// Printing, interpolating, dumping or reflecting one shows `<secret>`. The one copy it owns is wiped when
+/// the last reference goes away. Comparison takes the same time wherever two secrets of one length differ.
+/// Not `Codable`, so that no secret is written by accident.
 public struct Secret: Hashable, Sendable {
   private let storage: Storage
 
