@@ -33,7 +33,7 @@ let package = Package(
     .systemLibrary(name: "CResolv"),
 
     .target(name: "XMPPXML", dependencies: ["CLibXML2"], swiftSettings: strict),
-    .target(name: "XMPPStanza", dependencies: ["XMPPXML", "CICU"], swiftSettings: strict),
+    .target(name: "XMPPStanza", dependencies: ["XMPPXML", "CICU", "COpenSSL"], swiftSettings: strict),
     .target(
       name: "XMPPTransport",
       dependencies: ["COpenSSL", "CResolv", nioCore, nioPosix], swiftSettings: strict),

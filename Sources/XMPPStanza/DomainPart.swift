@@ -1,0 +1,126 @@
+import CICU
+import Glibc
+
+/// The domain part of a JID (RFC 7622 §3.2): a name of U-labels and NR-LDH labels, or an IP address.
+enum DomainPart {
+  static func enforce(_ part: Substring) throws(JIDError) -> String {
+    if let plain = plain(part) { return plain }
+    return try full(part)
+  }
+
+  /// The domain when it is plainly a valid one, of NR-LDH labels only; nil leaves the decision to `full`.
+  static func plain(_ part: Substring) -> String? {
+    var part = part
+    if part.utf8.last == UInt8(ascii: ".") { part = part.dropLast() }
+    guard 1...maximumLength ~= part.utf8.count else { return nil }
+    var hasUppercase = false
+    var length = 0
+    var last = UInt8(ascii: ".")
+    for byte in part.utf8 {
+      switch byte {
+      case UInt8(ascii: "."):
+        guard length > 0, last != UInt8(ascii: "-") else { return nil }
+        length = -1
+      case UInt8(ascii: "-"):
+        // Not first; and not third and fourth, which marks A-labels and what is reserved.
+        guard length > 0, length != 3 || last != byte else { return nil }
+      case 0x41...0x5A: hasUppercase = true
+      case 0x30...0x39, 0x61...0x7A: break
+      default: return nil
+      }
+      length += 1
+      guard length <= maximumLabelLength else { return nil }
+      last = byte
+    }
+    guard length > 0, last != UInt8(ascii: "-") else { return nil }
+    return hasUppercase ? part.lowercasedASCII : String(part)
+  }
+
+  static func full(_ part: Substring) throws(JIDError) -> String {
+    try JID.checkLength(part, atMost: JID.maximumRawLength, .domainTooLong, "domain")
+    if part.utf8.first == UInt8(ascii: "[") { return try addressLiteral(part) }
+    guard var name = ICUText.lowercase(String(part)).flatMap(ICUText.widthMapped).flatMap(ICUText.nfc) else {
+      throw invalid(.unicode)
+    }
+    if name.utf8.last == UInt8(ascii: ".") { name.unicodeScalars.removeLast() }
+    guard !name.isEmpty else { throw JIDError(.noDomain, "no domain") }
+    // ICU would map away what IDNA2008 disallows, hence the check on both sides of it.
+    try check(name)
+    let unicode = try convert(name, toASCII: false)
+    try check(unicode)
+    try JID.checkLength(unicode[...], atMost: JID.maximumPartLength, .domainTooLong, "domain")
+    _ = try convert(unicode, toASCII: true)
+    return unicode
+  }
+
+  /// The domain in A-labels; the domain itself when it has none or is an address.
+  static func ascii(_ domain: String) -> String {
+    if domain.utf8.allSatisfy({ $0 < 0x80 }) { return domain }
+    // An enforced domain has passed this very conversion.
+    return (try? convert(domain, toASCII: true)) ?? domain
+  }
+
+  /// An IPv6 address in brackets (RFC 3986 §3.2.2), without a zone; nobody has defined another literal.
+  private static func addressLiteral(_ part: Substring) throws(JIDError) -> String {
+    var address = in6_addr()
+    let inside = part.dropFirst().dropLast()
+    guard part.utf8.last == UInt8(ascii: "]"), inside.utf8.allSatisfy({ $0 != 0 && $0 < 0x80 }),
+      inet_pton(AF_INET6, String(inside), &address) == 1
+    else { throw JIDError(.invalidDomain, "domain is not an IPv6 address in brackets") }
+    return part.lowercasedASCII
+  }
+
+  private static func check(_ name: String) throws(JIDError) {
+    for scalar in name.unicodeScalars where scalar != "." && scalar.idnaClass == .disallowed {
+      throw invalid(.notAllowed(scalar))
+    }
+  }
+
+  private static func convert(_ name: String, toASCII: Bool) throws(JIDError) -> String {
+    guard let converter else { throw invalid(.unicode) }
+    var errors: UInt32 = 0
+    let result = ICUText.convert(name) {
+      icu_idna_convert(converter, toASCII, $0, $1, $2, $3, &errors, &$4)
+    }
+    guard errors == 0 else { throw invalid(errors) }
+    guard let result else { throw invalid(.unicode) }
+    return result
+  }
+
+  private static func invalid(_ violation: PRECIS.Violation) -> JIDError {
+    JIDError(.invalidDomain, "domain \(violation.reason)")
+  }
+
+  private static func invalid(_ errors: UInt32) -> JIDError {
+    func has(_ error: Int) -> Bool { errors & UInt32(error) != 0 }
+    if has(UIDNA_ERROR_DOMAIN_NAME_TOO_LONG) {
+      return JIDError(.domainTooLong, "domain is longer than \(maximumLength) octets in DNS")
+    }
+    if has(UIDNA_ERROR_LABEL_TOO_LONG) {
+      return JIDError(.domainTooLong, "domain has a label of more than \(maximumLabelLength) octets in DNS")
+    }
+    if has(UIDNA_ERROR_EMPTY_LABEL) { return JIDError(.invalidDomain, "domain has an empty label") }
+    if has(UIDNA_ERROR_LEADING_HYPHEN) || has(UIDNA_ERROR_TRAILING_HYPHEN) {
+      return JIDError(.invalidDomain, "domain has a label that begins or ends with a hyphen")
+    }
+    if has(UIDNA_ERROR_HYPHEN_3_4) || has(UIDNA_ERROR_PUNYCODE) || has(UIDNA_ERROR_INVALID_ACE_LABEL) {
+      return JIDError(.invalidDomain, "domain has a label that looks like an A-label and is none")
+    }
+    if has(UIDNA_ERROR_BIDI) {
+      return JIDError(
+        .invalidDomain, "domain mixes writing directions so that it can be read in more than one way")
+    }
+    return JIDError(.invalidDomain, "domain is no internationalised domain name")
+  }
+
+  /// Octets of a name and of a label in DNS (RFC 1035 §2.3.4, without the root).
+  private static let maximumLength = 253
+  private static let maximumLabelLength = 63
+
+  /// Opened by the first domain that is not plain; used by several threads, as ICU allows, and never closed.
+  nonisolated(unsafe) private static let converter: OpaquePointer? = {
+    var status = U_ZERO_ERROR
+    let converter = icu_idna_open(&status)
+    return status.rawValue <= U_ZERO_ERROR.rawValue ? converter : nil
+  }()
+}

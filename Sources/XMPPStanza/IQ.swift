@@ -1,0 +1,62 @@
+import XMPPXML
+
+/// An Info/Query: a request, or the one answer to it (RFC 6120 §8.2.3).
+public struct IQ: Stanza, Equatable {
+  /// The value of the attribute `type`: RFC 6120 allows no other.
+  public enum Kind: String, Hashable, Sendable {
+    case get, set, result, error
+  }
+
+  public var type: Kind
+  public var to: JID?
+  public var from: JID?
+  /// Never nil in an IQ from the wire.
+  public var id: String?
+  public var language: String?
+  public var payload: [XMLElement]
+
+  public init(
+    type: Kind, to: JID? = nil, from: JID? = nil, id: String? = nil, language: String? = nil,
+    payload: [XMLElement] = []
+  ) {
+    self.type = type
+    self.to = to
+    self.from = from
+    self.id = id
+    self.language = language
+    self.payload = payload
+  }
+
+  /// Nil also where the type is none of the four or the id is missing: RFC 6120 requires both.
+  public init?(_ element: XMLElement) {
+    guard let header = StanzaHeader(element, "iq"), let id = header.id,
+      let type = header.type.flatMap(Kind.init)
+    else { return nil }
+    self.type = type
+    to = header.to
+    from = header.from
+    self.id = id
+    language = header.language
+    payload = header.payload
+  }
+
+  public var element: XMLElement { element("iq", type: type.rawValue) }
+
+  public var error: StanzaError? { type == .error ? errorInPayload : nil }
+
+  /// True for a get or a set, which must be answered.
+  public var isRequest: Bool { type == .get || type == .set }
+
+  /// What is asked or answered: the first child that is not an error.
+  public var child: XMLElement? { payload.first { $0.name != XMLName("error", Namespaces.client) } }
+
+  /// The answer to this request; nil for an answer, which is never answered.
+  public func result(_ payload: [XMLElement] = []) -> IQ? {
+    isRequest ? IQ(type: .result, to: from, from: to, id: id, payload: payload) : nil
+  }
+
+  /// The answer that refuses this request; nil for an answer, which is never answered.
+  public func failure(_ error: StanzaError) -> IQ? {
+    isRequest ? IQ(type: .error, to: from, from: to, id: id, payload: [error.element]) : nil
+  }
+}

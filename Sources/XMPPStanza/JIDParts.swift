@@ -1,0 +1,101 @@
+/// The local part of a JID (RFC 7622 §3.3).
+enum LocalPart {
+  static func enforce(_ part: Substring) throws(JIDError) -> String {
+    if let plain = plain(part) { return plain }
+    return try full(part)
+  }
+
+  /// The local part when it is plainly a valid one, of ASCII only; nil leaves the decision to `full`.
+  static func plain(_ part: Substring) -> String? {
+    guard 1...JID.maximumPartLength ~= part.utf8.count else { return nil }
+    var hasUppercase = false
+    for byte in part.utf8 {
+      guard 0x21...0x7E ~= byte, !isExcluded(byte) else { return nil }
+      if 0x41...0x5A ~= byte { hasUppercase = true }
+    }
+    return hasUppercase ? part.lowercasedASCII : String(part)
+  }
+
+  static func full(_ part: Substring) throws(JIDError) -> String {
+    guard !part.isEmpty else { throw JIDError(.emptyLocal, "nothing stands before the @") }
+    let name = "local part"
+    try JID.checkLength(part, atMost: JID.maximumRawLength, .localTooLong, name)
+    let result: String
+    do throws(PRECIS.Violation) {
+      result = try PRECIS.username(String(part))
+      for scalar in result.unicodeScalars {
+        if let byte = UInt8(exactly: scalar.value), isExcluded(byte) { throw .notAllowed(scalar) }
+      }
+    } catch {
+      throw JIDError(.invalidLocal, "\(name) \(error.reason)")
+    }
+    guard !result.isEmpty else { throw JIDError(.emptyLocal, "nothing stands before the @") }
+    try JID.checkLength(result[...], atMost: JID.maximumPartLength, .localTooLong, name)
+    return result
+  }
+
+  /// What a local part may not contain although its PRECIS profile would allow it (RFC 7622 §3.3.1).
+  private static func isExcluded(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "/"), UInt8(ascii: ":"),
+      UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "@"):
+      true
+    default: false
+    }
+  }
+}
+
+/// The resource part of a JID (RFC 7622 §3.4).
+enum ResourcePart {
+  static func enforce(_ part: Substring) throws(JIDError) -> String {
+    if let plain = plain(part) { return plain }
+    return try full(part)
+  }
+
+  /// The resource when it is plainly a valid one, of ASCII only; nil leaves the decision to `full`.
+  static func plain(_ part: Substring) -> String? {
+    guard 1...JID.maximumPartLength ~= part.utf8.count, part.utf8.allSatisfy({ 0x20...0x7E ~= $0 })
+    else { return nil }
+    return String(part)
+  }
+
+  static func full(_ part: Substring) throws(JIDError) -> String {
+    guard !part.isEmpty else { throw JIDError(.emptyResource, "nothing stands after the /") }
+    let name = "resource"
+    try JID.checkLength(part, atMost: JID.maximumRawLength, .resourceTooLong, name)
+    let result: String
+    do throws(PRECIS.Violation) {
+      result = try PRECIS.opaqueString(String(part))
+    } catch {
+      throw JIDError(.invalidResource, "\(name) \(error.reason)")
+    }
+    try JID.checkLength(result[...], atMost: JID.maximumPartLength, .resourceTooLong, name)
+    return result
+  }
+}
+
+extension JID {
+  /// Octets of each part after enforcement (RFC 7622 §3.1).
+  static let maximumPartLength = 1023
+  /// Octets of a part before enforcement, which may shorten it: a full-width letter by a third, a decomposed
+  /// letter by less than four fifths. More is not worth looking at.
+  static let maximumRawLength = 4 * maximumPartLength
+
+  static func checkLength(
+    _ part: Substring, atMost limit: Int, _ code: JIDError.Code, _ name: String
+  ) throws(JIDError) {
+    guard part.utf8.count <= limit else {
+      throw JIDError(code, "\(name) is longer than \(maximumPartLength) octets")
+    }
+  }
+}
+
+extension Substring {
+  /// ASCII letters in lower case; for text that is ASCII throughout.
+  var lowercasedASCII: String {
+    String(unsafeUninitializedCapacity: utf8.count) { buffer in
+      for (index, byte) in utf8.enumerated() { buffer[index] = 0x41...0x5A ~= byte ? byte | 0x20 : byte }
+      return utf8.count
+    }
+  }
+}

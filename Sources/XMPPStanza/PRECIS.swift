@@ -1,0 +1,82 @@
+import CICU
+
+/// The two PRECIS profiles that a JID uses, both of RFC 8265 on the framework of RFC 8264.
+enum PRECIS {
+  /// Why a text does not fit, as the end of a sentence that begins with what the text is.
+  struct Violation: Error, Hashable {
+    let reason: String
+
+    static let unicode = Violation(reason: "cannot be checked: the Unicode tables are not usable")
+
+    static func notAllowed(_ scalar: Unicode.Scalar) -> Violation {
+      switch scalar.value {
+      case 0x20: Violation(reason: "contains a space")
+      case 0x21...0x7E: Violation(reason: "contains the character \(scalar)")
+      default: Violation(reason: "contains the character \(codePoint(scalar))")
+      }
+    }
+
+    static func outOfContext(_ scalar: Unicode.Scalar) -> Violation {
+      Violation(reason: "contains the character \(codePoint(scalar)) where it may not stand")
+    }
+
+    private static func codePoint(_ scalar: Unicode.Scalar) -> String {
+      let digits = String(scalar.value, radix: 16, uppercase: true)
+      return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+  }
+
+  /// Enforces UsernameCaseMapped (RFC 8265 §3.3).
+  static func username(_ text: String) throws(Violation) -> String {
+    try stable(text) { text throws(Violation) in
+      guard let narrow = ICUText.widthMapped(text) else { throw .unicode }
+      for scalar in narrow.unicodeScalars where !scalar.precisClass.isIdentifier {
+        throw .notAllowed(scalar)
+      }
+      guard let result = ICUText.lowercase(narrow).flatMap(ICUText.nfc) else { throw .unicode }
+      let scalars = Array(result.unicodeScalars)
+      for scalar in scalars where !scalar.precisClass.isIdentifier { throw .notAllowed(scalar) }
+      try checkContext(scalars)
+      guard BidiRule.allows(scalars) else {
+        throw Violation(reason: "mixes writing directions so that it can be read in more than one way")
+      }
+      return result
+    }
+  }
+
+  /// Enforces OpaqueString (RFC 8265 §4.2).
+  static func opaqueString(_ text: String) throws(Violation) -> String {
+    try stable(text) { text throws(Violation) in
+      let spaced = text.unicodeScalars.map { $0.icuCategory == U_SPACE_SEPARATOR ? " " : $0 }
+      guard let result = ICUText.nfc(String(String.UnicodeScalarView(spaced))) else { throw .unicode }
+      let scalars = Array(result.unicodeScalars)
+      for scalar in scalars where scalar.precisClass == .disallowed { throw .notAllowed(scalar) }
+      try checkContext(scalars)
+      return result
+    }
+  }
+
+  private static func checkContext(_ scalars: [Unicode.Scalar]) throws(Violation) {
+    for (index, scalar) in scalars.enumerated()
+    where scalar.precisClass == .contextual && !ContextualRules.allow(index, in: scalars) {
+      throw .outOfContext(scalar)
+    }
+  }
+
+  /// Applies the rules until they change nothing more, at most four times (RFC 8264 §7).
+  private static func stable(
+    _ text: String, _ rules: (String) throws(Violation) -> String
+  ) throws(Violation) -> String {
+    var text = text
+    for _ in 0..<4 {
+      let result = try rules(text)
+      if result.utf8.elementsEqual(text.utf8) { return result }
+      text = result
+    }
+    throw Violation(reason: "changes each time it is normalised")
+  }
+}
+
+extension CodePointClass {
+  fileprivate var isIdentifier: Bool { self == .valid || self == .contextual }
+}
