@@ -1,0 +1,31 @@
+import Testing
+import XMPPSASL
+
+struct Base64Tests {
+  @Test(
+    "RFC 4648 §10: texts and their base64.",
+    arguments: [
+      ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+      ("foobar", "Zm9vYmFy"),
+    ])
+  func vectors(text: String, encoded: String) {
+    #expect(Base64.encode(bytes(text)) == encoded)
+    #expect(Base64.decode(encoded) == bytes(text))
+  }
+
+  @Test(
+    "What is not canonical base64 is refused.",
+    arguments: [
+      "=", "====", "A", "QQ", "QQ=", "QQ===", "=QQ=", "QQ==A", "QQ==QQ==", "QR==", "QUJ=", " QQ==", "Q Q==",
+      "QQ==\n", "QUJD\r\nQUJD", "QUJ-", "QU_D", "*QQ==", "QUJé", "QUJD\0", "ＱＵＪＤ",
+    ])
+  func refused(text: String) {
+    #expect(Base64.decode(text) == nil)
+  }
+
+  @Test("Every byte survives.")
+  func everyByte() {
+    let all = Array(UInt8.min...UInt8.max)
+    #expect(Base64.decode(Base64.encode(all)) == all)
+  }
+}

@@ -1,0 +1,30 @@
+import Testing
+import XMPPSASL
+
+struct SASLMechanismNameTests {
+  @Test(
+    "A name by the grammar prints as itself.", arguments: ["PLAIN", "SCRAM-SHA-512-PLUS", "X-OAUTH2", "A_1"])
+  func wellFormed(raw: String) {
+    #expect(SASLMechanismName(raw).isWellFormed)
+    #expect("\(SASLMechanismName(raw))" == raw)
+  }
+
+  @Test(
+    "What a server makes up is kept and never printed.",
+    arguments: ["", "plain", "PLAIN ", "\u{1B}]8;;", "PLÄIN", "A\nB", "ABCDEFGHIJKLMNOPQRSTU"])
+  func malformed(raw: String) {
+    let name = SASLMechanismName(raw)
+    #expect(!name.isWellFormed)
+    #expect(name.rawValue == raw)
+    #expect("\(name)" == "?")
+  }
+
+  @Test("The SCRAM family and channel binding are told by the name.")
+  func families() {
+    #expect(SASLMechanismName.scramSHA1.isSCRAM)
+    #expect(SASLMechanismName("SCRAM-SHA3-512").isSCRAM)
+    #expect(SASLMechanismName.scramSHA256Plus.bindsChannel)
+    #expect(!SASLMechanismName.scramSHA256.bindsChannel)
+    #expect(!SASLMechanismName.plain.isSCRAM)
+  }
+}

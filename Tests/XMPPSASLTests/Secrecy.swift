@@ -1,0 +1,40 @@
+import Testing
+import XMPPSASL
+
+/// Checks that no way of printing `value` shows `secret`, as text, as base64 or as a list of bytes.
+func expectSilence(
+  of value: Any, about secret: String, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  var printed = "\(value)" + String(reflecting: value)
+  dump(value, to: &printed)
+  let bytes = Array(secret.utf8)
+  let shapes = [
+    secret, Base64.encode(bytes), "\(bytes)".filter { $0 != "[" && $0 != "]" },
+    bytes.map { "- \($0)\n" }.joined(),
+  ]
+  for shape in shapes {
+    #expect(!printed.contains(shape), sourceLocation: sourceLocation)
+  }
+}
+
+/// A generator whose numbers repeat from run to run (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+/// The bytes of a text.
+func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+/// The bytes of hexadecimal digits; anything else between them is skipped.
+func bytes(hex: String) -> [UInt8] {
+  let digits = hex.compactMap(\.hexDigitValue).map(UInt8.init)
+  return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+}

@@ -1,0 +1,47 @@
+import Testing
+
+@testable import XMPPSASL
+
+struct SecretTests {
+  private static let word = "hunter2-πßå"
+
+  @Test("No way of printing a secret shows it.")
+  func silence() throws {
+    let secret = Secret(Self.word)
+    #expect("\(secret)" == "<secret>")
+    expectSilence(of: secret, about: Self.word)
+    expectSilence(of: [secret], about: Self.word)
+    expectSilence(of: ["key": secret], about: Self.word)
+    expectSilence(of: SASLCredentials(authcid: "user", password: secret), about: Self.word)
+    let request = try SCRAMKeyRequest(hash: .sha256, salt: [1, 2], iterations: 4096, password: secret)
+    expectSilence(of: request, about: Self.word)
+    expectSilence(of: SASLStep.derive(request), about: Self.word)
+    expectSilence(of: SASLStep.respond(bytes(Self.word)), about: Self.word)
+  }
+
+  @Test("Its owner can read it again.")
+  func content() {
+    #expect(Secret(Self.word).revealed() == Self.word)
+    #expect(Secret(Self.word).count == Self.word.utf8.count)
+    #expect(Secret("").isEmpty)
+    #expect(Secret("").revealed() == "")
+    #expect(Secret(bytes: [0xFF]).revealed() == nil)
+  }
+
+  @Test("Secrets are equal when their bytes are.")
+  func equality() {
+    #expect(Secret("abc") == Secret(bytes: [0x61, 0x62, 0x63]))
+    #expect(Secret("abc") != Secret("abd"))
+    #expect(Secret("abc") != Secret("ab"))
+    #expect(Secret("") == Secret(bytes: []))
+    #expect(Set([Secret("a"), Secret("a"), Secret("b")]).count == 2)
+  }
+
+  @Test("Taking bytes over empties the array they came in.")
+  func wiping() {
+    var source = bytes(Self.word)
+    let secret = Secret(wiping: &source)
+    #expect(source.isEmpty)
+    #expect(secret.revealed() == Self.word)
+  }
+}
