@@ -1,0 +1,87 @@
+import AgentProtocol
+
+/// The contents of `accounts.json`: `{"version":1,"default":JID,"last":JID,"accounts":[…]}`.
+public struct AccountFile: Sendable, Equatable {
+  /// Written by this version; a greater one is refused.
+  public static let version = 1
+
+  public private(set) var accounts: [Account] = []
+  /// Bare JID that commands without `--account` mean.
+  public private(set) var `default`: String?
+  /// Bare JID of the last login that was tried: the proposal of the next.
+  public var last: String?
+  var others: [String: JSONValue] = [:]
+
+  public init() {}
+
+  /// The account of a normalised bare JID. The first one that is added becomes the default.
+  public subscript(_ bareJID: String) -> Account? {
+    get { accounts.first { $0.account == bareJID } }
+    set {
+      let index = accounts.firstIndex { $0.account == bareJID }
+      switch (index, newValue) {
+      case (let index?, let account?): accounts[index] = account
+      case (nil, let account?):
+        accounts.append(account)
+        if self.default == nil { self.default = account.account }
+      case (let index?, nil):
+        accounts.remove(at: index)
+        if self.default == bareJID { self.default = accounts.count == 1 ? accounts.first?.account : nil }
+        if last == bareJID { last = nil }
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// The stored account that `spelling` names, or the default one.
+  ///
+  /// Throws `invalidParameter` for what is no JID, `notInitialized` where no account was ever stored, and
+  /// `notLoggedIn` where this one was not or none is the default.
+  public func account(_ spelling: String?) throws(Failure) -> Account {
+    let name =
+      try spelling.map { spelling throws(Failure) in try BareJID.normalise(spelling) } ?? self.default
+    if accounts.isEmpty { throw Failure(.notInitialized, stage: .store) }
+    guard let name, let account = self[name] else {
+      throw Failure(.notLoggedIn, stage: .store, detail: name)
+    }
+    return account
+  }
+
+  /// Makes a stored account the default.
+  public mutating func use(_ spelling: String) throws(Failure) {
+    self.default = try account(spelling).account
+  }
+}
+
+extension AccountFile: Codable {
+  private enum Key: String, CodingKey, CaseIterable { case version, `default`, last, accounts }
+
+  /// Two spellings of one JID give one entry, the first.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: Key.self)
+    let version = try fields.decode(Int.self, forKey: .version)
+    guard version <= Self.version else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .version, in: fields, debugDescription: "written by a later imctl")
+    }
+    for account in try fields.decodeIfPresent([Account].self, forKey: .accounts) ?? []
+    where self[account.account] == nil {
+      self[account.account] = account
+    }
+    func name(_ key: Key) throws -> String? {
+      try fields.decodeIfPresent(String.self, forKey: key).flatMap { try? BareJID.normalise($0) }
+    }
+    self.default = try name(.default).flatMap { self[$0]?.account }
+    last = try name(.last)
+    others = try decoder.otherFields(than: Key.allCases)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: Key.self)
+    try fields.encode(Self.version, forKey: .version)
+    try fields.encodeIfPresent(self.default, forKey: .default)
+    try fields.encodeIfPresent(last, forKey: .last)
+    try fields.encode(accounts, forKey: .accounts)
+    try encoder.encode(otherFields: others)
+  }
+}

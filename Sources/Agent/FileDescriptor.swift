@@ -1,0 +1,76 @@
+import AgentProtocol
+import Glibc
+
+/// An open file that is closed when the value goes away. Never inherited by child processes.
+struct FileDescriptor: ~Copyable {
+  let number: Int32
+
+  init(opening path: String, _ flags: Int32, mode: mode_t = 0o600) throws(Errno) {
+    var result: Int32
+    repeat { result = open(path, flags | O_CLOEXEC, mode) } while result < 0 && errno == EINTR
+    if result < 0 { throw Errno.last }
+    number = result
+  }
+
+  deinit { close(number) }
+
+  func status() throws(Errno) -> stat {
+    var status = stat()
+    if fstat(number, &status) != 0 { throw Errno.last }
+    return status
+  }
+
+  /// Reads to the end; `nil` where there is more than `limit`.
+  func read(limit: Int) throws(Errno) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = Glibc.read(number, &chunk, chunk.count)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw Errno.last
+      }
+      if count == 0 { return bytes }
+      bytes.append(contentsOf: chunk[..<count])
+      if bytes.count > limit { return nil }
+    }
+  }
+
+  func write(_ bytes: [UInt8]) throws(Errno) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw Errno.last
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  func synchronise() throws(Errno) {
+    if fsync(number) != 0 { throw Errno.last }
+  }
+
+  /// flock(2); `false` where another process has it.
+  func lock() throws(Errno) -> Bool {
+    while flock(number, LOCK_EX | LOCK_NB) != 0 {
+      if errno == EWOULDBLOCK { return false }
+      if errno != EINTR { throw Errno.last }
+    }
+    return true
+  }
+}
+
+/// What a system call says.
+struct Errno: Error, Equatable, CustomStringConvertible {
+  let code: Int32
+  init(_ code: Int32) { self.code = code }
+  static var last: Errno { Errno(errno) }
+  var description: String { String(cString: strerror(code)) }
+
+  /// As a failure of the local store at `path`.
+  func failure(_ path: String) -> Failure {
+    Failure(.databaseError, stage: .store, detail: "\(path): \(description)")
+  }
+}
