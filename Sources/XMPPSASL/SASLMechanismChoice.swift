@@ -17,7 +17,7 @@ public enum SASLMechanismChoice {
   /// SCRAM: a server that has SCRAM has no need to see it.
   ///
   /// Throws `mechanismUnavailable` (nothing in common), `plainRefused` (the password would have to be shown),
-  /// `downgrade` (all that is left is weaker than ``SASLPolicy/pinned``), or what is wrong with the
+  /// `downgrade` (all that is offered is weaker than ``SASLPolicy/pinned``), or what is wrong with the
   /// credentials (`invalidPassword`, `invalidUserName`).
   public static func choose(
     offered: [SASLMechanismName],
@@ -25,32 +25,28 @@ public enum SASLMechanismChoice {
     context: SASLContext,
     policy: SASLPolicy = SASLPolicy()
   ) throws(SASLError) -> any SASLMechanism {
+    let common = candidates.filter { offered.contains($0.name) }
+    if let pinned = policy.pinned, let strongest = common.first, rankOf(strongest.name) > rankOf(pinned) {
+      throw SASLError(
+        .downgrade, "downgrade: this server was known to do \(pinned), now it offers \(list(offered))")
+    }
     var refusal: SASLError?
-    for (rank, candidate) in candidates.enumerated() where offered.contains(candidate.name) {
-      guard policy.allows(candidate.name), candidate.accepts(credentials) else { continue }
-      if let pinned = policy.pinned, rank > rankOf(pinned) {
-        throw SASLError(
-          .downgrade, "downgrade: this server was known to do \(pinned), now it offers \(list(offered))")
+    for candidate in common where policy.allows(candidate.name) && candidate.accepts(credentials) {
+      if candidate.showsPassword, !context.isEncrypted {
+        refusal = SASLError(.plainRefused, "\(candidate.name) would send the password without TLS")
+      } else if candidate.showsPassword, offered.contains(where: \.isSCRAM) {
+        refusal = SASLError(
+          .plainRefused,
+          "\(candidate.name) would show the password to a server that has SCRAM: \(list(offered))")
+      } else {
+        return try candidate.make(credentials, context)
       }
-      if candidate.showsPassword {
-        if !context.isEncrypted {
-          refusal = SASLError(.plainRefused, "\(candidate.name) would send the password without TLS")
-          continue
-        }
-        if offered.contains(where: \.isSCRAM) {
-          refusal = SASLError(
-            .plainRefused,
-            "\(candidate.name) would show the password to a server that has SCRAM: \(list(offered))")
-          continue
-        }
-      }
-      return try candidate.make(credentials, context)
     }
     throw refusal
       ?? SASLError(.mechanismUnavailable, "no usable mechanism: the server offers \(list(offered))")
   }
 
-  /// The place of a name in the order of strength; names that are not ours (a later version's) pin nothing.
+  /// The place of a name in the order of strength; names that are not ours pin nothing.
   private static func rankOf(_ name: SASLMechanismName) -> Int {
     candidates.firstIndex { $0.name == name } ?? candidates.count
   }
@@ -67,7 +63,7 @@ public enum SASLMechanismChoice {
 public struct SASLPolicy: Sendable, Hashable {
   /// The mechanisms that may be used; nil for all.
   public var allowed: Set<SASLMechanismName>?
-  /// What this server was last seen to do: nothing weaker is used.
+  /// What this server was last seen to do: it must still offer that, or something stronger.
   public var pinned: SASLMechanismName?
 
   public init(allowed: Set<SASLMechanismName>? = nil, pinned: SASLMechanismName? = nil) {

@@ -40,7 +40,10 @@ public struct SCRAMMechanism: SASLMechanism {
     self.hash = hash
     self.binding = binding
     userName = try Self.prepare(userName: credentials.authcid)
-    authzid = credentials.authzid
+    authzid = credentials.authzid.flatMap { $0.isEmpty ? nil : $0 }
+    guard authzid?.utf8.contains(0) != true else {
+      throw SASLError(.invalidUserName, "the name to act as holds a NUL")
+    }
     password = try credentials.password.map { (password) throws(SASLError) in
       try Self.prepare(password: password)
     }

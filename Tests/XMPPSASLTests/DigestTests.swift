@@ -61,7 +61,8 @@ struct DigestTests {
       PBKDF2Vector(
         password: "password", salt: "salt", iterations: 2, hex: "ea6c014dc72d6f8ccd1ed92ace1d41f0d8de8957"),
       PBKDF2Vector(
-        password: "password", salt: "salt", iterations: 4096, hex: "4b007901b765489abead49d926f721d065a429c1"),
+        password: "password", salt: "salt", iterations: 4096,
+        hex: "4b007901b765489abead49d926f721d065a429c1"),
       PBKDF2Vector(
         password: "passwordPASSWORDpassword", salt: "saltSALTsaltSALTsaltSALTsaltSALTsalt", iterations: 4096,
         hex: "3d2eec4fe41c849b80c8d83662c0e44a8b291a964cf2f07038"),

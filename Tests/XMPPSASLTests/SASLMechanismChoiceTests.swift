@@ -52,6 +52,9 @@ struct SASLMechanismChoiceTests {
     Row(offered: [.scramSHA512], policy: SASLPolicy(pinned: .scramSHA256), chosen: .scramSHA512),
     Row(offered: [.scramSHA1], policy: SASLPolicy(pinned: .plain), chosen: .scramSHA1),
     Row(offered: [.anonymous], policy: SASLPolicy(pinned: .scramSHA256), refused: .mechanismUnavailable),
+    Row(
+      offered: [.scramSHA1, .scramSHA256],
+      policy: SASLPolicy(allowed: [.scramSHA1], pinned: .scramSHA256), chosen: .scramSHA1),
   ]
 
   @Test("The strongest mechanism in common is chosen, or the choice is refused.", arguments: rows)

@@ -45,7 +45,8 @@ struct SCRAMHostileServerTests {
     Attack("2^31 iterations", first(i: "2147483648"), .iterationsOutOfRange),
     Attack("2^64 iterations", first(i: "18446744073709551616"), .iterationsOutOfRange),
     Attack(
-      "a thousand digits of iterations", first(i: String(repeating: "9", count: 1000)), .iterationsOutOfRange),
+      "a thousand digits of iterations", first(i: String(repeating: "9", count: 1000)),
+      .iterationsOutOfRange),
     Attack("no iterations", first(i: "0"), .malformed),
     Attack("negative iterations", first(i: "-4096"), .malformed),
     Attack("iterations with a plus", first(i: "+4096"), .malformed),

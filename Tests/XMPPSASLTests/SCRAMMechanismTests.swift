@@ -162,7 +162,7 @@ struct SCRAMMechanismTests {
       ("a,b=c", nil, "n,,n=a=2Cb=3Dc,r=x"), ("=2C", nil, "n,,n==3D2C,r=x"), ("I\u{AD}X", nil, "n,,n=IX,r=x"),
       ("jürgen", nil, "n,,n=jürgen,r=x"), ("\u{1F511}", nil, "n,,n=\u{1F511},r=x"),
       (",\u{301}", nil, "n,,n==2C\u{301},r=x"),
-      ("user", "boss,=@example.org", "n,a=boss=2C=3D@example.org,n=user,r=x"),
+      ("user", "", "n,,n=user,r=x"), ("user", "boss,=@example.org", "n,a=boss=2C=3D@example.org,n=user,r=x"),
     ] as [(String, String?, String)])
   func names(authcid: String, authzid: String?, message: String) throws {
     var mechanism = try SCRAMMechanism(
@@ -170,6 +170,17 @@ struct SCRAMMechanismTests {
       credentials: SASLCredentials(authcid: authcid, authzid: authzid, password: Secret("pencil")),
       nonce: "x")
     #expect(try mechanism.initialResponse() == bytes(message))
+  }
+
+  @Test("A name to act as that holds a NUL is refused.")
+  func invalidAuthzid() {
+    #expect {
+      try SCRAMMechanism(
+        hash: .sha1,
+        credentials: SASLCredentials(authcid: "user", authzid: "a\0b", password: Secret("pencil")))
+    } throws: {
+      ($0 as? SASLError)?.code == .invalidUserName
+    }
   }
 
   @Test("Nonces are long, printable, without comma, and never twice the same.")
