@@ -8,9 +8,11 @@ func expectSilence(
   var printed = "\(value)" + String(reflecting: value)
   dump(value, to: &printed)
   let bytes = Array(secret.utf8)
+  // Without its indentation a dumped array is a row of dashes and numbers.
+  printed += printed.filter { !$0.isWhitespace }
   let shapes = [
-    secret, Base64.encode(bytes), "\(bytes)".filter { $0 != "[" && $0 != "]" },
-    bytes.map { "- \($0)\n" }.joined(),
+    secret, Base64.encode(bytes), bytes.map(String.init).joined(separator: ", "),
+    bytes.map { "-\($0)" }.joined(),
   ]
   for shape in shapes {
     #expect(!printed.contains(shape), sourceLocation: sourceLocation)
