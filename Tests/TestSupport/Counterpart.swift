@@ -1,0 +1,114 @@
+import FoundationEssentials
+
+/// Another user's client that is not our code: slixmpp, logged in on a test server.
+///
+/// It accepts every subscription request and asks back, so that it sees the presence of whoever it knows.
+public final class Counterpart: Sendable {
+  /// A presence stanza it received.
+  public struct Presence: Decodable, Sendable, Equatable {
+    /// Full JID.
+    public var from: String
+    /// The stanza's type, `available` where it has none.
+    public var type: String
+    /// `away`, `chat`, `dnd`, `xa` or empty.
+    public var show: String
+    public var status: String
+    public var priority: Int
+  }
+
+  /// A message it received.
+  public struct Message: Decodable, Sendable, Equatable {
+    public var from: String
+    public var body: String
+    public var id: String
+  }
+
+  private struct Report: Decodable, Sendable {
+    var presence: Presence?
+    var message: Message?
+    var ready: String?
+  }
+  private struct Order: Encodable {
+    var order: String
+    var to = ""
+    var text = ""
+  }
+
+  private let script: Script
+  /// Its full JID.
+  public let jid: String
+
+  /// Logs `account` in, checks the server's certificate, and shows it available.
+  public init(_ account: String = "bob", on server: TestServer, directTLS: Bool = false) async throws {
+    struct Options: Encodable {
+      var jid: String
+      var password: String
+      var host: String
+      var port: Int
+      var directTLS: Bool
+      var caFile: String
+    }
+    struct Ready: Decodable { var ready: String }
+    script = try await Script(
+      "counterpart.py",
+      options: Options(
+        jid: server.jid(account), password: server.password(account), host: TestServer.host,
+        port: directTLS ? server.directTLSPort : server.port, directTLS: directTLS, caFile: server.caFile))
+    jid = try await script.first(Ready.self).ready
+  }
+
+  /// Every presence stanza from others it has received, oldest first.
+  public var presences: [Presence] { script.all(Report.self).compactMap(\.presence) }
+
+  /// Every message with a body it has received, oldest first.
+  public var messages: [Message] { script.all(Report.self).compactMap(\.message) }
+
+  /// Waits for a presence stanza that is not among the first `seen` ones, and matches.
+  @discardableResult
+  public func presence(
+    after seen: Int = 0, within limit: Duration = .seconds(30),
+    where matches: @escaping @Sendable (Presence) -> Bool
+  ) async throws -> Presence {
+    try await script.process.output.first("a presence", within: limit) { _ in
+      self.presences.dropFirst(seen).first(where: matches)
+    }
+  }
+
+  /// Waits for a message that matches.
+  @discardableResult
+  public func message(
+    within limit: Duration = .seconds(30), where matches: @escaping @Sendable (Message) -> Bool
+  ) async throws -> Message {
+    try await script.process.output.first("a message", within: limit) { _ in
+      self.messages.first(where: matches)
+    }
+  }
+
+  /// Sends a chat message.
+  public func send(_ text: String, to jid: String) throws {
+    try script.send(Order(order: "message", to: jid, text: text))
+  }
+
+  /// Shows another presence; `show` may be empty.
+  public func show(_ show: String, status: String = "") throws {
+    try script.send(Order(order: "presence", to: show, text: status))
+  }
+
+  /// Sends raw XML behind what is already sent.
+  public func send(xml: String) throws { try script.send(Order(order: "xml", text: xml)) }
+
+  /// Waits until the server has answered what was asked behind everything sent to the counterpart before:
+  /// what has not arrived now will not arrive on account of it.
+  public func settled() async throws {
+    struct Settled: Decodable { var settled: String }
+    let token = "\(Int.random(in: 1...Int.max))"
+    try script.send(Order(order: "ping", text: token))
+    let script = script
+    try await script.process.output.first("an answer to a ping") { _ in
+      script.all(Settled.self).contains { $0.settled == token } ? () : nil
+    }
+  }
+
+  /// Logs out.
+  public func end() async throws { try await script.process.stop() }
+}
