@@ -29,8 +29,8 @@ enum SASLPrep {
     var result = [UInt16](repeating: 0, count: source.count * 18)
     defer { result.wipe() }
     var status = U_ZERO_ERROR
-    let count = cicu_saslprep(
-      source, Int32(source.count), &result, Int32(result.count), use == .query ? 1 : 0, &status)
+    let count = icu_saslprep(
+      source, Int32(source.count), &result, Int32(result.count), use == .query, &status)
     switch status {
     case let status where status.rawValue <= U_ZERO_ERROR.rawValue: break
     case U_STRINGPREP_PROHIBITED_ERROR, U_STRINGPREP_UNASSIGNED_ERROR, U_STRINGPREP_CHECK_BIDI_ERROR:
