@@ -1,0 +1,113 @@
+import CResolv
+import NIOCore
+import NIOPosix
+
+/// Makes TCP connections, racing the addresses of a host (Happy Eyeballs, RFC 8305).
+public struct TCPConnector: Sendable {
+  public init() {}
+
+  /// Connects to one target.
+  ///
+  /// - Parameters:
+  ///   - timeout: the bound for looking the host up and for all its addresses together.
+  ///   - pipeline: called once, on the event loop, with the connected channel, before anything is read from it. The
+  ///     channel is active by then: do not wait for `channelActive`.
+  /// - Returns: the channel, reading by itself.
+  /// - Throws: `unknownHost`, `resolverFailed`, `connectionRefused`, `unreachable`, `timedOut`, `connectionReset`,
+  ///   `connectionFailed`, `cancelled`, or the `TransportError` that `pipeline` throws.
+  public func connect(
+    to target: ServerTarget, on eventLoop: any EventLoop, timeout: TimeAmount,
+    pipeline: @escaping @Sendable (any Channel) throws -> Void
+  ) async throws(TransportError) -> any Channel {
+    let connection = ClientBootstrap(group: eventLoop)
+      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .channelOption(.socketOption(.so_keepalive), value: 1)
+      .channelOption(.autoRead, value: false)
+      .connectTimeout(timeout)
+      .connect(host: target.host, port: target.port)
+    let ready = eventLoop.makePromise(of: (any Channel).self)
+    connection.whenComplete { result in
+      switch result {
+      case .failure(let error): ready.fail(error)
+      case .success(let channel):
+        do {
+          try pipeline(channel)
+          try channel.syncOptions?.setOption(.autoRead, value: true)
+          ready.succeed(channel)
+        } catch {
+          channel.close(promise: nil)
+          ready.fail(error)
+        }
+      }
+    }
+    do {
+      return try await withTaskCancellationHandler {
+        try await ready.futureResult.get()
+      } onCancel: {
+        // The attempt cannot be called back: it ends by itself, and nobody keeps what it brings.
+        ready.fail(CancellationError())
+        connection.whenSuccess { $0.close(promise: nil) }
+      }
+    } catch {
+      throw TransportError(connectingTo: target, error)
+    }
+  }
+}
+
+extension TransportError {
+  /// Names the failure of a connection attempt.
+  init(connectingTo target: ServerTarget, _ error: any Error) {
+    switch error {
+    case let error as TransportError: self = error
+    case let error as NIOConnectionError:
+      let causes =
+        error.connectionErrors.isEmpty
+        ? [error.dnsAError, error.dnsAAAAError].compactMap(\.self) : error.connectionErrors.map(\.error)
+      let failures = causes.map { TransportError(connectingTo: target, $0) }
+      let order = Self.telling
+      // Of several addresses, the one that came nearest to a server tells most.
+      self =
+        failures.min {
+          (order.firstIndex(of: $0.code) ?? order.count) < (order.firstIndex(of: $1.code) ?? order.count)
+        }
+        ?? TransportError(.connectionFailed, "No connection to \(target).", underlying: error)
+    case let error as SocketAddressError.UnknownHost:
+      if resolv_is_unknown_host(Int32(truncatingIfNeeded: error.errorCode)) != 0 {
+        self.init(.unknownHost, "There is no host named \(target.host).", underlying: error)
+      } else {
+        self.init(
+          .resolverFailed, "The host \(target.host) cannot be looked up: \(error.errorDescription).",
+          underlying: error)
+      }
+    case ChannelError.connectTimeout:
+      self.init(.timedOut, "No answer from \(target) in time.", underlying: error)
+    case let error as IOError:
+      let code = Code(errno: error.errnoCode)
+      self.init(code, "No connection to \(target): \(Self.text(error.errnoCode)).", underlying: error)
+    case is CancellationError:
+      self.init(.cancelled, "The attempt to connect was cancelled.", underlying: error)
+    default:
+      self.init(.connectionFailed, "No connection to \(target): \(error).", underlying: error)
+    }
+  }
+
+  /// Best first.
+  private static let telling: [Code] = [.connectionRefused, .connectionReset, .timedOut, .unreachable]
+
+  private static func text(_ errno: CInt) -> String {
+    strerror(errno).map { String(cString: $0) } ?? "error \(errno)"
+  }
+}
+
+extension TransportError.Code {
+  /// The code for a failed system call of a TCP connection.
+  init(errno: CInt) {
+    switch errno {
+    case ECONNREFUSED: self = .connectionRefused
+    case ECONNRESET, ECONNABORTED, EPIPE: self = .connectionReset
+    case ETIMEDOUT: self = .timedOut
+    case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL: self = .unreachable
+    default: self = .connectionFailed
+    }
+  }
+}

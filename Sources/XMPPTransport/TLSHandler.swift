@@ -1,0 +1,257 @@
+import NIOCore
+
+/// User inbound event: the TLS handshake is complete, and what is written from now on is sent.
+public struct TLSHandshakeCompleted: Sendable, Hashable {
+  public var info: TLSInfo
+
+  public init(info: TLSInfo) { self.info = info }
+}
+
+/// User inbound event: how the peer ended its side, fired once, before `ChannelEvent.inputClosed` or `channelInactive`.
+public enum TLSInputClosed: Sendable, Hashable {
+  /// By close_notify, as it should.
+  case orderly
+  /// The TCP connection ended without; an attacker on the path may have cut the last words off.
+  case truncated
+}
+
+/// Turns the bytes of a channel into a TLS client connection.
+///
+/// Add it as the first handler, before the connection is made (direct TLS) or when the server has agreed to STARTTLS.
+/// It starts the handshake as soon as the channel is active and fires `TLSHandshakeCompleted`. When the handshake or the
+/// connection fails it fires `errorCaught` with a `TransportError` and closes the channel.
+public final class TLSHandler: ChannelDuplexHandler {
+  public typealias InboundIn = ByteBuffer
+  public typealias InboundOut = ByteBuffer
+  public typealias OutboundIn = ByteBuffer
+  public typealias OutboundOut = ByteBuffer
+
+  private enum State {
+    case idle, handshaking, open, inputClosed, failed
+  }
+
+  private let engine: TLSEngine
+  private var state = State.idle
+  private var outputClosed = false
+  /// Whether a handler after this one waits for plaintext.
+  private var readRequested = false
+
+  /// Plaintext that waits for a flush or for the handshake.
+  private var unsent = ByteBuffer()
+  private var unsentPromise: EventLoopPromise<Void>?
+  private var flushRequested = false
+
+  /// - Throws: `tlsFailed`, `invalidConfiguration`.
+  public init(_ context: TLSContext) throws(TransportError) {
+    engine = try TLSEngine(context)
+  }
+
+  // MARK: Life of the channel
+
+  public func handlerAdded(context: ChannelHandlerContext) {
+    if context.channel.isActive { startHandshake(context) }
+  }
+
+  public func handlerRemoved(context: ChannelHandlerContext) {
+    failUnsent(ChannelError.ioOnClosedChannel)
+  }
+
+  public func channelActive(context: ChannelHandlerContext) {
+    startHandshake(context)
+    context.fireChannelActive()
+  }
+
+  public func channelInactive(context: ChannelHandlerContext) {
+    inputEnded(context)
+    state = .failed
+    failUnsent(ChannelError.ioOnClosedChannel)
+    context.fireChannelInactive()
+  }
+
+  public func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .some(.inputClosed) = event as? ChannelEvent {
+      let alreadyTold = state == .inputClosed
+      inputEnded(context)
+      if alreadyTold { return }
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  // MARK: Inbound
+
+  public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var ciphertext = unwrapInboundIn(data)
+    var plaintext = context.channel.allocator.buffer(capacity: 0)
+    do throws(TransportError) {
+      // In pieces, so that OpenSSL's buffers stay small.
+      while state == .handshaking || state == .open,
+        let piece = ciphertext.readSlice(length: min(ciphertext.readableBytes, 16_384)),
+        piece.readableBytes > 0
+      {
+        try receive(piece, into: &plaintext, context)
+      }
+      deliver(&plaintext, context)
+    } catch {
+      deliver(&plaintext, context)
+      fail(error, context)
+    }
+  }
+
+  private func receive(
+    _ piece: ByteBuffer, into plaintext: inout ByteBuffer, _ context: ChannelHandlerContext
+  ) throws(TransportError) {
+    try piece.withUnsafeReadableBytes { bytes throws(TransportError) in try engine.receive(bytes) }
+    if state == .handshaking {
+      let complete = try engine.handshake()
+      sendCiphertext(context)
+      guard complete, let info = engine.info else { return }
+      state = .open
+      context.fireUserInboundEventTriggered(TLSHandshakeCompleted(info: info))
+      encryptUnsent(context)
+    }
+    guard state == .open else { return }
+    let result = try engine.read(into: &plaintext)
+    sendCiphertext(context)
+    if case .closed = result {
+      deliver(&plaintext, context)
+      closeNotified(context)
+    }
+  }
+
+  public func channelReadComplete(context: ChannelHandlerContext) {
+    context.fireChannelReadComplete()
+    // Ciphertext that gave no plaintext does not fulfil the wish of a handler that reads by hand.
+    if readRequested { context.read() }
+  }
+
+  private func deliver(_ plaintext: inout ByteBuffer, _ context: ChannelHandlerContext) {
+    guard plaintext.readableBytes > 0 else { return }
+    readRequested = false
+    let whole = plaintext
+    plaintext = context.channel.allocator.buffer(capacity: 0)
+    context.fireChannelRead(wrapInboundOut(whole))
+  }
+
+  /// The peer's close_notify: with half-closure allowed, writing goes on.
+  private func closeNotified(_ context: ChannelHandlerContext) {
+    guard state == .open else { return }
+    state = .inputClosed
+    context.fireUserInboundEventTriggered(TLSInputClosed.orderly)
+    if (try? context.channel.syncOptions?.getOption(.allowRemoteHalfClosure)) == true {
+      context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    } else {
+      closeOutput(context)
+      context.close(promise: nil)
+    }
+  }
+
+  /// The TCP connection has no more input.
+  private func inputEnded(_ context: ChannelHandlerContext) {
+    switch state {
+    case .handshaking:
+      fail(TransportError(.tlsClosed, "The server closed the connection during the TLS handshake."), context)
+    case .open:
+      state = .inputClosed
+      context.fireUserInboundEventTriggered(TLSInputClosed.truncated)
+    case .idle, .inputClosed, .failed: break
+    }
+  }
+
+  // MARK: Outbound
+
+  public func read(context: ChannelHandlerContext) {
+    readRequested = true
+    context.read()
+  }
+
+  public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard !outputClosed, state != .failed else {
+      promise?.fail(ChannelError.outputClosed)
+      return
+    }
+    var plaintext = unwrapOutboundIn(data)
+    if unsent.readableBytes == 0 { unsent = plaintext } else { unsent.writeBuffer(&plaintext) }
+    unsentPromise.setOrCascade(to: promise)
+  }
+
+  public func flush(context: ChannelHandlerContext) {
+    flushRequested = true
+    encryptUnsent(context)
+  }
+
+  public func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    if mode != .input { closeOutput(context) }
+    if mode == .all { state = state == .failed ? .failed : .inputClosed }
+    context.close(mode: mode, promise: promise)
+  }
+
+  /// Encrypts and sends what was written, in as few records as possible.
+  private func encryptUnsent(_ context: ChannelHandlerContext) {
+    guard state == .open || state == .inputClosed, flushRequested, !outputClosed else { return }
+    flushRequested = false
+    let plaintext = unsent
+    let promise = unsentPromise
+    unsent = ByteBuffer()
+    unsentPromise = nil
+    do throws(TransportError) {
+      try plaintext.withUnsafeReadableBytes { bytes throws(TransportError) in try engine.write(bytes) }
+      sendCiphertext(context, promise: promise)
+    } catch {
+      promise?.fail(error)
+      fail(error, context)
+    }
+  }
+
+  private func closeOutput(_ context: ChannelHandlerContext) {
+    guard !outputClosed else { return }
+    flushRequested = true
+    encryptUnsent(context)
+    outputClosed = true
+    failUnsent(ChannelError.outputClosed)
+    engine.close()
+    sendCiphertext(context)
+  }
+
+  private func sendCiphertext(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>? = nil) {
+    var ciphertext = context.channel.allocator.buffer(capacity: 0)
+    engine.takeCiphertext(into: &ciphertext)
+    if ciphertext.readableBytes > 0 {
+      context.writeAndFlush(wrapOutboundOut(ciphertext), promise: promise)
+    } else {
+      promise?.succeed()
+    }
+  }
+
+  // MARK: Beginning and failure
+
+  private func startHandshake(_ context: ChannelHandlerContext) {
+    guard state == .idle else { return }
+    state = .handshaking
+    do throws(TransportError) {
+      _ = try engine.handshake()
+      sendCiphertext(context)
+    } catch {
+      fail(error, context)
+    }
+  }
+
+  private func fail(_ error: TransportError, _ context: ChannelHandlerContext) {
+    guard state != .failed else { return }
+    state = .failed
+    outputClosed = true
+    sendCiphertext(context)  // The alert that tells the peer why.
+    failUnsent(error)
+    context.fireErrorCaught(error)
+    context.close(promise: nil)
+  }
+
+  private func failUnsent(_ error: any Error) {
+    unsent = ByteBuffer()
+    unsentPromise?.fail(error)
+    unsentPromise = nil
+  }
+}
+
+// Handlers belong to the event loop of their channel.
+@available(*, unavailable)
+extension TLSHandler: Sendable {}
