@@ -24,21 +24,16 @@ public final class EventHub: Sendable {
 
   /// Events as they happen, from the moment of the call of ``EventHub/subscribe(_:buffer:)`` on.
   ///
-  /// It ends when the task that reads it is cancelled, when the last reference to it goes, or when more events
-  /// wait than the buffer holds: then ``overflowed`` is true.
+  /// It ends when it is cancelled, when the task that reads it is, or when more events wait than the buffer holds.
   public struct Subscription: AsyncSequence, Sendable {
     public typealias Element = Event
     fileprivate let stream: AsyncStream<Event>
-    fileprivate let state: State
+    fileprivate let continuation: AsyncStream<Event>.Continuation
     /// The newest cursor at the time of the subscription.
     public let cursor: Int64
 
-    fileprivate final class State: Sendable {
-      let overflowed = Atomic(false)
-    }
-
-    /// Events were lost because this subscriber did not read them in time.
-    public var overflowed: Bool { state.overflowed.load(ordering: .relaxed) }
+    /// Ends the subscription. What waits in its buffer can still be read.
+    public func cancel() { continuation.finish() }
 
     public func makeAsyncIterator() -> AsyncStream<Event>.Iterator { stream.makeAsyncIterator() }
   }
@@ -46,7 +41,7 @@ public final class EventHub: Sendable {
   private struct Subscriber {
     var filter: Filter
     var continuation: AsyncStream<Event>.Continuation
-    var state: Subscription.State
+    var onOverflow: @Sendable () -> Void
   }
 
   private struct State {
@@ -84,35 +79,40 @@ public final class EventHub: Sendable {
     let (event, lost) = state.withLock { state in
       state.cursor += 1
       let event = Event(account: account, time: time, cursor: state.cursor, body: body)
-      var lost: [AsyncStream<Event>.Continuation] = []
+      var lost: [Subscriber] = []
       for (id, subscriber) in state.subscribers where subscriber.filter.matches(event) {
         if case .dropped = subscriber.continuation.yield(event) {
-          subscriber.state.overflowed.store(true, ordering: .relaxed)
-          lost.append(subscriber.continuation)
+          lost.append(subscriber)
           state.subscribers[id] = nil
         }
       }
       return (event, lost)
     }
-    for continuation in lost { continuation.finish() }
+    for subscriber in lost {
+      subscriber.continuation.finish()
+      subscriber.onOverflow()
+    }
     used(event.cursor)
     return event
   }
 
-  /// - Parameter buffer: events that may wait for this subscriber.
-  public func subscribe(_ filter: Filter = Filter(), buffer: Int = 1000) -> Subscription {
+  /// - Parameters:
+  ///   - buffer: events that may wait for this subscriber.
+  ///   - onOverflow: called once when more than that wait; the subscription has ended then.
+  public func subscribe(
+    _ filter: Filter = Filter(), buffer: Int = 1000, onOverflow: @escaping @Sendable () -> Void = {}
+  ) -> Subscription {
     let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingOldest(buffer))
-    let shared = Subscription.State()
     let (id, cursor) = state.withLock { state in
       let id = state.nextSubscriber
       state.nextSubscriber += 1
-      state.subscribers[id] = Subscriber(filter: filter, continuation: continuation, state: shared)
+      state.subscribers[id] = Subscriber(filter: filter, continuation: continuation, onOverflow: onOverflow)
       return (id, state.cursor)
     }
     continuation.onTermination = { [weak self] _ in
       self?.state.withLock { _ = $0.subscribers.removeValue(forKey: id) }
     }
-    return Subscription(stream: stream, state: shared, cursor: cursor)
+    return Subscription(stream: stream, continuation: continuation, cursor: cursor)
   }
 
   /// Ends every subscription.

@@ -61,6 +61,11 @@ public struct RPCError: Error, Codable, Sendable, Equatable {
     RPCError(code: methodNotFound, message: "Method not found: \(name.prefix(100))")
   }
 
+  /// A parameter has a value that is not allowed.
+  public static func invalidParameter(_ name: String) -> RPCError {
+    parameters("\(name) has a value that is not allowed")
+  }
+
   static func parameters(_ why: String) -> RPCError {
     RPCError(
       code: invalidParameters, message: "Invalid params: \(why)",

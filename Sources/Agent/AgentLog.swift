@@ -1,0 +1,101 @@
+import AgentProtocol
+import Glibc
+import Logging
+import Synchronization
+
+/// The agent's log: a file of mode 0600 and bounded size.
+///
+/// When it is full it becomes `agent.log.1`, and what was there before goes. A log that cannot be written is no
+/// reason to stop: the line is lost.
+public final class AgentLog: Sendable {
+  /// Octets of one file.
+  static let maximumSize = 1 << 20
+  /// Characters of one line.
+  static let maximumLine = 4000
+
+  private struct State: ~Copyable {
+    var file: FileDescriptor?
+    var size = 0
+  }
+
+  public let path: String
+  private let limit: Int
+  private let state: Mutex<State>
+
+  /// The log of the agent whose files are at `paths`; its directory must be there.
+  public convenience init(_ paths: AgentPaths) { self.init(path: paths.log, limit: Self.maximumSize) }
+
+  init(path: String, limit: Int) {
+    self.path = path
+    self.limit = limit
+    state = Mutex(State(file: nil))
+  }
+
+  /// A logger that writes here.
+  public func logger(_ label: String, level: Logger.Level = .info) -> Logger {
+    Logger(label: label) { AgentLogHandler(label: $0, log: self, logLevel: level) }
+  }
+
+  /// Adds one line. Control and format characters in it are shown as `\u{…}`: they may come from a peer.
+  func append(_ line: String) {
+    let bytes = Array((Self.neutralised(line) + "\n").utf8)
+    state.withLock { state in
+      if state.file == nil { open(&state) }
+      if state.size > 0, state.size + bytes.count > limit {
+        state.file = nil
+        rename(path, path + ".1")
+        open(&state)
+      }
+      guard (try? state.file?.write(bytes)) != nil else { return }
+      state.size += bytes.count
+    }
+  }
+
+  private func open(_ state: inout State) {
+    do throws(Errno) {
+      let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW)
+      if fchmod(file.number, 0o600) != 0 { throw Errno.last }
+      state.size = Int(try file.status().st_size)
+      state.file = consume file
+    } catch {
+      state.size = 0
+    }
+  }
+
+  private static func neutralised(_ line: String) -> String {
+    var result = ""
+    for scalar in line.unicodeScalars.prefix(maximumLine) {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        result += "\\u{\(String(scalar.value, radix: 16))}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}
+
+/// Writes `TIME LEVEL LABEL: MESSAGE KEY=VALUE …`.
+private struct AgentLogHandler: LogHandler {
+  let label: String
+  let log: AgentLog
+  var logLevel: Logger.Level
+  var metadata: Logger.Metadata = [:]
+
+  init(label: String, log: AgentLog, logLevel: Logger.Level) {
+    self.label = label
+    self.log = log
+    self.logLevel = logLevel
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let facts = metadata.merging(event.metadata ?? [:]) { _, new in new }
+      .sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+    log.append("\(Timestamp.now()) \(event.level) \(label): \(event.message)\(facts)")
+  }
+}

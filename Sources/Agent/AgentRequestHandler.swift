@@ -1,0 +1,111 @@
+import AgentProtocol
+
+/// Reads a request, checks its parameters, calls the service and writes the answer.
+struct AgentRequestHandler: Sendable {
+  let service: any AgentService
+  let hub: EventHub
+  /// Clients connected now.
+  let clients: @Sendable () -> Int
+
+  /// What follows from a request.
+  struct Outcome: Sendable {
+    /// A line; `nil` for a notification.
+    var answer: String?
+    /// The agent is to end after the answer.
+    var stops = false
+  }
+
+  /// - Parameter subscribe: starts a subscription for `watch` and gives its cursor. Its events are to be sent after
+  ///   the answer.
+  func handle(_ line: String, of client: ClientHandle, subscribe: (EventHub.Filter) -> Int64) async -> Outcome
+  {
+    let call: RPCCall
+    do {
+      call = try RPCCall(line: line)
+    } catch {
+      return Outcome(answer: RPC.answer(.null, error))
+    }
+    var outcome = Outcome()
+    do {
+      let result = try await perform(call, of: client, subscribe: subscribe)
+      outcome.answer = call.id.map { RPC.answer($0, result) }
+      outcome.stops = call.method == AgentStopMethod.name
+    } catch let error as RPCError {
+      outcome.answer = call.id.map { RPC.answer($0, error) }
+    } catch let failure as Failure {
+      outcome.answer = call.id.map { RPC.answer($0, RPCError(failure)) }
+    } catch {
+      let failure = Failure(.internalError, stage: .request)
+      outcome.answer = call.id.map { RPC.answer($0, RPCError(failure)) }
+    }
+    return outcome
+  }
+
+  private func perform(
+    _ call: RPCCall, of client: ClientHandle, subscribe: (EventHub.Filter) -> Int64
+  ) async throws -> any Encodable {
+    switch call.method {
+    case LoginMethod.name:
+      let parameters = try call.parameters(of: LoginMethod.self)
+      try parameters.check()
+      return try await service.login(parameters, client: client)
+    case LogoutMethod.name:
+      let parameters = try call.parameters(of: LogoutMethod.self)
+      try check(seconds: parameters.flush, "flush")
+      return try await service.logout(parameters, client: client)
+    case StatusMethod.name:
+      return try await service.status(call.parameters(of: StatusMethod.self))
+    case PresenceGetMethod.name:
+      return try await service.presence(call.parameters(of: PresenceGetMethod.self))
+    case PresenceSetMethod.name:
+      let parameters = try call.parameters(of: PresenceSetMethod.self)
+      try parameters.check()
+      return try await service.setPresence(parameters, client: client)
+    case WatchMethod.name:
+      let parameters = try call.parameters(of: WatchMethod.self)
+      if let since = parameters.since, since < 0 { throw invalid("since") }
+      let account = try parameters.account.map(service.bareJID)
+      return WatchMethod.Result(
+        cursor: subscribe(EventHub.Filter(events: parameters.events.map { Set($0) }, account: account)))
+    case AgentStatusMethod.name:
+      return try await service.agentStatus(clients: clients())
+    case AgentStopMethod.name:
+      return Nothing()
+    case AccountRemoveMethod.name:
+      try await service.removeAccount(call.parameters(of: AccountRemoveMethod.self))
+      return Nothing()
+    default:
+      throw RPCError.unknownMethod(call.method)
+    }
+  }
+}
+
+private func invalid(_ name: String) -> RPCError { .invalidParameter(name) }
+
+/// Seconds that a `Duration` surely holds: at most a year.
+private func check(seconds: Double, _ name: String) throws(RPCError) {
+  guard seconds >= 0, seconds <= 31_536_000 else { throw invalid(name) }
+}
+
+extension LoginMethod.Parameters {
+  fileprivate func check() throws(RPCError) {
+    try Agent.check(seconds: timeout, "timeout")
+    if let port = options.port, !(1...65535).contains(port) { throw invalid("options.port") }
+    if let tls = options.tls, !["starttls", "direct"].contains(tls) { throw invalid("options.tls") }
+    if let file = options.caFile, !file.hasPrefix("/") { throw invalid("options.caFile") }
+    if let digest = options.certSHA256, digest.utf8.count != 64 || !digest.allSatisfy(\.isHexDigit) {
+      throw invalid("options.certSHA256")
+    }
+  }
+}
+
+extension PresenceSetMethod.Parameters {
+  /// Octets of a status text.
+  private static var maximumStatus: Int { 10_000 }
+
+  fileprivate func check() throws(RPCError) {
+    if let priority, !(-128...127).contains(priority) { throw invalid("priority") }
+    if let duration { try Agent.check(seconds: duration, "duration") }
+    if let status, status.utf8.count > Self.maximumStatus { throw invalid("status") }
+  }
+}

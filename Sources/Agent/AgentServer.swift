@@ -1,0 +1,180 @@
+import AgentProtocol
+import Glibc
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Listens on the agent's socket and serves its clients until it is stopped or nobody needs it any more.
+public final class AgentServer: Sendable {
+  /// Clients at a time; who comes later is told so and closed.
+  public static let maximumClients = 64
+
+  private struct State {
+    var clients = 0
+    var nextClient: UInt64 = 1
+    var idle: IdleExit
+    var timer: Scheduled<Void>?
+  }
+
+  private let lock: AgentLock
+  private let paths: AgentPaths
+  private let hub: EventHub
+  private let group: any EventLoopGroup
+  private let logger: Logger
+  private let eventBuffer: Int
+  private let state: Mutex<State>
+  private let ends: AsyncStream<Void>
+  private let end: AsyncStream<Void>.Continuation
+
+  /// Becomes the agent of this user, before anything is logged in; ``run(_:)`` starts to listen.
+  ///
+  /// Throws `alreadyRunning` where there is one. Blocks while an agent that ends is waited for.
+  public convenience init(
+    paths: AgentPaths, hub: EventHub, logger: Logger,
+    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+  ) throws(Failure) {
+    try self.init(paths: paths, hub: hub, logger: logger, group: group, eventBuffer: 1000)
+  }
+
+  init(
+    paths: AgentPaths, hub: EventHub, logger: Logger, group: any EventLoopGroup, eventBuffer: Int
+  ) throws(Failure) {
+    lock = try AgentLock(paths)
+    self.paths = paths
+    self.hub = hub
+    self.logger = logger
+    self.group = group
+    self.eventBuffer = eventBuffer
+    state = Mutex(State(idle: IdleExit(started: .now)))
+    (ends, end) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Clients connected now.
+  public var clients: Int { state.withLock { $0.clients } }
+
+  /// Tells how many accounts are logged in or about to be: while there is one the agent does not end by itself.
+  public func keepAlive(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
+
+  /// Ends ``run(_:)``.
+  public func stop() { end.finish() }
+
+  /// Serves clients; returns after ``stop()``, when the task is cancelled, or when nobody needs the agent.
+  public func run(_ service: any AgentService) async throws(Failure) {
+    let listener = try await listen()
+    defer { lock.removeFiles() }
+    logger.info("listening on \(paths.socket)")
+    update { _ in }
+    await withTaskGroup { tasks in
+      tasks.addTask { await self.accept(listener, service) }
+      tasks.addTask { for await _ in self.ends {} }
+      await tasks.next()
+      tasks.cancelAll()
+    }
+    state.withLock { $0.timer?.cancel() }
+    logger.info("ended")
+  }
+
+  private typealias Listener = NIOAsyncChannel<ClientConnection.Channel, Never>
+
+  private func listen() async throws(Failure) -> Listener {
+    try lock.removeStaleSocket()
+    do {
+      let listener = try await ServerBootstrap(group: group)
+        .serverChannelOption(.backlog, value: 64)
+        .childChannelOption(.allowRemoteHalfClosure, value: true)
+        .bind(unixDomainSocketPath: paths.socket) { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try ClientConnection.Channel(
+              wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: false)
+            )
+          }
+        }
+      // Its directory has kept others out until now.
+      if chmod(paths.socket, 0o600) != 0 { throw Errno.last }
+      try lock.writePID()
+      return listener
+    } catch let failure as Failure {
+      throw failure
+    } catch {
+      throw Failure(.databaseError, stage: .store, detail: "\(paths.socket): \(error)")
+    }
+  }
+
+  private func accept(_ listener: Listener, _ service: any AgentService) async {
+    do {
+      try await listener.executeThenClose { connections in
+        try await withThrowingDiscardingTaskGroup { clients in
+          for try await channel in connections {
+            clients.addTask { await self.serve(channel, service) }
+          }
+        }
+      }
+    } catch is CancellationError {
+    } catch {
+      logger.error("the socket failed: \(error)")
+    }
+  }
+
+  private func serve(_ channel: ClientConnection.Channel, _ service: any AgentService) async {
+    guard await isOurs(channel.channel) else {
+      logger.warning("a client of another user was refused")
+      return await refuse(channel, nil)
+    }
+    let handle: ClientHandle? = state.withLock { state in
+      guard state.clients < Self.maximumClients else { return nil }
+      state.clients += 1
+      defer { state.nextClient += 1 }
+      return ClientHandle(id: state.nextClient)
+    }
+    guard let handle else {
+      logger.warning("a client was refused: there are \(Self.maximumClients)")
+      return await refuse(channel, RPCError(code: RPCError.failed, message: "too many clients"))
+    }
+    update { _ in }
+    await ClientConnection(
+      handle: handle, channel: channel,
+      handler: AgentRequestHandler(service: service, hub: hub, clients: { self.clients }),
+      eventBuffer: eventBuffer, logger: logger
+    ).run()
+    // Not cancelled with the server: a presence that was held is given back.
+    await Task { await service.clientClosed(handle) }.value
+    state.withLock { $0.clients -= 1 }
+    update { _ in }
+  }
+
+  private func refuse(_ channel: ClientConnection.Channel, _ error: RPCError?) async {
+    try? await channel.executeThenClose { _, outbound in
+      if let error { try await outbound.write(ByteBuffer(string: RPC.answer(.null, error))) }
+    }
+  }
+
+  private func isOurs(_ channel: any Channel) async -> Bool {
+    guard let socket = channel as? any SocketOptionProvider else { return false }
+    let option = NIOBSDSocket.Option(rawValue: SO_PEERCRED)
+    let peer: PeerCredentials? = try? await socket.unsafeGetSocketOption(level: .socket, name: option).get()
+    return peer?.uid == geteuid()
+  }
+
+  /// Changes what is known about who needs the agent, and sets the timer anew.
+  private func update(_ change: (inout IdleExit) -> Void) {
+    state.withLock { state in
+      state.idle.update(clients: state.clients, at: .now)
+      change(&state.idle)
+      state.timer?.cancel()
+      state.timer = state.idle.deadline.map { deadline in
+        group.next().scheduleTask(in: TimeAmount(ContinuousClock.now.duration(to: deadline))) {
+          self.endIfIdle()
+        }
+      }
+    }
+  }
+
+  private func endIfIdle() {
+    let due = state.withLock { state in state.idle.deadline.map { $0 <= .now } ?? false }
+    if due {
+      logger.info("nobody needs the agent")
+      stop()
+    }
+  }
+}
