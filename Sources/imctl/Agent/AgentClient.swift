@@ -1,0 +1,175 @@
+import AgentProtocol
+
+/// A connection to the agent: JSON-RPC 2.0, one object a line.
+///
+/// `agent.status` is the first request of every connection. It is not waited for: it leaves in one write with
+/// the first real request, and its answer is read before that one's.
+final class AgentClient {
+  /// Whether a command may start an agent.
+  enum Start { case never, whenNoneRuns }
+
+  /// A request that was sent, to wait for its answer.
+  struct Request<Method: AgentMethod> {
+    let id: Int64
+  }
+
+  /// Why a connection is of no use, though nothing is wrong with the request.
+  private enum Useless: Error {
+    /// The agent was just ending.
+    case endedAtOnce
+    case otherVersion
+  }
+
+  var deadline: Deadline
+  private var socket: AgentSocket
+  private var lastID: Int64 = 0
+  private var unsent = ""
+  /// Its answer was not read yet.
+  private var greeting: Request<AgentStatusMethod>?
+  private let start: Start
+
+  private init(_ socket: consuming AgentSocket, start: Start, deadline: Deadline) {
+    self.socket = socket
+    self.start = start
+    self.deadline = deadline
+    greeting = queue(AgentStatusMethod.self, Nothing())
+  }
+
+  /// One call. Nil when no agent runs and none is to be started.
+  static func ask<Method: AgentMethod>(
+    _ method: Method.Type, _ parameters: Method.Parameters, start: Start, timeout: Timeout
+  ) throws -> Method.Result? {
+    try session(start: start, timeout: timeout) { try $0.answer(to: $0.send(method, parameters)) }
+  }
+
+  /// Runs `body` over a connection. Where agents may be started, one that ends just now or is of another version
+  /// than this command makes way for a new one, and `body` runs again.
+  @discardableResult
+  static func session<Answer>(
+    start: Start, timeout: Timeout, _ body: (AgentClient) throws -> Answer
+  ) throws -> Answer? {
+    let deadline = Deadline(timeout)
+    var attempts = 3
+    while true {
+      guard let socket = try AgentSocket.connect(to: AgentPaths.current().socket) else {
+        if start == .never { return nil }
+        try AgentLauncher.launch()
+        continue
+      }
+      attempts -= 1
+      let agent = AgentClient(socket, start: start, deadline: deadline)
+      do {
+        return try body(agent)
+      } catch is Useless where start == .never {
+        return nil
+      } catch Useless.otherVersion where attempts > 0 {
+        try agent.stop()
+      } catch Useless.endedAtOnce where attempts > 0 {
+        continue
+      } catch is Useless {
+        throw Failure.agentEnded
+      }
+    }
+  }
+
+  /// Sends a request, with what was not sent before it.
+  func send<Method: AgentMethod>(_ method: Method.Type, _ parameters: Method.Parameters) throws -> Request<
+    Method
+  > {
+    let request = queue(method, parameters)
+    try flush()
+    return request
+  }
+
+  /// Waits for the answer to `request`; events that arrive before it go to `onEvent`.
+  func answer<Method: AgentMethod>(
+    to request: Request<Method>, onEvent: (Event) throws -> Void = { _ in }
+  ) throws -> Method.Result {
+    if let greeting, greeting.id != request.id { _ = try self.greet() }
+    while let reply = try nextReply() {
+      if let event = event(in: reply) {
+        try onEvent(event)
+      } else if reply.id == .number(request.id) {
+        do {
+          return try reply.result(of: Method.self)
+        } catch {
+          throw error.failure
+        }
+      }
+    }
+    throw Failure.noAnswer
+  }
+
+  /// Who the agent is: the answer to the first request of this connection. Nil when it was read already.
+  @discardableResult
+  func greet() throws -> AgentStatusMethod.Result? {
+    guard let greeting else { return nil }
+    try flush()
+    let agent = try answer(to: greeting)
+    self.greeting = nil
+    if start == .whenNoneRuns && agent.version != Version.current { throw Useless.otherVersion }
+    return agent
+  }
+
+  /// Waits for an event. Nil at the deadline.
+  func nextEvent() throws -> Event? {
+    while let reply = try nextReply() {
+      if let event = event(in: reply) { return event }
+    }
+    return nil
+  }
+
+  /// Asks the agent to end, and waits until it did.
+  func stop() throws {
+    deadline = Deadline(Timeout(seconds: 15))
+    do {
+      _ = try send(AgentStopMethod.self, Nothing())
+      while try nextReply() != nil {}
+    } catch Useless.endedAtOnce {
+      return
+    } catch let failure as Failure where failure == .agentEnded {
+      return
+    }
+    throw Failure.agentUnreachable(inLanguage("it does not end", "它没有结束"))
+  }
+
+  private func queue<Method: AgentMethod>(
+    _ method: Method.Type, _ parameters: Method.Parameters
+  ) -> Request<Method> {
+    lastID += 1
+    unsent += RPC.request(method, id: .number(lastID), parameters)
+    return Request(id: lastID)
+  }
+
+  private func flush() throws {
+    let lines = unsent
+    unsent = ""
+    if !socket.write(lines) { throw greeting == nil ? Failure.agentEnded : Useless.endedAtOnce }
+  }
+
+  /// Nil where it is something else. Events that this version does not know are left out.
+  private func event(in reply: RPCReply) -> Event? {
+    reply.method == RPC.eventMethod ? try? reply.event() : nil
+  }
+
+  /// Nil at the deadline.
+  private func nextReply() throws -> RPCReply? {
+    switch try socket.line(until: deadline) {
+    case .line(let line):
+      do {
+        return try RPCReply(line: line)
+      } catch {
+        throw Failure.noAgentSpeaks
+      }
+    case .timeout: return nil
+    case .interrupted: throw Failure.cancelled()
+    case .end: throw greeting == nil ? Failure.agentEnded : Useless.endedAtOnce
+    }
+  }
+}
+
+extension Failure {
+  static var noAnswer: Failure {
+    Failure(.connectTimeout, stage: .request, detail: inLanguage("the agent does not answer", "代理进程没有应答"))
+  }
+}

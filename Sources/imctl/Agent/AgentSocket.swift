@@ -1,0 +1,124 @@
+import AgentProtocol
+import Glibc
+
+/// A connected Unix socket that carries lines. Plain system calls: a command that only asks the agent lives for
+/// a few milliseconds.
+struct AgentSocket: ~Copyable {
+  /// What a wait for a line ended with.
+  enum Line {
+    case line(String)
+    /// The agent closed the connection.
+    case end
+    /// SIGINT, where ``Interrupt`` is installed.
+    case interrupted
+    case timeout
+  }
+
+  private let descriptor: Int32
+  private var framer = LineFramer(limit: 16 << 20)
+
+  /// Takes a connected socket over.
+  private init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close(descriptor) }
+
+  /// Nil when nobody listens there: no socket, or one that is left over.
+  static func connect(to path: String) throws -> AgentSocket? {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let fits = withUnsafeMutableBytes(of: &address.sun_path) { room in
+      guard path.utf8.count < room.count else { return false }
+      room.copyBytes(from: path.utf8)
+      return true
+    }
+    guard fits else { throw Failure.agentUnreachable(path) }
+    let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw Failure.agentUnreachable(systemError()) }
+    let socket = AgentSocket(descriptor)
+    let connected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    if connected != 0 {
+      if [ENOENT, ECONNREFUSED, ENOTDIR].contains(errno) { return nil }
+      throw Failure.agentUnreachable("\(path): \(systemError())")
+    }
+    // Who answers gets to see passwords: nobody but this user may.
+    guard PeerCredentials(socket: descriptor)?.uid == geteuid() else {
+      throw Failure.agentUnreachable(
+        path + inLanguage(": the socket belongs to another user", "：该套接字属于其他用户"))
+    }
+    return socket
+  }
+
+  /// Whether all of it was written; not so when the agent closed the connection.
+  func write(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { bytes in
+      var rest = UnsafeRawBufferPointer(bytes)
+      while !rest.isEmpty {
+        let count = send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+        if count > 0 {
+          rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        } else if errno != EINTR {
+          return false
+        }
+      }
+      return true
+    }
+  }
+
+  /// The next line, without its line feed. A reader of standard output that goes away ends the process.
+  mutating func line(until deadline: Deadline) throws -> Line {
+    while true {
+      do {
+        if let line = try framer.next() { return .line(line) }
+      } catch {
+        throw Failure.noAgentSpeaks
+      }
+      var waits = [
+        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: STDOUT_FILENO, events: 0, revents: 0),
+      ]
+      let ready = poll(&waits, nfds_t(waits.count), deadline.pollTimeout)
+      if ready < 0 && errno != EINTR { throw Failure.agentUnreachable(systemError()) }
+      if ready == 0 { return .timeout }
+      if ready < 0 { continue }
+      if waits[1].revents != 0 { return .interrupted }
+      if waits[0].revents != 0 {
+        if !receive() { return .end }
+      } else if waits[2].revents & Int16(POLLERR) != 0 {
+        Console.endQuietly()
+      }
+    }
+  }
+
+  /// False at the end of the connection.
+  private mutating func receive() -> Bool {
+    withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { room in
+      let count = read(descriptor, room.baseAddress, room.count)
+      if count > 0 { framer.append(room[..<count]) }
+      return count > 0 || (count < 0 && errno == EINTR)
+    }
+  }
+}
+
+/// What the system says about `errno`.
+func systemError(_ number: Int32 = errno) -> String { String(cString: strerror(number)) }
+
+extension Failure {
+  static func agentUnreachable(_ detail: String) -> Failure {
+    Failure(.agentUnreachable, stage: .request, detail: detail)
+  }
+
+  /// Something listens on the socket that is no agent.
+  static var noAgentSpeaks: Failure {
+    agentUnreachable(inLanguage("what answers on its socket is not an agent", "套接字上应答的不是代理进程"))
+  }
+
+  static var agentEnded: Failure {
+    agentUnreachable(inLanguage("it closed the connection", "连接已被其关闭"))
+  }
+}

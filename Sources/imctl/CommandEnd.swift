@@ -1,0 +1,75 @@
+import AgentProtocol
+import ArgumentParser
+import Glibc
+
+/// How a command ends that threw: what is printed where, and the exit status.
+struct CommandEnd {
+  let standardOutput: String?
+  let standardError: String?
+  let status: Int32
+
+  init(_ error: any Error, json: Bool) {
+    switch error {
+    case let code as ExitCode:
+      self.init(status: code.rawValue)
+    case let failure as Failure:
+      self.init(failure, json: json)
+    default:
+      self.init(unknown: error, json: json)
+    }
+  }
+
+  func exit() -> Never {
+    if let standardOutput { Console.out(standardOutput) }
+    if let standardError { Console.err(standardError) }
+    Glibc.exit(status)
+  }
+
+  private init(_ failure: Failure, json: Bool) {
+    let object = json ? try? JSONLine.encode(["error": failure]) : nil
+    self.init(error: object ?? Self.text(failure), status: failure.exit)
+  }
+
+  /// Help, version, completions, usage errors: whatever ArgumentParser throws.
+  private init(unknown error: any Error, json: Bool) {
+    let code = Imctl.exitCode(for: error)
+    switch code {
+    case .success:
+      self.init(output: Imctl.fullMessage(for: error), status: 0)
+    case .validationFailure where json:
+      self.init(Failure.invalid(Imctl.message(for: error)), json: true)
+    case .validationFailure:
+      self.init(error: Imctl.fullMessage(for: error), status: code.rawValue)
+    default:
+      self.init(Failure(.internalError, stage: .request, detail: String(describing: error)), json: json)
+    }
+  }
+
+  private init(output: String? = nil, error: String? = nil, status: Int32) {
+    standardOutput = output
+    standardError = error
+    self.status = status
+  }
+
+  /// The message, and the hint on a line of its own.
+  static func text(_ failure: Failure) -> String {
+    var text = "imctl: \(peer: failure.message)"
+    if !failure.hint.isEmpty { text += "\n  \(peer: failure.hint)" }
+    return text
+  }
+}
+
+extension Failure {
+  /// A wrong argument: exit status 64.
+  static func invalid(_ detail: String) -> Failure {
+    Failure(.invalidParameter, stage: .input, detail: detail)
+  }
+
+  /// The user said no, by a signal: exit status 130.
+  static func cancelled() -> Failure { Failure(.cancelled, stage: .input) }
+}
+
+/// A sentence in the language of this process.
+func inLanguage(_ english: String, _ chinese: String) -> String {
+  Language.current == .chinese ? chinese : english
+}

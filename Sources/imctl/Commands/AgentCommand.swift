@@ -1,0 +1,144 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl agent`: the process that keeps the sessions.
+struct AgentCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "agent",
+    abstract: "The background process that keeps the sessions.",
+    discussion: """
+      Commands start it by themselves when they need it, and it ends by itself when no account is logged in and
+      nobody asks it anything. Stopping it is no logout: the next start logs in again.
+      """,
+    subcommands: [
+      AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentRestartCommand.self,
+      AgentStatusCommand.self, AgentLogCommand.self,
+    ])
+}
+
+/// `imctl agent run`: is the agent, in the foreground.
+struct AgentRunCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Be the agent, until SIGTERM or SIGINT.",
+    discussion: "For service managers. Exits 75 when one runs already.")
+
+  @OptionGroup var output: OutputOptions
+
+  func run() throws { try Foreground.agent() }
+}
+
+/// `imctl agent start`.
+struct AgentStartCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "start",
+    abstract: "Start the agent; one that runs is left alone.")
+
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    let agent = try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { try $0.greet() }
+    if let agent = agent ?? nil { try output.data(AgentState(agent), text: AgentState(agent).text) }
+  }
+}
+
+/// `imctl agent stop`.
+struct AgentStopCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stop",
+    abstract: "End the agent and wait until it ended. This is no logout.")
+
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    let stopped: Void? = try AgentClient.session(start: .never, timeout: .ofRequest) { try $0.stop() }
+    if stopped == nil { output.note(inLanguage("no agent runs", "没有正在运行的代理进程")) }
+    if output.json { try output.data(AgentState(nil), text: "") }
+  }
+}
+
+/// `imctl agent restart`.
+struct AgentRestartCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restart",
+    abstract: "End the agent if one runs, and start a new one.")
+
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    try AgentClient.session(start: .never, timeout: .ofRequest) { try $0.stop() }
+    let agent = try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { try $0.greet() }
+    if let agent = agent ?? nil { try output.data(AgentState(agent), text: AgentState(agent).text) }
+  }
+}
+
+/// `imctl agent status`.
+struct AgentStatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Show whether the agent runs: exits 0 when it does, 1 when not.")
+
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    let agent = try AgentClient.session(start: .never, timeout: .ofRequest) { try $0.greet() }
+    let state = AgentState(agent ?? nil)
+    try output.data(state, text: state.text)
+    if !state.running { throw ExitCode(1) }
+  }
+}
+
+/// `imctl agent log`.
+struct AgentLogCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "log",
+    abstract: "Print the agent's log.")
+
+  struct Answer: Encodable {
+    let line: String
+  }
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("Only the last lines.", valueName: "N"))
+  var lines: Int?
+
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if let lines, lines < 0 { throw ValidationError("The number of lines is negative.") }
+  }
+
+  func run() throws {
+    for line in AgentLog.lines(of: try AgentPaths.current().log, last: lines ?? .max) {
+      try output.data(Answer(line: line), text: "\(peer: line)")
+    }
+  }
+}
+
+/// The answer of `agent status`, and of what changes it.
+struct AgentState: Encodable {
+  let running: Bool
+  let version: String?
+  let pid: Int?
+  let started: String?
+  let accounts: Int?
+  let online: Int?
+  let clients: Int?
+
+  init(_ agent: AgentStatusMethod.Result?) {
+    running = agent != nil
+    version = agent?.version
+    pid = agent?.pid
+    started = agent?.started
+    accounts = agent?.accounts
+    online = agent?.online
+    clients = agent?.clients
+  }
+
+  var text: String {
+    guard let pid, let version, let started, let accounts, let online else {
+      return inLanguage("not running", "未运行")
+    }
+    return "running, pid \(pid), version \(peer: version), since \(peer: started), "
+      + "\(online) of \(accounts) accounts online"
+  }
+}

@@ -1,0 +1,68 @@
+import AgentProtocol
+import ArgumentParser
+import Glibc
+
+/// How the server is reached: kept with the account, so that only the first login needs it.
+struct ConnectionArguments: ParsableArguments {
+  enum Encryption: String, ExpressibleByArgument, CaseIterable {
+    case starttls, direct
+  }
+
+  @Option(help: ArgumentHelp("Connect to this host instead of what the DNS says.", valueName: "name"))
+  var host: String?
+
+  @Option(help: ArgumentHelp("Port of the host.", valueName: "number"))
+  var port: Int?
+
+  @Option(help: ArgumentHelp("starttls or direct.", valueName: "how"))
+  var tls: Encryption?
+
+  @Option(
+    help: ArgumentHelp("Trust the certificates in this PEM file.", valueName: "file"), completion: .file())
+  var caFile: String?
+
+  @Option(
+    name: .customLong("cert-sha256"),
+    help: ArgumentHelp("Trust the certificate with this SHA-256 fingerprint.", valueName: "hex"))
+  var certSHA256: String?
+
+  @Option(help: ArgumentHelp("Resource of the session; without it the server chooses.", valueName: "name"))
+  var resource: String?
+
+  func validate() throws {
+    for (name, value) in [("--host", host), ("--ca-file", caFile), ("--resource", resource)]
+    where value?.isEmpty == true {
+      throw ValidationError("The value of \(name) is empty.")
+    }
+    if let port, !(1...65_535).contains(port) {
+      throw ValidationError("The port \(port) is outside of 1 to 65535.")
+    }
+    if let certSHA256, Self.fingerprint(certSHA256) == nil {
+      throw ValidationError("The value of --cert-sha256 is not 64 hexadecimal digits.")
+    }
+  }
+
+  /// As the agent takes them: it runs in another directory.
+  func options() throws -> ConnectionOptions {
+    var options = ConnectionOptions()
+    options.host = host
+    options.port = port
+    options.tls = tls?.rawValue
+    options.caFile = try caFile.map(Self.absolute)
+    options.certSHA256 = certSHA256.flatMap(Self.fingerprint)
+    options.resource = resource
+    return options
+  }
+
+  /// 64 lower-case digits; colons between them are allowed, as OpenSSL prints them.
+  static func fingerprint(_ text: String) -> String? {
+    let digits = text.filter { $0 != ":" }.lowercased()
+    return digits.utf8.count == 64 && digits.allSatisfy { $0.isASCII && $0.isHexDigit } ? digits : nil
+  }
+
+  private static func absolute(_ path: String) throws -> String {
+    guard let real = realpath(path, nil) else { throw Failure.invalid("\(path): \(systemError())") }
+    defer { free(real) }
+    return String(cString: real)
+  }
+}

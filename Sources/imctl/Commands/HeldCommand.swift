@@ -1,0 +1,57 @@
+import Glibc
+
+/// The COMMAND of `presence … -- COMMAND`: runs in the foreground like a command of a shell.
+///
+/// It has this process's standard streams and process group, so the terminal's signals reach it directly;
+/// this process ignores SIGINT and SIGQUIT meanwhile (as `make` and `env` do) and passes SIGTERM and SIGHUP on.
+struct HeldCommand {
+  let words: [String]
+
+  /// The exit status: the command's own, 128+N when a signal ended it, 127 when it is not found, 126 when it
+  /// cannot be executed.
+  func run() -> Int32 {
+    signal(SIGCHLD, SIG_DFL)
+    var waited = sigset_t()
+    var before = sigset_t()
+    sigemptyset(&waited)
+    for number in [SIGCHLD, SIGTERM, SIGHUP] { sigaddset(&waited, number) }
+    sigprocmask(SIG_BLOCK, &waited, &before)
+    defer { sigprocmask(SIG_SETMASK, &before, nil) }
+
+    var child: pid_t = 0
+    let error = spawn(&child, mask: before)
+    if error != 0 {
+      Console.err("imctl: \(peer: words[0]): \(systemError(error))")
+      return error == ENOENT || error == ENOTDIR ? 127 : 126
+    }
+    signal(SIGINT, SIG_IGN)
+    signal(SIGQUIT, SIG_IGN)
+    while true {
+      var number: Int32 = 0
+      sigwait(&waited, &number)
+      if number != SIGCHLD {
+        kill(child, number)
+        continue
+      }
+      var status: Int32 = 0
+      let ended = waitpid(child, &status, WNOHANG)
+      if ended == child { return Self.exitStatus(status) }
+      if ended < 0 && errno != EINTR { return 126 }
+    }
+  }
+
+  private func spawn(_ child: inout pid_t, mask: sigset_t) -> Int32 {
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var mask = mask
+    posix_spawnattr_setsigmask(&attributes, &mask)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    return ArgumentVector.with(words) { posix_spawnp(&child, words[0], nil, &attributes, $0, environ) }
+  }
+
+  private static func exitStatus(_ status: Int32) -> Int32 {
+    let signal = status & 0x7f
+    return signal == 0 ? (status >> 8) & 0xff : 128 + signal
+  }
+}

@@ -1,0 +1,131 @@
+import AgentProtocol
+import ArgumentParser
+import Glibc
+
+/// `imctl login`: goes online, and stays online after this command has ended.
+struct LoginCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "login",
+    abstract: "Go online and stay online.",
+    discussion: """
+      Returns when the session is synced; the agent keeps it from then on. The password comes from \
+      --password-stdin, --password-command, what is stored, or a prompt on a terminal, in this order; one that is \
+      given is always verified with the server. Already online: exits 0 and does nothing, unless the secret or \
+      connection options differ.
+      """)
+
+  @Argument(help: ArgumentHelp("user@domain; without it the last one.", valueName: "JID"))
+  var jid: String?
+
+  @OptionGroup(title: "Secret") var secret: SecretOptions
+  @OptionGroup(title: "Connection, kept with the account") var connection: ConnectionArguments
+
+  @Option(help: ArgumentHelp("Presence to show: online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
+  var presence: PresenceShow?
+
+  @Flag(help: "Send no presence.")
+  var noPresence = false
+
+  @Flag(help: "Return as soon as the login is done, before the session is synced.")
+  var noSync = false
+
+  @Flag(help: "No agent: this process is the session, until a signal.")
+  var foreground = false
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Bound of the login; 0 for none, and to retry after network problems.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 30)
+
+  func validate() throws {
+    if jid?.isEmpty == true { throw ValidationError("The JID is empty.") }
+    if let jid, let account = account.account, jid != account {
+      throw ValidationError("JID and --account name different accounts.")
+    }
+    if presence != nil && noPresence {
+      throw ValidationError("--presence and --no-presence exclude each other.")
+    }
+  }
+
+  func run() throws {
+    Interrupt.install()
+    var parameters = LoginMethod.Parameters(account: try chosenJID())
+    parameters.options = try connection.options()
+    parameters.store = secret.policy
+    parameters.timeout = timeout.seconds
+    parameters.presence = presence
+    parameters.noPresence = noPresence
+    parameters.noSync = noSync
+    parameters.passwordCommand = secret.passwordCommand
+    parameters.password = try secret.read()
+    if try parameters.password == nil && needsSecret(parameters.account) {
+      parameters.password = try secret.ask(for: parameters.account)
+    }
+    if foreground { try Foreground.login(parameters) }
+    try logIn(parameters)
+  }
+
+  private func logIn(_ parameters: LoginMethod.Parameters) throws {
+    var watch = WatchMethod.Parameters()
+    watch.account = parameters.account
+    watch.events = ["state", "dataReady", "success"]
+    // The agent keeps to the time; this bound is for an agent that does not answer at all.
+    let patience = timeout.seconds > 0 ? Timeout(seconds: timeout.seconds + 5) : timeout
+    let progress = Progress(
+      inLanguage("logging in…", "正在登录…"), wanted: !output.json && !output.quiet && output.verbose == 0)
+    var succeeded = false
+    let result = try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { agent in
+      try agent.greet()
+      agent.deadline = Deadline(patience)
+      _ = try agent.send(WatchMethod.self, watch)
+      return try agent.answer(to: agent.send(LoginMethod.self, parameters)) { event in
+        if case .success = event.body { succeeded = true }
+        try show(event)
+      }
+    }
+    progress.end()
+    guard let result else { return }
+    if output.json && !succeeded {
+      let event = Event(
+        account: result.success.userId, time: Timestamp.now(), cursor: 0, body: .success(result.success))
+      try output.data(event, text: "")
+    }
+    if !output.json {
+      let facts = [result.mechanism, result.tls?.version].compactMap { $0 }.joined(separator: ", ")
+      try output.data(
+        result, text: "\(peer: result.success.fullJID) online" + (facts.isEmpty ? "" : " (\(peer: facts))"))
+      if result.already { output.note(inLanguage("it was online already", "此前已在线")) }
+    }
+  }
+
+  private func show(_ event: Event) throws {
+    if output.json {
+      try output.data(event, text: "")
+    } else if case .state(let change) = event.body {
+      output.step(EventText.step(change))
+    }
+  }
+
+  /// The JID that is named, or the last one: on a terminal only as a proposal.
+  private func chosenJID() throws -> String {
+    if let jid = jid ?? account.account { return jid }
+    let last = try StoredAccounts.last()
+    if Prompt.isPossible {
+      let answer = try Prompt.line(last.map { "JID [\(peer: $0)]: " } ?? "JID: ") ?? ""
+      if !answer.isEmpty { return answer }
+    }
+    guard let last else { throw Failure.invalid(inLanguage("no JID is given", "没有给出 JID")) }
+    return last
+  }
+
+  /// Nothing is stored that the agent could log in with, and it is not online already.
+  private func needsSecret(_ account: String) throws -> Bool {
+    if try StoredAccounts.hasSecret(account) { return false }
+    let sessions = try? AgentClient.ask(
+      StatusMethod.self, .init(account: account), start: .never, timeout: .ofRequest)
+    return !(sessions ?? []).contains(where: \.isOnline)
+  }
+}

@@ -1,0 +1,65 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl logout`: ends a session for good.
+struct LogoutCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "logout",
+    abstract: "Go offline and stay offline.",
+    discussion: """
+      Sends what is not acknowledged yet, then unavailable presence, and ends the session in any case: what \
+      could not be sent stays queued, and the exit status is 87. JID and domain stay stored for the next login.
+      """)
+
+  struct Answer: Encodable {
+    let account: String
+    let state = SessionState.offline
+  }
+
+  @Argument(help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
+  var jid: String?
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Flag(help: "Log every account out.")
+  var all = false
+
+  @Flag(help: "Drop what could not be sent.")
+  var force = false
+
+  @Flag(help: "Delete the stored account too.")
+  var forget = false
+
+  @Option(help: ArgumentHelp("How long to wait for acknowledgements.", valueName: "seconds"))
+  var flush = Timeout(seconds: 10)
+
+  @Option(
+    help: ArgumentHelp(
+      "Bound of the whole command, 0 for none; without it --flush and 10 seconds more.", valueName: "seconds")
+  )
+  var timeout: Timeout?
+
+  func validate() throws {
+    if jid?.isEmpty == true { throw ValidationError("The JID is empty.") }
+    if let jid, let account = account.account, jid != account {
+      throw ValidationError("JID and --account name different accounts.")
+    }
+    if all && (jid ?? account.account) != nil { throw ValidationError("--all and a JID exclude each other.") }
+  }
+
+  func run() throws {
+    var parameters = LogoutMethod.Parameters(account: jid ?? account.account)
+    parameters.all = all
+    parameters.forget = forget
+    parameters.force = force
+    parameters.flush = flush.seconds
+    let bound = timeout ?? Timeout(seconds: flush.seconds + 10)
+    let accounts =
+      try AgentClient.ask(LogoutMethod.self, parameters, start: .never, timeout: bound)?.accounts
+      ?? StoredAccounts.logout(parameters)
+    for account in accounts {
+      try output.data(Answer(account: account), text: "\(peer: account) offline")
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl presence`: shows the presence that is wanted, sets it, or holds it while a command runs.
+struct PresenceCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "presence",
+    abstract: "Show or set presence, or hold it while a command runs.",
+    discussion: """
+      Presence is what you want to be: it is stored, and applied at every login. Not online: stored, exit status 0.
+
+      With `-- COMMAND …` it is held while COMMAND runs and put back afterwards; of overlapping holds the newest \
+      alive wins. imctl then exits with the status of COMMAND: 128+N when signal N ended it, 127 when it is not \
+      found, 126 when it cannot be executed.
+      """)
+
+  @Argument(help: ArgumentHelp("online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
+  var show: PresenceShow?
+
+  @Argument(help: ArgumentHelp("What others read beside it.", valueName: "TEXT"))
+  var text: String?
+
+  @Argument(parsing: .postTerminator, help: ArgumentHelp("Hold it while this runs.", valueName: "COMMAND"))
+  var command: [String] = []
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Priority of this session for messages, -128 to 127.", valueName: "N"))
+  var priority: Int?
+
+  @Option(help: ArgumentHelp("Send it to this JID only.", valueName: "JID"))
+  var to: String?
+
+  @Option(
+    name: .customLong("for"),
+    help: ArgumentHelp("Back to what was before after this time: 90s, 30m, 2h.", valueName: "duration"))
+  var duration: TimeSpan?
+
+  @Option(help: ArgumentHelp("Bound of the whole command without COMMAND, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 10)
+
+  func validate() throws {
+    if show == nil && (priority != nil || to != nil || duration != nil || !command.isEmpty) {
+      throw ValidationError("Missing SHOW: online, chat, away, xa, dnd or offline.")
+    }
+    if let priority, !(-128...127).contains(priority) {
+      throw ValidationError("The priority \(priority) is outside of -128 to 127.")
+    }
+    if to?.isEmpty == true { throw ValidationError("The value of --to is empty.") }
+    if [to != nil, duration != nil, !command.isEmpty].count(where: { $0 }) > 1 {
+      throw ValidationError("--to, --for and -- COMMAND exclude each other.")
+    }
+  }
+
+  func run() throws {
+    guard let show else { return try printWanted() }
+    var parameters = PresenceSetMethod.Parameters(account: account.account, show: show)
+    parameters.status = text
+    parameters.priority = priority
+    parameters.to = to
+    parameters.duration = duration?.seconds
+    parameters.hold = !command.isEmpty
+    if command.isEmpty {
+      try AgentClient.session(start: .whenNoneRuns, timeout: timeout) { try set(parameters, over: $0) }
+    } else {
+      try hold(parameters)
+    }
+  }
+
+  private func set(_ parameters: PresenceSetMethod.Parameters, over agent: AgentClient) throws {
+    let status = try agent.answer(to: agent.send(PresenceSetMethod.self, parameters))
+    if output.json { try output.data(status, text: "") }
+    if !status.applied {
+      output.note(inLanguage("not online: stored, applied at the next login", "未在线：已保存，下次登录时生效"))
+    }
+  }
+
+  /// The hold lives as long as the connection: it ends with this process, however that ends.
+  private func hold(_ parameters: PresenceSetMethod.Parameters) throws {
+    var connection: AgentClient?
+    do {
+      try AgentClient.session(start: .whenNoneRuns, timeout: timeout) { agent in
+        try set(parameters, over: agent)
+        connection = agent
+      }
+    } catch let failure as Failure
+      where failure.name != .invalidParameter && failure.name != .notInitialized && failure.name != .cancelled
+    {
+      // The command matters more than the presence beside it.
+      Console.err(CommandEnd(failure, json: output.json).standardError ?? "")
+    }
+    let status = HeldCommand(words: command).run()
+    withExtendedLifetime(connection) {}
+    throw ExitCode(status)
+  }
+
+  private func printWanted() throws {
+    let presence =
+      try AgentClient.ask(
+        PresenceGetMethod.self, .init(account: account.account), start: .never, timeout: timeout)
+      ?? StoredAccounts.presence(account: account.account)
+    try output.data(presence, text: StatusText.presence(presence))
+  }
+}

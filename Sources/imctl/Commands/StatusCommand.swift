@@ -1,0 +1,79 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl status`: what state the session is in.
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Show the state of the session.",
+    discussion: """
+      Exits 0 when online, 1 when not; with --all, 0 when at least one account is online. Starts no agent: \
+      without one it reports the last state that is stored.
+      """)
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Flag(help: "Show every account.")
+  var all = false
+
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
+  func validate() throws {
+    if all && account.account != nil { throw ValidationError("--all and --account exclude each other.") }
+  }
+
+  func run() throws {
+    let sessions =
+      try AgentClient.ask(
+        StatusMethod.self, .init(account: account.account, all: all), start: .never, timeout: timeout)
+      ?? StoredAccounts.status(account: account.account, all: all)
+    for (index, session) in sessions.enumerated() {
+      try output.data(session, text: (index > 0 ? "\n" : "") + StatusText(session).description)
+    }
+    if !sessions.contains(where: \.isOnline) { throw ExitCode(1) }
+  }
+}
+
+/// `status` as text: a line a fact, each with its name in front.
+struct StatusText: CustomStringConvertible {
+  let description: String
+
+  init(_ session: SessionStatus) {
+    var lines: [(name: String, value: String)] = [("account", session.account)]
+    lines.append(("state", session.state.rawValue + (session.since.map { " since " + $0 } ?? "")))
+    if let fullJID = session.fullJID { lines.append(("jid", fullJID)) }
+    if let presence = session.presence { lines.append(("presence", Self.presence(presence))) }
+    if let server = session.server, let text = Self.server(server) { lines.append(("server", text)) }
+    if let nextRetry = session.nextRetry { lines.append(("next try", nextRetry)) }
+    if session.queued > 0 { lines.append(("queued", String(session.queued))) }
+    if let cause = session.cause { lines.append(("cause", cause.message)) }
+    description = lines.map { line in
+      line.name + String(repeating: " ", count: max(1, 10 - line.name.count)) + "\(peer: line.value)"
+    }.joined(separator: "\n")
+  }
+
+  /// `away "lunch", priority 5 (not applied)`.
+  static func presence(_ presence: PresenceStatus) -> String {
+    self.presence(presence.show, presence.status, presence.priority)
+      + (presence.applied ? "" : " (not applied)")
+  }
+
+  /// `away "lunch", priority 5`, made harmless.
+  static func presence(_ show: PresenceShow, _ status: String?, _ priority: Int) -> String {
+    var text = show.rawValue
+    if let status, !status.isEmpty { text += " \"\(peer: status)\"" }
+    if priority != 0 { text += ", priority \(priority)" }
+    return text
+  }
+
+  private static func server(_ server: SessionStatus.Server) -> String? {
+    var parts: [String] = []
+    if let host = server.host { parts.append(server.port.map { "\(host):\($0)" } ?? host) }
+    if let tls = server.tls { parts.append("\(tls.version) \(tls.cipher)") }
+    if let mechanism = server.mechanism { parts.append(mechanism) }
+    if let software = server.software { parts.append(software) }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,87 @@
+import AgentProtocol
+import ArgumentParser
+import Glibc
+
+/// `imctl watch`: events as they happen.
+struct WatchCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Print events as they happen.",
+    discussion: """
+      A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
+      status 69. Events: state, dataReady, success, presence.
+      """)
+
+  static let names = ["state", "dataReady", "success", "presence"]
+
+  @Option(
+    help: ArgumentHelp("Only these events, separated by commas.", valueName: "names"),
+    completion: .list(Self.names),
+    transform: Self.names(in:))
+  var events: [String]?
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(help: ArgumentHelp("End after this time, 0 for never.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 0)
+
+  private static func names(in list: String) throws -> [String] {
+    let wanted = list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    for name in wanted where !names.contains(name) {
+      throw ValidationError("No event is called \"\(name)\"; there are: \(names.joined(separator: ", ")).")
+    }
+    return wanted
+  }
+
+  func run() throws {
+    var parameters = WatchMethod.Parameters()
+    parameters.events = events
+    parameters.account = account.account
+    Interrupt.install()
+    let deadline = Deadline(timeout)
+    try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { agent in
+      let watch = try agent.send(WatchMethod.self, parameters)
+      _ = try agent.answer(to: watch) { try output.data($0, text: EventText($0).description) }
+      agent.deadline = deadline
+      while let event = try agent.nextEvent() {
+        try output.data(event, text: EventText(event).description)
+      }
+    }
+  }
+}
+
+/// An event as a line of text: time, account, name, then what happened.
+struct EventText: CustomStringConvertible {
+  let description: String
+
+  init(_ event: Event) {
+    description = "\(peer: event.time) \(peer: event.account) \(event.name) \(Self.body(event.body))"
+  }
+
+  private static func body(_ body: Event.Body) -> String {
+    switch body {
+    case .state(let change): "\(change.previous.rawValue) -> " + step(change)
+    case .dataReady(let code): String(code)
+    case .success(let success): "\(peer: success.fullJID) in \(success.milliseconds) ms"
+    case .presence(let change):
+      "\(peer: change.from) " + StatusText.presence(change.show, change.status, change.priority)
+    case .gap: "older events are lost"
+    }
+  }
+
+  /// A step of the login: the state and the facts that come with it.
+  static func step(_ change: StateChange) -> String {
+    var parts = [change.state.rawValue]
+    if let host = change.host { parts.append("\(peer: host)" + (change.port.map { ":\($0)" } ?? "")) }
+    if let tls = change.tls { parts.append("\(peer: tls.version) \(peer: tls.cipher)") }
+    if let mechanism = change.mechanism { parts.append("\(peer: mechanism)") }
+    if let fullJID = change.fullJID { parts.append("\(peer: fullJID)") }
+    if change.resumed == true { parts.append("resumed") }
+    if let attempt = change.attempt, attempt > 1 { parts.append("attempt \(attempt)") }
+    if let retryIn = change.retryIn { parts.append("next attempt in \(retryIn) s") }
+    if let roundTrips = change.roundTrips { parts.append("\(roundTrips) round trips") }
+    if let cause = change.cause { parts.append("(\(peer: cause.message))") }
+    return parts.joined(separator: " ")
+  }
+}

@@ -1,0 +1,36 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl whoami`: the bare JID that is online.
+struct WhoamiCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "whoami",
+    abstract: "Print the JID that is logged in.",
+    discussion: """
+      Prints the bare JID; when not logged in, an empty line, and exits 1. Starts no agent.
+      """)
+
+  struct Answer: Encodable {
+    let account: String
+  }
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
+  func run() throws {
+    var sessions: [SessionStatus] = []
+    do {
+      sessions =
+        try AgentClient.ask(
+          StatusMethod.self, .init(account: account.account), start: .never, timeout: timeout) ?? []
+    } catch let failure as Failure where failure.name == .notInitialized || failure.name == .notLoggedIn {
+      // Nobody is somebody too: the answer is "no", not an error.
+    }
+    let jid = sessions.first(where: \.isOnline)?.account ?? ""
+    try output.data(Answer(account: jid), text: "\(peer: jid)")
+    if jid.isEmpty { throw ExitCode(1) }
+  }
+}

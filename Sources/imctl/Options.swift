@@ -1,0 +1,49 @@
+import AgentProtocol
+import ArgumentParser
+
+/// How a command answers: options of every command.
+struct OutputOptions: ParsableArguments {
+  @Flag(help: "Print JSON, one object a line; an error is a JSON object on standard error.")
+  var json = false
+
+  @Flag(name: .shortAndLong, help: "Print nothing but errors.")
+  var quiet = false
+
+  @Flag(name: .shortAndLong, help: "Tell the steps and decisions on standard error.")
+  var verbose: Int
+
+  func validate() throws {
+    if quiet && verbose > 0 { throw ValidationError("--quiet and --verbose exclude each other.") }
+  }
+
+  /// Data: a line on standard output.
+  func data(_ value: some Encodable, text: @autoclosure () -> String) throws {
+    if quiet { return }
+    Console.out(json ? try JSONLine.encode(value) : text())
+  }
+
+  /// A remark: a line on standard error, in text output only.
+  func note(_ text: @autoclosure () -> String) {
+    if !quiet && !json { Console.err(text()) }
+  }
+
+  /// A step or a decision: a line on standard error with `-v`.
+  func step(_ text: @autoclosure () -> String) {
+    if verbose > 0 { Console.err(text()) }
+  }
+}
+
+/// The account that a command is about.
+struct AccountOption: ParsableArguments {
+  @Option(
+    name: [.customShort("a"), .customLong("account")],
+    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
+  var account: String?
+
+  func validate() throws {
+    if account?.isEmpty == true { throw ValidationError("The account is empty.") }
+  }
+}
+
+extension PresenceShow: ExpressibleByArgument {}
+extension StorePolicy: ExpressibleByArgument {}

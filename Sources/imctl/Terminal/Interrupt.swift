@@ -1,0 +1,35 @@
+import Glibc
+
+/// SIGINT as something that can be polled for: the self-pipe trick.
+///
+/// From ``install()`` on, SIGINT makes ``descriptor`` readable instead of ending the process, so that a wait
+/// can end cleanly: progress removed, echo back on, the connection to the agent closed.
+enum Interrupt {
+  /// The write end, for the handler. Written once, before the handler exists.
+  nonisolated(unsafe) private static var writeEnd: Int32 = -1
+  nonisolated(unsafe) private static var readEnd: Int32 = -1
+
+  /// -1 until installed: `poll` ignores it then.
+  static var descriptor: Int32 { readEnd }
+
+  static func install() {
+    guard readEnd < 0 else { return }
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    (readEnd, writeEnd) = (ends[0], ends[1])
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = { _ in Interrupt.note() }
+    sigaction(SIGINT, &action, nil)
+  }
+
+  private static func note() {
+    let saved = errno
+    var byte: UInt8 = 1
+    _ = write(writeEnd, &byte, 1)
+    errno = saved
+  }
+}

@@ -1,0 +1,29 @@
+import FoundationEssentials
+
+/// One object of `--json`: a line, keys sorted, free of anything a terminal would obey.
+///
+/// Scalars that ``TerminalText`` would replace are written as `\uXXXX`; JSON itself is ASCII, so they can
+/// only stand inside of strings.
+enum JSONLine {
+  static func encode(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return escape(String(decoding: try encoder.encode(value), as: UTF8.self))
+  }
+
+  static func escape(_ json: String) -> String {
+    guard json.unicodeScalars.contains(where: \.isUnsafeOnTerminal) else { return json }
+    var line = ""
+    for scalar in json.unicodeScalars {
+      guard scalar.isUnsafeOnTerminal else {
+        line.unicodeScalars.append(scalar)
+        continue
+      }
+      for unit in String(scalar).utf16 {
+        let digits = String(unit, radix: 16)
+        line += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      }
+    }
+    return line
+  }
+}

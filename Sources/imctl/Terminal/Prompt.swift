@@ -1,0 +1,72 @@
+import AgentProtocol
+import Glibc
+
+/// Lines of standard input, read so that SIGINT can end the wait.
+enum StandardInput {
+  /// Longer is no password and no JID.
+  static let longestLine = 16_384
+
+  /// The next line, without its end (LF or CR LF). Nil at the end of input.
+  ///
+  /// Reads no byte beyond the line: what follows belongs to somebody else.
+  static func line() throws -> String? {
+    Interrupt.install()
+    var line: [UInt8] = []
+    while true {
+      var waits = [
+        pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      if poll(&waits, 2, -1) < 0 { continue }
+      if waits[1].revents != 0 { throw Failure.cancelled() }
+      var byte: UInt8 = 0
+      if read(STDIN_FILENO, &byte, 1) != 1 {
+        if line.isEmpty { return nil }
+        break
+      }
+      if byte == UInt8(ascii: "\n") { break }
+      line.append(byte)
+      if line.count > longestLine {
+        throw Failure.invalid(inLanguage("the line on standard input is too long", "标准输入的行过长"))
+      }
+    }
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    guard let text = String(validating: line, as: UTF8.self) else {
+      throw Failure.invalid(inLanguage("standard input is not UTF-8", "标准输入不是 UTF-8 编码"))
+    }
+    return text
+  }
+}
+
+/// Questions on the terminal: asked on standard error, answered on standard input.
+enum Prompt {
+  /// Whether somebody is there to answer.
+  static var isPossible: Bool { Console.isTerminal(STDIN_FILENO) && Console.isTerminal(STDERR_FILENO) }
+
+  /// Nil at the end of input.
+  static func line(_ question: String) throws -> String? {
+    Console.errPart(question)
+    do {
+      return try StandardInput.line()
+    } catch {
+      Console.err("")
+      throw error
+    }
+  }
+
+  /// A secret: the terminal does not show it. Echo is back on however this ends.
+  static func secret(_ question: String) throws -> String? {
+    var before = termios()
+    tcgetattr(STDIN_FILENO, &before)
+    var silent = before
+    silent.c_lflag &= ~tcflag_t(ECHO)
+    Interrupt.install()
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    defer {
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+      Console.err("")
+    }
+    Console.errPart(question)
+    return try StandardInput.line()
+  }
+}

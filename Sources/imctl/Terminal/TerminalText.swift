@@ -1,0 +1,51 @@
+/// Text of somebody else, made harmless for a terminal: what a peer, a server or a file says is shown, never obeyed.
+///
+/// Escape sequences start with ESC or a C1 control, lines are forged with CR and LF, and bidi controls and
+/// zero-width characters make one name look like another. Each such scalar is shown as an escape
+/// (`\x1b`, `\n`, `\u{202e}`), in a pipe too; everything else passes. Variation selectors pass, since they
+/// belong to ordinary emoji.
+struct TerminalText: CustomStringConvertible, Equatable, Sendable {
+  let description: String
+
+  init(_ text: String) {
+    guard text.unicodeScalars.contains(where: \.isUnsafeOnTerminal) else {
+      description = text
+      return
+    }
+    var shown = ""
+    for scalar in text.unicodeScalars {
+      shown += scalar.isUnsafeOnTerminal ? Self.escape(scalar) : String(scalar)
+    }
+    description = shown
+  }
+
+  private static func escape(_ scalar: Unicode.Scalar) -> String {
+    switch scalar {
+    case "\n": return "\\n"
+    case "\r": return "\\r"
+    case "\t": return "\\t"
+    default:
+      let digits = String(scalar.value, radix: 16)
+      return scalar.value < 0x100
+        ? "\\x" + String(repeating: "0", count: 2 - digits.count) + digits
+        : "\\u{" + digits + "}"
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  /// Controls (C0, DEL, C1), format characters (bidi, zero-width, tags), line and paragraph separators, and
+  /// what else is invisible by default, but for variation selectors.
+  var isUnsafeOnTerminal: Bool {
+    if value >= 0x20 && value < 0x7f { return false }
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: return true
+    default: return properties.isDefaultIgnorableCodePoint && !properties.isVariationSelector
+    }
+  }
+}
+
+extension DefaultStringInterpolation {
+  /// Text of somebody else inside a line of output.
+  mutating func appendInterpolation(peer text: String) { appendLiteral(TerminalText(text).description) }
+}
