@@ -47,7 +47,7 @@ let package = Package(
     .target(
       name: "Agent",
       dependencies: [
-        "XMPPFeatures", "AgentProtocol", nioCore, nioPosix, logging, subprocess,
+        "XMPPFeatures", "XMPPStanza", "AgentProtocol", nioCore, nioPosix, logging, subprocess,
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -1,14 +1,17 @@
 import AgentProtocol
+import XMPPStanza
 
 /// The key of everything that belongs to an account: its normalised bare JID (RFC 7622 §3).
 public enum BareJID {
+  /// The one spelling of the bare JID that `spelling` means; a resource is left out.
   public static func normalise(_ spelling: String) throws(Failure) -> String { try parts(spelling).bare }
 
   static func parts(_ spelling: String) throws(Failure) -> (bare: String, domain: String) {
-    let bare = spelling.split(separator: "/", maxSplits: 1).first.map { $0.lowercased() } ?? ""
-    guard let domain = bare.split(separator: "@").last, bare.contains("@") else {
-      throw Failure(.invalidParameter, stage: .input, detail: spelling)
+    do {
+      let jid = try JID(spelling).bare
+      return (jid.description, jid.domain)
+    } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(spelling): \(error.message)")
     }
-    return (bare, String(domain))
   }
 }
