@@ -29,7 +29,8 @@ let package = Package(
     .systemLibrary(
       name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CICU", pkgConfig: "icu-uc", providers: [.apt(["libicu-dev"])]),
+    // A target with sources, since the headers of ICU clash with those inside Foundation.
+    .target(name: "CICU", linkerSettings: [.linkedLibrary("icuuc")]),
     .systemLibrary(name: "CResolv"),
 
     .target(name: "XMPPXML", dependencies: ["CLibXML2"], swiftSettings: strict),
@@ -62,7 +63,7 @@ let package = Package(
       swiftSettings: strict),
 
     .testTarget(name: "XMPPXMLTests", dependencies: ["XMPPXML"]),
-    .testTarget(name: "XMPPStanzaTests", dependencies: ["XMPPStanza"]),
+    .testTarget(name: "XMPPStanzaTests", dependencies: ["XMPPStanza", "XMPPXML"], resources: [.copy("Vectors")]),
     .testTarget(name: "XMPPTransportTests", dependencies: ["XMPPTransport", nioEmbedded]),
     .testTarget(name: "XMPPSASLTests", dependencies: ["XMPPSASL"]),
     .testTarget(name: "XMPPTests", dependencies: ["XMPP", "TestSupport", nioEmbedded]),

@@ -28,14 +28,13 @@ enum SASLPrep {
     // No character of Unicode 3.2 grows to more than 18 under NFKC.
     var result = [UInt16](repeating: 0, count: source.count * 18)
     defer { result.wipe() }
-    var status = U_ZERO_ERROR
+    var status = icu_saslprep_failed
     let count = icu_saslprep(
       source, Int32(source.count), &result, Int32(result.count), use == .query, &status)
     switch status {
-    case let status where status.rawValue <= U_ZERO_ERROR.rawValue: break
-    case U_STRINGPREP_PROHIBITED_ERROR, U_STRINGPREP_UNASSIGNED_ERROR, U_STRINGPREP_CHECK_BIDI_ERROR:
-      return nil
-    default: throw SASLError(.libraryFailure, "ICU could not prepare the text (status \(status.rawValue))")
+    case icu_saslprep_ok: break
+    case icu_saslprep_prohibited: return nil
+    default: throw SASLError(.libraryFailure, "ICU could not prepare the text")
     }
     return Array(String(decoding: result.prefix(Int(count)), as: UTF16.self).utf8)
   }

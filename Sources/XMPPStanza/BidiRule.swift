@@ -2,36 +2,21 @@ import CICU
 
 /// The Bidi Rule of RFC 5893 §2, which keeps text with right-to-left letters readable in one way only.
 enum BidiRule {
-  /// Whether the rule holds; it only binds text that has a code point of the directions R, AL or AN.
+  /// Whether the rule holds; it only binds text that has a code point of the classes R, AL or AN.
   static func allows(_ text: [Unicode.Scalar]) -> Bool {
-    let directions = text.map(\.direction)
-    guard
-      directions.contains(where: {
-        $0 == U_RIGHT_TO_LEFT || $0 == U_RIGHT_TO_LEFT_ARABIC || $0 == U_ARABIC_NUMBER
-      })
-    else { return true }
-    let last = directions.last { $0 != U_DIR_NON_SPACING_MARK }
-    switch directions.first {
-    case U_RIGHT_TO_LEFT, U_RIGHT_TO_LEFT_ARABIC:
-      let endings: [UCharDirection] = [
-        U_RIGHT_TO_LEFT, U_RIGHT_TO_LEFT_ARABIC, U_EUROPEAN_NUMBER, U_ARABIC_NUMBER,
-      ]
-      let allowed = endings + neutral
-      return directions.allSatisfy { allowed.contains($0) } && last.map { endings.contains($0) } == true
-        && !(directions.contains(U_EUROPEAN_NUMBER) && directions.contains(U_ARABIC_NUMBER))
-    // Condition 5 keeps R, AL and AN out of text that begins left to right; 1 asks for L, R or AL at its start.
+    let directions = text.map { icu_direction($0.value) }
+    guard directions.contains(where: { $0 == icu_direction_r || $0 == icu_direction_an }) else {
+      return true
+    }
+    // Such text begins with R or AL (conditions 1 and 5),
+    guard directions.first == icu_direction_r else { return false }
+    // ends with R, AL, EN or AN and perhaps NSM after it (3),
+    switch directions.last(where: { $0 != icu_direction_nsm }) {
+    case icu_direction_r, icu_direction_en, icu_direction_an: break
     default: return false
     }
-  }
-
-  private static let neutral: [UCharDirection] = [
-    U_EUROPEAN_NUMBER_SEPARATOR, U_COMMON_NUMBER_SEPARATOR, U_EUROPEAN_NUMBER_TERMINATOR, U_OTHER_NEUTRAL,
-    U_BOUNDARY_NEUTRAL, U_DIR_NON_SPACING_MARK,
-  ]
-}
-
-extension Unicode.Scalar {
-  fileprivate var direction: UCharDirection {
-    UCharDirection(UInt32(bitPattern: icu_property(icu, UCHAR_BIDI_CLASS)))
+    // has nothing that runs from left to right or changes the direction (2), and one kind of digit at most (4).
+    return !directions.contains { $0 == icu_direction_l || $0 == icu_direction_other }
+      && !(directions.contains(icu_direction_en) && directions.contains(icu_direction_an))
   }
 }

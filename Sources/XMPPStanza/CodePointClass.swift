@@ -13,58 +13,36 @@ enum CodePointClass {
 }
 
 extension Unicode.Scalar {
-  /// The derived property of PRECIS (RFC 8264 §8 and §9, in the order of §8).
+  /// The derived property of PRECIS (RFC 8264 §8, in its order).
   var precisClass: CodePointClass {
     if let exception { return exception }
-    if isUnassigned { return .disallowed }
+    let category = icu_category(value)
+    if category == icu_category_unassigned { return .disallowed }
     if 0x21...0x7E ~= value { return .valid }
-    if has(UCHAR_JOIN_CONTROL) { return .contextual }
-    if isOldHangulJamo || has(UCHAR_DEFAULT_IGNORABLE_CODE_POINT) || has(UCHAR_NONCHARACTER_CODE_POINT) {
+    if icu_is_join_control(value) { return .contextual }
+    if icu_is_old_hangul_jamo(value) || icu_is_precis_ignorable(value) || category == icu_category_control {
       return .disallowed
     }
-    let category = icuCategory
-    if category == U_CONTROL_CHAR { return .disallowed }
-    if hasCompatibilityMapping { return .freeform }
+    if icu_has_compat(value) { return .freeform }
     switch category {
-    case U_LOWERCASE_LETTER, U_UPPERCASE_LETTER, U_OTHER_LETTER, U_DECIMAL_DIGIT_NUMBER, U_MODIFIER_LETTER,
-      U_NON_SPACING_MARK, U_COMBINING_SPACING_MARK:
-      return .valid
-    case U_TITLECASE_LETTER, U_LETTER_NUMBER, U_OTHER_NUMBER, U_ENCLOSING_MARK,
-      U_SPACE_SEPARATOR,
-      U_MATH_SYMBOL, U_CURRENCY_SYMBOL, U_MODIFIER_SYMBOL, U_OTHER_SYMBOL,
-      U_CONNECTOR_PUNCTUATION, U_DASH_PUNCTUATION, U_START_PUNCTUATION, U_END_PUNCTUATION,
-      U_INITIAL_PUNCTUATION, U_FINAL_PUNCTUATION, U_OTHER_PUNCTUATION:
+    case icu_category_letter_digit: return .valid
+    case icu_category_other_letter_digit, icu_category_space, icu_category_symbol,
+      icu_category_punctuation:
       return .freeform
     default: return .disallowed
     }
   }
 
-  /// The derived property of IDNA2008 (RFC 5892 §3); never `freeform`.
+  /// The derived property of IDNA2008 (RFC 5892 §3, in its order); never `freeform`.
   var idnaClass: CodePointClass {
     if let exception { return exception }
-    if isUnassigned { return .disallowed }
     switch value {
     case 0x2D, 0x30...0x39, 0x61...0x7A: return .valid
     default: break
     }
-    if has(UCHAR_JOIN_CONTROL) { return .contextual }
-    // "Unstable", and the larger part of "IgnorableProperties", are what NFKC_Casefold changes or removes.
-    if has(UCHAR_CHANGES_WHEN_NFKC_CASEFOLDED) || has(UCHAR_DEFAULT_IGNORABLE_CODE_POINT)
-      || has(UCHAR_WHITE_SPACE) || has(UCHAR_NONCHARACTER_CODE_POINT) || isOldHangulJamo
-    {
-      return .disallowed
-    }
-    switch UBlockCode(icu_property(icu, UCHAR_BLOCK)) {
-    case UBLOCK_COMBINING_MARKS_FOR_SYMBOLS, UBLOCK_MUSICAL_SYMBOLS, UBLOCK_ANCIENT_GREEK_MUSICAL_NOTATION:
-      return .disallowed
-    default: break
-    }
-    switch icuCategory {
-    case U_LOWERCASE_LETTER, U_UPPERCASE_LETTER, U_OTHER_LETTER, U_DECIMAL_DIGIT_NUMBER, U_MODIFIER_LETTER,
-      U_NON_SPACING_MARK, U_COMBINING_SPACING_MARK:
-      return .valid
-    default: return .disallowed
-    }
+    if icu_is_join_control(value) { return .contextual }
+    if icu_is_idna_unstable_or_ignorable(value) || icu_is_old_hangul_jamo(value) { return .disallowed }
+    return icu_category(value) == icu_category_letter_digit ? .valid : .disallowed
   }
 
   /// The category Exceptions, the same in RFC 5892 §2.6 and RFC 8264 §9.6.
@@ -76,24 +54,4 @@ extension Unicode.Scalar {
     default: nil
     }
   }
-
-  private var isUnassigned: Bool { icuCategory == U_UNASSIGNED && !has(UCHAR_NONCHARACTER_CODE_POINT) }
-
-  private var isOldHangulJamo: Bool {
-    switch UHangulSyllableType(UInt32(bitPattern: icu_property(icu, UCHAR_HANGUL_SYLLABLE_TYPE))) {
-    case U_HST_LEADING_JAMO, U_HST_VOWEL_JAMO, U_HST_TRAILING_JAMO: true
-    default: false
-    }
-  }
-
-  /// HasCompat: NFKC changes the code point (RFC 8264 §9.17).
-  private var hasCompatibilityMapping: Bool {
-    icu_property(icu, UCHAR_NFKC_QUICK_CHECK) == Int32(UNORM_NO.rawValue)
-  }
-
-  var icuCategory: UCharCategory {
-    UCharCategory(UInt32(bitPattern: icu_property(icu, UCHAR_GENERAL_CATEGORY)))
-  }
-
-  func has(_ property: UProperty) -> Bool { icu_property(icu, property) != 0 }
 }

@@ -11,12 +11,12 @@ enum ContextualRules {
     case 0x200C: return before?.isVirama == true || joins(index, label)
     case 0x200D: return before?.isVirama == true
     case 0x00B7: return before == "l" && after == "l"
-    case 0x0375: return after?.script == USCRIPT_GREEK
-    case 0x05F3, 0x05F4: return before?.script == USCRIPT_HEBREW
+    case 0x0375: return after?.script == icu_script_greek
+    case 0x05F3, 0x05F4: return before?.script == icu_script_hebrew
     case 0x30FB:
       return label.contains {
         let script = $0.script
-        return script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA || script == USCRIPT_HAN
+        return script == icu_script_hiragana || script == icu_script_katakana || script == icu_script_han
       }
     case 0x0660...0x0669: return !label.contains { 0x06F0...0x06F9 ~= $0.value }
     case 0x06F0...0x06F9: return !label.contains { 0x0660...0x0669 ~= $0.value }
@@ -26,17 +26,15 @@ enum ContextualRules {
 
   /// Whether a zero-width non-joiner stands between two letters that would else be joined (Appendix A.1).
   private static func joins(_ index: Int, _ label: [Unicode.Scalar]) -> Bool {
-    let before = label[..<index].last { $0.joiningType != U_JT_TRANSPARENT }?.joiningType
-    let after = label[(index + 1)...].first { $0.joiningType != U_JT_TRANSPARENT }?.joiningType
-    return (before == U_JT_LEFT_JOINING || before == U_JT_DUAL_JOINING)
-      && (after == U_JT_RIGHT_JOINING || after == U_JT_DUAL_JOINING)
+    let before = label[..<index].last { $0.joiningType != icu_joining_transparent }?.joiningType
+    let after = label[(index + 1)...].first { $0.joiningType != icu_joining_transparent }?.joiningType
+    return (before == icu_joining_left || before == icu_joining_dual)
+      && (after == icu_joining_right || after == icu_joining_dual)
   }
 }
 
 extension Unicode.Scalar {
-  fileprivate var isVirama: Bool { icu_is_virama(icu) }
-  fileprivate var script: UScriptCode { UScriptCode(icu_property(icu, UCHAR_SCRIPT)) }
-  fileprivate var joiningType: UJoiningType {
-    UJoiningType(UInt32(bitPattern: icu_property(icu, UCHAR_JOINING_TYPE)))
-  }
+  fileprivate var isVirama: Bool { icu_is_virama(value) }
+  fileprivate var script: icu_script_type { icu_script(value) }
+  fileprivate var joiningType: icu_joining_type { icu_joining(value) }
 }

@@ -44,6 +44,8 @@ enum DomainPart {
     }
     if name.utf8.last == UInt8(ascii: ".") { name.unicodeScalars.removeLast() }
     guard !name.isEmpty else { throw JIDError(.noDomain, "no domain") }
+    // ICU takes a second final dot for the first.
+    guard name.utf8.last != UInt8(ascii: ".") else { throw invalid(icu_idna_empty_label.rawValue) }
     // ICU would map away what IDNA2008 disallows, hence the check on both sides of it.
     try check(name)
     let unicode = try convert(name, toASCII: false)
@@ -79,9 +81,7 @@ enum DomainPart {
   private static func convert(_ name: String, toASCII: Bool) throws(JIDError) -> String {
     guard let converter else { throw invalid(.unicode) }
     var errors: UInt32 = 0
-    let result = ICUText.convert(name) {
-      icu_idna_convert(converter, toASCII, $0, $1, $2, $3, &errors, &$4)
-    }
+    let result = ICUText.convert(name) { icu_idna_convert(converter, toASCII, $0, $1, $2, $3, &errors) }
     guard errors == 0 else { throw invalid(errors) }
     guard let result else { throw invalid(.unicode) }
     return result
@@ -92,24 +92,21 @@ enum DomainPart {
   }
 
   private static func invalid(_ errors: UInt32) -> JIDError {
-    func has(_ error: Int) -> Bool { errors & UInt32(error) != 0 }
-    if has(UIDNA_ERROR_DOMAIN_NAME_TOO_LONG) {
+    func has(_ error: icu_idna_error) -> Bool { errors & error.rawValue != 0 }
+    if has(icu_idna_name_too_long) {
       return JIDError(.domainTooLong, "domain is longer than \(maximumLength) octets in DNS")
     }
-    if has(UIDNA_ERROR_LABEL_TOO_LONG) {
+    if has(icu_idna_label_too_long) {
       return JIDError(.domainTooLong, "domain has a label of more than \(maximumLabelLength) octets in DNS")
     }
-    if has(UIDNA_ERROR_EMPTY_LABEL) { return JIDError(.invalidDomain, "domain has an empty label") }
-    if has(UIDNA_ERROR_LEADING_HYPHEN) || has(UIDNA_ERROR_TRAILING_HYPHEN) {
+    if has(icu_idna_empty_label) { return JIDError(.invalidDomain, "domain has an empty label") }
+    if has(icu_idna_hyphen_at_end) {
       return JIDError(.invalidDomain, "domain has a label that begins or ends with a hyphen")
     }
-    if has(UIDNA_ERROR_HYPHEN_3_4) || has(UIDNA_ERROR_PUNYCODE) || has(UIDNA_ERROR_INVALID_ACE_LABEL) {
+    if has(icu_idna_false_a_label) {
       return JIDError(.invalidDomain, "domain has a label that looks like an A-label and is none")
     }
-    if has(UIDNA_ERROR_BIDI) {
-      return JIDError(
-        .invalidDomain, "domain mixes writing directions so that it can be read in more than one way")
-    }
+    if has(icu_idna_bidi) { return invalid(.bidi) }
     return JIDError(.invalidDomain, "domain is no internationalised domain name")
   }
 
@@ -118,9 +115,5 @@ enum DomainPart {
   private static let maximumLabelLength = 63
 
   /// Opened by the first domain that is not plain; used by several threads, as ICU allows, and never closed.
-  nonisolated(unsafe) private static let converter: OpaquePointer? = {
-    var status = U_ZERO_ERROR
-    let converter = icu_idna_open(&status)
-    return status.rawValue <= U_ZERO_ERROR.rawValue ? converter : nil
-  }()
+  nonisolated(unsafe) private static let converter = icu_idna_open()
 }

@@ -7,6 +7,8 @@ enum PRECIS {
     let reason: String
 
     static let unicode = Violation(reason: "cannot be checked: the Unicode tables are not usable")
+    static let bidi = Violation(
+      reason: "mixes writing directions so that it can be read in more than one way")
 
     static func notAllowed(_ scalar: Unicode.Scalar) -> Violation {
       switch scalar.value {
@@ -37,9 +39,7 @@ enum PRECIS {
       let scalars = Array(result.unicodeScalars)
       for scalar in scalars where !scalar.precisClass.isIdentifier { throw .notAllowed(scalar) }
       try checkContext(scalars)
-      guard BidiRule.allows(scalars) else {
-        throw Violation(reason: "mixes writing directions so that it can be read in more than one way")
-      }
+      guard BidiRule.allows(scalars) else { throw .bidi }
       return result
     }
   }
@@ -47,7 +47,7 @@ enum PRECIS {
   /// Enforces OpaqueString (RFC 8265 §4.2).
   static func opaqueString(_ text: String) throws(Violation) -> String {
     try stable(text) { text throws(Violation) in
-      let spaced = text.unicodeScalars.map { $0.icuCategory == U_SPACE_SEPARATOR ? " " : $0 }
+      let spaced = text.unicodeScalars.map { icu_category($0.value) == icu_category_space ? " " : $0 }
       guard let result = ICUText.nfc(String(String.UnicodeScalarView(spaced))) else { throw .unicode }
       let scalars = Array(result.unicodeScalars)
       for scalar in scalars where scalar.precisClass == .disallowed { throw .notAllowed(scalar) }
@@ -67,6 +67,7 @@ enum PRECIS {
   private static func stable(
     _ text: String, _ rules: (String) throws(Violation) -> String
   ) throws(Violation) -> String {
+    guard !text.isEmpty else { throw Violation(reason: "is empty") }
     var text = text
     for _ in 0..<4 {
       let result = try rules(text)

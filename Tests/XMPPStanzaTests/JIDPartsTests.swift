@@ -1,0 +1,58 @@
+import Testing
+
+@testable import XMPPStanza
+
+/// ASCII takes a short way that asks no Unicode table; it must decide as the long way does.
+@Suite struct JIDPartsTests {
+  @Test("The short and the long way agree on a local part.")
+  func local() {
+    for text in texts {
+      #expect(LocalPart.plain(text[...]) == (try? LocalPart.full(text[...])), "\(text.debugDescription)")
+    }
+  }
+
+  @Test("The short and the long way agree on a resource.")
+  func resource() {
+    for text in texts {
+      #expect(
+        ResourcePart.plain(text[...]) == (try? ResourcePart.full(text[...])), "\(text.debugDescription)")
+    }
+  }
+
+  @Test(
+    "The short and the long way agree on a domain, of which A-labels and IPv6 addresses take the long one.")
+  func domain() {
+    for text in texts + domains where !text.contains("[") && !text.lowercased().contains("xn--") {
+      #expect(DomainPart.plain(text[...]) == (try? DomainPart.full(text[...])), "\(text.debugDescription)")
+    }
+    for text in ["xn--fuball-cta", "a.XN--FUBALL-CTA", "[::1]"] {
+      #expect(DomainPart.plain(text[...]) == nil)
+    }
+  }
+
+  /// All texts of up to two ASCII characters, alone and between letters.
+  private let texts: [String] = {
+    let characters = (0..<128).compactMap { Unicode.Scalar($0).map(String.init) }
+    let pairs = characters.flatMap { first in characters.map { first + $0 } }
+    return [""] + characters + pairs + pairs.map { "a\($0)Z" }
+  }()
+
+  /// All texts of up to seven of the characters that matter in a domain, and those near the limits of length.
+  private let domains: [String] = {
+    var texts = [""]
+    var all: [String] = []
+    for _ in 0..<7 {
+      texts = texts.flatMap { text in ["a", "-", "."].map { text + $0 } }
+      all += texts
+    }
+    for length in [62, 63, 64] {
+      let label = String(repeating: "b", count: length)
+      all += [label, "\(label).", "a.\(label)", "\(label).a", "\(label).\(label).\(label).\(label)"]
+    }
+    for length in 250...256 {
+      let name = String(repeating: "abcd.", count: 52).prefix(length)
+      all += [String(name), "\(name)."]
+    }
+    return all
+  }()
+}
