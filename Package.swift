@@ -77,6 +77,12 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["XMPPTransport", nioCore, nioPosix, subprocess],
       path: "Tests/TestSupport"),
+
+    // `swift run -c release ParseXML`: the parser beside a C program.
+    .target(name: "ParseXMLInC", dependencies: ["CLibXML2"], path: "Tests/Benchmarks/ParseXMLInC"),
+    .executableTarget(
+      name: "ParseXML", dependencies: ["XMPPXML", "ParseXMLInC"], path: "Tests/Benchmarks/ParseXML",
+      swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

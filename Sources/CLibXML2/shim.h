@@ -2,6 +2,7 @@
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 #include <libxml/xmlerror.h>
+#include <string.h>
 
 // What later releases deprecate or make opaque is reached from here, so that one source fits all.
 
@@ -35,4 +36,9 @@ static inline void xmpp_xml_free(xmlParserCtxtPtr context) {
   context->myDoc = NULL;
   xmlFreeParserCtxt(context);
   if (document != NULL) xmlFreeDoc(document);
+}
+
+/// Whether the bytes at two places are the same.
+static inline int xmpp_xml_equal(const void *left, const void *right, size_t count) {
+  return memcmp(left, right, count) == 0;
 }

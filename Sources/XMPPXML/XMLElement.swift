@@ -26,14 +26,48 @@ public enum XMLNode: Hashable, Sendable {
 
 /// An element with all it contains: a value.
 public struct XMLElement: Hashable, Sendable {
+  /// Most elements contain text only, and need no array then. A single text is always kept as ``text(_:)``.
+  enum Content: Hashable, Sendable {
+    case nodes([XMLNode])
+    case text(String)
+
+    init(_ nodes: [XMLNode]) {
+      if nodes.count == 1, case .text(let text) = nodes[0] {
+        self = .text(text)
+      } else {
+        self = .nodes(nodes)
+      }
+    }
+  }
+
   public var name: XMLName
   public var attributes: [XMLAttribute]
-  public var children: [XMLNode]
+  var content: Content
+
+  /// The elements and text directly inside, in order.
+  public var children: [XMLNode] {
+    get {
+      switch content {
+      case .nodes(let nodes): nodes
+      case .text(let text): [.text(text)]
+      }
+    }
+    _modify {
+      var nodes = children
+      content = .nodes([])
+      defer { content = Content(nodes) }
+      yield &nodes
+    }
+  }
 
   public init(name: XMLName, attributes: [XMLAttribute] = [], children: [XMLNode] = []) {
+    self.init(name: name, attributes: attributes, content: Content(children))
+  }
+
+  init(name: consuming XMLName, attributes: consuming [XMLAttribute], content: consuming Content) {
     self.name = name
     self.attributes = attributes
-    self.children = children
+    self.content = content
   }
 
   /// An element whose attributes have no namespace; those with a nil value are left out.
@@ -43,13 +77,14 @@ public struct XMLElement: Hashable, Sendable {
   ) {
     name = XMLName(local, namespace)
     self.attributes = attributes.compactMap { key, value in value.map { XMLAttribute(XMLName(key), $0) } }
-    self.children = children.map(XMLNode.element)
-    if let text, !text.isEmpty { self.children.append(.text(text)) }
+    var nodes = children.map(XMLNode.element)
+    if let text, !text.isEmpty { nodes.append(.text(text)) }
+    content = Content(nodes)
   }
 
   /// Value of the attribute without a namespace; nil removes it.
   public subscript(_ attribute: String) -> String? {
-    get { self[XMLName(attribute)] }
+    get { attributes.first { $0.name.local == attribute && $0.name.namespace.isEmpty }?.value }
     set { self[XMLName(attribute)] = newValue }
   }
 
@@ -69,18 +104,23 @@ public struct XMLElement: Hashable, Sendable {
 
   /// The child elements, in order.
   public var elements: [XMLElement] {
-    children.compactMap { if case .element(let element) = $0 { element } else { nil } }
+    guard case .nodes(let nodes) = content else { return [] }
+    return nodes.compactMap { if case .element(let element) = $0 { element } else { nil } }
   }
 
   /// The text directly inside, joined.
   public var text: String {
-    children.reduce(into: "") { if case .text(let text) = $1 { $0 += text } }
+    switch content {
+    case .text(let text): text
+    case .nodes(let nodes): nodes.reduce(into: "") { if case .text(let text) = $1 { $0 += text } }
+    }
   }
 
   /// First child element of that name; without a namespace, of this element's own.
   public func first(_ local: String, _ namespace: String? = nil) -> XMLElement? {
+    guard case .nodes(let nodes) = content else { return nil }
     let wanted = namespace ?? name.namespace
-    for case .element(let child) in children
+    for case .element(let child) in nodes
     where child.name.local == local && child.name.namespace == wanted {
       return child
     }

@@ -50,10 +50,9 @@ public final class XMLStreamParser {
   private let context: xmlParserCtxtPtr?
   private var isFinished = false
   private var isParsing = false
-  /// Bytes given to the caller's calls, bytes given to libxml2, and the end of the last event among them.
+  /// Bytes that the caller gave, and those of them that libxml2 was given.
   private var fed = 0
   private var parsed = 0
-  private var lastEvent = 0
 
   public init(limits: Limits = Limits()) {
     Self.libraryIsReady
@@ -79,7 +78,7 @@ public final class XMLStreamParser {
   ///
   /// Precise to the byte, while an event is handled as well as afterwards: 0 after `<proceed/>` says that
   /// nothing was smuggled in behind it.
-  public var bytesAfterLastEvent: Int { fed - lastEvent }
+  public var bytesAfterLastEvent: Int { fed - builder.pointee.lastEvent }
 
   /// Reads on, and hands over what is complete.
   ///
@@ -87,11 +86,19 @@ public final class XMLStreamParser {
   /// `handle`, and after ``Event/closed`` the parser refuses to read on; what follows the end of the stream in
   /// the same call is not looked at. `handle` must not call `parse` itself.
   public func parse(_ bytes: UnsafeRawBufferPointer, _ handle: (Event) throws -> Void) throws {
+    try withoutActuallyEscaping(handle) { try parseNow(bytes, $0) }
+  }
+
+  private func parseNow(_ bytes: UnsafeRawBufferPointer, _ handle: @escaping (Event) throws -> Void) throws {
     guard let context else { throw XMLStreamError(.internalError, "no memory for a parser") }
     guard !isFinished, !isParsing else { throw XMLStreamError(.finished, "the parser has ended") }
     isParsing = true
-    defer { isParsing = false }
     fed += bytes.count
+    builder.pointee.handle = handle
+    defer {
+      builder.pointee.handle = nil
+      isParsing = false
+    }
     var start = 0
     while start < bytes.count {
       let slice = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + Self.sliceBytes, bytes.count)])
@@ -101,15 +108,7 @@ public final class XMLStreamParser {
         context, slice.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(slice.count), 0)
       let failure = builder.pointee.failure(status: status, parsed: parsed)
       isFinished = failure != nil || builder.pointee.isClosed
-      for (event, end) in builder.pointee.takeEvents() {
-        lastEvent = end
-        do {
-          try handle(event)
-        } catch {
-          isFinished = true
-          throw error
-        }
-      }
+      if let thrown = builder.pointee.thrown { throw thrown }
       if let failure { throw failure }
       if isFinished { return }
     }

@@ -3,7 +3,7 @@ import CLibXML2
 /// Builds elements from libxml2's SAX2 callbacks, and watches over the limits.
 ///
 /// libxml2 calls it through a pointer; nothing of the caller's runs inside a callback.
-struct XMLTreeBuilder {
+struct XMLTreeBuilder: ~Copyable {
   private struct OpenElement {
     var name: XMLName
     var attributes: [XMLAttribute]
@@ -13,28 +13,31 @@ struct XMLTreeBuilder {
 
   /// libxml2's context, which owns the pointer to this builder.
   var context: xmlParserCtxtPtr?
+  /// The caller's, while it parses.
+  var handle: ((XMLStreamParser.Event) throws -> Void)?
+  /// What `handle` threw.
+  private(set) var thrown: (any Error)?
+  /// Where in the input the last event ended.
+  private(set) var lastEvent = 0
   /// Whether the root's end tag was read.
   private(set) var isClosed = false
 
   private let limits: XMLStreamParser.Limits
-  private var events: [(XMLStreamParser.Event, end: Int)] = []
   private var failure: XMLStreamError?
-  private var open: [OpenElement] = []
+  private var open = MoveStack<OpenElement>()
   /// The children read so far of all open elements, the innermost element's last.
-  private var nodes: [XMLNode] = []
-  private var text: [UInt8] = []
+  private var nodes = MoveStack<XMLNode>()
+  private var text = MoveStack<UInt8>()
   private var names = XMLNameCache()
+  private var values = XMLValueCache()
+  /// The attributes of the start tag in hand.
+  private var attributes = MoveStack<XMLAttribute>()
   private var namespaces = 0
   /// Where the present child of the root begins, or the white space before it ended.
   private var start = 0
 
   init(limits: XMLStreamParser.Limits) {
     self.limits = limits
-  }
-
-  mutating func takeEvents() -> [(XMLStreamParser.Event, end: Int)] {
-    defer { events = [] }
-    return events
   }
 
   /// The error that ends the stream, after libxml2 has returned a status.
@@ -60,13 +63,24 @@ struct XMLTreeBuilder {
     xmlStopParser(context)
   }
 
+  @inline(__always)
+  private mutating func deliver(_ event: consuming XMLStreamParser.Event, end: Int) {
+    lastEvent = end
+    do {
+      try handle?(event)
+    } catch {
+      thrown = error
+      stop(XMLStreamError(.finished, "an event was refused"))
+    }
+  }
+
   fileprivate mutating func report(_ code: Int32, _ level: xmlErrorLevel, _ message: UnsafePointer<CChar>?) {
     guard failure == nil, level != XML_ERR_NONE, level != XML_ERR_WARNING else { return }
     // A namespace name that is no URI is a name all the same.
     if code == XML_WAR_NS_URI.rawValue { return }
     let text = message.map { String(cString: $0) } ?? ""
-    let line = text.prefix(200).prefix { !$0.isNewline }
-    failure = XMLStreamError(Self.code(code, text), String(line))
+    let line = String(decoding: text.utf8.prefix(200).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    failure = XMLStreamError(Self.code(code, text), line)
   }
 
   private static func code(_ code: Int32, _ message: String) -> XMLStreamError.Code {
@@ -114,15 +128,18 @@ struct XMLTreeBuilder {
     guard namespaces <= limits.maximumNamespaces else {
       return stop(XMLStreamError(.limitExceeded, "more than \(limits.maximumNamespaces) namespaces"))
     }
-    flushText()
+    if text.count > 0 {
+      guard let string = takeText() else { return }
+      nodes.append(.text(string))
+    }
     guard let attributes = attributes(attributeCount, fields), let name = names.name(local, namespace) else {
       return stop(XMLStreamError(.unsupportedEncoding, "invalid UTF-8"))
     }
-    if open.isEmpty {
+    if open.count == 0 {
       let end = xmpp_xml_position(context) + (next == UInt8(ascii: "/") ? 2 : 1)
       if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
       start = end
-      events.append((.opened(XMLElement(name: name, attributes: attributes)), end: end))
+      deliver(.opened(XMLElement(name: name, attributes: attributes)), end: end)
     }
     open.append(
       OpenElement(name: name, attributes: attributes, firstChild: nodes.count, namespaces: declarations))
@@ -132,46 +149,49 @@ struct XMLTreeBuilder {
     _ count: Int, _ fields: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
   ) -> [XMLAttribute]? {
     guard count > 0, var field = fields else { return [] }
-    var attributes: [XMLAttribute] = []
-    attributes.reserveCapacity(count)
     for _ in 0..<count {
       guard let local = field[0], let value = field[3], let end = field[4],
         let name = names.name(local, field[2]),
-        let text = String(validating: UnsafeBufferPointer(start: value, count: end - value), as: UTF8.self)
+        let text = values.string(UnsafeBufferPointer(start: value, count: end - value))
       else { return nil }
       attributes.append(XMLAttribute(name, text))
       field += 5
     }
-    return attributes
+    return attributes.removeAll(from: 0)
   }
 
   fileprivate mutating func endElement() {
     guard failure == nil, let context else { return xmlStopParser(context) }
-    flushText()
-    guard failure == nil, let element = open.popLast() else { return }
+    guard let element = open.removeLast() else { return }
     namespaces -= element.namespaces
-    if open.isEmpty {
-      events.append((.closed, end: xmpp_xml_position(context)))
+    if open.count == 0 {
       isClosed = true
+      deliver(.closed, end: xmpp_xml_position(context))
       return xmlStopParser(context)
     }
-    let children = Array(nodes[element.firstChild...])
-    nodes.removeSubrange(element.firstChild...)
-    let complete = XMLElement(name: element.name, attributes: element.attributes, children: children)
+    let content: XMLElement.Content
+    if nodes.count == element.firstChild && text.count > 0 {
+      guard let string = takeText() else { return }
+      content = .text(string)
+    } else {
+      if text.count > 0, let string = takeText() { nodes.append(.text(string)) }
+      content = .nodes(nodes.removeAll(from: element.firstChild))
+    }
+    let complete = XMLElement(name: element.name, attributes: element.attributes, content: content)
     if open.count > 1 {
       nodes.append(.element(complete))
     } else {
       let end = xmpp_xml_position(context)
       if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
       start = end
-      events.append((.element(complete), end: end))
+      deliver(.element(complete), end: end)
     }
   }
 
   fileprivate mutating func characters(_ bytes: UnsafePointer<xmlChar>, _ count: Int) {
     guard failure == nil, let context else { return xmlStopParser(context) }
     let bytes = UnsafeBufferPointer(start: bytes, count: count)
-    if open.count > 1 { return text.append(contentsOf: bytes) }
+    if open.count > 1 { return text.append(bytes) }
     guard bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) else {
       return stop(XMLStreamError(.badFormat, "text between stanzas"))
     }
@@ -179,13 +199,12 @@ struct XMLTreeBuilder {
     if xmpp_xml_is_ahead(context, bytes.baseAddress) != 0 { start += count }
   }
 
-  private mutating func flushText() {
-    guard !text.isEmpty else { return }
-    guard let string = text.withUnsafeBufferPointer({ String(validating: $0, as: UTF8.self) }) else {
-      return stop(XMLStreamError(.unsupportedEncoding, "invalid UTF-8"))
-    }
-    nodes.append(.text(string))
-    text.removeAll(keepingCapacity: true)
+  /// The text read since the last tag; nil, and the end, if it is not UTF-8.
+  private mutating func takeText() -> String? {
+    defer { text.removeAll() }
+    if let string = String(utf8: text.elements) { return string }
+    stop(XMLStreamError(.unsupportedEncoding, "invalid UTF-8"))
+    return nil
   }
 
   fileprivate mutating func restricted(_ what: String) {

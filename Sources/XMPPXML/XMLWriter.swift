@@ -115,16 +115,21 @@ extension XMLElement {
       bytes.append(UInt8(ascii: "'"))
     }
     writeAttributes(into: &bytes)
-    if children.isEmpty {
+    switch content {
+    case .nodes(let nodes) where nodes.isEmpty:
       bytes.append(contentsOf: "/>".utf8)
       return
-    }
-    bytes.append(UInt8(ascii: ">"))
-    for child in children {
-      switch child {
-      case .element(let element): element.write(into: &bytes, inheriting: inner)
-      case .text(let text): XMLWriter.write(text: text, into: &bytes)
+    case .nodes(let nodes):
+      bytes.append(UInt8(ascii: ">"))
+      for node in nodes {
+        switch node {
+        case .element(let element): element.write(into: &bytes, inheriting: inner)
+        case .text(let text): XMLWriter.write(text: text, into: &bytes)
+        }
       }
+    case .text(let text):
+      bytes.append(UInt8(ascii: ">"))
+      XMLWriter.write(text: text, into: &bytes)
     }
     bytes.append(contentsOf: "</".utf8)
     writeQualifiedName(into: &bytes)

@@ -1,10 +1,225 @@
 import Testing
 import XMPPXML
 
-@Test("A first look.") func first() throws {
-  let parser = XMLStreamParser()
-  let e = try parser.parse(Array("<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' id='1'><proceed xmlns='a'/>x".utf8.dropLast()))
-  print(e)
-  #expect(e.count == 2)
-  #expect(parser.bytesAfterLastEvent == 0)
+@Suite struct XMLStreamParserTests {
+  private let streams = "http://etherx.jabber.org/streams"
+
+  @Test("A stream is opened, carries elements, and is closed.")
+  func stream() {
+    let reading = Reading.everyWay(
+      header
+        + "<stream:features><starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'><required/></starttls></stream:features>"
+        + "<message to='a@b' type=\"chat\"><body>hello</body></message></stream:stream>")
+    let xml = "http://www.w3.org/XML/1998/namespace"
+    #expect(
+      reading.events == [
+        .opened(
+          XMLElement(
+            name: XMLName("stream", streams),
+            attributes: [
+              XMLAttribute(XMLName("id"), "c2f"), XMLAttribute(XMLName("from"), "example.org"),
+              XMLAttribute(XMLName("version"), "1.0"), XMLAttribute(XMLName("lang", xml), "en"),
+            ])),
+        .element(
+          XMLElement(
+            "features", namespace: streams,
+            children: [
+              XMLElement(
+                "starttls", namespace: "urn:ietf:params:xml:ns:xmpp-tls",
+                children: [XMLElement("required", namespace: "urn:ietf:params:xml:ns:xmpp-tls")])
+            ])),
+        .element(
+          XMLElement(
+            "message", namespace: "jabber:client", attributes: ["to": "a@b", "type": "chat"],
+            children: [XMLElement("body", namespace: "jabber:client", text: "hello")])),
+        .closed,
+      ])
+    #expect(reading.error == nil)
+  }
+
+  @Test(
+    "Text and attributes arrive decoded.",
+    arguments: [
+      ("a &lt;&amp;&gt; &quot;&apos; b", "a <&> \"' b"), ("&#65;&#x1F600;", "A😀"),
+      ("<![CDATA[<a>&amp;]]>", "<a>&amp;"),
+      ("x<![CDATA[]]>y<![CDATA[ z ]]>", "xy z "), ("über 了解 😀 e\u{301}", "über 了解 😀 e\u{301}"),
+      ("one\r\ntwo\rthree\nfour", "one\ntwo\nthree\nfour"), ("&#13;\t", "\r\t"), (" ", " "), ("]] >", "]] >"),
+      ("\u{85}\u{2028}\u{7F}", "\u{85}\u{2028}\u{7F}"),
+    ])
+  func decoded(_ written: String, _ read: String) {
+    let reading = Reading.everyWay(header + "<a>" + written + "</a>")
+    #expect(reading.elements.map(\.text) == [read])
+    #expect(reading.elements.first?.children == [.text(read)])
+    if !written.contains("CDATA") {
+      let reading = Reading.everyWay(header + "<a b='" + written.replacing("'", with: "&apos;") + "'/>")
+      // XML 1.0 §3.3.3: white space that is not written as a reference becomes a space.
+      let normalized = read.replacing("\n", with: " ").replacing("\t", with: " ")
+      #expect(reading.elements.map { $0["b"] } == [normalized])
+    }
+  }
+
+  @Test(
+    "Text longer than libxml2's blocks arrives in one piece.", arguments: ["a", "ü", "了", "😀", "&amp;", "] "])
+  func longText(_ unit: String) {
+    let text = String(repeating: unit, count: 700)
+    let reading = Reading.everyWay("<s xmlns='jabber:client'><b>" + text + "</b><b c='" + text + "'/>")
+    #expect(reading.elements.first?.children == [.text(text.replacing("&amp;", with: "&"))])
+    #expect(reading.elements.last?["c"] == text.replacing("&amp;", with: "&"))
+  }
+
+  @Test("Mixed content keeps its order.")
+  func mixed() {
+    let reading = Reading.everyWay("<s><a>1<b>2</b>3<c/><c/>4&amp;5<d>6</d></a>")
+    let a = XMLElement(
+      name: XMLName("a"),
+      children: [
+        .text("1"), .element(XMLElement("b", namespace: "", text: "2")), .text("3"),
+        .element(XMLElement("c", namespace: "")), .element(XMLElement("c", namespace: "")), .text("4&5"),
+        .element(XMLElement("d", namespace: "", text: "6")),
+      ])
+    #expect(reading.elements == [a])
+  }
+
+  @Test("Prefixes are resolved, and redefined where an element does so.")
+  func namespaces() {
+    let reading = Reading.everyWay(
+      "<p:s xmlns:p='u:p' xmlns='u:d'><p:a p:x='1' x='2'><b xmlns='' p:x='3' xmlns:p='u:q'><p:c/></b><p:c/></p:a>"
+    )
+    let a = XMLElement(
+      name: XMLName("a", "u:p"),
+      attributes: [XMLAttribute(XMLName("x", "u:p"), "1"), XMLAttribute(XMLName("x"), "2")],
+      children: [
+        .element(
+          XMLElement(
+            name: XMLName("b"), attributes: [XMLAttribute(XMLName("x", "u:q"), "3")],
+            children: [.element(XMLElement(name: XMLName("c", "u:q")))])),
+        .element(XMLElement(name: XMLName("c", "u:p"))),
+      ])
+    #expect(reading.events == [.opened(XMLElement(name: XMLName("s", "u:p"))), .element(a)])
+  }
+
+  @Test(
+    "A namespace name need not be a URI.", arguments: ["vcard-temp", "not a URI at all", "ü", "%%%", "a:b|c"])
+  func oddNamespaces(_ name: String) {
+    let reading = Reading.everyWay(header + "<a xmlns='\(name)'/><p:a xmlns:p='\(name)'/>")
+    #expect(reading.elements.map(\.name) == [XMLName("a", name), XMLName("a", name)])
+  }
+
+  @Test("White space between stanzas is read and forgotten.")
+  func whiteSpace() throws {
+    let limits = XMLStreamParser.Limits(maximumElementBytes: 1000, maximumTokenBytes: 1000)
+    let parser = XMLStreamParser(limits: limits)
+    #expect(try parser.parse(Array(header.utf8)).count == 1)
+    for _ in 0..<20_000 { #expect(try parser.parse(Array(" \n\t \r\n".utf8)).isEmpty) }
+    #expect(try parser.parse([UInt8](repeating: 0x20, count: 100_000)).isEmpty)
+    #expect(try parser.parse(Array("<a/>".utf8)) == [.element(XMLElement("a", namespace: "jabber:client"))])
+    #expect(Reading.everyWay(header + "\n<a/> \n <a/>\r\n").elements.count == 2)
+  }
+
+  @Test(
+    "Bytes after the last event are counted.",
+    arguments: [
+      ("", "", 0), ("<", "", 1), (header, "", 0), (header, " ", 1), (header, "<", 1), (header, "<a", 2),
+      (header + "<proceed xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>", "", 0),
+      (header + "<proceed xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>", "\n", 1),
+      (header + "<proceed xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>", "<succ", 5),
+      (header + "<a >ü&amp;😀</a >", " \r", 2), (header + "<a></a>", "\r\n\r", 3),
+      (
+        header + "<a b='>'>" + String(repeating: "ü", count: 5000) + "</a>",
+        String(repeating: " ", count: 400), 400
+      ),
+      ("<s >", "  ", 2),
+    ])
+  func bytesAfter(_ complete: String, _ rest: String, _ count: Int) {
+    if complete.utf8.count < 2000 {
+      #expect(Reading.everyWay(complete + rest).bytesAfterLastEvent == count)
+    }
+    #expect(Reading([Array((complete + rest).utf8)[...]]).bytesAfterLastEvent == count)
+  }
+
+  @Test("Bytes after the last event are counted while it is handled, those not read yet included.")
+  func bytesAfterWhileHandled() throws {
+    let parser = XMLStreamParser()
+    let rest = "<b/>" + String(repeating: "<c/>", count: 10_000)
+    var counts: [Int] = []
+    try Array((header + "<a/>" + rest).utf8).withUnsafeBytes { bytes in
+      try parser.parse(bytes) { _ in counts.append(parser.bytesAfterLastEvent) }
+    }
+    #expect(counts.prefix(3) == [rest.utf8.count + 4, rest.utf8.count, rest.utf8.count - 4])
+    #expect(counts.last == 0)
+  }
+
+  @Test("A root without content is opened and closed.")
+  func emptyRoot() {
+    let root = XMLElement(name: XMLName("s"), attributes: [XMLAttribute(XMLName("a"), "b")])
+    #expect(Reading.everyWay("<s a='b'/>").events == [.opened(root), .closed])
+    #expect(Reading.everyWay(" \n<s a='b'></s>").events == [.opened(root), .closed])
+  }
+
+  @Test("After the end of the stream nothing is read.")
+  func closed() throws {
+    let parser = XMLStreamParser()
+    let events = try parser.parse(Array("<s></s><!-- not looked at --> &".utf8))
+    #expect(events == [.opened(XMLElement(name: XMLName("s"))), .closed])
+    #expect(throws: XMLStreamError(.finished, "the parser has ended")) { try parser.parse([0x20]) }
+  }
+
+  @Test("After an error nothing is read, and the events before it were handed over.")
+  func afterError() {
+    let parser = XMLStreamParser()
+    var events: [XMLStreamParser.Event] = []
+    #expect(throws: XMLStreamError.self) {
+      try Array("<s><a/><b></c><d/>".utf8).withUnsafeBytes { try parser.parse($0) { events.append($0) } }
+    }
+    #expect(events.count == 2)
+    let error = #expect(throws: XMLStreamError.self) { try parser.parse(Array("<e/>".utf8)) }
+    #expect(error?.code == .finished)
+  }
+
+  @Test("What a handler throws is thrown on, and ends the parser.")
+  func handlerThrows() {
+    struct Refusal: Error {}
+    let parser = XMLStreamParser()
+    var events = 0
+    #expect(throws: Refusal.self) {
+      try Array("<s><a/><b/><c/>".utf8).withUnsafeBytes {
+        try parser.parse($0) { event in
+          events += 1
+          if events == 2 { throw Refusal() }
+        }
+      }
+    }
+    #expect(events == 2)
+    let error = #expect(throws: XMLStreamError.self) { try parser.parse(Array("<e/>".utf8)) }
+    #expect(error?.code == .finished)
+  }
+
+  @Test("A handler cannot feed the parser that calls it.")
+  func reentrance() throws {
+    let parser = XMLStreamParser()
+    try Array("<s><a/>".utf8).withUnsafeBytes {
+      try parser.parse($0) { _ in
+        let error = #expect(throws: XMLStreamError.self) { try parser.parse(Array("<b/>".utf8)) }
+        #expect(error?.code == .finished)
+      }
+    }
+    #expect(try parser.parse(Array("<c/>".utf8)).count == 1)
+  }
+
+  @Test("More names and values than are cached are read correctly.")
+  func manyNames() throws {
+    let parser = XMLStreamParser()
+    _ = try parser.parse(Array("<s>".utf8))
+    for round in 0..<3 {
+      for number in 0..<3000 {
+        let value = "a value that needs memory \(number * 7 + round)"
+        let events = try parser.parse(
+          Array("<n\(number) xmlns='u:\(number % 500)' a\(number % 9)='\(value)'/>".utf8))
+        let element = XMLElement(
+          name: XMLName("n\(number)", "u:\(number % 500)"),
+          attributes: [XMLAttribute(XMLName("a\(number % 9)"), value)])
+        #expect(events == [.element(element)])
+      }
+    }
+  }
 }

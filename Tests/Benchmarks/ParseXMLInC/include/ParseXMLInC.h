@@ -1,0 +1,14 @@
+#pragma once
+#include <stddef.h>
+
+/// What was read, so that two programs can be seen to have read the same.
+struct parse_xml_counts {
+  size_t stanzas;
+  size_t elements;
+  size_t attribute_bytes;
+  size_t text_bytes;
+};
+
+/// Parses one stream in chunks with libxml2's SAX2 push interface, and makes and frees a tree for each stanza.
+/// Stanzas are counted always, what is in them if `counting` is set. Returns 0, or libxml2's error code.
+int parse_xml_in_c(const char *bytes, size_t length, size_t chunk, struct parse_xml_counts *counts, int counting);

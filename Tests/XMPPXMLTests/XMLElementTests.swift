@@ -1,0 +1,48 @@
+import Testing
+import XMPPXML
+
+@Suite struct XMLElementTests {
+  @Test("Children may be changed in place, whatever they are.")
+  func children() {
+    var element = XMLElement("a", namespace: "u", text: "one")
+    #expect(element.children == [.text("one")])
+    element.children.append(.element(XMLElement("b", namespace: "u", text: "two")))
+    element.children.append(.text("three"))
+    #expect(element.children.count == 3)
+    #expect(element.text == "onethree")
+    #expect(element.elements.map(\.name.local) == ["b"])
+    #expect(element.first("b")?.text == "two")
+    #expect(element.first("b", "v") == nil)
+    element.children.removeAll { if case .element = $0 { true } else { false } }
+    #expect(element.elements.isEmpty)
+    element.children = []
+    #expect(element == XMLElement("a", namespace: "u"))
+    #expect(element.text == "")
+  }
+
+  @Test("Elements are equal that contain the same, however they were made.")
+  func equality() {
+    var grown = XMLElement(name: XMLName("a", "u"))
+    grown.children.append(.text("x"))
+    let made = XMLElement("a", namespace: "u", text: "x")
+    #expect(grown == made)
+    #expect(Set([grown, made, XMLElement(name: XMLName("a", "u"), children: [.text("x")])]).count == 1)
+    #expect(made != XMLElement("a", namespace: "u", text: "y"))
+    #expect(made != XMLElement("a", namespace: "u"))
+  }
+
+  @Test("Attributes are read, set and removed by name.")
+  func attributes() {
+    var element = XMLElement("a", namespace: "u", attributes: ["b": "1", "c": nil])
+    #expect(element.attributes == [XMLAttribute(XMLName("b"), "1")])
+    element["b"] = "2"
+    element["d"] = "3"
+    element[XMLName("b", "v")] = "4"
+    #expect(element["b"] == "2")
+    #expect(element[XMLName("b", "v")] == "4")
+    element["b"] = nil
+    element["e"] = nil
+    #expect(element.attributes.map(\.value) == ["3", "4"])
+    #expect(element["b"] == nil)
+  }
+}
