@@ -1,0 +1,68 @@
+import AgentProtocol
+
+/// The presence a user asked for: what is shown now, and what comes back when a hold or a time ends.
+///
+/// Pure: the session stores it and sends what ``effective`` says.
+struct DesiredPresence: Sendable, Equatable {
+  struct Value: Codable, Sendable, Equatable {
+    var show: PresenceShow = .online
+    var status: String?
+    var priority = 0
+  }
+
+  /// A presence for a time, and what was before it.
+  struct Timed: Codable, Sendable, Equatable {
+    var value: Value
+    /// Seconds since 1970.
+    var until: Double
+  }
+
+  private(set) var base: Value
+  private(set) var timed: Timed?
+  /// Held while a client lives; the newest wins.
+  private var holds: [(holder: Int, value: Value)] = []
+
+  init(base: Value = Value(), timed: Timed? = nil) {
+    self.base = base
+    self.timed = timed
+  }
+
+  /// What the server is to show.
+  var effective: Value { holds.last?.value ?? timed?.value ?? base }
+
+  var isHeld: Bool { !holds.isEmpty }
+
+  /// Sets what is shown from now on; `until` (seconds since 1970): only until then.
+  mutating func set(_ value: Value, until: Double? = nil) {
+    if let until {
+      timed = Timed(value: value, until: until)
+    } else {
+      base = value
+      timed = nil
+    }
+  }
+
+  mutating func hold(_ value: Value, by holder: Int) {
+    holds.removeAll { $0.holder == holder }
+    holds.append((holder, value))
+  }
+
+  /// Ends the hold of a client; whether it had one.
+  mutating func release(_ holder: Int) -> Bool {
+    let before = holds.count
+    holds.removeAll { $0.holder == holder }
+    return holds.count < before
+  }
+
+  /// Ends a timed presence whose time has come; whether there was one.
+  mutating func expire(at now: Double) -> Bool {
+    guard let timed, timed.until <= now else { return false }
+    self.timed = nil
+    return true
+  }
+
+  static func == (left: Self, right: Self) -> Bool {
+    left.base == right.base && left.timed == right.timed && left.holds.map(\.holder) == right.holds.map(\.holder)
+      && left.holds.map(\.value) == right.holds.map(\.value)
+  }
+}

@@ -1,0 +1,100 @@
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+import XMPPXML
+
+// Which failure a condition on the wire means. What a condition means depends on how far the session has come.
+
+extension XMPPError {
+  /// How far a session has come when a stream error arrives.
+  public enum Phase: Sendable {
+    case beforeLogin, binding, online
+  }
+
+  /// A stream error (RFC 6120 §4.9.3).
+  public init(streamError error: StreamError, phase: Phase, stage: Stage) {
+    let code: Code
+    switch (error.condition, phase) {
+    case (.conflict, .online), (.policyViolation, .online): code = .kicked
+    case (.conflict, _): code = .otherDeviceLogin
+    case (.notAuthorized, .online): code = .userBlocked
+    case (.policyViolation, _), (.resourceConstraint, _): code = .rateLimited
+    case (.hostUnknown, _): code = .unknownDomain
+    case (.hostGone, _): code = .serviceGone
+    case (.connectionTimeout, _), (.systemShutdown, _), (.remoteConnectionFailed, _), (.internalServerError, _),
+      (.reset, _), (.seeOtherHost, _), (.undefinedCondition, _):
+      code = .networkError
+    default: code = .protocolError
+    }
+    self.init(
+      code, stage: stage, "the server ended the stream: \(error.condition.rawValue)",
+      condition: error.condition.rawValue, text: error.text)
+  }
+
+  /// `<failure/>` of SASL (RFC 6120 §6.5), with its text in the stream's language.
+  init(saslFailure element: XMLElement) {
+    let conditions = element.elements.filter { $0.name.namespace == Namespaces.sasl && $0.name.local != "text" }
+    let condition = conditions.first?.name.local ?? "undefined"
+    let code: Code
+    switch condition {
+    case "account-disabled": code = .userBlocked
+    case "credentials-expired": code = .tokenExpired
+    case "temporary-auth-failure": code = .networkError
+    case "encryption-required", "invalid-mechanism", "mechanism-too-weak": code = .mechanismUnavailable
+    case "aborted", "incorrect-encoding", "malformed-request": code = .protocolError
+    default: code = .authFailed
+    }
+    self.init(
+      code, stage: .authenticate, "the server refused the login: \(condition)", condition: condition,
+      text: element.first("text", Namespaces.sasl)?.text)
+  }
+
+  /// The answer to the bind request is an error (RFC 6120 §7.6.2, §7.7.2).
+  init(bindError error: StanzaError) {
+    let code: Code
+    switch error.condition {
+    case .notAllowed, .forbidden: code = .loginForbidden
+    case .conflict, .resourceConstraint: code = .tooManyDevices
+    case .internalServerError, .serviceUnavailable, .remoteServerTimeout: code = .networkError
+    case .badRequest, .jidMalformed, .notAcceptable: code = .invalidParameter
+    default: code = .stanzaError
+    }
+    self.init(
+      code, stage: .bind, "the server refused to bind a resource: \(error.condition.rawValue)",
+      condition: error.condition.rawValue, text: error.text)
+  }
+
+  /// An IQ was answered with an error (RFC 6120 §8.3).
+  public init(stanzaError error: StanzaError, to request: String) {
+    self.init(
+      .stanzaError, stage: .request, "\(request) was refused: \(error.condition.rawValue)",
+      condition: error.condition.rawValue, text: error.text)
+  }
+
+  /// What this side found wrong with the authentication.
+  init(saslError error: SASLError) {
+    let code: Code
+    switch error.code {
+    case .mechanismUnavailable, .plainRefused: code = .mechanismUnavailable
+    case .downgrade: code = .downgrade
+    case .invalidPassword, .invalidUserName: code = .invalidParameter
+    case .serverError: code = .authFailed
+    case .misuse, .libraryFailure: code = .internalError
+    default: code = .protocolError
+    }
+    self.init(code, stage: .authenticate, error.message, condition: error.serverValue)
+  }
+
+  /// The connection could not be made or was lost.
+  init(transportError error: TransportError) {
+    switch error.code {
+    case .unknownHost: self.init(.unknownDomain, stage: .dns, error.message)
+    case .serviceUnavailable: self.init(.serviceGone, stage: .dns, error.message)
+    case .connectionRefused: self.init(.connectionRefused, stage: .connect, error.message)
+    case .timedOut: self.init(.connectTimeout, stage: .connect, error.message)
+    case .certificateRejected, .tlsFailed, .tlsClosed: self.init(.tlsFailure, stage: .tls, error.message)
+    case .invalidConfiguration: self.init(.invalidParameter, stage: .input, error.message)
+    default: self.init(.networkError, stage: .connect, error.message)
+    }
+  }
+}

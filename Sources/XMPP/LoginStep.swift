@@ -1,0 +1,29 @@
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+
+/// A step of going online, in the order a login passes them.
+public enum LoginStep: Sendable, Equatable {
+  /// A server is being connected to; once for every target that is tried.
+  case linking(ServerTarget)
+  /// The stream is encrypted and its features have arrived; nothing secret was sent yet.
+  case linkOK(tls: TLSInfo?, mechanisms: [SASLMechanismName])
+  /// `<auth/>` was sent.
+  case logining(SASLMechanismName)
+  /// A resource is bound.
+  case loginOK(BoundStream)
+}
+
+/// What a completed negotiation has given.
+public struct BoundStream: Sendable, Equatable {
+  /// The full JID the server has bound, which need not be the wanted one (RFC 6120 §7.7.1).
+  public var jid: JID
+  /// Where the stream goes.
+  public var target: ServerTarget
+  public var tls: TLSInfo?
+  public var mechanism: SASLMechanismName
+  /// The features after authentication.
+  public var features: StreamFeatures
+  /// Round trips from TCP connect to this point.
+  public var roundTrips: Int
+}

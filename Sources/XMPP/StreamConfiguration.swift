@@ -1,0 +1,47 @@
+import NIOCore
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+import XMPPXML
+
+/// Everything a stream needs to know before it connects.
+public struct StreamConfiguration: Sendable {
+  /// Bare JID of the account.
+  public var account: JID
+  public var credentials: SASLCredentials
+  /// Wanted resource; nil: the server makes one.
+  public var resource: String?
+  /// Connects here instead of asking the DNS (RFC 6120 §3.2.3). The certificate is checked for the account's
+  /// domain all the same.
+  public var host: String?
+  public var port: Int?
+  /// nil: as SRV records say, else STARTTLS.
+  public var tls: TLSMode?
+  /// PEM file of the authorities to trust instead of the system's.
+  public var caFile: String?
+  /// SHA-256 of the only certificate to accept.
+  public var certificateSHA256: [UInt8]?
+  /// Bound on connecting and negotiating together.
+  public var timeout: TimeAmount
+  /// `xml:lang` of the stream.
+  public var language: String?
+  public var anticipation: Anticipation
+  public var resolver: any ServiceResolver
+  /// Answers to IQ requests by the name of their payload; others are answered `service-unavailable`.
+  public var responders: [XMLName: Responder]
+  /// Sees every element with its secrets replaced.
+  public var wireLog: (@Sendable (WireDirection, String) -> Void)?
+
+  /// Answers a request; nil: `service-unavailable`. Runs on the stream's event loop.
+  public typealias Responder = @Sendable (IQ) -> IQ?
+
+  public init(account: JID, credentials: SASLCredentials, resource: String? = nil) {
+    self.account = account.bare
+    self.credentials = credentials
+    self.resource = resource ?? account.resource
+    timeout = .seconds(30)
+    anticipation = .stepByStep
+    resolver = SRVResolver()
+    responders = [:]
+  }
+}

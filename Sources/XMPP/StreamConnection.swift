@@ -1,0 +1,279 @@
+import NIOCore
+import NIOPosix
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+import XMPPXML
+
+// From a domain to a bound resource: targets are tried in order, the negotiator decides, this carries it out.
+
+extension XMPPStream {
+  /// Connects, negotiates and binds.
+  ///
+  /// Bounded by the configuration's `timeout`; cancelling the task closes the connection.
+  /// - Throws: an ``XMPPError`` whose stage says how far it came.
+  public func connect() async throws(XMPPError) -> BoundStream {
+    guard case .idle = state else {
+      throw XMPPError(.internalError, stage: .connect, "a stream connects only once")
+    }
+    state = .connecting
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { (waiter: CheckedContinuation<Result<BoundStream, XMPPError>, Never>) in
+        connection = waiter
+        deadline = eventLoop.scheduleTask(in: configuration.timeout) {
+          self.assumeIsolated { $0.expireConnecting() }
+        }
+        establishing = Task { await self.establish() }
+      }
+    } onCancel: {
+      eventLoop.execute {
+        self.assumeIsolated { $0.finish(XMPPError(.cancelled, stage: .connect, "the login was cancelled")) }
+      }
+    }
+    return try result.get()
+  }
+
+  private func expireConnecting() {
+    guard case .connecting = state else { return }
+    let stage = negotiator?.stage ?? (target == nil ? .dns : .connect)
+    let seconds = Double(configuration.timeout.nanoseconds) / 1e9
+    finish(XMPPError(.connectTimeout, stage: stage, "no login within \(seconds) s"))
+  }
+
+  private func establish() async {
+    var failure = XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)")
+    do {
+      for target in try await targets() {
+        guard case .connecting = state else { return }
+        report(.step(.linking(target)))
+        switch await link(target) {
+        case .success(let bound): return becomeOnline(bound)
+        // Another target may do better only when this one could not be reached.
+        case .failure(let error) where error.stage == .connect || error.stage == .dns: failure = error
+        case .failure(let error): return finish(error)
+        }
+        abandonConnection()
+      }
+    } catch {
+      failure = XMPPError(transportError: error)
+    }
+    finish(failure)
+  }
+
+  private func targets() async throws(TransportError) -> [ServerTarget] {
+    let tls = configuration.tls
+    if configuration.host != nil || configuration.port != nil {
+      let host = configuration.host ?? configuration.account.asciiDomain
+      let port = configuration.port ?? (tls == .direct ? 5223 : 5222)
+      return [ServerTarget(host: host, port: port, tls: tls ?? .startTLS)]
+    }
+    let found = try await configuration.resolver.targets(for: configuration.account.asciiDomain)
+    return tls.map { tls in found.filter { $0.tls == tls } } ?? found
+  }
+
+  /// Connects to one target and negotiates.
+  private func link(_ target: ServerTarget) async -> Result<BoundStream, XMPPError> {
+    self.target = target
+    let handler = NIOLoopBound(StreamChannelHandler(self), eventLoop: eventLoop)
+    do {
+      let channel = try await TCPConnector().connect(
+        to: target, on: eventLoop, timeout: configuration.timeout
+      ) { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(handler.value) }
+      }
+      guard case .connecting = state else {
+        channel.close(promise: nil)
+        return .failure(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
+      }
+      self.channel = channel
+    } catch {
+      return .failure(XMPPError(transportError: error))
+    }
+    parser = XMLStreamParser()
+    negotiator = StreamNegotiator(
+      .init(
+        jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
+        tls: target.tls, language: configuration.language, anticipation: configuration.anticipation))
+    return await withCheckedContinuation { waiter in
+      negotiation = waiter
+      negotiate(.connected)
+    }
+  }
+
+  private func abandonConnection() {
+    channel?.close(promise: nil)
+    channel = nil
+    negotiator = nil
+    tls = nil
+  }
+
+  private func becomeOnline(_ bound: BoundStream) {
+    guard case .connecting = state else { return }
+    state = .online(bound)
+    deadline?.cancel()
+    negotiator = nil
+    report(.step(.loginOK(bound)))
+    connection?.resume(returning: .success(bound))
+    connection = nil
+  }
+
+  // MARK: Carrying out
+
+  private func negotiate(_ input: StreamNegotiator.Input) {
+    guard let actions = negotiator?.handle(input) else { return }
+    for action in actions { perform(action) }
+  }
+
+  private func perform(_ action: StreamNegotiator.Action) {
+    guard negotiation != nil, let channel else { return }
+    switch action {
+    case .write(let flight): channel.writeAndFlush(encode(flight), promise: nil)
+    case .startTLS: startTLS(on: channel)
+    case .restartParser: parser = XMLStreamParser()
+    case .derive(let request): derive(request)
+    case .step(let step): report(.step(step))
+    case .bound(let jid, let mechanism, let features):
+      guard let target, let roundTrips = negotiator?.roundTrips else { return }
+      let bound = BoundStream(
+        jid: jid, target: target, tls: tls, mechanism: mechanism, features: features, roundTrips: roundTrips)
+      endNegotiation(.success(bound))
+    case .fail(let error): endNegotiation(.failure(error))
+    }
+  }
+
+  private func endNegotiation(_ result: Result<BoundStream, XMPPError>) {
+    negotiation?.resume(returning: result)
+    negotiation = nil
+  }
+
+  private func startTLS(on channel: any Channel) {
+    do {
+      var configuration = TLSConfiguration(domain: configuration.account.asciiDomain)
+      configuration.caFile = self.configuration.caFile
+      configuration.pinnedCertificateSHA256 = self.configuration.certificateSHA256
+      try channel.pipeline.syncOperations.addHandler(TLSHandler(configuration: configuration), position: .first)
+    } catch let error as TransportError {
+      endNegotiation(.failure(XMPPError(transportError: error)))
+    } catch {
+      endNegotiation(.failure(XMPPError(.internalError, stage: .tls, "\(error)")))
+    }
+  }
+
+  /// PBKDF2 takes milliseconds to seconds: on a thread of the pool, not on the event loop.
+  private func derive(_ request: SCRAMKeyRequest) {
+    Task {
+      let result: Result<SCRAMKeys, SASLError>
+      do {
+        result = try await NIOThreadPool.singleton.runIfActive {
+          do throws(SASLError) { return .success(try request.derive()) } catch { return .failure(error) }
+        }
+      } catch {
+        return endNegotiation(.failure(XMPPError(.internalError, stage: .authenticate, "\(error)")))
+      }
+      negotiate(.derived(result))
+    }
+  }
+
+  // MARK: From the channel
+
+  func encrypted(_ info: TLSInfo) {
+    tls = info
+    negotiate(.encrypted(info))
+  }
+
+  func received(_ buffer: ByteBuffer) {
+    guard channel != nil else { return }
+    let parser = parser
+    do {
+      try buffer.withUnsafeReadableBytes { bytes in
+        try parser.parse(bytes) { event in received(event, bytesBehind: parser.bytesAfterLastEvent) }
+      }
+    } catch let error as XMLStreamError {
+      refuse(error)
+    } catch {
+      broke(XMPPError(.internalError, stage: .stream, "\(error)"))
+    }
+  }
+
+  private func received(_ event: XMLStreamParser.Event, bytesBehind: Int) {
+    if let log = configuration.wireLog {
+      switch event {
+      case .opened(let element), .element(let element): log(.received, WireLog.line(element))
+      case .closed: log(.received, "</stream:stream>")
+      }
+    }
+    switch state {
+    case .connecting:
+      switch event {
+      case .opened(let header): negotiate(.opened(header))
+      case .element(let element): negotiate(.element(element, bytesBehind: bytesBehind))
+      case .closed: negotiate(.closed)
+      }
+    case .online, .closing: receivedOnline(event)
+    case .idle, .closed: break
+    }
+  }
+
+  private func receivedOnline(_ event: XMLStreamParser.Event) {
+    switch event {
+    case .element(let element): route(StanzaRouter.route(element))
+    case .opened: break
+    case .closed:
+      if case .closing = state { return finish(nil) }
+      finish(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
+    }
+  }
+
+  private func route(_ route: Route) {
+    guard case .online(let bound) = state else {
+      if case .answer(let iq) = route { resume(with: iq, own: nil) }
+      return
+    }
+    switch route {
+    case .message(let message): report(.message(message))
+    case .presence(let presence): report(.presence(presence))
+    case .answer(let iq): resume(with: iq, own: bound.jid)
+    case .request(let iq):
+      let responder = iq.payload.first.flatMap { configuration.responders[$0.name] }
+      write((responder?(iq) ?? StanzaRouter.refusal(of: iq)).element)
+    case .refused(let answer): write(answer)
+    case .streamError(let error): finish(XMPPError(streamError: error, phase: .online, stage: .stream))
+    case .ignored: break
+    }
+  }
+
+  private func resume(with answer: IQ, own: JID?) {
+    guard let own else { return }
+    requests.take(answer: answer, own: own)?.resume(returning: .success(answer))
+  }
+
+  private func write(_ element: XMLElement) {
+    channel?.writeAndFlush(encode([.element(element)]), promise: nil)
+  }
+
+  /// What is no XML, or more than the limits allow, ends the stream with the matching error (RFC 6120 §4.9.3).
+  private func refuse(_ error: XMLStreamError) {
+    let condition: StreamError.Condition =
+      switch error.code {
+      case .restrictedXML: .restrictedXML
+      case .limitExceeded: .policyViolation
+      case .badNamespacePrefix: .badNamespacePrefix
+      case .unsupportedEncoding: .unsupportedEncoding
+      default: .notWellFormed
+      }
+    var bytes = encode([.element(StreamError(condition).element)])
+    bytes.writeBytes(StreamHeader.close)
+    channel?.writeAndFlush(bytes, promise: nil)
+    broke(XMPPError(.protocolError, stage: negotiator?.stage ?? .stream, "what the server sent is refused: \(error.message)"))
+  }
+
+  /// The connection is of no more use.
+  func broke(_ error: XMPPError) {
+    switch state {
+    case .connecting where negotiation != nil: endNegotiation(.failure(error))
+    case .connecting, .idle, .closed: break
+    case .closing: finish(nil)
+    case .online: finish(error)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import XMPPSASL
+import XMPPStanza
+import XMPPXML
+
+/// What a server offers at one point of the negotiation: `<stream:features/>` (RFC 6120 §4.3.2).
+public struct StreamFeatures: Sendable, Equatable {
+  public let element: XMLElement
+
+  public init(_ element: XMLElement) { self.element = element }
+
+  public func offers(_ local: String, _ namespace: String) -> Bool {
+    element.first(local, namespace) != nil
+  }
+
+  /// STARTTLS is offered (RFC 6120 §5.4.1).
+  public var startTLS: Bool { offers("starttls", Namespaces.tls) }
+
+  /// Resource binding is offered (RFC 6120 §7.4).
+  public var bind: Bool { offers("bind", Namespaces.bind) }
+
+  /// The session request of RFC 3921 §3 is offered and not marked optional.
+  public var requiresSession: Bool {
+    guard let session = element.first("session", Namespaces.session) else { return false }
+    return session.first("optional") == nil
+  }
+
+  /// SASL mechanisms in the server's order (RFC 6120 §6.4.1), at most 64.
+  public var mechanisms: [SASLMechanismName] {
+    guard let list = element.first("mechanisms", Namespaces.sasl) else { return [] }
+    return list.elements.lazy
+      .filter { $0.name.local == "mechanism" && $0.name.namespace == Namespaces.sasl }
+      .prefix(64)
+      .map { SASLMechanismName(rawValue: $0.text) }
+  }
+}

@@ -1,0 +1,37 @@
+import XMPPStanza
+import XMPPXML
+
+/// The start tag of a stream (RFC 6120 §4.7).
+enum StreamHeader {
+  static func element(to domain: String, from: String?, language: String?) -> XMLElement {
+    var header = XMLElement(
+      "stream", namespace: Namespaces.streams, attributes: ["to": domain, "from": from, "version": "1.0"])
+    if let language { header[XMLName("lang", "http://www.w3.org/XML/1998/namespace")] = language }
+    return header
+  }
+
+  /// The declaration and the start tag, left open, with `jabber:client` as the content namespace (§4.8.2).
+  static func write(_ header: XMLElement, into bytes: inout [UInt8]) {
+    bytes += "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='\(Namespaces.streams)'".utf8
+    for attribute in header.attributes {
+      let prefix = attribute.name.namespace.isEmpty ? "" : "xml:"
+      bytes += " \(prefix)\(attribute.name.local)='".utf8
+      bytes += XMLWriter.escape(attribute.value).utf8
+      bytes += "'".utf8
+    }
+    bytes += ">".utf8
+  }
+
+  static let close = Array("</stream:stream>".utf8)
+
+  /// Refuses a root that is no stream (§4.8.1) and a server older than RFC 3920 (§4.7.5).
+  static func check(_ header: XMLElement, stage: XMPPError.Stage) throws(XMPPError) {
+    guard header.name == XMLName("stream", Namespaces.streams) else {
+      throw XMPPError(.protocolError, stage: stage, "the server does not speak XMPP: <\(header.name.local)>")
+    }
+    let major = header["version"].flatMap { Int($0.prefix { $0 != "." }) }
+    guard let major, major >= 1 else {
+      throw XMPPError(.protocolError, stage: stage, "the server speaks a version of XMPP before 1.0")
+    }
+  }
+}

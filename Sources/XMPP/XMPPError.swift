@@ -1,0 +1,76 @@
+/// Why a stream could not be used, or ended.
+///
+/// `code` is a name of the failure table that every surface shares; `stage` says which part of the work failed.
+public struct XMPPError: Error, Sendable, Equatable {
+  /// A name of the failure table, open for names of later releases.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+  }
+
+  /// The part of the work that failed, in the order a login passes them.
+  public enum Stage: String, Sendable, CaseIterable {
+    case input, dns, connect, proxy, tls, stream, authenticate, bind, sync, request
+  }
+
+  public var code: Code
+  public var stage: Stage
+  /// What happened, for a person; never contains a secret.
+  public var message: String
+  /// The condition on the wire: `not-authorized`, `conflict`.
+  public var condition: String?
+  /// What the server said, as it said it.
+  public var text: String?
+
+  public init(
+    _ code: Code, stage: Stage, _ message: String, condition: String? = nil, text: String? = nil
+  ) {
+    self.code = code
+    self.stage = stage
+    self.message = message
+    self.condition = condition
+    self.text = text
+  }
+}
+
+extension XMPPError.Code {
+  public static let invalidParameter = Self(rawValue: "invalidParameter")
+  public static let unknownDomain = Self(rawValue: "unknownDomain")
+  public static let serviceGone = Self(rawValue: "serviceGone")
+  public static let connectionRefused = Self(rawValue: "connectionRefused")
+  public static let mechanismUnavailable = Self(rawValue: "mechanismUnavailable")
+  public static let networkError = Self(rawValue: "networkError")
+  public static let connectTimeout = Self(rawValue: "connectTimeout")
+  public static let tlsFailure = Self(rawValue: "tlsFailure")
+  public static let protocolError = Self(rawValue: "protocolError")
+  public static let downgrade = Self(rawValue: "downgrade")
+  public static let authFailed = Self(rawValue: "authFailed")
+  public static let tokenExpired = Self(rawValue: "tokenExpired")
+  public static let kicked = Self(rawValue: "kicked")
+  public static let otherDeviceLogin = Self(rawValue: "otherDeviceLogin")
+  public static let loginForbidden = Self(rawValue: "loginForbidden")
+  public static let userBlocked = Self(rawValue: "userBlocked")
+  public static let tooManyDevices = Self(rawValue: "tooManyDevices")
+  public static let rateLimited = Self(rawValue: "rateLimited")
+  public static let stanzaError = Self(rawValue: "stanzaError")
+  public static let notLoggedIn = Self(rawValue: "notLoggedIn")
+  public static let cancelled = Self(rawValue: "cancelled")
+  public static let internalError = Self(rawValue: "internalError")
+
+  /// Every code this library uses: a test holds them against the failure table.
+  public static let all: [Self] = [
+    .invalidParameter, .unknownDomain, .serviceGone, .connectionRefused, .mechanismUnavailable, .networkError,
+    .connectTimeout, .tlsFailure, .protocolError, .downgrade, .authFailed, .tokenExpired, .kicked,
+    .otherDeviceLogin, .loginForbidden, .userBlocked, .tooManyDevices, .rateLimited, .stanzaError,
+    .notLoggedIn, .cancelled, .internalError,
+  ]
+}
+
+extension XMPPError: CustomStringConvertible {
+  public var description: String {
+    var description = "\(code.rawValue) (\(stage.rawValue)): \(message)"
+    if let condition { description += " [\(condition)]" }
+    if let text { description += " \"\(text)\"" }
+    return description
+  }
+}

@@ -1,0 +1,199 @@
+import NIOCore
+import NIOPosix
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+import XMPPXML
+
+/// What a stream reports, in order.
+public enum StreamEvent: Sendable {
+  case step(LoginStep)
+  case message(Message)
+  case presence(Presence)
+  /// The last event. nil: this side closed the stream and the server agreed (RFC 6120 §4.4).
+  case closed(XMPPError?)
+}
+
+/// An XMPP client stream: one connection of one account, used once (RFC 6120).
+///
+/// The actor runs on its channel's event loop, so nothing hops between a byte and its stanza. ``connect()``
+/// returns when a resource is bound; stanzas and the end of the stream come from ``next()`` or ``events``. When
+/// nobody takes the events, the stream stops reading from the network instead of storing them.
+///
+///     let stream = XMPPStream(.init(account: try JID("alice@example.org"), credentials: credentials))
+///     let bound = try await stream.connect()
+///     try await stream.send([Presence(show: .away, status: "lunch").element])
+///     await stream.close()
+public actor XMPPStream {
+  enum State {
+    case idle
+    case connecting
+    case online(BoundStream)
+    /// `</stream:stream>` was sent.
+    case closing
+    case closed
+  }
+
+  public nonisolated let configuration: StreamConfiguration
+  nonisolated let eventLoop: any EventLoop
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
+
+  var state = State.idle
+  var channel: (any Channel)?
+  var parser = XMLStreamParser()
+  var negotiator: StreamNegotiator?
+  var target: ServerTarget?
+  var tls: TLSInfo?
+  /// Waits for the negotiation on the present connection.
+  var negotiation: CheckedContinuation<Result<BoundStream, XMPPError>, Never>?
+  /// Waits for ``connect()`` as a whole.
+  var connection: CheckedContinuation<Result<BoundStream, XMPPError>, Never>?
+  var establishing: Task<Void, Never>?
+  var deadline: Scheduled<Void>?
+  var closers: [CheckedContinuation<Void, Never>] = []
+  var requests = IQTracker<CheckedContinuation<Result<IQ, XMPPError>, Never>>()
+  var inbox = StreamInbox()
+
+  public init(_ configuration: StreamConfiguration, on eventLoop: (any EventLoop)? = nil) {
+    self.configuration = configuration
+    self.eventLoop = eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
+  }
+
+  // MARK: Stanzas
+
+  /// Writes stanzas with one system call; returns when they are handed to the operating system.
+  ///
+  /// - Throws: `notLoggedIn` when no resource is bound, `networkError` when the connection broke.
+  public func send(_ stanzas: [XMLElement]) async throws(XMPPError) {
+    guard case .online = state, let channel else { throw Self.notOnline }
+    do {
+      try await channel.writeAndFlush(encode(stanzas.map { .element($0) })).get()
+    } catch {
+      throw XMPPError(.networkError, stage: .stream, "the connection was lost: \(error)")
+    }
+  }
+
+  /// Sends a request and returns its answer (RFC 6120 §8.2.3), an error answer included.
+  ///
+  /// `companions` go out in the same write, behind the request.
+  /// - Throws: `notLoggedIn`, `networkError` when the stream ends or no answer comes in time.
+  public func request(
+    _ request: IQ, followedBy companions: [XMLElement] = [], timeout: TimeAmount = .seconds(30)
+  ) async throws(XMPPError) -> IQ {
+    guard case .online = state, let channel else { throw Self.notOnline }
+    var request = request
+    let id = request.id ?? IQTracker<Void>.makeID()
+    request.id = id
+    let outputs = ([request.element] + companions).map(StreamNegotiator.Output.element)
+    let expiry = eventLoop.scheduleTask(in: timeout) { self.assumeIsolated { $0.expire(id) } }
+    let answer = await withCheckedContinuation { waiter in
+      requests.add(id, to: request.to, waiter)
+      channel.writeAndFlush(encode(outputs), promise: nil)
+    }
+    expiry.cancel()
+    return try answer.get()
+  }
+
+  private func expire(_ id: String) {
+    requests.take(id)?.resume(
+      returning: .failure(XMPPError(.networkError, stage: .request, "the server did not answer in time")))
+  }
+
+  static let notOnline = XMPPError(.notLoggedIn, stage: .request, "the stream has no bound resource")
+
+  // MARK: Events
+
+  /// The next event; nil after `closed`, and when the calling task is cancelled. One caller at a time.
+  public func next() async -> StreamEvent? {
+    if let event = inbox.take() {
+      if inbox.mayResumeReading { read(true) }
+      return event
+    }
+    if inbox.isFinished { return nil }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { inbox.wait($0) }
+    } onCancel: {
+      eventLoop.execute { self.assumeIsolated { $0.inbox.stopWaiting() } }
+    }
+  }
+
+  func report(_ event: StreamEvent) {
+    inbox.put(event)
+    if inbox.mustPauseReading { read(false) }
+  }
+
+  private func read(_ isOn: Bool) {
+    guard let channel, channel.isActive else { return }
+    channel.setOption(.autoRead, value: isOn).whenComplete { _ in }
+  }
+
+  // MARK: The end
+
+  /// Ends the stream: `stanzas`, `</stream:stream>`, and the server's own within `patience` (RFC 6120 §4.4).
+  ///
+  /// While connecting it cancels. Never fails: what cannot be said any more is left unsaid.
+  public func close(sending stanzas: [XMLElement] = [], patience: TimeAmount = .seconds(2)) async {
+    switch state {
+    case .idle: finish(nil)
+    case .connecting: finish(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
+    case .closed: return
+    case .online:
+      state = .closing
+      var bytes = encode(stanzas.map { .element($0) })
+      bytes.writeBytes(StreamHeader.close)
+      configuration.wireLog?(.sent, "</stream:stream>")
+      channel?.writeAndFlush(bytes, promise: nil)
+      // A paused reader would never see the server's answer.
+      read(true)
+      eventLoop.scheduleTask(in: patience) { self.assumeIsolated { $0.finish(nil) } }
+      await waitUntilClosed()
+    case .closing: await waitUntilClosed()
+    }
+  }
+
+  private func waitUntilClosed() async {
+    if case .closed = state { return }
+    await withCheckedContinuation { closers.append($0) }
+  }
+
+  /// The one way into `closed`: wakes everybody who waits.
+  func finish(_ error: XMPPError?) {
+    if case .closed = state { return }
+    let wasConnecting = connection != nil
+    state = .closed
+    deadline?.cancel()
+    establishing?.cancel()
+    channel?.close(promise: nil)
+    channel = nil
+    let reason = error ?? XMPPError(.cancelled, stage: .stream, "the stream was closed")
+    negotiation?.resume(returning: .failure(reason))
+    negotiation = nil
+    connection?.resume(returning: .failure(reason))
+    connection = nil
+    for waiter in requests.takeAll() { waiter.resume(returning: .failure(reason)) }
+    report(.closed(wasConnecting ? reason : error))
+    inbox.finish()
+    closers.forEach { $0.resume() }
+    closers = []
+  }
+
+  /// Outputs as bytes, and into the wire log without their secrets.
+  func encode(_ outputs: [StreamNegotiator.Output]) -> ByteBuffer {
+    var bytes: [UInt8] = []
+    for output in outputs {
+      switch output {
+      case .header(let header): StreamHeader.write(header, into: &bytes)
+      case .element(let element): element.write(into: &bytes, inheriting: Namespaces.client)
+      }
+      if let log = configuration.wireLog { log(.sent, WireLog.line(output)) }
+    }
+    return ByteBuffer(bytes: bytes)
+  }
+}
+
+extension XMPPStream {
+  /// The events as a sequence, for one consumer.
+  public nonisolated var events: AsyncStream<StreamEvent> {
+    AsyncStream { await self.next() }
+  }
+}

@@ -1,0 +1,92 @@
+import Testing
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+import XMPPXML
+
+@testable import XMPP
+
+/// Plays the server against a ``StreamNegotiator``: XML text in, what the client does as text out.
+struct Conversation {
+  var negotiator: StreamNegotiator
+  private var parser = XMLStreamParser()
+  /// What the client did: `<…>` for what it wrote, one entry a flight, `TLS`, `restart`, step names, failures.
+  private(set) var log: [String] = []
+  private(set) var failure: XMPPError?
+  private(set) var boundJID: JID?
+
+  init(
+    _ jid: String = "alice@example.org", password: String = "secret", tls: TLSMode = .startTLS,
+    resource: String? = nil, anticipation: Anticipation = .stepByStep
+  ) throws {
+    let jid = try JID(jid)
+    negotiator = StreamNegotiator(
+      .init(
+        jid: jid, resource: resource,
+        credentials: SASLCredentials(authcid: jid.local ?? "", password: Secret(password)), tls: tls,
+        anticipation: anticipation))
+  }
+
+  static let header =
+    "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0' from='example.org' id='1'>"
+  static let startTLSFeatures =
+    "<stream:features><starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'><required/></starttls></stream:features>"
+  static let bindFeatures =
+    "<stream:features><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></stream:features>"
+  static let proceed = "<proceed xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"
+
+  static func mechanisms(_ names: String...) -> String {
+    "<stream:features><mechanisms xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>"
+      + names.map { "<mechanism>\($0)</mechanism>" }.joined() + "</mechanisms></stream:features>"
+  }
+
+  static func bound(_ jid: String) -> String {
+    "<iq type='result' id='bind'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'><jid>\(jid)</jid></bind></iq>"
+  }
+
+  static func sasl(_ name: String, _ text: String = "") -> String {
+    "<\(name) xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>\(Base64.encode(Array(text.utf8)))</\(name)>"
+  }
+
+  static let tls13 = TLSInfo(version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", peerCertificateSHA256: [])
+
+  mutating func connect() { apply(.connected) }
+  mutating func encrypt() { apply(.encrypted(Self.tls13)) }
+  mutating func serverCloses() { apply(.closed) }
+
+  /// The server sends all of `xml` in one packet.
+  mutating func server(_ xml: String...) throws {
+    for event in try parser.parse(Array(xml.joined().utf8)) {
+      switch event {
+      case .opened(let header): apply(.opened(header))
+      case .element(let element): apply(.element(element, bytesBehind: parser.bytesAfterLastEvent))
+      case .closed: apply(.closed)
+      }
+    }
+  }
+
+  private mutating func apply(_ input: StreamNegotiator.Input) {
+    for action in negotiator.handle(input) {
+      switch action {
+      case .write(let flight):
+        log.append(
+          flight.map { output in
+            switch output {
+            case .header(let header): header["from"] == nil ? "<stream>" : "<stream from>"
+            case .element(let element): element.xmlString(inheriting: Namespaces.client)
+            }
+          }.joined())
+      case .startTLS: log.append("TLS")
+      case .restartParser:
+        log.append("restart")
+        parser = XMLStreamParser()
+      case .derive(let request): apply(.derived(Result { () throws(SASLError) in try request.derive() }))
+      case .step(.linkOK): log.append("linkOK")
+      case .step(.logining(let mechanism)): log.append("logining \(mechanism.rawValue)")
+      case .step(let step): log.append("\(step)")
+      case .bound(let jid, _, _): boundJID = jid
+      case .fail(let error): failure = error
+      }
+    }
+  }
+}

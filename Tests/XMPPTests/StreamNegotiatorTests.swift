@@ -1,0 +1,274 @@
+import Testing
+import XMPPSASL
+import XMPPStanza
+import XMPPXML
+
+@testable import XMPP
+
+/// The password in these tests is "secret"; PLAIN carries it as AGFsaWNlAHNlY3JldA==.
+@Suite struct StreamNegotiatorTests {
+  static let plain = "<auth mechanism='PLAIN' xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>AGFsaWNlAHNlY3JldA==</auth>"
+  static let startTLS = "<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"
+  static let bind = "<iq type='set' id='bind'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
+  typealias C = Conversation
+
+  /// Element text with its attributes sorted out of the way: only what must hold is compared.
+  private func encrypted(_ anticipation: Anticipation = .stepByStep) throws -> Conversation {
+    var talk = try Conversation(anticipation: anticipation)
+    talk.connect()
+    try talk.server(C.header, C.startTLSFeatures)
+    try talk.server(C.proceed)
+    talk.encrypt()
+    return talk
+  }
+
+  private func authenticated() throws -> Conversation {
+    var talk = try encrypted()
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    try talk.server(C.sasl("success"))
+    return talk
+  }
+
+  @Test("A step by step login over STARTTLS asks one thing at a time.")
+  func stepByStep() throws {
+    var talk = try Conversation()
+    talk.connect()
+    try talk.server(C.header, C.startTLSFeatures)
+    try talk.server(C.proceed)
+    talk.encrypt()
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    try talk.server(C.sasl("success"))
+    try talk.server(C.header, C.bindFeatures)
+    try talk.server(C.bound("alice@example.org/x"))
+    #expect(
+      talk.log == [
+        "<stream>", Self.startTLS, "TLS", "restart", "<stream from>", "linkOK", "logining PLAIN",
+        Self.plain, "restart", "<stream from>", Self.bind,
+      ].map(canonical))
+    #expect(talk.boundJID?.description == "alice@example.org/x")
+    // TCP, header, starttls, TLS 1.3, header, auth, header, bind.
+    #expect(talk.negotiator.roundTrips == 8)
+  }
+
+  @Test("With anticipation the same machine needs three flights less.")
+  func anticipating() throws {
+    var talk = try Conversation(
+      anticipation: Anticipation(startTLS: true, mechanism: .scramSHA1, binding: true))
+    talk.connect()
+    #expect(talk.log == ["<stream>" + Self.startTLS])
+    try talk.server(C.header, C.startTLSFeatures, C.proceed)
+    talk.encrypt()
+    #expect(talk.log.last?.hasPrefix("<stream from><auth ") == true)
+    #expect(talk.log.last?.contains("SCRAM-SHA-1") == true)
+    try talk.server(C.header, C.mechanisms("SCRAM-SHA-1", "PLAIN"))
+    #expect(talk.log.suffix(2) == ["linkOK", "logining SCRAM-SHA-1"])
+    #expect(talk.failure == nil)
+  }
+
+  @Test("PLAIN is never sent ahead of the server's offer.")
+  func plainIsNotAnticipated() throws {
+    var talk = try encrypted(Anticipation(mechanism: .plain))
+    #expect(talk.log.last == "<stream from>")
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    #expect(talk.log.last == canonical(Self.plain))
+  }
+
+  @Test("A mechanism that was sent ahead and is not offered is a downgrade.")
+  func anticipatedMechanismMissing() throws {
+    var talk = try encrypted(Anticipation(mechanism: .scramSHA1))
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    #expect(talk.failure?.code == .downgrade)
+  }
+
+  @Test("Direct TLS starts with TLS, and the first header already says who comes.")
+  func directTLS() throws {
+    var talk = try Conversation(tls: .direct)
+    talk.connect()
+    talk.encrypt()
+    #expect(talk.log == ["TLS", "restart", "<stream from>"])
+  }
+
+  @Test("Before TLS nothing but header and starttls is written, whatever the server offers.")
+  func noAuthBeforeTLS() throws {
+    var talk = try Conversation()
+    talk.connect()
+    try talk.server(C.header, C.mechanisms("PLAIN", "SCRAM-SHA-1"))
+    #expect(talk.log == ["<stream>"])
+    #expect(talk.failure?.code == .tlsFailure)
+  }
+
+  @Test("A refused STARTTLS ends the login.")
+  func startTLSRefused() throws {
+    var talk = try Conversation()
+    talk.connect()
+    try talk.server(C.header, C.startTLSFeatures)
+    try talk.server("<failure xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")
+    #expect(talk.failure?.code == .tlsFailure)
+  }
+
+  @Test(
+    "Bytes behind proceed are refused, complete or not.",
+    arguments: [" ", "<", "<stream:features/>", "\u{16}\u{3}\u{1}"])
+  func smuggled(_ bytes: String) throws {
+    var talk = try Conversation()
+    talk.connect()
+    try talk.server(C.header, C.startTLSFeatures)
+    _ = try? talk.server(C.proceed, bytes)
+    #expect(talk.failure?.code == .protocolError)
+    #expect(!talk.log.contains("TLS"))
+  }
+
+  @Test("Success that comes before the proof is refused, and nothing is bound.")
+  func earlySuccess() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, C.mechanisms("SCRAM-SHA-256"))
+    try talk.server(C.sasl("success"))
+    #expect(talk.failure?.code == .protocolError)
+    #expect(talk.failure?.stage == .authenticate)
+    #expect(!talk.log.contains(canonical(Self.bind)))
+  }
+
+  @Test(
+    "A SASL failure becomes the failure it means.",
+    arguments: [
+      ("not-authorized", XMPPError.Code.authFailed), ("invalid-authzid", .authFailed),
+      ("account-disabled", .userBlocked), ("credentials-expired", .tokenExpired),
+      ("temporary-auth-failure", .networkError), ("encryption-required", .mechanismUnavailable),
+      ("invalid-mechanism", .mechanismUnavailable), ("mechanism-too-weak", .mechanismUnavailable),
+      ("malformed-request", .protocolError), ("aborted", .protocolError), ("something-new", .authFailed),
+    ])
+  func saslFailure(_ condition: String, _ code: XMPPError.Code) throws {
+    var talk = try encrypted()
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    try talk.server(
+      "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><\(condition)/><text xml:lang='en'>no</text></failure>")
+    #expect(talk.failure?.code == code)
+    #expect(talk.failure?.condition == condition)
+    #expect(talk.failure?.text == "no")
+    #expect(talk.failure?.stage == .authenticate)
+  }
+
+  @Test("The resource asked for is in the bind request; the one the server gives counts.")
+  func resource() throws {
+    var talk = try Conversation(tls: .direct, resource: "phone")
+    talk.connect()
+    talk.encrypt()
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    try talk.server(C.sasl("success"))
+    try talk.server(C.header, C.bindFeatures)
+    #expect(talk.log.last?.contains("<resource>phone</resource>") == true)
+    try talk.server(C.bound("alice@example.org/other"))
+    #expect(talk.boundJID?.resource == "other")
+  }
+
+  @Test(
+    "Another account's JID, no JID or a bare one is not bound.",
+    arguments: ["mallory@example.org/x", "alice@example.net/x", "alice@example.org", "", "@"])
+  func foreignJID(_ jid: String) throws {
+    var talk = try authenticated()
+    try talk.server(C.header, C.bindFeatures)
+    try talk.server(C.bound(jid))
+    #expect(talk.failure?.code == .protocolError)
+    #expect(talk.boundJID == nil)
+  }
+
+  @Test(
+    "A bind error becomes the failure it means.",
+    arguments: [
+      ("not-allowed", XMPPError.Code.loginForbidden), ("conflict", .tooManyDevices),
+      ("resource-constraint", .tooManyDevices), ("internal-server-error", .networkError),
+    ])
+  func bindError(_ condition: String, _ code: XMPPError.Code) throws {
+    var talk = try authenticated()
+    try talk.server(C.header, C.bindFeatures)
+    try talk.server(
+      "<iq type='error' id='bind'><error type='cancel'><\(condition) xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>")
+    #expect(talk.failure?.code == code)
+    #expect(talk.failure?.stage == .bind)
+  }
+
+  @Test(
+    "A stream error before login becomes the failure it means.",
+    arguments: [
+      ("host-unknown", XMPPError.Code.unknownDomain), ("host-gone", .serviceGone), ("conflict", .otherDeviceLogin),
+      ("policy-violation", .rateLimited), ("resource-constraint", .rateLimited), ("system-shutdown", .networkError),
+      ("not-well-formed", .protocolError), ("made-up", .protocolError),
+    ])
+  func streamError(_ condition: String, _ code: XMPPError.Code) throws {
+    var talk = try Conversation()
+    talk.connect()
+    try talk.server(
+      C.header, "<stream:error><\(condition) xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>")
+    #expect(talk.failure?.code == code)
+    #expect(talk.failure?.condition == condition)
+  }
+
+  @Test(
+    "What comes where something else is due ends the login.",
+    arguments: [
+      "<message/>", "<success xmlns='urn:ietf:params:xml:ns:xmpp-sasl'/>", "<iq type='result' id='bind'/>", "<x xmlns='y'/>",
+    ])
+  func unexpected(_ xml: String) throws {
+    var talk = try Conversation()
+    talk.connect()
+    try talk.server(C.header, xml)
+    #expect(talk.failure?.code == .protocolError)
+  }
+
+  @Test("A root that is no stream, and a server of before XMPP 1.0, are refused.")
+  func headers() throws {
+    for header in [
+      "<html>", "<stream xmlns='jabber:client' version='1.0'>",
+      "<stream:stream xmlns:stream='http://etherx.jabber.org/streams'>",
+      "<stream:stream xmlns:stream='http://etherx.jabber.org/streams' version='0.9'>",
+      "<stream:stream xmlns:stream='http://etherx.jabber.org/streams' version='99999999999999999999.0'>",
+    ] {
+      var talk = try Conversation()
+      talk.connect()
+      try talk.server(header)
+      #expect(talk.failure?.code == .protocolError, "\(header)")
+    }
+  }
+
+  @Test("Compression is never negotiated.")
+  func compression() throws {
+    var talk = try authenticated()
+    try talk.server(
+      C.header,
+      "<stream:features><compression xmlns='http://jabber.org/features/compress'><method>zlib</method></compression><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></stream:features>")
+    #expect(talk.log.last == canonical(Self.bind))
+    #expect(!talk.log.joined().contains("compress"))
+  }
+
+  @Test("A server of RFC 3921 gets its session request.")
+  func session() throws {
+    var talk = try authenticated()
+    try talk.server(
+      C.header,
+      "<stream:features><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/><session xmlns='urn:ietf:params:xml:ns:xmpp-session'/></stream:features>")
+    try talk.server(C.bound("alice@example.org/x"))
+    #expect(talk.boundJID == nil)
+    try talk.server("<iq type='result' id='session'/>")
+    #expect(talk.boundJID != nil)
+  }
+
+  @Test("After the end nothing more comes out.")
+  func over() throws {
+    var talk = try Conversation()
+    talk.connect()
+    talk.serverCloses()
+    #expect(talk.failure?.code == .networkError)
+    let count = talk.log.count
+    talk.encrypt()
+    #expect(talk.log.count == count)
+  }
+
+  /// The writer decides where attributes and namespaces stand: compare what it makes of the expected text.
+  private func canonical(_ xml: String) -> String {
+    guard xml.hasPrefix("<"), !xml.hasPrefix("<stream"),
+      let events = try? XMLStreamParser().parse(Array("<r xmlns='jabber:client'>\(xml)</r>".utf8)),
+      case .element(let element)? = events.dropFirst().first
+    else { return xml }
+    return element.xmlString(inheriting: Namespaces.client)
+  }
+}
