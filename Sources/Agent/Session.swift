@@ -1,0 +1,194 @@
+import AgentProtocol
+import Logging
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+
+/// One account's life in the agent: its stream, what the user wants of it, and the attempts to get it back.
+///
+/// Every change of state is published. At most one stream is bound at a time; a login with a new secret proves the
+/// secret on a stream of its own before it replaces a running one.
+actor Session {
+  nonisolated let account: JID
+  let hub: EventHub
+  let accounts: AccountBook
+  let log: Logger
+  let language: String
+
+  var status: SessionStatus
+  var presence = DesiredPresence()
+  /// The bound stream.
+  var online: Online?
+  /// The stream that is being opened.
+  var opening: Opening?
+  var reconnecting: Task<Void, Never>?
+  var reconnectPolicy = ReconnectPolicy()
+  var attempt = 0
+  private var presenceTimer: Task<Void, Never>?
+  /// Logins, logouts and removals happen one after the other.
+  private var isTurnTaken = false
+  private var turns: [CheckedContinuation<Void, Never>] = []
+  private var isDataReadyTold = false
+
+  struct Online {
+    var stream: XMPPStream
+    var bound: BoundStream
+    var plan: LoginPlan
+    var sendsPresence: Bool
+  }
+
+  struct Opening {
+    var stream: XMPPStream
+    var plan: LoginPlan
+    var parameters: LoginMethod.Parameters
+    var started: ContinuousClock.Instant
+    var waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>?
+  }
+
+  init(account: JID, hub: EventHub, accounts: AccountBook, log: Logger, language: String) {
+    self.account = account
+    self.hub = hub
+    self.accounts = accounts
+    self.log = log
+    self.language = language
+    status = SessionStatus(account: account.description, state: .offline)
+    status.since = Timestamp.now()
+  }
+
+  /// The session is not just an entry of the store: it is online, or trying to be.
+  var isActive: Bool { online != nil || opening != nil || reconnecting != nil }
+
+  // MARK: Turns
+
+  /// Runs `body` when no other login or logout of this account runs.
+  func inTurn<Value: Sendable>(
+    _ body: (isolated Session) async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    if isTurnTaken { await withCheckedContinuation { turns.append($0) } }
+    isTurnTaken = true
+    defer {
+      if turns.isEmpty { isTurnTaken = false } else { turns.removeFirst().resume() }
+    }
+    return try await body(self)
+  }
+
+  // MARK: States
+
+  func enter(_ state: SessionState, cause: Failure? = nil, _ change: (inout StateChange) -> Void = { _ in }) {
+    var event = StateChange(state: state, previous: status.state)
+    event.cause = cause
+    change(&event)
+    status.state = state
+    status.cause = cause
+    status.since = Timestamp.now()
+    status.fullJID = online?.bound.jid.description
+    log.info("state", metadata: ["account": "\(account)", "state": "\(state)", "cause": "\(cause?.name.rawValue ?? "-")"])
+    hub.publish(account: account.description, .state(event))
+  }
+
+  /// The local store is open: told once from the first login until a logout.
+  func tellDataReady() {
+    if isDataReadyTold { return }
+    isDataReadyTold = true
+    hub.publish(account: account.description, .dataReady(code: 0))
+  }
+
+  func forgetDataReady() { isDataReadyTold = false }
+
+  func currentStatus() -> SessionStatus {
+    var status = status
+    status.presence = presenceStatus()
+    return status
+  }
+
+  // MARK: Presence
+
+  func presenceStatus() -> PresenceStatus {
+    let value = presence.effective
+    return PresenceStatus(
+      show: value.show, status: value.status, priority: value.priority,
+      applied: online.map(\.sendsPresence) ?? false)
+  }
+
+  /// Takes over what is stored of the desired presence.
+  func restore(_ stored: DesiredPresence) {
+    presence = stored
+    watchPresenceTime()
+  }
+
+  func setPresence(_ parameters: PresenceSetMethod.Parameters, by client: ClientHandle) async throws(Failure)
+    -> PresenceStatus
+  {
+    let before = presence.effective
+    var value = DesiredPresence.Value(show: parameters.show, status: parameters.status, priority: before.priority)
+    if let priority = parameters.priority { value.priority = priority }
+    if let to = parameters.to {
+      try await direct(value, to: to)
+      return presenceStatus()
+    }
+    if parameters.hold {
+      presence.hold(value, by: client.id)
+    } else {
+      presence.set(value, until: parameters.duration.map { Clock.now + $0 })
+    }
+    try await store(presence)
+    watchPresenceTime()
+    await applyPresence()
+    var status = presenceStatus()
+    status.applied = status.applied && presence.effective == value
+    return status
+  }
+
+  /// Ends the hold of a client that went away.
+  func release(_ client: ClientHandle) async {
+    if presence.release(client.id) { await applyPresence() }
+  }
+
+  private func direct(_ value: DesiredPresence.Value, to text: String) async throws(Failure) {
+    guard let online else { throw Failure(.notLoggedIn, stage: .request) }
+    let to: JID
+    do { to = try JID(text) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
+    }
+    do { try await online.stream.send([value.stanza(to: to)]) } catch { throw Failure(error) }
+  }
+
+  func applyPresence() async {
+    guard online != nil else { return }
+    online?.sendsPresence = true
+    try? await online?.stream.send([presence.effective.stanza()])
+  }
+
+  /// A presence for a time ends by itself; what was before comes back.
+  private func watchPresenceTime() {
+    presenceTimer?.cancel()
+    guard let until = presence.timed?.until else { return }
+    presenceTimer = Task {
+      try? await Task.sleep(for: .seconds(max(0, until - Clock.now)))
+      if Task.isCancelled { return }
+      guard presence.expire(at: Clock.now) else { return }
+      try? await store(presence)
+      await applyPresence()
+    }
+  }
+
+  private func store(_ presence: DesiredPresence) async throws(Failure) {
+    try await accounts.update(account) { $0.presence = StoredPresence(presence) }
+  }
+}
+
+extension DesiredPresence.Value {
+  /// The presence stanza that shows this (RFC 6121 §4.2, §4.5, §4.7).
+  func stanza(to: JID? = nil) -> XMLElement {
+    var presence = Presence(type: show == .offline ? .unavailable : nil, to: to, status: status)
+    switch show {
+    case .online, .offline: break
+    case .chat, .away, .xa, .dnd: presence.show = Presence.Show(rawValue: show.rawValue)
+    }
+    if priority != 0, show != .offline { presence.priority = Int8(clamping: priority) }
+    return presence.element
+  }
+}

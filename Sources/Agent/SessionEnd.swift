@@ -1,0 +1,96 @@
+import AgentProtocol
+import XMPP
+import XMPPStanza
+
+// Leaving, being thrown out, and coming back.
+
+extension Session {
+  /// Logs out: `isLogin` is false before anything is closed, so that a crash cannot log in again.
+  func logout(_ parameters: LogoutMethod.Parameters) async throws(Failure) {
+    try await inTurn { session async throws(Failure) in
+      try await session.accounts.loggedOut(session.account)
+      await session.close()
+      session.forgetDataReady()
+      if parameters.forget { try await session.accounts.remove(session.account) }
+    }
+  }
+
+  /// Ends the session and leaves the store as it is: what `agent stop` and SIGTERM do.
+  func close() async {
+    stopReconnecting()
+    let streams = [opening?.stream, online?.stream].compactMap { $0 }
+    let wasActive = !streams.isEmpty || status.state != .offline
+    online = nil
+    for stream in streams { await stream.close(sending: [Self.unavailable]) }
+    if wasActive { enter(.offline) }
+  }
+
+  /// A running session ended without our doing.
+  func lost(_ failure: Failure, plan: LoginPlan?) async {
+    let row = FailureTable[failure.name]
+    if row?.clears == .isLogin || row?.retry == .stop {
+      enter(.kicked, cause: failure)
+    } else {
+      enter(.loseConnection, cause: failure)
+    }
+    await accounts.lost(failure, account: account)
+    guard let plan, row?.retry.retries(automatic: true) == true else { return }
+    reconnect(plan, after: failure, isFirst: true)
+  }
+
+  /// Logs in with what is stored, and keeps trying.
+  func autoLogin(_ plan: LoginPlan) {
+    guard !isActive else { return }
+    tellDataReady()
+    reconnect(plan, after: nil, isFirst: true)
+  }
+
+  func stopReconnecting() {
+    reconnecting?.cancel()
+    reconnecting = nil
+  }
+
+  private func reconnect(_ plan: LoginPlan, after failure: Failure?, isFirst: Bool) {
+    reconnecting?.cancel()
+    reconnecting = Task { await self.keepTrying(plan, after: failure) }
+  }
+
+  private func keepTrying(_ plan: LoginPlan, after failure: Failure?) async {
+    var last = failure
+    var parameters = LoginMethod.Parameters(account: account.description)
+    parameters.timeout = 30
+    while !Task.isCancelled {
+      if let last {
+        do { try await pause(after: last) } catch { return }
+      }
+      do {
+        _ = try await open(plan, parameters)
+        reconnecting = nil
+        return
+      } catch {
+        if Task.isCancelled { return }
+        await failed(error, plan: plan)
+        guard FailureTable[error.name]?.retry.retries(automatic: true) == true else {
+          reconnecting = nil
+          return
+        }
+        last = error
+      }
+    }
+  }
+
+  /// Waits as the policy says, in the state `waiting`.
+  func pause(after failure: Failure) async throws(Failure) {
+    var generator = SystemRandomNumberGenerator()
+    let cause: ReconnectPolicy.Cause =
+      failure.name == .rateLimited ? .rateLimit : failure.condition == nil ? .link : .server
+    let seconds = reconnectPolicy.pause(after: cause, using: &generator)
+    status.nextRetry = Timestamp.string(Clock.now + seconds)
+    enter(.waiting, cause: failure) {
+      $0.retryIn = seconds
+      $0.attempt = attempt
+    }
+    defer { status.nextRetry = nil }
+    do { try await Task.sleep(for: .seconds(seconds)) } catch { throw Failure(.cancelled, stage: .connect) }
+  }
+}
