@@ -229,10 +229,10 @@ extension Session {
     if opening?.stream === stream {
       if online?.stream === stream { online = nil }
       endOpening(.failure(failure ?? Failure(.cancelled, stage: .connect)))
-    } else if online?.stream === stream, let failure {
+    } else if online?.stream === stream {
       let plan = online?.plan
       online = nil
-      await lost(failure, plan: plan)
+      if let failure { await lost(failure, plan: plan) }
     }
   }
 

@@ -24,6 +24,12 @@ final class StreamChannelHandler: ChannelInboundHandler {
     context.fireUserInboundEventTriggered(event)
   }
 
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    let isWritable = context.channel.isWritable
+    stream.assumeIsolated { $0.writabilityChanged(to: isWritable) }
+    context.fireChannelWritabilityChanged()
+  }
+
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     let failure = error as? TransportError ?? TransportError(ioError: error)
     stream.assumeIsolated { $0.broke(XMPPError(transportError: failure)) }

@@ -29,6 +29,9 @@ public struct StreamConfiguration: Sendable {
   public var resolver: any ServiceResolver
   /// Answers to IQ requests by the name of their payload; others are answered `service-unavailable`.
   public var responders: [XMLName: Responder]
+  /// Runs between a verified authentication and the bind request: where a login replaces a running session, this
+  /// is when the old one is ended.
+  public var beforeBinding: (@Sendable () async -> Void)?
   /// Sees every element with its secrets replaced.
   public var wireLog: (@Sendable (WireDirection, String) -> Void)?
 

@@ -127,7 +127,11 @@ extension XMPPStream {
   private func perform(_ action: StreamNegotiator.Action) {
     guard negotiation != nil, let channel else { return }
     switch action {
-    case .write(let flight): channel.writeAndFlush(encode(flight), promise: nil)
+    case .write(let flight):
+      if negotiator?.level == .authenticated, let beforeBinding {
+        return hold(flight, until: beforeBinding)
+      }
+      channel.writeAndFlush(encode(flight), promise: nil)
     case .startTLS: startTLS(on: channel)
     case .restartParser: parser = XMLStreamParser()
     case .derive(let request): derive(request)
@@ -138,6 +142,14 @@ extension XMPPStream {
         jid: jid, target: target, tls: tls, mechanism: mechanism, features: features, roundTrips: roundTrips)
       endNegotiation(.success(bound))
     case .fail(let error): endNegotiation(.failure(error))
+    }
+  }
+
+  private func hold(_ flight: [StreamNegotiator.Output], until beforeBinding: @escaping @Sendable () async -> Void) {
+    self.beforeBinding = nil
+    Task {
+      await beforeBinding()
+      if negotiation != nil { channel?.writeAndFlush(encode(flight), promise: nil) }
     }
   }
 

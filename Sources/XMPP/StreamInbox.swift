@@ -6,7 +6,7 @@ struct StreamInbox {
   private var events: [StreamEvent] = []
   private var taken = 0
   private var waiter: CheckedContinuation<StreamEvent?, Never>?
-  private var isPaused = false
+  private(set) var isPaused = false
   private(set) var isFinished = false
 
   private var count: Int { events.count - taken }

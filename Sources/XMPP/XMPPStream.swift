@@ -53,9 +53,12 @@ public actor XMPPStream {
   var closers: [CheckedContinuation<Void, Never>] = []
   var requests = IQTracker<CheckedContinuation<Result<IQ, XMPPError>, Never>>()
   var inbox = StreamInbox()
+  var beforeBinding: (@Sendable () async -> Void)?
+  private var isWritable = true
 
   public init(_ configuration: StreamConfiguration, on eventLoop: (any EventLoop)? = nil) {
     self.configuration = configuration
+    beforeBinding = configuration.beforeBinding
     self.eventLoop = eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
   }
 
@@ -106,7 +109,7 @@ public actor XMPPStream {
   /// The next event; nil after `closed`, and when the calling task is cancelled. One caller at a time.
   public func next() async -> StreamEvent? {
     if let event = inbox.take() {
-      if inbox.mayResumeReading { read(true) }
+      if inbox.mayResumeReading { updateReading() }
       return event
     }
     if inbox.isFinished { return nil }
@@ -119,12 +122,21 @@ public actor XMPPStream {
 
   func report(_ event: StreamEvent) {
     inbox.put(event)
-    if inbox.mustPauseReading { read(false) }
+    if inbox.mustPauseReading { updateReading() }
   }
 
-  private func read(_ isOn: Bool) {
+  /// A peer that does not read what it asks for is not read either.
+  func writabilityChanged(to isWritable: Bool) {
+    self.isWritable = isWritable
+    updateReading()
+  }
+
+  /// Reads while the consumer and the peer keep up, and always while the stream is being closed.
+  private func updateReading() {
     guard let channel, channel.isActive else { return }
-    channel.setOption(.autoRead, value: isOn).whenComplete { _ in }
+    var isReading = isWritable && !inbox.isPaused
+    if case .closing = state { isReading = true }
+    channel.setOption(.autoRead, value: isReading).whenComplete { _ in }
   }
 
   // MARK: The end
@@ -143,8 +155,7 @@ public actor XMPPStream {
       bytes.writeBytes(StreamHeader.close)
       configuration.wireLog?(.sent, "</stream:stream>")
       channel?.writeAndFlush(bytes, promise: nil)
-      // A paused reader would never see the server's answer.
-      read(true)
+      updateReading()
       eventLoop.scheduleTask(in: patience) { self.assumeIsolated { $0.finish(nil) } }
       await waitUntilClosed()
     case .closing: await waitUntilClosed()

@@ -1,0 +1,66 @@
+import AgentProtocol
+import Testing
+
+@testable import Agent
+
+@Suite struct DesiredPresenceTests {
+  private func value(_ show: PresenceShow, _ status: String? = nil) -> DesiredPresence.Value {
+    .init(show: show, status: status)
+  }
+
+  @Test("A presence for a time ends, and what was before comes back.")
+  func timed() {
+    var presence = DesiredPresence(base: value(.chat))
+    presence.set(value(.away, "lunch"), until: 100)
+    #expect(presence.effective == value(.away, "lunch"))
+    #expect(!presence.expire(at: 99))
+    #expect(presence.expire(at: 100))
+    #expect(presence.effective == value(.chat))
+  }
+
+  @Test("A presence without end replaces one for a time.")
+  func replaced() {
+    var presence = DesiredPresence()
+    presence.set(value(.away), until: 100)
+    presence.set(value(.xa))
+    #expect(!presence.expire(at: 1000))
+    #expect(presence.effective == value(.xa))
+  }
+
+  @Test("Of overlapping holds the newest alive wins, in whatever order they end.")
+  func holds() {
+    var presence = DesiredPresence(base: value(.online))
+    presence.hold(value(.dnd, "one"), by: 1)
+    presence.hold(value(.dnd, "two"), by: 2)
+    presence.hold(value(.dnd, "three"), by: 3)
+    #expect(presence.effective.status == "three")
+    #expect(presence.release(2))
+    #expect(presence.effective.status == "three")
+    #expect(presence.release(3))
+    #expect(presence.effective.status == "one")
+    #expect(presence.release(1))
+    #expect(presence.effective == value(.online))
+    #expect(!presence.release(1))
+  }
+
+  @Test("What is set while a presence is held shows when the hold ends.")
+  func setWhileHeld() {
+    var presence = DesiredPresence()
+    presence.hold(value(.dnd), by: 1)
+    presence.set(value(.away))
+    #expect(presence.effective == value(.dnd))
+    #expect(presence.release(1))
+    #expect(presence.effective == value(.away))
+  }
+
+  @Test("A presence for a time that ends during a hold is gone after it.")
+  func timedDuringHold() {
+    var presence = DesiredPresence(base: value(.chat))
+    presence.set(value(.away), until: 100)
+    presence.hold(value(.dnd), by: 1)
+    #expect(presence.expire(at: 200))
+    #expect(presence.effective == value(.dnd))
+    #expect(presence.release(1))
+    #expect(presence.effective == value(.chat))
+  }
+}

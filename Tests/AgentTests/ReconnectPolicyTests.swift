@@ -1,0 +1,51 @@
+import Testing
+
+@testable import Agent
+
+@Suite struct ReconnectPolicyTests {
+  struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state ^ (state >> 29)
+    }
+  }
+
+  @Test("After a lost link the first pause is below a second, then it doubles up to a minute.", arguments: 0..<50)
+  func lostLink(_ seed: UInt64) {
+    var generator = Seeded(state: seed)
+    var policy = ReconnectPolicy()
+    #expect((0...1).contains(policy.pause(after: .link, using: &generator)))
+    for range in [2.0, 4, 8, 16, 32, 60, 60, 60] {
+      #expect((range / 2...range).contains(policy.pause(after: .link, using: &generator)))
+    }
+  }
+
+  @Test("After the server closed, the clients of one server spread over ten seconds.")
+  func spread() {
+    let pauses = (0..<1000).map { seed in
+      var generator = Seeded(state: seed)
+      var policy = ReconnectPolicy()
+      return policy.pause(after: .server, using: &generator)
+    }
+    #expect(pauses.allSatisfy { (0...10).contains($0) })
+    #expect(pauses.filter { $0 < 5 }.count > 300)
+    #expect(pauses.filter { $0 > 5 }.count > 300)
+  }
+
+  @Test("A rate limit is waited out for at least five minutes.")
+  func rateLimit() {
+    var generator = Seeded(state: 1)
+    var policy = ReconnectPolicy()
+    #expect(policy.pause(after: .rateLimit, using: &generator) >= 300)
+  }
+
+  @Test("Success starts the pauses anew; thousands of failures do not overflow.")
+  func bounds() {
+    var generator = Seeded(state: 1)
+    var policy = ReconnectPolicy()
+    for _ in 0..<5000 { #expect(policy.pause(after: .server, using: &generator) <= 60) }
+    policy.succeeded()
+    #expect(policy.pause(after: .link, using: &generator) <= 1)
+  }
+}
