@@ -41,9 +41,9 @@ let package = Package(
     .target(name: "XMPPSASL", dependencies: ["COpenSSL", "CICU"], swiftSettings: strict),
     .target(
       name: "XMPP",
-      dependencies: ["XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", logging, nioCore],
+      dependencies: ["XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", nioCore, nioPosix],
       swiftSettings: strict),
-    .target(name: "XMPPFeatures", dependencies: ["XMPP"], swiftSettings: strict),
+    .target(name: "XMPPFeatures", dependencies: ["XMPP", nioCore], swiftSettings: strict),
     .target(name: "AgentProtocol", swiftSettings: strict),
     .target(
       name: "Agent",

@@ -19,7 +19,7 @@ actor Session {
   let language: String
 
   var status: SessionStatus
-  var presence = DesiredPresence()
+  var presence = PresenceIntent()
   /// The bound stream.
   var online: Online?
   /// The stream that is being opened.
@@ -114,7 +114,7 @@ actor Session {
   }
 
   /// Takes over what is stored of the desired presence.
-  func restore(_ stored: DesiredPresence) {
+  func restore(_ stored: PresenceIntent) {
     presence = stored
     watchPresenceTime()
   }
@@ -123,7 +123,7 @@ actor Session {
     -> PresenceStatus
   {
     let before = presence.effective
-    var value = DesiredPresence.Value(show: parameters.show, status: parameters.status, priority: before.priority)
+    var value = PresenceIntent.Value(show: parameters.show, status: parameters.status, priority: before.priority)
     if let priority = parameters.priority { value.priority = priority }
     if let to = parameters.to {
       try await direct(value, to: to)
@@ -147,7 +147,7 @@ actor Session {
     if presence.release(client.id) { await applyPresence() }
   }
 
-  private func direct(_ value: DesiredPresence.Value, to text: String) async throws(Failure) {
+  private func direct(_ value: PresenceIntent.Value, to text: String) async throws(Failure) {
     guard let online else { throw Failure(.notLoggedIn, stage: .request) }
     let to: JID
     do { to = try JID(text) } catch {
@@ -175,12 +175,12 @@ actor Session {
     }
   }
 
-  private func store(_ presence: DesiredPresence) async throws(Failure) {
+  private func store(_ presence: PresenceIntent) async throws(Failure) {
     try await accounts.update(account) { $0.presence = StoredPresence(presence) }
   }
 }
 
-extension DesiredPresence.Value {
+extension PresenceIntent.Value {
   /// The presence stanza that shows this (RFC 6121 §4.2, §4.5, §4.7).
   func stanza(to: JID? = nil) -> XMLElement {
     var presence = Presence(type: show == .offline ? .unavailable : nil, to: to, status: status)

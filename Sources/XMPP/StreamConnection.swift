@@ -43,10 +43,11 @@ extension XMPPStream {
   private func establish() async {
     var failure = XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)")
     do {
+      let context = try await tlsContext()
       for target in try await targets() {
         guard case .connecting = state else { return }
         report(.step(.linking(target)))
-        switch await link(target) {
+        switch await link(target, context) {
         case .success(let bound): return becomeOnline(bound)
         // Another target may do better only when this one could not be reached.
         case .failure(let error) where error.stage == .connect || error.stage == .dns: failure = error
@@ -71,16 +72,33 @@ extension XMPPStream {
     return tls.map { tls in found.filter { $0.tls == tls } } ?? found
   }
 
+  /// Reads certificates from files: on a thread of the pool.
+  private func tlsContext() async throws(TransportError) -> TLSContext {
+    var settings = TLSConfiguration(domain: configuration.account.asciiDomain)
+    settings.caFile = configuration.caFile
+    settings.pinnedCertificateSHA256 = configuration.certificateSHA256
+    return try await Self.onThread { [settings] () throws(TransportError) in try TLSContext(settings) }
+  }
+
+  /// Runs what blocks or computes long away from the event loop.
+  private static func onThread<Value: Sendable, Failure: Error>(
+    _ work: @escaping @Sendable () throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let result: Result<Value, Failure> = await withCheckedContinuation { waiter in
+      NIOThreadPool.singleton.submit { _ in waiter.resume(returning: Result(catching: work)) }
+    }
+    return try result.get()
+  }
+
   /// Connects to one target and negotiates.
-  private func link(_ target: ServerTarget) async -> Result<BoundStream, XMPPError> {
+  private func link(_ target: ServerTarget, _ context: TLSContext) async -> Result<BoundStream, XMPPError> {
     self.target = target
+    tlsContext = context
     let handler = NIOLoopBound(StreamChannelHandler(self), eventLoop: eventLoop)
     do {
       let channel = try await TCPConnector().connect(
         to: target, on: eventLoop, timeout: configuration.timeout
-      ) { channel in
-        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(handler.value) }
-      }
+      ) { channel in try channel.pipeline.syncOperations.addHandler(handler.value) }
       guard case .connecting = state else {
         channel.close(promise: nil)
         return .failure(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
@@ -159,11 +177,9 @@ extension XMPPStream {
   }
 
   private func startTLS(on channel: any Channel) {
+    guard let tlsContext else { return }
     do {
-      var configuration = TLSConfiguration(domain: configuration.account.asciiDomain)
-      configuration.caFile = self.configuration.caFile
-      configuration.pinnedCertificateSHA256 = self.configuration.certificateSHA256
-      try channel.pipeline.syncOperations.addHandler(TLSHandler(configuration: configuration), position: .first)
+      try channel.pipeline.syncOperations.addHandler(TLSHandler(tlsContext), position: .first)
     } catch let error as TransportError {
       endNegotiation(.failure(XMPPError(transportError: error)))
     } catch {
@@ -171,16 +187,14 @@ extension XMPPStream {
     }
   }
 
-  /// PBKDF2 takes milliseconds to seconds: on a thread of the pool, not on the event loop.
+  /// PBKDF2 takes milliseconds to seconds.
   private func derive(_ request: SCRAMKeyRequest) {
     Task {
       let result: Result<SCRAMKeys, SASLError>
-      do {
-        result = try await NIOThreadPool.singleton.runIfActive {
-          do throws(SASLError) { return .success(try request.derive()) } catch { return .failure(error) }
-        }
+      do throws(SASLError) {
+        result = .success(try await Self.onThread { () throws(SASLError) in try request.derive() })
       } catch {
-        return endNegotiation(.failure(XMPPError(.internalError, stage: .authenticate, "\(error)")))
+        result = .failure(error)
       }
       negotiate(.derived(result))
     }

@@ -44,6 +44,7 @@ public actor XMPPStream {
   var negotiator: StreamNegotiator?
   var target: ServerTarget?
   var tls: TLSInfo?
+  var tlsContext: TLSContext?
   /// Waits for the negotiation on the present connection.
   var negotiation: CheckedContinuation<Result<BoundStream, XMPPError>, Never>?
   /// Waits for ``connect()`` as a whole.

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Agent
 
-@Suite struct DesiredPresenceTests {
-  private func value(_ show: PresenceShow, _ status: String? = nil) -> DesiredPresence.Value {
+@Suite struct PresenceIntentTests {
+  private func value(_ show: PresenceShow, _ status: String? = nil) -> PresenceIntent.Value {
     .init(show: show, status: status)
   }
 
   @Test("A presence for a time ends, and what was before comes back.")
   func timed() {
-    var presence = DesiredPresence(base: value(.chat))
+    var presence = PresenceIntent(base: value(.chat))
     presence.set(value(.away, "lunch"), until: 100)
     #expect(presence.effective == value(.away, "lunch"))
     #expect(!presence.expire(at: 99))
@@ -20,7 +20,7 @@ import Testing
 
   @Test("A presence without end replaces one for a time.")
   func replaced() {
-    var presence = DesiredPresence()
+    var presence = PresenceIntent()
     presence.set(value(.away), until: 100)
     presence.set(value(.xa))
     #expect(!presence.expire(at: 1000))
@@ -29,7 +29,7 @@ import Testing
 
   @Test("Of overlapping holds the newest alive wins, in whatever order they end.")
   func holds() {
-    var presence = DesiredPresence(base: value(.online))
+    var presence = PresenceIntent(base: value(.online))
     presence.hold(value(.dnd, "one"), by: 1)
     presence.hold(value(.dnd, "two"), by: 2)
     presence.hold(value(.dnd, "three"), by: 3)
@@ -45,7 +45,7 @@ import Testing
 
   @Test("What is set while a presence is held shows when the hold ends.")
   func setWhileHeld() {
-    var presence = DesiredPresence()
+    var presence = PresenceIntent()
     presence.hold(value(.dnd), by: 1)
     presence.set(value(.away))
     #expect(presence.effective == value(.dnd))
@@ -55,7 +55,7 @@ import Testing
 
   @Test("A presence for a time that ends during a hold is gone after it.")
   func timedDuringHold() {
-    var presence = DesiredPresence(base: value(.chat))
+    var presence = PresenceIntent(base: value(.chat))
     presence.set(value(.away), until: 100)
     presence.hold(value(.dnd), by: 1)
     #expect(presence.expire(at: 200))

@@ -3,7 +3,7 @@ import AgentProtocol
 /// The presence a user asked for: what is shown now, and what comes back when a hold or a time ends.
 ///
 /// Pure: the session stores it and sends what ``effective`` says.
-struct DesiredPresence: Sendable, Equatable {
+struct PresenceIntent: Sendable, Equatable {
   struct Value: Codable, Sendable, Equatable {
     var show: PresenceShow = .online
     var status: String?
