@@ -22,7 +22,7 @@ extension XMPPError {
     case (.hostUnknown, _): code = .unknownDomain
     case (.hostGone, _): code = .serviceGone
     case (.connectionTimeout, _), (.systemShutdown, _), (.remoteConnectionFailed, _), (.internalServerError, _),
-      (.reset, _), (.seeOtherHost, _), (.undefinedCondition, _):
+      (.reset, _), (.seeOtherHost, _), (.undefined, _):
       code = .networkError
     default: code = .protocolError
     }

@@ -37,7 +37,7 @@ public enum StanzaRouter {
   /// The answer to a request nobody handles (RFC 6120 §8.4).
   public static func refusal(of request: IQ, _ condition: StanzaError.Condition = .serviceUnavailable) -> IQ {
     var answer = IQ(type: .error, to: request.from, id: request.id)
-    answer.payload = [StanzaError(type: .cancel, condition: condition).element]
+    answer.payload = [StanzaError(condition).element]
     return answer
   }
 
@@ -49,6 +49,6 @@ public enum StanzaRouter {
     return .refused(
       with: XMLElement(
         "iq", namespace: Namespaces.client, attributes: ["type": "error", "id": id, "to": from],
-        children: [StanzaError(type: .modify, condition: .badRequest).element]))
+        children: [StanzaError(.badRequest).element]))
   }
 }

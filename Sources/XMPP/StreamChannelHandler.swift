@@ -6,7 +6,6 @@ final class StreamChannelHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
   private let stream: XMPPStream
-  private var failure: TransportError?
 
   init(_ stream: XMPPStream) { self.stream = stream }
 
@@ -31,7 +30,7 @@ final class StreamChannelHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    let failure = error as? TransportError ?? TransportError(ioError: error)
+    let failure = error as? TransportError ?? TransportError(.connectionReset, "the connection broke: \(error)")
     stream.assumeIsolated { $0.broke(XMPPError(transportError: failure)) }
     context.close(promise: nil)
   }

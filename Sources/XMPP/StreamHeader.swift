@@ -16,7 +16,7 @@ enum StreamHeader {
     for attribute in header.attributes {
       let prefix = attribute.name.namespace.isEmpty ? "" : "xml:"
       bytes += " \(prefix)\(attribute.name.local)='".utf8
-      bytes += XMLWriter.escape(attribute.value).utf8
+      XMLWriter.write(attributeValue: attribute.value, into: &bytes)
       bytes += "'".utf8
     }
     bytes += ">".utf8
