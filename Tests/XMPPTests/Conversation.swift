@@ -56,11 +56,14 @@ struct Conversation {
 
   /// The server sends all of `xml` in one packet.
   mutating func server(_ xml: String...) throws {
-    for event in try parser.parse(Array(xml.joined().utf8)) {
-      switch event {
-      case .opened(let header): apply(.opened(header))
-      case .element(let element): apply(.element(element, bytesBehind: parser.bytesAfterLastEvent))
-      case .closed: apply(.closed)
+    let parser = parser
+    try Array(xml.joined().utf8).withUnsafeBytes { bytes in
+      try parser.parse(bytes) { event in
+        switch event {
+        case .opened(let header): apply(.opened(header))
+        case .element(let element): apply(.element(element, bytesBehind: parser.bytesAfterLastEvent))
+        case .closed: apply(.closed)
+        }
       }
     }
   }
