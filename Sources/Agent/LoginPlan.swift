@@ -13,7 +13,8 @@ struct LoginPlan: Sendable, Equatable {
   /// The password came from the user just now, not from the store.
   var isGiven: Bool
   var passwordCommand: String?
-  var store: StorePolicy
+  /// nil: as the account has it.
+  var store: StorePolicy?
   var options: ConnectionOptions
 
   private var tls: TLSMode?
@@ -21,7 +22,7 @@ struct LoginPlan: Sendable, Equatable {
 
   /// - Throws: `invalidParameter` naming the option that is wrong.
   init(
-    account: JID, password: Secret, isGiven: Bool, passwordCommand: String? = nil, store: StorePolicy,
+    account: JID, password: Secret, isGiven: Bool, passwordCommand: String? = nil, store: StorePolicy?,
     options: ConnectionOptions
   ) throws(Failure) {
     self.account = account.bare
@@ -53,7 +54,7 @@ struct LoginPlan: Sendable, Equatable {
   /// The stream for one attempt of this plan.
   func configuration(timeout: TimeAmount, language: String) -> StreamConfiguration {
     var configuration = StreamConfiguration(
-      account: account, credentials: SASLCredentials(authcid: account.local ?? "", password: password),
+      account: account, credentials: SASLCredentials(authcid: account.local ?? "", password: XMPPSASL.Secret(password.value)),
       resource: options.resource)
     configuration.host = options.host
     configuration.port = options.port

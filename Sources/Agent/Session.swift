@@ -1,4 +1,5 @@
 import AgentProtocol
+import FoundationEssentials
 import Logging
 import NIOCore
 import XMPP
@@ -14,7 +15,7 @@ import XMPPTransport
 actor Session {
   nonisolated let account: JID
   let hub: EventHub
-  let accounts: AccountBook
+  let accounts: AccountStore
   let log: Logger
   let language: String
 
@@ -48,7 +49,7 @@ actor Session {
     var waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>?
   }
 
-  init(account: JID, hub: EventHub, accounts: AccountBook, log: Logger, language: String) {
+  init(account: JID, hub: EventHub, accounts: AccountStore, log: Logger, language: String) {
     self.account = account
     self.hub = hub
     self.accounts = accounts
@@ -104,6 +105,9 @@ actor Session {
     return status
   }
 
+  /// Seconds since 1970.
+  static var now: Double { Date().timeIntervalSince1970 }
+
   // MARK: Presence
 
   func presenceStatus() -> PresenceStatus {
@@ -132,7 +136,7 @@ actor Session {
     if parameters.hold {
       presence.hold(value, by: client.id)
     } else {
-      presence.set(value, until: parameters.duration.map { Clock.now + $0 })
+      presence.set(value, until: parameters.duration.map { Self.now + $0 })
     }
     try await store(presence)
     watchPresenceTime()
@@ -167,16 +171,17 @@ actor Session {
     presenceTimer?.cancel()
     guard let until = presence.timed?.until else { return }
     presenceTimer = Task {
-      try? await Task.sleep(for: .seconds(max(0, until - Clock.now)))
+      try? await Task.sleep(for: .seconds(max(0, until - Self.now)))
       if Task.isCancelled { return }
-      guard presence.expire(at: Clock.now) else { return }
+      guard presence.expire(at: Self.now) else { return }
       try? await store(presence)
       await applyPresence()
     }
   }
 
   private func store(_ presence: PresenceIntent) async throws(Failure) {
-    try await accounts.update(account) { $0.presence = StoredPresence(presence) }
+    let stored = DesiredPresence(presence)
+    try await accounts.change(account) { $0.presence = stored }
   }
 }
 

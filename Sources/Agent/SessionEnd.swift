@@ -1,4 +1,5 @@
 import AgentProtocol
+import FoundationEssentials
 import XMPP
 import XMPPStanza
 
@@ -8,7 +9,10 @@ extension Session {
   /// Logs out: `isLogin` is false before anything is closed, so that a crash cannot log in again.
   func logout(_ parameters: LogoutMethod.Parameters) async throws(Failure) {
     try await inTurn { session async throws(Failure) in
-      try await session.accounts.loggedOut(session.account)
+      try await session.accounts.change(session.account) { entry in
+        entry.loggedOut()
+        entry.lastState = nil
+      }
       await session.close()
       session.forgetDataReady()
       if parameters.forget { try await session.accounts.remove(session.account) }
@@ -33,16 +37,16 @@ extension Session {
     } else {
       enter(.loseConnection, cause: failure)
     }
-    await accounts.lost(failure, account: account)
+    await remember(failure, plan: plan)
     guard let plan, row?.retry.retries(automatic: true) == true else { return }
-    reconnect(plan, after: failure, isFirst: true)
+    reconnect(plan, after: failure)
   }
 
   /// Logs in with what is stored, and keeps trying.
   func autoLogin(_ plan: LoginPlan) {
     guard !isActive else { return }
     tellDataReady()
-    reconnect(plan, after: nil, isFirst: true)
+    reconnect(plan, after: nil)
   }
 
   func stopReconnecting() {
@@ -50,7 +54,7 @@ extension Session {
     reconnecting = nil
   }
 
-  private func reconnect(_ plan: LoginPlan, after failure: Failure?, isFirst: Bool) {
+  private func reconnect(_ plan: LoginPlan, after failure: Failure?) {
     reconnecting?.cancel()
     reconnecting = Task { await self.keepTrying(plan, after: failure) }
   }
@@ -85,7 +89,7 @@ extension Session {
     let cause: ReconnectPolicy.Cause =
       failure.name == .rateLimited ? .rateLimit : failure.condition == nil ? .link : .server
     let seconds = reconnectPolicy.pause(after: cause, using: &generator)
-    status.nextRetry = Timestamp.string(Clock.now + seconds)
+    status.nextRetry = Timestamp.text(Date().addingTimeInterval(seconds))
     enter(.waiting, cause: failure) {
       $0.retryIn = seconds
       $0.attempt = attempt

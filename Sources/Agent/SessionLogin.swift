@@ -44,26 +44,22 @@ extension Session {
 
   /// What was given now and what is stored, together.
   private func plan(for parameters: LoginMethod.Parameters) async throws(Failure) -> LoginPlan {
-    let stored = try await accounts.entry(for: account)
+    let stored = try await accounts.entry(account)
     let options = (stored?.options ?? ConnectionOptions()).overridden(by: parameters.options)
-    let store = parameters.store ?? stored?.store ?? .password
-    if let password = parameters.password {
-      return try LoginPlan(
-        account: account, password: Secret(password), isGiven: true, passwordCommand: parameters.passwordCommand,
-        store: store, options: options)
+    var password = parameters.password.map { Secret($0) }
+    var command = parameters.passwordCommand
+    if password == nil {
+      command = stored?.passwordCommand
+      password = try await stored?.secret() ?? online?.plan.password
     }
-    if let stored, let secret = try await accounts.secret(of: stored) {
-      return try LoginPlan(
-        account: account, password: secret, isGiven: false, passwordCommand: stored.passwordCommand, store: store,
-        options: options)
+    guard let password else {
+      throw Failure(
+        .invalidParameter, stage: .input,
+        detail: "no password is stored for \(account): give one with --password-stdin")
     }
-    if let online {
-      return try LoginPlan(
-        account: account, password: online.plan.password, isGiven: false,
-        passwordCommand: online.plan.passwordCommand, store: store, options: options)
-    }
-    throw Failure(
-      .invalidParameter, stage: .input, detail: "no password is stored for \(account): give one with --password-stdin")
+    return try LoginPlan(
+      account: account, password: password, isGiven: parameters.password != nil, passwordCommand: command,
+      store: parameters.store, options: options)
   }
 
   private func differs(_ plan: LoginPlan, from running: LoginPlan) -> Bool {
@@ -169,7 +165,8 @@ extension Session {
       $0.port = bound.target.port
     }
     do {
-      try await accounts.loggedIn(opening.plan, presence: presence)
+      try await accounts.loggedIn(
+        opening.plan, mechanism: bound.mechanism.rawValue, presence: DesiredPresence(presence))
     } catch {
       self.online = nil
       endOpening(.failure(error))
@@ -240,9 +237,20 @@ extension Session {
   func failed(_ failure: Failure, plan: LoginPlan) async {
     let isLogin = status.state == .logining || status.state == .loginOK || status.state == .syncing
     enter(isLogin ? .loginFailed : .linkFailed, cause: failure)
-    await accounts.failed(failure, plan: plan)
+    await remember(failure, plan: plan)
     // A mistyped secret leaves a running session alone.
     if online != nil { enter(.syncOK) { $0.fullJID = online?.bound.jid.description } }
+  }
+}
+
+extension Session {
+  /// Leaves the failure and its consequences in the store. A store that cannot be written does not hide the failure.
+  func remember(_ failure: Failure, plan: LoginPlan?) async {
+    do {
+      try await accounts.failed(failure, state: status.state, account: account, plan: plan)
+    } catch {
+      log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+    }
   }
 }
 

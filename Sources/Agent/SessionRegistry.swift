@@ -1,0 +1,184 @@
+import AgentProtocol
+import Logging
+import XMPPStanza
+
+/// The sessions of all accounts, and what clients of the agent may ask of them.
+///
+/// Knows which account a call means; what is done with it is the session's.
+actor SessionRegistry: AgentService {
+  private let accounts: AccountStore
+  private let hub: EventHub
+  private let log: Logger
+  private let language: String
+  private let started = Timestamp.now()
+  private let onStop: @Sendable () async -> Void
+  private var sessions: [JID: Session] = [:]
+
+  /// - Parameter onStop: called when the sessions are closed after `agent.stop`.
+  init(
+    accounts: AccountStore, hub: EventHub, log: Logger, language: String,
+    onStop: @escaping @Sendable () async -> Void
+  ) {
+    self.accounts = accounts
+    self.hub = hub
+    self.log = log
+    self.language = language
+    self.onStop = onStop
+  }
+
+  // MARK: Accounts
+
+  private func session(of account: JID) async throws(Failure) -> Session {
+    if let session = sessions[account] { return session }
+    let stored = try await accounts.entry(account)
+    // Another call may have made it meanwhile.
+    if let session = sessions[account] { return session }
+    let session = Session(account: account, hub: hub, accounts: accounts, log: log, language: language)
+    sessions[account] = session
+    if let presence = stored?.presence { await session.restore(PresenceIntent(presence)) }
+    return session
+  }
+
+  /// The session of a stored account: the named one, else the default.
+  private func storedSession(_ name: String?) async throws(Failure) -> Session {
+    let account = try await accounts.inBackground { store throws(Failure) in
+      try store.load().account(name).account
+    }
+    return try await session(of: try Self.jid(account))
+  }
+
+  private static func jid(_ name: String) throws(Failure) -> JID {
+    do { return try JID(name) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(name): \(error.message)")
+    }
+  }
+
+  nonisolated func bareJID(_ account: String) throws(Failure) -> String { try Self.jid(account).bare.description }
+
+  /// Logs in every account that was logged in when the last agent ended.
+  func autoLogin() async {
+    guard let file = try? await accounts.inBackground({ store throws(Failure) in try store.load() }) else { return }
+    for account in file.accounts where account.isLogin {
+      guard let jid = try? JID(account.account), let session = try? await session(of: jid) else { continue }
+      do {
+        guard let secret = try await account.secret() else { continue }
+        let plan = try LoginPlan(
+          account: jid, password: secret, isGiven: false, passwordCommand: account.passwordCommand,
+          store: account.store, options: account.options)
+        await session.autoLogin(plan)
+      } catch {
+        log.error("auto-login", metadata: ["account": "\(jid)", "failure": "\(error.message)"])
+      }
+    }
+  }
+
+  /// Whether any account is online or trying to be.
+  var isActive: Bool {
+    get async {
+      for session in sessions.values where await session.isActive { return true }
+      return false
+    }
+  }
+
+  // MARK: Calls
+
+  func login(_ parameters: LoginMethod.Parameters, client: ClientHandle) async throws(Failure) -> LoginMethod.Result {
+    guard parameters.timeout.isFinite, parameters.timeout >= 0 else {
+      throw Failure(.invalidParameter, stage: .input, detail: "a timeout is a number of seconds, 0 or more")
+    }
+    var parameters = parameters
+    let jid = try Self.jid(parameters.account)
+    if let resource = jid.resource, parameters.options.resource == nil { parameters.options.resource = resource }
+    let session = try await session(of: jid.bare)
+    do {
+      return try await session.login(parameters)
+    } catch {
+      // What has never been online is not kept.
+      if await !session.isActive, (try? await accounts.entry(jid.bare)) == nil { sessions[jid.bare] = nil }
+      throw error
+    }
+  }
+
+  func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)
+    -> LogoutMethod.Result
+  {
+    var leaving: [Session] = []
+    if parameters.all {
+      for session in sessions.values where await session.isActive { leaving.append(session) }
+    } else {
+      let session = try await storedSession(parameters.account)
+      guard await session.isActive || parameters.forget else {
+        throw Failure(.notLoggedIn, stage: .request, detail: session.account.description)
+      }
+      leaving = [session]
+    }
+    for session in leaving {
+      try await session.logout(parameters)
+      if parameters.forget { sessions[session.account] = nil }
+    }
+    return LogoutMethod.Result(accounts: leaving.map(\.account.description))
+  }
+
+  func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus] {
+    let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
+    let chosen = try parameters.all ? file.accounts : [file.account(parameters.account)]
+    var answer: [SessionStatus] = []
+    for account in chosen {
+      if let jid = try? JID(account.account), let session = sessions[jid] {
+        answer.append(await session.currentStatus())
+      } else {
+        answer.append(SessionStatus(stored: account))
+      }
+    }
+    return answer
+  }
+
+  func presence(_ parameters: PresenceGetMethod.Parameters) async throws(Failure) -> PresenceStatus {
+    await (try storedSession(parameters.account)).presenceStatus()
+  }
+
+  func setPresence(_ parameters: PresenceSetMethod.Parameters, client: ClientHandle) async throws(Failure)
+    -> PresenceStatus
+  {
+    if let priority = parameters.priority, Int8(exactly: priority) == nil {
+      throw Failure(.invalidParameter, stage: .input, detail: "a priority is −128 to 127, not \(priority)")
+    }
+    if let duration = parameters.duration, !(duration > 0 && duration <= 3_153_600_000) {
+      throw Failure(.invalidParameter, stage: .input, detail: "a duration is longer than nothing and at most a century")
+    }
+    return try await storedSession(parameters.account).setPresence(parameters, by: client)
+  }
+
+  func removeAccount(_ parameters: AccountRemoveMethod.Parameters) async throws(Failure) {
+    let session = try await storedSession(parameters.account)
+    var logout = LogoutMethod.Parameters(account: parameters.account)
+    logout.forget = true
+    try await session.logout(logout)
+    sessions[session.account] = nil
+  }
+
+  func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
+    let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
+    var online = 0
+    for session in sessions.values where await session.online != nil { online += 1 }
+    return AgentStatusMethod.Result(
+      version: Version.current, pid: Int(ProcessID.own), started: started, accounts: file.accounts.count,
+      online: online, clients: clients)
+  }
+
+  func stop() async {
+    await closeAll()
+    await onStop()
+  }
+
+  /// Every session says goodbye; what is stored stays.
+  func closeAll() async {
+    await withTaskGroup { group in
+      for session in sessions.values { group.addTask { await session.close() } }
+    }
+  }
+
+  func clientClosed(_ client: ClientHandle) async {
+    for session in sessions.values { await session.release(client) }
+  }
+}

@@ -1,0 +1,81 @@
+import AgentProtocol
+import FoundationEssentials
+import XMPPStanza
+
+// What a session reads from the account store and leaves there.
+
+extension AccountStore {
+  /// The stored entry of an account.
+  func entry(_ account: JID) async throws(Failure) -> Account? {
+    try await inBackground { store throws(Failure) in try store.load()[account.description] }
+  }
+
+  /// Changes the entry of an account, if there is one.
+  func change(_ account: JID, _ change: @escaping @Sendable (inout Account) -> Void) async throws(Failure) {
+    try await inBackground { store throws(Failure) in
+      try store.update { file throws(Failure) in
+        guard var entry = file[account.description] else { return }
+        change(&entry)
+        file[account.description] = entry
+      }
+    }
+  }
+
+  /// A login succeeded: the only thing that makes an entry.
+  func loggedIn(_ plan: LoginPlan, mechanism: String, presence: DesiredPresence) async throws(Failure) {
+    try await inBackground { store throws(Failure) in
+      try store.update { file throws(Failure) in
+        let name = plan.account.description
+        var entry = file[name] ?? Account(account: name, domain: plan.account.domain)
+        entry.loggedIn(
+          password: plan.password, command: plan.passwordCommand, policy: plan.store, mechanism: mechanism)
+        entry.options = plan.options
+        entry.presence = presence
+        entry.lastState = nil
+        file[name] = entry
+        file.last = name
+      }
+    }
+  }
+
+  /// A login failed or a session ended: clears what the failure table says, and remembers why.
+  func failed(_ failure: Failure, state: SessionState, account: JID, plan: LoginPlan?) async throws(Failure) {
+    try await change(account) { entry in
+      // A password typed now that is the stored one was refused as the stored one.
+      let isStored = plan?.isGiven != true || plan?.password == entry.password
+      entry.failed(failure, with: isStored ? .stored : .given)
+      entry.lastState = LastState(state: state, cause: failure, time: Timestamp.now())
+    }
+  }
+
+  func remove(_ account: JID) async throws(Failure) {
+    try await inBackground { store throws(Failure) in
+      try store.update { file throws(Failure) in file[account.description] = nil }
+    }
+  }
+}
+
+extension DesiredPresence {
+  /// Holds are not stored: they end with whoever holds them.
+  init(_ intent: PresenceIntent) {
+    let value = intent.timed?.value ?? intent.base
+    self.init(show: value.show, status: value.status, priority: value.priority)
+    if let timed = intent.timed {
+      until = Timestamp.text(Date(timeIntervalSince1970: timed.until))
+      before = Availability(show: intent.base.show, status: intent.base.status, priority: intent.base.priority)
+    }
+  }
+}
+
+extension PresenceIntent {
+  init(_ stored: DesiredPresence) {
+    let value = Value(show: stored.show, status: stored.status, priority: stored.priority)
+    guard let until = stored.until.flatMap(Timestamp.date), let before = stored.before else {
+      self.init(base: value)
+      return
+    }
+    self.init(
+      base: Value(show: before.show, status: before.status, priority: before.priority),
+      timed: Timed(value: value, until: until.timeIntervalSince1970))
+  }
+}
