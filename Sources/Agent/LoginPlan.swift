@@ -33,13 +33,7 @@ struct LoginPlan: Sendable, Equatable {
     self.options = options
     self.options.resource = options.resource ?? account.resource
     guard account.local != nil else { throw Self.invalid("a JID to log in with has a local part: \(account)") }
-    if let name = options.tls {
-      guard let mode = TLSMode(rawValue: name) else { throw Self.invalid("TLS is starttls or direct, not \(name)") }
-      tls = mode
-    }
-    if let port = options.port, !(1...65_535).contains(port) {
-      throw Self.invalid("a port is 1 to 65535, not \(port)")
-    }
+    tls = options.tls.flatMap(TLSMode.init)
     if let hex = options.certSHA256 {
       guard let bytes = Self.bytes(hex: hex), bytes.count == 32 else {
         throw Self.invalid("a SHA-256 has 64 hexadecimal digits")

@@ -73,11 +73,10 @@ extension Session {
         return
       } catch {
         if Task.isCancelled { return }
+        let triesAgain = FailureTable[error.name]?.retry.retries(automatic: true) == true
+        if !triesAgain { reconnecting = nil }
         await failed(error, plan: plan)
-        guard FailureTable[error.name]?.retry.retries(automatic: true) == true else {
-          reconnecting = nil
-          return
-        }
+        if !triesAgain { return }
         last = error
       }
     }

@@ -1,4 +1,5 @@
 import AgentProtocol
+import Glibc
 import Logging
 import XMPPStanza
 
@@ -72,20 +73,18 @@ actor SessionRegistry: AgentService {
     }
   }
 
-  /// Whether any account is online or trying to be.
-  var isActive: Bool {
+  /// How many accounts are online or trying to be.
+  var active: Int {
     get async {
-      for session in sessions.values where await session.isActive { return true }
-      return false
+      var count = 0
+      for session in sessions.values where await session.isActive { count += 1 }
+      return count
     }
   }
 
   // MARK: Calls
 
   func login(_ parameters: LoginMethod.Parameters, client: ClientHandle) async throws(Failure) -> LoginMethod.Result {
-    guard parameters.timeout.isFinite, parameters.timeout >= 0 else {
-      throw Failure(.invalidParameter, stage: .input, detail: "a timeout is a number of seconds, 0 or more")
-    }
     var parameters = parameters
     let jid = try Self.jid(parameters.account)
     if let resource = jid.resource, parameters.options.resource == nil { parameters.options.resource = resource }
@@ -140,13 +139,7 @@ actor SessionRegistry: AgentService {
   func setPresence(_ parameters: PresenceSetMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> PresenceStatus
   {
-    if let priority = parameters.priority, Int8(exactly: priority) == nil {
-      throw Failure(.invalidParameter, stage: .input, detail: "a priority is −128 to 127, not \(priority)")
-    }
-    if let duration = parameters.duration, !(duration > 0 && duration <= 3_153_600_000) {
-      throw Failure(.invalidParameter, stage: .input, detail: "a duration is longer than nothing and at most a century")
-    }
-    return try await storedSession(parameters.account).setPresence(parameters, by: client)
+    try await storedSession(parameters.account).setPresence(parameters, by: client)
   }
 
   func removeAccount(_ parameters: AccountRemoveMethod.Parameters) async throws(Failure) {
@@ -162,7 +155,7 @@ actor SessionRegistry: AgentService {
     var online = 0
     for session in sessions.values where await session.online != nil { online += 1 }
     return AgentStatusMethod.Result(
-      version: Version.current, pid: Int(ProcessID.own), started: started, accounts: file.accounts.count,
+      version: Version.current, pid: Int(getpid()), started: started, accounts: file.accounts.count,
       online: online, clients: clients)
   }
 

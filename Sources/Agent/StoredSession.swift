@@ -55,6 +55,15 @@ extension AccountStore {
   }
 }
 
+extension Account {
+  /// The stored secret, or what the stored command prints now.
+  func secret() async throws(Failure) -> Secret? {
+    if let password { return password }
+    guard let passwordCommand else { return nil }
+    return try await CredentialCommand(passwordCommand).secret()
+  }
+}
+
 extension DesiredPresence {
   /// Holds are not stored: they end with whoever holds them.
   init(_ intent: PresenceIntent) {

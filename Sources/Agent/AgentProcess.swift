@@ -1,0 +1,131 @@
+import AgentProtocol
+import Glibc
+import Logging
+import UnixSignals
+
+/// The agent as a process: opens the stores, takes the lock, logs in who was logged in, serves, and says goodbye.
+public struct AgentProcess: Sendable {
+  private let accounts: AccountStore
+  private let hub: EventHub
+  private let registry: SessionRegistry
+  private let server: AgentServer
+  private let log: Logger
+
+  /// Becomes the agent of this user.
+  ///
+  /// - Throws: `alreadyRunning` where there is one, `databaseError` where a store cannot be used.
+  public init(_ paths: AgentPaths) throws(Failure) {
+    Self.harden()
+    try PrivateDirectory.ensure(paths.state)
+    let log = AgentLog(paths).logger("agent")
+    self.log = log
+    accounts = AccountStore(directory: paths.configuration) { log.warning("\($0.localized(.english))") }
+    let store = try LocalStore(path: paths.database)
+    if let moved = store.movedAside { log.error("a damaged database was moved to \(moved)") }
+    hub = try EventCursor(store: store).hub()
+    let server = try AgentServer(paths: paths, hub: hub, logger: log)
+    self.server = server
+    registry = SessionRegistry(
+      accounts: accounts, hub: hub, log: log, language: Language.current == .chinese ? "zh" : "en",
+      onStop: { server.stop() })
+  }
+
+  /// No core dump, and no other process of this user, gets to see secrets in memory. A closed pipe is an error of
+  /// its write, not the end of the process.
+  private static func harden() {
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    prctl(PR_SET_DUMPABLE, 0)
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Is the agent until it is stopped, a signal comes, or nobody needs it.
+  public func run() async throws(Failure) {
+    await registry.autoLogin()
+    try await serve {}
+  }
+
+  /// Logs in and is that session until it ends or a signal comes; other commands find this process as their agent.
+  ///
+  /// - Throws: what the login failed with, or what ended the session for good.
+  public func run(
+    login parameters: LoginMethod.Parameters, onEvent: @escaping @Sendable (Event) -> Void
+  ) async throws(Failure) {
+    let account = try registry.bareJID(parameters.account)
+    let events = hub.subscribe(EventHub.Filter(account: account))
+    let (ends, end) = AsyncStream<Failure?>.makeStream()
+    try await serve {
+      let printing = Task {
+        for await event in events {
+          onEvent(event)
+          if let reason = Self.end(of: event) {
+            end.yield(reason)
+            break
+          }
+        }
+      }
+      do {
+        _ = try await registry.login(parameters, client: ClientHandle(id: 0))
+        for await reason in ends {
+          if let reason { throw reason }
+          break
+        }
+      } catch let failure as Failure {
+        printing.cancel()
+        throw failure
+      }
+    }
+  }
+
+  /// The outer optional: whether the session has ended for good; the inner: why.
+  private static func end(of event: Event) -> Failure?? {
+    guard case .state(let change) = event.body else { return nil }
+    switch change.state {
+    case .offline: return .some(nil)
+    case .kicked: return .some(change.cause)
+    default: return nil
+    }
+  }
+
+  private func serve(_ body: @escaping @Sendable () async throws -> Void) async throws(Failure) {
+    let watching = Task { await keepAlive() }
+    let signals = Task { await obeySignals() }
+    defer {
+      watching.cancel()
+      signals.cancel()
+    }
+    let running = Task { try await server.run(registry) }
+    let foreground = Task {
+      defer { server.stop() }
+      try await body()
+      try await running.value
+    }
+    let outcome = await foreground.result
+    let served = await running.result
+    await registry.closeAll()
+    log.info("ended")
+    for result in [outcome, served] {
+      do {
+        try result.get()
+      } catch {
+        throw error as? Failure ?? Failure(.internalError, stage: .request, detail: "\(error)")
+      }
+    }
+  }
+
+  /// Tells the server how many accounts need the agent, whenever a state has changed.
+  private func keepAlive() async {
+    let states = hub.subscribe(EventHub.Filter(events: ["state"]))
+    server.keepAlive(accounts: await registry.active)
+    for await _ in states { server.keepAlive(accounts: await registry.active) }
+  }
+
+  /// SIGTERM and SIGINT: every session says goodbye, then the process ends.
+  private func obeySignals() async {
+    for await signal in await UnixSignalsSequence(trapping: [.sigterm, .sigint]) {
+      log.info("signal \(signal)")
+      await registry.closeAll()
+      server.stop()
+    }
+  }
+}
