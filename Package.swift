@@ -32,6 +32,7 @@ let package = Package(
     // A target with sources, since the headers of ICU clash with those inside Foundation.
     .target(name: "CICU", linkerSettings: [.linkedLibrary("icuuc")]),
     .systemLibrary(name: "CResolv"),
+    .systemLibrary(name: "CLinux"),
 
     .target(name: "XMPPXML", dependencies: ["CLibXML2"], swiftSettings: strict),
     .target(name: "XMPPStanza", dependencies: ["XMPPXML", "CICU", "COpenSSL"], swiftSettings: strict),
@@ -48,7 +49,7 @@ let package = Package(
     .target(
       name: "Agent",
       dependencies: [
-        "XMPPFeatures", "XMPPStanza", "AgentProtocol", nioCore, nioPosix, logging, subprocess,
+        "XMPPFeatures", "XMPPStanza", "AgentProtocol", "CLinux", nioCore, nioPosix, logging, subprocess,
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),

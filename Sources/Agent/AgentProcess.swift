@@ -1,4 +1,5 @@
 import AgentProtocol
+import CLinux
 import Glibc
 import Logging
 import UnixSignals
@@ -35,7 +36,7 @@ public struct AgentProcess: Sendable {
   private static func harden() {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-    prctl(PR_SET_DUMPABLE, 0)
+    linux_set_dumpable(0)
     signal(SIGPIPE, SIG_IGN)
   }
 

@@ -20,7 +20,7 @@ struct PresenceIntent: Sendable, Equatable {
   private(set) var base: Value
   private(set) var timed: Timed?
   /// Held while a client lives; the newest wins.
-  private var holds: [(holder: Int, value: Value)] = []
+  private var holds: [(holder: UInt64, value: Value)] = []
 
   init(base: Value = Value(), timed: Timed? = nil) {
     self.base = base
@@ -42,13 +42,13 @@ struct PresenceIntent: Sendable, Equatable {
     }
   }
 
-  mutating func hold(_ value: Value, by holder: Int) {
+  mutating func hold(_ value: Value, by holder: UInt64) {
     holds.removeAll { $0.holder == holder }
     holds.append((holder, value))
   }
 
   /// Ends the hold of a client; whether it had one.
-  mutating func release(_ holder: Int) -> Bool {
+  mutating func release(_ holder: UInt64) -> Bool {
     let before = holds.count
     holds.removeAll { $0.holder == holder }
     return holds.count < before

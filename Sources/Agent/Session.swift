@@ -7,6 +7,7 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 import XMPPTransport
+import XMPPXML
 
 /// One account's life in the agent: its stream, what the user wants of it, and the attempts to get it back.
 ///
@@ -157,7 +158,7 @@ actor Session {
     do { to = try JID(text) } catch {
       throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
     }
-    do { try await online.stream.send([value.stanza(to: to)]) } catch { throw Failure(error) }
+    do throws(XMPPError) { try await online.stream.send([value.stanza(to: to)]) } catch { throw Failure(error) }
   }
 
   func applyPresence() async {

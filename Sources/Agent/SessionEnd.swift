@@ -65,9 +65,9 @@ extension Session {
     parameters.timeout = 30
     while !Task.isCancelled {
       if let last {
-        do { try await pause(after: last) } catch { return }
+        do throws(Failure) { try await pause(after: last) } catch { return }
       }
-      do {
+      do throws(Failure) {
         _ = try await open(plan, parameters)
         reconnecting = nil
         return

@@ -5,6 +5,7 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 import XMPPTransport
+import XMPPXML
 
 // Going online: one attempt, its steps as states, and what is stored after it.
 
@@ -24,7 +25,7 @@ extension Session {
     if let show = parameters.presence { presence.set(.init(show: show, priority: presence.base.priority)) }
     tellDataReady()
     while true {
-      do {
+      do throws(Failure) {
         let success = try await open(plan, parameters)
         guard let online else { throw Failure(.networkError, stage: .sync, detail: "the session ended at once") }
         return result(of: online.bound, milliseconds: success.milliseconds, already: false)
@@ -95,7 +96,7 @@ extension Session {
       await self.expire(stream, after: seconds)
     }
     defer { limit.cancel() }
-    let result = await withTaskCancellationHandler {
+    let result: Result<LoginSuccess, Failure> = await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         guard opening?.stream === stream else {
           return waiter.resume(returning: .failure(Failure(.cancelled, stage: .connect)))

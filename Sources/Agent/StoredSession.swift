@@ -64,6 +64,27 @@ extension Account {
   }
 }
 
+extension SessionStatus {
+  /// The state of an account that has no session: `kicked` or `loginFailed` with its cause, else `offline`.
+  public init(stored account: Account) {
+    let last = account.lastState.flatMap { [.kicked, .loginFailed].contains($0.state) ? $0 : nil }
+    self.init(account: account.account, state: last?.state ?? .offline)
+    since = account.lastState?.time
+    cause = last?.cause
+    presence = PresenceStatus(stored: account)
+  }
+}
+
+extension PresenceStatus {
+  /// The desired presence of an account that is not online.
+  public init(stored account: Account) {
+    var intent = account.presence.map(PresenceIntent.init) ?? PresenceIntent()
+    _ = intent.expire(at: Date().timeIntervalSince1970)
+    let value = intent.effective
+    self.init(show: value.show, status: value.status, priority: value.priority, applied: false)
+  }
+}
+
 extension DesiredPresence {
   /// Holds are not stored: they end with whoever holds them.
   init(_ intent: PresenceIntent) {
