@@ -1,4 +1,4 @@
-import CICU
+internal import CICU
 
 /// The Bidi Rule of RFC 5893 §2, which keeps text with right-to-left letters readable in one way only.
 enum BidiRule {

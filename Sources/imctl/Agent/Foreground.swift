@@ -5,11 +5,34 @@ import Glibc
 
 /// Where this process is the agent itself: the only way from a command into the rooms below.
 enum Foreground {
-  /// `agent run`.
-  static func agent() throws -> Never { throw Failure(.internalError, stage: .request, detail: "agent run") }
+  /// `agent run`: until a signal, `agent stop`, or nobody needs it.
+  static func agent() throws {
+    try run { () async throws(Failure) in try await AgentProcess(.current()).run() }
+  }
 
-  /// `login --foreground`.
-  static func login(_ parameters: LoginMethod.Parameters) throws -> Never {
-    throw Failure(.internalError, stage: .request, detail: "login --foreground")
+  /// `login --foreground`: until the session has ended for good or a signal comes.
+  static func login(
+    _ parameters: LoginMethod.Parameters, onEvent: @escaping @Sendable (Event) -> Void
+  ) throws {
+    try run { () async throws(Failure) in
+      try await AgentProcess(.current()).run(login: parameters, onEvent: onEvent)
+    }
+  }
+
+  /// Runs `body` to its end while this thread, which is not needed any more, waits.
+  private static func run(_ body: @escaping @Sendable () async throws(Failure) -> Void) throws {
+    let outcome = Outcome()
+    let ended = DispatchSemaphore(value: 0)
+    Task {
+      do throws(Failure) { try await body() } catch { outcome.failure = error }
+      ended.signal()
+    }
+    ended.wait()
+    if let failure = outcome.failure { throw failure }
+  }
+
+  /// Written before the semaphore is signalled, read after.
+  private final class Outcome: @unchecked Sendable {
+    var failure: Failure?
   }
 }

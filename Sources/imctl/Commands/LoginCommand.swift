@@ -64,7 +64,7 @@ struct LoginCommand: ParsableCommand {
     if try parameters.password == nil && needsSecret(parameters.account) {
       parameters.password = try secret.ask(for: parameters.account)
     }
-    if foreground { try Foreground.login(parameters) }
+    if foreground { return try stay(parameters) }
     try logIn(parameters)
   }
 
@@ -98,6 +98,15 @@ struct LoginCommand: ParsableCommand {
       try output.data(
         result, text: "\(peer: result.success.fullJID) online" + (facts.isEmpty ? "" : " (\(peer: facts))"))
       if result.already { output.note(inLanguage("it was online already", "此前已在线")) }
+    }
+  }
+
+  private func stay(_ parameters: LoginMethod.Parameters) throws {
+    try Foreground.login(parameters) { event in
+      try? show(event)
+      if case .success(let success) = event.body, !output.json {
+        try? output.data(success, text: "\(peer: success.fullJID) online")
+      }
     }
   }
 
