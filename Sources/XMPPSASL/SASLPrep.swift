@@ -1,4 +1,4 @@
-internal import CICU
+import CICU
 
 /// SASLprep (RFC 4013), the preparation of user names and passwords that SCRAM demands, by ICU's tables.
 ///

@@ -1,4 +1,4 @@
-internal import CICU
+import CICU
 
 /// The Bidi Rule of RFC 5893 §2, which keeps text with right-to-left letters readable in one way only.
 enum BidiRule {

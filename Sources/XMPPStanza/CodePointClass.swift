@@ -1,4 +1,4 @@
-internal import CICU
+import CICU
 
 /// What a code point is good for, derived from its Unicode properties and not from a table of our own.
 enum CodePointClass {

@@ -1,4 +1,4 @@
-internal import CICU
+import CICU
 
 /// The contextual rules of RFC 5892 Appendix A, which PRECIS shares.
 enum ContextualRules {

@@ -1,4 +1,4 @@
-internal import CICU
+import CICU
 import Glibc
 
 /// The domain part of a JID (RFC 7622 §3.2): a name of U-labels and NR-LDH labels, or an IP address.

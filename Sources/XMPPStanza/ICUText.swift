@@ -1,4 +1,4 @@
-internal import CICU
+import CICU
 
 /// Conversions by ICU. Nothing of it runs before the first text that needs it: ICU maps 32 MB of tables.
 enum ICUText {

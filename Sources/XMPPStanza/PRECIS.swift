@@ -1,4 +1,4 @@
-internal import CICU
+import CICU
 
 /// The two PRECIS profiles that a JID uses, both of RFC 8265 on the framework of RFC 8264.
 enum PRECIS {
