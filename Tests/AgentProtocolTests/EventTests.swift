@@ -1,0 +1,52 @@
+import AgentProtocol
+import FoundationEssentials
+import Testing
+
+@Suite struct EventTests {
+  private static let bodies: [Event.Body] = [
+    .state(
+      {
+        var change = StateChange(state: .loginFailed, previous: .logining)
+        change.cause = Failure(.authFailed, stage: .authenticate, condition: "not-authorized")
+        change.attempt = 2
+        change.retryIn = 1.5
+        change.tls = TLSSummary(version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384")
+        return change
+      }()),
+    .dataReady(code: 33002),
+    .success(LoginSuccess(userId: "a@b", fullJID: "a@b/c", milliseconds: 12)),
+    .presence(PresenceChange(from: "a@b/c", show: .away, status: "lunch", priority: -1)),
+    .gap,
+  ]
+
+  @Test("Every event is one flat object and reads back as it was.", arguments: bodies)
+  func roundTrip(body: Event.Body) throws {
+    let event = Event(account: "a@b", time: "2026-11-21T02:42:13.123Z", cursor: 7, body: body)
+    let line = RPC.line(event)
+    let fields = try Fields(line)
+    #expect(fields["event"] == event.name)
+    #expect(fields["account"] == "a@b")
+    #expect(fields["time"] == "2026-11-21T02:42:13.125Z")
+    #expect(fields["cursor"] == "7")
+    #expect(line.filter(\.isNewline) == "\n")
+    #expect(try JSONDecoder().decode(Event.self, from: Data(line.utf8)) == event)
+  }
+
+  @Test("A line break in a text stays inside its line.")
+  func newline() throws {
+    let body = Event.Body.presence(PresenceChange(from: "a@b", show: .xa, status: "a\nb\r\n", priority: 0))
+    let line = RPC.line(Event(account: "a@b", time: "", cursor: 1, body: body))
+    #expect(line.utf8.filter { $0 == 0x0A }.count == 1)
+  }
+}
+
+@Suite struct TimestampTests {
+  @Test("Times are UTC with milliseconds and read back.")
+  func text() throws {
+    let date = Date(timeIntervalSince1970: 1_795_228_933.125)
+    #expect(Timestamp.text(date) == "2026-11-21T02:42:13.125Z")
+    let read = try #require(Timestamp.date("2026-11-21T02:42:13.125Z"))
+    #expect(abs(read.timeIntervalSince(date)) < 0.001)
+    #expect(Timestamp.date("yesterday") == nil)
+  }
+}

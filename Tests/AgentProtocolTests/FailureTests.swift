@@ -1,0 +1,118 @@
+import AgentProtocol
+import FoundationEssentials
+import Testing
+
+@Suite struct FailureTests {
+  @Test("The text says which stage failed, what the server said and what to do next.")
+  func text() {
+    let failure = Failure(
+      .authFailed, stage: .authenticate, condition: "not-authorized", text: "No such user")
+    let english = failure.localized(.english)
+    #expect(
+      english.message
+        == "authentication: wrong user or password; the server said: not-authorized: No such user")
+    #expect(english.hint == "Check JID and password, then log in again: imctl login JID")
+    let chinese = failure.localized(.chinese)
+    #expect(chinese.message == "认证：用户名或密码错误；服务器说：not-authorized: No such user")
+    #expect(chinese.hint == "请检查 JID 和密码后重新登录：imctl login JID")
+  }
+
+  @Test(
+    "The four causes of a failed login have their texts in both languages.",
+    arguments: [
+      (Failure.Name.authFailed, "wrong user or password", "用户名或密码错误"),
+      (.networkError, "network problem", "网络有问题"),
+      (.connectionRefused, "the server refuses the connection, it may not be running", "服务器拒绝连接，可能没有运行"),
+      (.unknownDomain, "the domain is unknown or wrong", "域名未知或错误"),
+    ])
+  func fourTexts(name: Failure.Name, english: String, chinese: String) {
+    let failure = Failure(name, stage: .connect, detail: "example.org")
+    #expect(failure.localized(.english).message == "connection: \(english) (example.org)")
+    #expect(failure.localized(.chinese).message == "连接：\(chinese)（example.org）")
+  }
+
+  @Test("An input error has no stage in front.")
+  func input() {
+    #expect(
+      Failure(.invalidParameter, stage: .input, detail: "--port 0").localized(.english).message
+        == "invalid parameter (--port 0)")
+  }
+
+  @Test("The error object has the fields of the contract, rendered.")
+  func json() throws {
+    let failure = Failure(.connectionRefused, stage: .connect, detail: "127.0.0.1:5222")
+    let object = try Fields(RPC.line(failure))
+    #expect(object["name"] == "connectionRefused")
+    #expect(object["code"] == "61")
+    #expect(object["codes"] == "[61]")
+    #expect(object["exit"] == "69")
+    #expect(object["stage"] == "connect")
+    #expect(object["retryable"] == "true")
+    #expect(object["message"] == failure.message)
+    #expect(object["hint"] == failure.hint)
+    #expect(object["detail"] == "127.0.0.1:5222")
+    #expect(object["condition"] == nil)
+  }
+
+  @Test("Every failure survives the way over the socket.", arguments: FailureTable.rows.map(\.name))
+  func roundTrip(name: Failure.Name) throws {
+    for stage in Failure.Stage.allCases {
+      let failure = Failure(name, stage: stage, detail: "d", condition: "c", text: "t")
+      let line = RPC.line(failure)
+      #expect(try JSONDecoder().decode(Failure.self, from: Data(line.utf8)) == failure)
+    }
+  }
+
+  @Test("A name of a later agent keeps its texts and exits 70.")
+  func foreign() throws {
+    let json = #"{"name":"teapot","stage":"brewing","message":"short and stout","hint":"tip me"}"#
+    let failure = try JSONDecoder().decode(Failure.self, from: Data(json.utf8))
+    #expect(failure.name.rawValue == "teapot")
+    #expect(failure.stage == .request)
+    #expect(failure.exit == 70)
+    #expect(failure.message == "short and stout")
+    #expect(failure.hint == "tip me")
+    #expect(!failure.retryable)
+  }
+
+  @Test("What a server says is cut.")
+  func bounded() {
+    let failure = Failure(.serviceGone, stage: .stream, text: String(repeating: "x", count: 1_000_000))
+    #expect(failure.text?.count == Failure.maximumText)
+    #expect(Failure(.serviceGone, stage: .stream, text: "").text == nil)
+  }
+}
+
+/// The fields of a JSON object as text.
+struct Fields: Decodable {
+  private var fields: [String: String] = [:]
+
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  init(_ line: String) throws { self = try JSONDecoder().decode(Fields.self, from: Data(line.utf8)) }
+
+  init(from decoder: any Decoder) throws {
+    let object = try decoder.container(keyedBy: Key.self)
+    for key in object.allKeys {
+      if let text = try? object.decode(String.self, forKey: key) {
+        fields[key.stringValue] = text
+      } else if let bool = try? object.decode(Bool.self, forKey: key) {
+        fields[key.stringValue] = "\(bool)"
+      } else if let number = try? object.decode(Int.self, forKey: key) {
+        fields[key.stringValue] = "\(number)"
+      } else if let numbers = try? object.decode([Int].self, forKey: key) {
+        fields[key.stringValue] = "\(numbers)"
+      } else {
+        fields[key.stringValue] = "object"
+      }
+    }
+  }
+
+  subscript(_ key: String) -> String? { fields[key] }
+  var keys: Set<String> { Set(fields.keys) }
+}

@@ -1,0 +1,19 @@
+import AgentProtocol
+import Testing
+
+@Suite struct LanguageTests {
+  @Test(
+    "The first variable that is not empty decides.",
+    arguments: [
+      ([:], Language.english),
+      (["LANG": "zh_CN.UTF-8"], .chinese),
+      (["LANG": "zh"], .chinese),
+      (["LANG": "de_DE.UTF-8"], .english),
+      (["LC_MESSAGES": "C", "LANG": "zh_CN.UTF-8"], .english),
+      (["LC_ALL": "zh_TW.UTF-8", "LC_MESSAGES": "C", "LANG": "C"], .chinese),
+      (["LC_ALL": "", "LC_MESSAGES": "", "LANG": "zh_CN"], .chinese),
+    ] as [([String: String], Language)])
+  func choice(environment: [String: String], language: Language) {
+    #expect(Language { environment[$0] } == language)
+  }
+}

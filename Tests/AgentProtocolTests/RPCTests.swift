@@ -1,0 +1,143 @@
+import AgentProtocol
+import Testing
+
+@Suite struct RPCTests {
+  @Test("A request reads back as it was written.")
+  func request() throws {
+    var parameters = PresenceSetMethod.Parameters(account: "a@b", show: .dnd)
+    parameters.status = "deploying\n\"now\""
+    parameters.priority = -128
+    parameters.duration = 0.5
+    parameters.hold = true
+    let line = RPC.request(PresenceSetMethod.self, id: .number(3), parameters)
+    #expect(line.hasSuffix("}\n") && line.filter(\.isNewline) == "\n")
+    let call = try RPCCall(line: line)
+    #expect(call.id == .number(3))
+    #expect(call.method == "presence.set")
+    let read = try call.parameters(of: PresenceSetMethod.self)
+    #expect(read.status == parameters.status)
+    #expect(read.priority == -128)
+    #expect(read.duration == 0.5)
+    #expect(read.hold)
+  }
+
+  @Test("Answers, errors and notifications read back as they were written.")
+  func replies() throws {
+    let result = LogoutMethod.Result(accounts: ["a@b"])
+    let answer = try RPCReply(line: RPC.answer(.string("x"), result))
+    #expect(answer.id == .string("x") && answer.method == nil)
+    #expect(try answer.result(of: LogoutMethod.self) == result)
+
+    let failure = Failure(.kicked, stage: .stream, condition: "conflict")
+    let refused = try RPCReply(line: RPC.answer(.number(1), RPCError(failure)))
+    #expect(throws: RPCError(failure)) { try refused.result(of: LogoutMethod.self) }
+    do {
+      _ = try refused.result(of: LogoutMethod.self)
+    } catch {
+      #expect(error.failure == failure)
+      #expect(error.code == RPCError.failed)
+    }
+
+    let event = Event(account: "a@b", time: "t", cursor: 1, body: .gap)
+    let notification = try RPCReply(line: RPC.notification(event))
+    #expect(notification.id == nil && notification.method == RPC.eventMethod)
+    #expect(try notification.event() == event)
+  }
+
+  @Test("Absent parameters have their defaults; methods without parameters need none.")
+  func defaults() throws {
+    let login = try RPCCall(line: #"{"jsonrpc":"2.0","id":1,"method":"login","params":{"account":"a@b"}}"#)
+      .parameters(of: LoginMethod.self)
+    #expect(login.timeout == 30 && !login.noSync && login.options == ConnectionOptions())
+    let bare = try RPCCall(line: #"{"jsonrpc":"2.0","id":1,"method":"logout"}"#)
+    let logout = try bare.parameters(of: LogoutMethod.self)
+    #expect(logout.account == nil && !logout.all && logout.flush == 10)
+    #expect(try bare.parameters(of: AgentStatusMethod.self) == Nothing())
+  }
+
+  @Test(
+    "What is no JSON is a parse error.",
+    arguments: ["", "{", "nul", "{\"a\":}", "}{", "\"", "{\"jsonrpc\":\"2.0\"", "{\0}\0", "\u{FEFF}x"])
+  func parseError(line: String) {
+    #expect(code(line) == RPCError.parseError)
+  }
+
+  @Test(
+    "What is JSON and no request is an invalid request.",
+    arguments: [
+      "[]", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}]", "1", "\"x\"", "null", "true", "{}",
+      #"{"jsonrpc":"1.0","id":1,"method":"x"}"#, #"{"jsonrpc":2.0,"id":1,"method":"x"}"#,
+      #"{"jsonrpc":"2.0","id":1}"#, #"{"jsonrpc":"2.0","id":1,"method":5}"#,
+      #"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, #"{"jsonrpc":"2.0","id":1e400,"method":"x"}"#,
+      #"{"jsonrpc":"2.0","id":18446744073709551616,"method":"x"}"#,
+      #"{"jsonrpc":"2.0","id":{},"method":"x"}"#,
+    ])
+  func invalidRequest(line: String) {
+    #expect(code(line) == RPCError.invalidRequest)
+  }
+
+  @Test("Nesting without end is refused, not followed.")
+  func nesting() {
+    let depth = 100_000
+    #expect(code(String(repeating: "[", count: depth)) == RPCError.parseError)
+    #expect(code(String(repeating: "{\"a\":", count: depth)) == RPCError.parseError)
+    let closed = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    #expect(code(#"{"jsonrpc":"2.0","id":1,"method":"x","params":"# + closed + "}") == RPCError.parseError)
+  }
+
+  @Test(
+    "Numbers that are not what they should be are invalid parameters.",
+    arguments: [
+      #""priority":1.5"#, #""priority":1e400"#, #""priority":18446744073709551616"#, #""priority":"5""#,
+      #""priority":-9223372036854775809"#, #""duration":1e400"#, #""duration":-1e999"#, #""duration":"NaN""#,
+      #""duration":true"#, #""hold":1"#, #""hold":"true""#, #""show":"gone""#,
+    ])
+  func numbers(field: String) throws {
+    let fields = field.hasPrefix("\"show\"") ? field : "\"show\":\"away\",\(field)"
+    let call = try RPCCall(
+      line: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"presence.set\",\"params\":{\(fields)}}")
+    do {
+      _ = try call.parameters(of: PresenceSetMethod.self)
+      Issue.record("accepted \(field)")
+    } catch {
+      #expect(error.code == RPCError.invalidParameters)
+      #expect(error.failure.name == .invalidParameter)
+    }
+  }
+
+  @Test(
+    "Parameters that are a list or missing are invalid.", arguments: ["[]", "[\"a@b\"]", "3", "{}", "null"])
+  func shape(parameters: String) throws {
+    let call = try RPCCall(
+      line: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"account.remove\",\"params\":\(parameters)}")
+    do {
+      _ = try call.parameters(of: AccountRemoveMethod.self)
+      Issue.record("accepted \(parameters)")
+    } catch {
+      #expect(error.code == RPCError.invalidParameters)
+    }
+  }
+
+  @Test("An error about parameters names the field and never its value.")
+  func secrets() throws {
+    let call = try RPCCall(
+      line:
+        #"{"jsonrpc":"2.0","id":1,"method":"login","params":{"account":"a@b","password":{"x":"hunter2"}}}"#)
+    do {
+      _ = try call.parameters(of: LoginMethod.self)
+      Issue.record("accepted")
+    } catch {
+      let line = RPC.answer(.number(1), error)
+      #expect(line.contains("password") && !line.contains("hunter2"))
+    }
+  }
+
+  private func code(_ line: String) -> Int? {
+    do {
+      _ = try RPCCall(line: line)
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+}
