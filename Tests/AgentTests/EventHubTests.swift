@@ -1,0 +1,80 @@
+import AgentProtocol
+import Synchronization
+import Testing
+
+@testable import Agent
+
+@Suite struct EventHubTests {
+  @Test("Subscribers see the events they asked for, in order.")
+  func filters() async {
+    let hub = EventHub(cursor: 41, now: { "now" })
+    let all = hub.subscribe()
+    let gaps = hub.subscribe(.init(events: ["gap"]))
+    let alice = hub.subscribe(.init(account: "alice@b"))
+    #expect(all.cursor == 41)
+    hub.publish(account: "alice@b", .gap)
+    hub.publish(account: "bob@b", .gap)
+    hub.publish(account: "alice@b", .dataReady(code: 0))
+    #expect(hub.subscribe().cursor == 44)
+    hub.finish()
+    func cursors(_ subscription: EventHub.Subscription) async -> [Int64] {
+      var cursors: [Int64] = []
+      for await event in subscription { cursors.append(event.cursor) }
+      return cursors
+    }
+    #expect(await cursors(all) == [42, 43, 44])
+    #expect(await cursors(gaps) == [42, 43])
+    #expect(await cursors(alice) == [42, 44])
+    #expect(hub.subscribers == 0)
+  }
+
+  @Test("A thousand subscriptions that are cancelled leave none.")
+  func leaveNone() async {
+    let hub = EventHub(cursor: 0)
+    for number in 0..<1000 {
+      let subscription = hub.subscribe()
+      if number.isMultiple(of: 2) {
+        subscription.cancel()
+      } else {
+        let task = Task { for await _ in subscription {} }
+        hub.publish(account: "a@b", .gap)
+        task.cancel()
+        await task.value
+      }
+    }
+    #expect(hub.subscribers == 0)
+  }
+
+  @Test("A subscriber that does not read is cut off; the others miss nothing.")
+  func overflow() async {
+    let hub = EventHub(cursor: 0)
+    let cut = Atomic(0)
+    let slow = hub.subscribe(buffer: 10) { cut.add(1, ordering: .relaxed) }
+    let other = hub.subscribe(buffer: 100)
+    for _ in 0..<50 { hub.publish(account: "a@b", .gap) }
+    #expect(cut.load(ordering: .relaxed) == 1)
+    #expect(hub.subscribers == 1)
+    hub.finish()
+    var seen = 0
+    for await _ in slow { seen += 1 }
+    #expect(seen == 10)
+    seen = 0
+    for await _ in other { seen += 1 }
+    #expect(seen == 50)
+  }
+
+  @Test("Events published at the same time have different cursors and arrive in their order.")
+  func concurrent() async {
+    let hub = EventHub(cursor: 0)
+    let subscription = hub.subscribe(buffer: 2000)
+    await withTaskGroup { group in
+      for _ in 0..<10 {
+        group.addTask { for _ in 0..<100 { hub.publish(account: "a@b", .gap) } }
+      }
+    }
+    hub.finish()
+    var cursors: [Int64] = []
+    for await event in subscription { cursors.append(event.cursor) }
+    #expect(cursors == Array(1...1000))
+  }
+}
