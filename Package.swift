@@ -64,7 +64,8 @@ let package = Package(
       swiftSettings: strict),
 
     .testTarget(name: "XMPPXMLTests", dependencies: ["XMPPXML"]),
-    .testTarget(name: "XMPPStanzaTests", dependencies: ["XMPPStanza", "XMPPXML"], resources: [.copy("Vectors")]),
+    .testTarget(
+      name: "XMPPStanzaTests", dependencies: ["XMPPStanza", "XMPPXML"], resources: [.copy("Vectors")]),
     .testTarget(name: "XMPPTransportTests", dependencies: ["XMPPTransport", nioEmbedded]),
     .testTarget(name: "XMPPSASLTests", dependencies: ["XMPPSASL"]),
     .testTarget(name: "XMPPTests", dependencies: ["XMPP", "TestSupport", nioEmbedded]),
@@ -76,8 +77,9 @@ let package = Package(
     // Private servers, a scripted server and counterparts, for the tests above.
     .target(
       name: "TestSupport",
-      dependencies: ["XMPPTransport", nioCore, nioPosix, subprocess],
-      path: "Tests/TestSupport"),
+      dependencies: [subprocess],
+      path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
 
     // `swift run -c release ParseXML`: the parser beside a C program.
     .target(name: "ParseXMLInC", dependencies: ["CLibXML2"], path: "Tests/Benchmarks/ParseXMLInC"),

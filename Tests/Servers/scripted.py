@@ -260,6 +260,7 @@ class Player:
 
     def close(self):
         try:
+            self.wire.socket.settimeout(2)
             if self.wire.tls:
                 self.wire.socket = self.wire.socket.unwrap()
             self.wire.socket.shutdown(socket.SHUT_RDWR)

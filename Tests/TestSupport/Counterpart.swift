@@ -14,6 +14,14 @@ public final class Counterpart: Sendable {
     public var show: String
     public var status: String
     public var priority: Int
+
+    public init(from: String, type: String, show: String = "", status: String = "", priority: Int = 0) {
+      self.from = from
+      self.type = type
+      self.show = show
+      self.status = status
+      self.priority = priority
+    }
   }
 
   /// A message it received.
@@ -39,7 +47,17 @@ public final class Counterpart: Sendable {
   public let jid: String
 
   /// Logs `account` in, checks the server's certificate, and shows it available.
-  public init(_ account: String = "bob", on server: TestServer, directTLS: Bool = false) async throws {
+  public convenience init(_ account: String = "bob", on server: TestServer, directTLS: Bool = false)
+    async throws
+  {
+    try await self.init(
+      jid: server.jid(account), password: server.password(account),
+      port: directTLS ? server.directTLSPort : server.port, directTLS: directTLS, caFile: server.caFile)
+  }
+
+  /// The same on any server on loopback.
+  public init(jid: String, password: String, port: Int, directTLS: Bool = false, caFile: String) async throws
+  {
     struct Options: Encodable {
       var jid: String
       var password: String
@@ -52,9 +70,9 @@ public final class Counterpart: Sendable {
     script = try await Script(
       "counterpart.py",
       options: Options(
-        jid: server.jid(account), password: server.password(account), host: TestServer.host,
-        port: directTLS ? server.directTLSPort : server.port, directTLS: directTLS, caFile: server.caFile))
-    jid = try await script.first(Ready.self).ready
+        jid: jid, password: password, host: TestServer.host, port: port, directTLS: directTLS, caFile: caFile)
+    )
+    self.jid = try await script.first(Ready.self).ready
   }
 
   /// Every presence stanza from others it has received, oldest first.

@@ -1,0 +1,37 @@
+import TestSupport
+import Testing
+
+@Suite("A child process")
+struct ChildProcessTests {
+  @Test("gives its output, its errors and its status.")
+  func output() async throws {
+    let child = try await ChildProcess("/bin/sh", ["-c", "read a; echo got $a; echo oops >&2; exit 3"])
+    child.write("it\n")
+    #expect(try await child.ended() == .exited(3))
+    #expect(child.output.lines == ["got it"])
+    #expect(child.errors.text == "oops\n")
+  }
+
+  @Test("that ends without what was waited for is an error.")
+  func missing() async throws {
+    let child = try await ChildProcess("/bin/echo", ["something else"])
+    await #expect(throws: TestSupportError.self) { try await child.output.contains("wanted") }
+  }
+
+  @Test("that does not exist is an error.")
+  func absent() async throws {
+    await #expect(throws: (any Error).self) { try await ChildProcess("/nonexistent/program", []) }
+  }
+
+  @Test("in the background is ended with its home.")
+  func home() async throws {
+    let imctl = try await IMCTL()
+    let child = try await ChildProcess(
+      "/bin/sh", ["-c", "setsid sleep 1000 & echo started"], environment: ["HOME": imctl.home])
+    try await child.output.contains("started")
+    let running = try await imctl.processes()
+    #expect(running.count == 1)
+    try await imctl.end()
+    #expect(try await child.ended(within: .seconds(30)) == .exited(0))
+  }
+}
