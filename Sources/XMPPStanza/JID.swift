@@ -90,3 +90,19 @@ extension JID: Codable {
     try container.encode(description)
   }
 }
+
+extension JID {
+  /// Octets of each part after enforcement (RFC 7622 §3.1).
+  static let maximumPartLength = 1023
+  /// Octets of a part before enforcement, which may shorten it: a full-width letter by a third, a decomposed
+  /// letter by less than four fifths. More is not worth looking at.
+  static let maximumRawLength = 4 * maximumPartLength
+
+  static func checkLength(
+    _ part: Substring, atMost limit: Int, _ code: JIDError.Code, _ name: String
+  ) throws(JIDError) {
+    guard part.utf8.count <= limit else {
+      throw JIDError(code, "\(name) is longer than \(maximumPartLength) octets")
+    }
+  }
+}

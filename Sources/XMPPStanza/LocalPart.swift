@@ -45,51 +45,6 @@ enum LocalPart {
   }
 }
 
-/// The resource part of a JID (RFC 7622 §3.4).
-enum ResourcePart {
-  static func enforce(_ part: Substring) throws(JIDError) -> String {
-    if let plain = plain(part) { return plain }
-    return try full(part)
-  }
-
-  /// The resource when it is plainly a valid one, of ASCII only; nil leaves the decision to `full`.
-  static func plain(_ part: Substring) -> String? {
-    guard 1...JID.maximumPartLength ~= part.utf8.count, part.utf8.allSatisfy({ 0x20...0x7E ~= $0 })
-    else { return nil }
-    return String(part)
-  }
-
-  static func full(_ part: Substring) throws(JIDError) -> String {
-    guard !part.isEmpty else { throw JIDError(.emptyResource, "nothing stands after the /") }
-    let name = "resource"
-    try JID.checkLength(part, atMost: JID.maximumRawLength, .resourceTooLong, name)
-    let result: String
-    do throws(PRECIS.Violation) {
-      result = try PRECIS.opaqueString(String(part))
-    } catch {
-      throw JIDError(.invalidResource, "\(name) \(error.reason)")
-    }
-    try JID.checkLength(result[...], atMost: JID.maximumPartLength, .resourceTooLong, name)
-    return result
-  }
-}
-
-extension JID {
-  /// Octets of each part after enforcement (RFC 7622 §3.1).
-  static let maximumPartLength = 1023
-  /// Octets of a part before enforcement, which may shorten it: a full-width letter by a third, a decomposed
-  /// letter by less than four fifths. More is not worth looking at.
-  static let maximumRawLength = 4 * maximumPartLength
-
-  static func checkLength(
-    _ part: Substring, atMost limit: Int, _ code: JIDError.Code, _ name: String
-  ) throws(JIDError) {
-    guard part.utf8.count <= limit else {
-      throw JIDError(code, "\(name) is longer than \(maximumPartLength) octets")
-    }
-  }
-}
-
 extension Substring {
   /// ASCII letters in lower case; for text that is ASCII throughout.
   var lowercasedASCII: String {
