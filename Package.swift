@@ -30,7 +30,7 @@ let package = Package(
       name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     // A target with sources, since the headers of ICU clash with those inside Foundation.
-    .target(name: "CICU", linkerSettings: [.linkedLibrary("icuuc")]),
+    .target(name: "CICU"),
     .systemLibrary(name: "CResolv"),
     .systemLibrary(name: "CLinux"),
 

@@ -1,3 +1,5 @@
+// modules: XMPPXML XMPPStanza
+
 import XMPPStanza
 
 /// Any bytes, read as JID: what is one must be stable under everything that is done with it.
