@@ -6,7 +6,8 @@ import Testing
 @Suite struct JIDCorpusTests {
   @Test("What the fuzzer was given and has found: a JID is stable, or it is none.")
   func corpus() throws {
-    let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fuzz/corpus/JIDFuzz")
+    let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "../Fuzz/corpus/JIDFuzz")
     let files = try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
     #expect(files.count > 30)
     var jids = 0
