@@ -1,4 +1,5 @@
 import CResolv
+import Glibc
 import NIOCore
 import NIOPosix
 
@@ -11,14 +12,17 @@ public struct TCPConnector: Sendable {
   /// - Parameters:
   ///   - timeout: the bound for looking the host up and for all its addresses together.
   ///   - pipeline: called once, on the event loop, with the connected channel, before anything is read from it. The
-  ///     channel is active by then: do not wait for `channelActive`.
+  ///     channel is active by then; whether `channelActive` still reaches a handler added here is left open.
   /// - Returns: the channel, reading by itself.
   /// - Throws: `unknownHost`, `resolverFailed`, `connectionRefused`, `unreachable`, `timedOut`, `connectionReset`,
-  ///   `connectionFailed`, `cancelled`, or the `TransportError` that `pipeline` throws.
+  ///   `connectionFailed`, `invalidConfiguration`, `cancelled`, or the `TransportError` that `pipeline` throws.
   public func connect(
     to target: ServerTarget, on eventLoop: any EventLoop, timeout: TimeAmount,
     pipeline: @escaping @Sendable (any Channel) throws -> Void
   ) async throws(TransportError) -> any Channel {
+    guard (1...65_535).contains(target.port) else {
+      throw TransportError(.invalidConfiguration, "There is no port \(target.port).")
+    }
     let connection = ClientBootstrap(group: eventLoop)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelOption(.socketOption(.so_keepalive), value: 1)
@@ -49,28 +53,23 @@ public struct TCPConnector: Sendable {
         connection.whenSuccess { $0.close(promise: nil) }
       }
     } catch {
-      throw TransportError(connectingTo: target, error)
+      throw TransportError(error, of: target)
     }
   }
 }
 
 extension TransportError {
-  /// Names the failure of a connection attempt.
-  init(connectingTo target: ServerTarget, _ error: any Error) {
+  /// Names what SwiftNIO says about a connection to `target`, one that is being made or one that stood.
+  public init(_ error: any Error, of target: ServerTarget) {
     switch error {
     case let error as TransportError: self = error
     case let error as NIOConnectionError:
       let causes =
         error.connectionErrors.isEmpty
         ? [error.dnsAError, error.dnsAAAAError].compactMap(\.self) : error.connectionErrors.map(\.error)
-      let failures = causes.map { TransportError(connectingTo: target, $0) }
-      let order = Self.telling
-      // Of several addresses, the one that came nearest to a server tells most.
       self =
-        failures.min {
-          (order.firstIndex(of: $0.code) ?? order.count) < (order.firstIndex(of: $1.code) ?? order.count)
-        }
-        ?? TransportError(.connectionFailed, "No connection to \(target).", underlying: error)
+        Self.mostTelling(causes.map { TransportError($0, of: target) })
+        ?? TransportError(.connectionFailed, "The connection to \(target) failed.", underlying: error)
     case let error as SocketAddressError.UnknownHost:
       if resolv_is_unknown_host(Int32(truncatingIfNeeded: error.errorCode)) != 0 {
         self.init(.unknownHost, "There is no host named \(target.host).", underlying: error)
@@ -82,20 +81,21 @@ extension TransportError {
     case ChannelError.connectTimeout:
       self.init(.timedOut, "No answer from \(target) in time.", underlying: error)
     case let error as IOError:
-      let code = Code(errno: error.errnoCode)
-      self.init(code, "No connection to \(target): \(Self.text(error.errnoCode)).", underlying: error)
+      let reason = strerror(error.errnoCode).map { String(cString: $0) } ?? "error \(error.errnoCode)"
+      self.init(
+        Code(errno: error.errnoCode), "The connection to \(target) failed: \(reason).", underlying: error)
     case is CancellationError:
-      self.init(.cancelled, "The attempt to connect was cancelled.", underlying: error)
+      self.init(.cancelled, "The attempt to connect to \(target) was cancelled.", underlying: error)
     default:
-      self.init(.connectionFailed, "No connection to \(target): \(error).", underlying: error)
+      self.init(.connectionFailed, "The connection to \(target) failed: \(error).", underlying: error)
     }
   }
 
-  /// Best first.
-  private static let telling: [Code] = [.connectionRefused, .connectionReset, .timedOut, .unreachable]
-
-  private static func text(_ errno: CInt) -> String {
-    strerror(errno).map { String(cString: $0) } ?? "error \(errno)"
+  /// Of the failures of several addresses, the one that came nearest to a server.
+  static func mostTelling(_ failures: [TransportError]) -> TransportError? {
+    let order: [Code] = [.connectionRefused, .connectionReset, .timedOut, .unreachable]
+    func rank(_ failure: TransportError) -> Int { order.firstIndex(of: failure.code) ?? order.count }
+    return failures.min { rank($0) < rank($1) }
   }
 }
 

@@ -1,0 +1,246 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+import XMPPTransport
+
+@Suite struct TLSHandlerTests {
+  /// What a handler behind the TLS handler sees.
+  private final class Observer: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    var plaintext = ""
+    var events: [String] = []
+    var onHandshake: ((any Channel) -> Void)?
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      plaintext += String(buffer: unwrapInboundIn(data))
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+      switch event {
+      case let completed as TLSHandshakeCompleted:
+        events.append(completed.info.version)
+        onHandshake?(context.channel)
+      case let closed as TLSInputClosed: events.append("\(closed)")
+      case let event as ChannelEvent: events.append("\(event)")
+      default: break
+      }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      events.append((error as? TransportError)?.code.rawValue ?? "\(error)")
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { events.append("inactive") }
+  }
+
+  private let certificate: TestCertificate
+  private let server: MemoryTLSServer
+  private let channel = EmbeddedChannel()
+  private let observer = Observer()
+
+  init() throws {
+    certificate = try TestCertificate()
+    server = try MemoryTLSServer(certificate)
+  }
+
+  private func start(pin: [UInt8]? = nil, connectFirst: Bool = false) throws {
+    let configuration = TLSConfiguration(
+      domain: "example.org", pinnedCertificateSHA256: pin ?? certificate.sha256)
+    let address = try SocketAddress(ipAddress: "127.0.0.1", port: 5222)
+    if connectFirst { channel.connect(to: address, promise: nil) }
+    try channel.pipeline.syncOperations.addHandler(TLSHandler(TLSContext(configuration)))
+    try channel.pipeline.syncOperations.addHandler(observer)
+    if !connectFirst { channel.connect(to: address, promise: nil) }
+  }
+
+  /// Carries bytes between the channel and the server until both are silent.
+  private func talk() throws {
+    while true {
+      while let sent = try channel.readOutbound(as: ByteBuffer.self) {
+        server.receive(Array(sent.readableBytesView))
+      }
+      let answer = server.take()
+      if answer.isEmpty { return }
+      for start in stride(from: 0, to: answer.count, by: 1_000) {
+        channel.pipeline.fireChannelRead(ByteBuffer(bytes: answer[start...].prefix(1_000)))
+        channel.pipeline.fireChannelReadComplete()
+      }
+    }
+  }
+
+  @Test(
+    "The handshake starts by itself, on a new connection as on one that stands.", arguments: [false, true])
+  func handshake(connectFirst: Bool) throws {
+    try start(connectFirst: connectFirst)
+    try talk()
+    #expect(observer.events == ["TLSv1.3"])
+    #expect(server.serverName == "example.org")
+    server.write(Array("<features/>".utf8))
+    try talk()
+    #expect(observer.plaintext == "<features/>")
+  }
+
+  @Test("What is written before the handshake is sent after it, and its promise is kept.")
+  func earlyWrite() throws {
+    try start()
+    let first = channel.eventLoop.makePromise(of: Void.self)
+    let second = channel.eventLoop.makePromise(of: Void.self)
+    channel.write(ByteBuffer(string: "<a/>"), promise: first)
+    channel.writeAndFlush(ByteBuffer(string: "<b/>"), promise: second)
+    try talk()
+    #expect(server.received == Array("<a/><b/>".utf8))
+    try first.futureResult.wait()
+    try second.futureResult.wait()
+  }
+
+  @Test("Several writes before one flush leave as one record.")
+  func coalescing() throws {
+    try start()
+    try talk()
+    channel.write(ByteBuffer(string: "<a/>"), promise: nil)
+    channel.write(ByteBuffer(string: "<b/>"), promise: nil)
+    #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
+    channel.flush()
+    let sent = try #require(try channel.readOutbound(as: ByteBuffer.self))
+    // Header 5, content 8, type 1, tag 16.
+    #expect(sent.readableBytes == 30)
+  }
+
+  @Test("A handler may write and close when the handshake completes.")
+  func reentrance() throws {
+    observer.onHandshake = { channel in
+      channel.writeAndFlush(ByteBuffer(string: "<bye/>"), promise: nil)
+      channel.close(promise: nil)
+    }
+    try start()
+    try talk()
+    #expect(server.received == Array("<bye/>".utf8))
+    #expect(server.isClosed)
+    #expect(observer.events == ["TLSv1.3", "inactive"])
+  }
+
+  @Test("A refused certificate is told, to the server as well, and closes the channel.")
+  func refused() throws {
+    try start(pin: [UInt8](repeating: 0, count: 32))
+    let write = channel.eventLoop.makePromise(of: Void.self)
+    channel.writeAndFlush(ByteBuffer(string: "secret"), promise: write)
+    try? talk()
+    #expect(observer.events == ["certificateRejected", "inactive"])
+    #expect(server.received.isEmpty)
+    #expect(throws: TransportError.self) { try write.futureResult.wait() }
+    #expect(!channel.isActive)
+  }
+
+  @Test("Bytes that are not TLS close the channel.")
+  func plaintext() throws {
+    try start()
+    channel.pipeline.fireChannelRead(ByteBuffer(string: "<stream:error/>"))
+    #expect(observer.events == ["tlsFailed", "inactive"])
+    #expect(observer.plaintext.isEmpty)
+  }
+
+  @Test("A connection that ends during the handshake is an error.")
+  func endDuringHandshake() throws {
+    try start()
+    channel.close(promise: nil)
+    #expect(observer.events == ["inactive"])
+
+    let other = EmbeddedChannel()
+    let seen = Observer()
+    try other.pipeline.syncOperations.addHandler(
+      TLSHandler(TLSContext(TLSConfiguration(domain: "example.org"))))
+    try other.pipeline.syncOperations.addHandler(seen)
+    other.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 5222), promise: nil)
+    other.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    #expect(seen.events.first == "tlsClosed")
+    #expect(!other.isActive)
+  }
+
+  @Test("The server's close_notify is answered and closes the channel, after the last words.")
+  func serverCloses() throws {
+    try start()
+    try talk()
+    server.write(Array("</stream:stream>".utf8))
+    server.close()
+    try talk()
+    #expect(observer.plaintext == "</stream:stream>")
+    #expect(observer.events == ["TLSv1.3", "orderly", "inactive"])
+    #expect(server.isClosed)
+  }
+
+  @Test("Where half-closure is allowed, writing goes on after the server's close_notify.")
+  func halfClosure() throws {
+    channel.allowRemoteHalfClosure = true
+    try start()
+    try talk()
+    server.close()
+    try talk()
+    #expect(observer.events == ["TLSv1.3", "orderly", "inputClosed"])
+    channel.writeAndFlush(ByteBuffer(string: "more"), promise: nil)
+    try talk()
+    #expect(server.received == Array("more".utf8))
+    channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    #expect(observer.events.count == 3)
+    channel.close(promise: nil)
+    try talk()
+    #expect(server.isClosed)
+  }
+
+  @Test("An end without close_notify is told as truncation and is no error.")
+  func truncation() throws {
+    try start()
+    try talk()
+    channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    #expect(observer.events == ["TLSv1.3", "truncated", "inputClosed"])
+  }
+
+  @Test("Closing says so to the server, sends what was written, and fails what comes later.")
+  func clientCloses() throws {
+    try start()
+    try talk()
+    channel.write(ByteBuffer(string: "last"), promise: nil)
+    channel.close(promise: nil)
+    try talk()
+    #expect(server.received == Array("last".utf8))
+    #expect(server.isClosed)
+    #expect(throws: (any Error).self) { try channel.writeAndFlush(ByteBuffer(string: "late")).wait() }
+    #expect(observer.events == ["TLSv1.3", "inactive"])
+  }
+
+  @Test("A large write arrives whole.")
+  func large() throws {
+    try start()
+    try talk()
+    let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+    try talk()
+    #expect(server.received == bytes)
+  }
+
+  @Test("A handler that reads by hand is not left waiting for bytes that were no plaintext.")
+  func readingByHand() throws {
+    final class Reads: ChannelOutboundHandler {
+      typealias OutboundIn = ByteBuffer
+      var count = 0
+      func read(context: ChannelHandlerContext) {
+        count += 1
+        context.read()
+      }
+    }
+    let reads = Reads()
+    try channel.pipeline.syncOperations.addHandler(reads)
+    try channel.syncOptions?.setOption(.autoRead, value: false)
+    try start()
+    channel.read()
+    let before = reads.count
+    try talk()
+    #expect(observer.events == ["TLSv1.3"])
+    #expect(reads.count > before)
+    server.write(Array("<a/>".utf8))
+    try talk()
+    let after = reads.count
+    channel.pipeline.fireChannelReadComplete()
+    #expect(reads.count == after)
+  }
+}
