@@ -42,8 +42,11 @@ public struct AgentProcess: Sendable {
 
   /// Is the agent until it is stopped, a signal comes, or nobody needs it.
   public func run() async throws(Failure) {
-    await registry.autoLogin()
-    try await serve {}
+    try await serve {
+      // The command that started this agent speaks first: its login is not to meet an automatic one.
+      try await Task.sleep(for: .milliseconds(200))
+      await registry.autoLogin()
+    }
   }
 
   /// Logs in and is that session until it ends or a signal comes; other commands find this process as their agent.

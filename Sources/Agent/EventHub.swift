@@ -7,7 +7,7 @@ import Synchronization
 public final class EventHub: Sendable {
   /// Which events a subscriber gets.
   public struct Filter: Sendable, Equatable {
-    /// `nil`: all.
+    /// `nil`: all but `wire`.
     public var events: Set<String>?
     /// Normalised bare JID; `nil`: every account.
     public var account: String?
@@ -18,7 +18,7 @@ public final class EventHub: Sendable {
     }
 
     public func matches(_ event: Event) -> Bool {
-      (events?.contains(event.name) ?? true) && (account.map { $0 == event.account } ?? true)
+      (events?.contains(event.name) ?? (event.name != "wire")) && (account.map { $0 == event.account } ?? true)
     }
   }
 

@@ -27,6 +27,8 @@ actor Session {
   /// The stream that is being opened.
   var opening: Opening?
   var reconnecting: Task<Void, Never>?
+  /// A running session that was lost while a login with another secret was on its way: comes back if that fails.
+  var interrupted: LoginPlan?
   var reconnectPolicy = ReconnectPolicy()
   var attempt = 0
   private var presenceTimer: Task<Void, Never>?
@@ -103,6 +105,7 @@ actor Session {
   func currentStatus() -> SessionStatus {
     var status = status
     status.presence = presenceStatus()
+    status.server = online.map { SessionStatus.Server($0.bound) }
     return status
   }
 

@@ -21,7 +21,7 @@ extension Session {
 
   /// Ends the session and leaves the store as it is: what `agent stop` and SIGTERM do.
   func close() async {
-    stopReconnecting()
+    await stopReconnecting()
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
     let wasActive = !streams.isEmpty || status.state != .offline
     online = nil
@@ -39,7 +39,7 @@ extension Session {
     }
     await remember(failure, plan: plan)
     guard let plan, row?.retry.retries(automatic: true) == true else { return }
-    reconnect(plan, after: failure)
+    if opening != nil { interrupted = plan } else { reconnect(plan, after: failure) }
   }
 
   /// Logs in with what is stored, and keeps trying.
@@ -49,13 +49,16 @@ extension Session {
     reconnect(plan, after: nil)
   }
 
-  func stopReconnecting() {
-    reconnecting?.cancel()
+  /// Returns when no automatic attempt is on its way any more.
+  func stopReconnecting() async {
+    let running = reconnecting
     reconnecting = nil
+    interrupted = nil
+    running?.cancel()
+    await running?.value
   }
 
-  private func reconnect(_ plan: LoginPlan, after failure: Failure?) {
-    reconnecting?.cancel()
+  func reconnect(_ plan: LoginPlan, after failure: Failure?) {
     reconnecting = Task { await self.keepTrying(plan, after: failure) }
   }
 
@@ -69,7 +72,6 @@ extension Session {
       }
       do throws(Failure) {
         _ = try await open(plan, parameters)
-        reconnecting = nil
         return
       } catch {
         if Task.isCancelled { return }

@@ -17,11 +17,12 @@ extension Session {
 
   private func loginInTurn(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     let plan = try await plan(for: parameters)
+    await stopReconnecting()
     if let online, !differs(plan, from: online.plan) {
       if let show = parameters.presence { await show_(show) }
       return result(of: online.bound, milliseconds: 0, already: true)
     }
-    stopReconnecting()
+    attempt = 0
     if let show = parameters.presence { presence.set(.init(show: show, priority: presence.base.priority)) }
     tellDataReady()
     while true {
@@ -31,6 +32,10 @@ extension Session {
         return result(of: online.bound, milliseconds: success.milliseconds, already: false)
       } catch {
         await failed(error, plan: plan)
+        if let lost = interrupted {
+          interrupted = nil
+          reconnect(lost, after: error)
+        }
         guard parameters.timeout == 0, !Task.isCancelled, FailureTable[error.name]?.retry.retries(automatic: false) == true
         else { throw error }
         try await pause(after: error)
@@ -83,6 +88,12 @@ extension Session {
     let seconds = parameters.timeout > 0 ? min(parameters.timeout, 86_400) : 30
     var configuration = plan.configuration(
       timeout: .nanoseconds(Int64(seconds * 1e9)), language: language)
+    if parameters.wire {
+      configuration.wireLog = { [hub, account] direction, xml in
+        hub.publish(
+          account: account.description, .wire(WireLine(direction: direction.rawValue, xml: xml)))
+      }
+    }
     let replaced = online?.stream
     if let replaced {
       configuration.beforeBinding = { await replaced.close(sending: [Self.unavailable]) }
@@ -139,7 +150,6 @@ extension Session {
     switch step {
     case .linking(let target):
       attempt += 1
-      status.server = nil
       enter(.linking) {
         $0.host = target.host
         $0.port = target.port
@@ -155,7 +165,6 @@ extension Session {
     guard let opening else { return }
     online = Online(stream: opening.stream, bound: bound, plan: opening.plan, sendsPresence: false)
     status.sessions += 1
-    status.server = SessionStatus.Server(bound)
     enter(.loginOK) {
       $0.fullJID = bound.jid.description
       $0.resumed = false
@@ -205,6 +214,8 @@ extension Session {
     let success = LoginSuccess(
       userId: account.description, fullJID: bound.jid.description, milliseconds: milliseconds)
     hub.publish(account: account.description, .success(success))
+    reconnecting = nil
+    interrupted = nil
     endOpening(.success(success))
   }
 

@@ -16,6 +16,7 @@ public struct Event: Sendable, Equatable {
     case dataReady(code: Int)
     case success(LoginSuccess)
     case presence(PresenceChange)
+    case wire(WireLine)
     case gap
   }
 
@@ -33,6 +34,7 @@ public struct Event: Sendable, Equatable {
     case .dataReady: "dataReady"
     case .success: "success"
     case .presence: "presence"
+    case .wire: "wire"
     case .gap: "gap"
     }
   }
@@ -104,6 +106,18 @@ public struct PresenceChange: Codable, Sendable, Equatable {
   }
 }
 
+/// Fields of the event `wire`: an element that was sent or received, its secrets replaced. Only who asks for `wire`
+/// by name gets it, of sessions that were logged in with `wire`.
+public struct WireLine: Codable, Sendable, Equatable {
+  /// `sent` or `received`.
+  public var direction: String
+  public var xml: String
+  public init(direction: String, xml: String) {
+    self.direction = direction
+    self.xml = xml
+  }
+}
+
 /// What the user calls the kinds of presence. `online` is RFC 6121 availability without `<show/>`,
 /// `offline` is unavailability.
 public enum PresenceShow: String, Codable, Sendable, CaseIterable {
@@ -124,6 +138,7 @@ extension Event: Codable {
     case .dataReady(let code): try envelope.encode(code, forKey: .code)
     case .success(let success): try success.encode(to: encoder)
     case .presence(let change): try change.encode(to: encoder)
+    case .wire(let line): try line.encode(to: encoder)
     case .gap: break
     }
   }
@@ -139,6 +154,7 @@ extension Event: Codable {
     case "dataReady": body = .dataReady(code: try envelope.decode(Int.self, forKey: .code))
     case "success": body = .success(try LoginSuccess(from: decoder))
     case "presence": body = .presence(try PresenceChange(from: decoder))
+    case "wire": body = .wire(try WireLine(from: decoder))
     case "gap": body = .gap
     default:
       throw DecodingError.dataCorruptedError(

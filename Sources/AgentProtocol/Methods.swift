@@ -47,6 +47,8 @@ public enum LoginMethod: AgentMethod {
     public var presence: PresenceShow?
     /// Sends no presence at all.
     public var noPresence: Bool
+    /// Makes the session report what goes over the wire, as events `wire`.
+    public var wire: Bool
     /// Answers after `loginOK`.
     public var noSync: Bool
     public init(account: String) {
@@ -54,6 +56,7 @@ public enum LoginMethod: AgentMethod {
       options = ConnectionOptions()
       timeout = 30
       noPresence = false
+      wire = false
       noSync = false
     }
   }
@@ -264,6 +267,7 @@ extension LoginMethod.Parameters {
     presence = try fields.decodeIfPresent(PresenceShow.self, forKey: .presence)
     noPresence = try fields.decodeIfPresent(Bool.self, forKey: .noPresence) ?? noPresence
     noSync = try fields.decodeIfPresent(Bool.self, forKey: .noSync) ?? noSync
+    wire = try fields.decodeIfPresent(Bool.self, forKey: .wire) ?? wire
   }
 }
 

@@ -59,6 +59,7 @@ struct LoginCommand: ParsableCommand {
     parameters.presence = presence
     parameters.noPresence = noPresence
     parameters.noSync = noSync
+    parameters.wire = output.verbose > 1
     parameters.passwordCommand = secret.passwordCommand
     parameters.password = try secret.read()
     if try parameters.password == nil && needsSecret(parameters.account) {
@@ -71,7 +72,7 @@ struct LoginCommand: ParsableCommand {
   private func logIn(_ parameters: LoginMethod.Parameters) throws {
     var watch = WatchMethod.Parameters()
     watch.account = parameters.account
-    watch.events = ["state", "dataReady", "success"]
+    watch.events = ["state", "dataReady", "success"] + (output.verbose > 1 ? ["wire"] : [])
     // The agent keeps to the time; this bound is for an agent that does not answer at all.
     let patience = timeout.seconds > 0 ? Timeout(seconds: timeout.seconds + 5) : timeout
     let progress = Progress(
@@ -115,6 +116,8 @@ struct LoginCommand: ParsableCommand {
       try output.data(event, text: "")
     } else if case .state(let change) = event.body {
       output.step(EventText.step(change))
+    } else if case .wire(let line) = event.body {
+      output.step(EventText.wire(line))
     }
   }
 

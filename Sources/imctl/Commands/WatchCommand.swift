@@ -9,10 +9,11 @@ struct WatchCommand: ParsableCommand {
     abstract: "Print events as they happen.",
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
-      status 69. Events: state, dataReady, success, presence.
+      status 69. Events: state, dataReady, success, presence, and only when named: wire, of sessions that \
+      were logged in with -vv.
       """)
 
-  static let names = ["state", "dataReady", "success", "presence"]
+  static let names = ["state", "dataReady", "success", "presence", "wire"]
 
   @Option(
     help: ArgumentHelp("Only these events, separated by commas.", valueName: "names"),
@@ -66,8 +67,14 @@ struct EventText: CustomStringConvertible {
     case .success(let success): "\(peer: success.fullJID) in \(success.milliseconds) ms"
     case .presence(let change):
       "\(peer: change.from) " + StatusText.presence(change.show, change.status, change.priority)
+    case .wire(let line): wire(line)
     case .gap: "older events are lost"
     }
+  }
+
+  /// What went over the wire, with an arrow for its direction.
+  static func wire(_ line: WireLine) -> String {
+    "\(line.direction == "sent" ? "→" : "←") \(peer: line.xml)"
   }
 
   /// A step of the login: the state and the facts that come with it.
