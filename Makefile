@@ -1,0 +1,103 @@
+# Everything here sets itself up: a fresh Debian 12 with Swift needs nothing else. `make help` lists it.
+PREFIX ?= /usr/local
+DESTDIR ?=
+SECONDS_EACH ?= 60
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+release := --configuration release --static-swift-stdlib
+binary := .build/release/imctl
+sources := Package.swift $(shell find Sources -type f 2>/dev/null)
+to := $(DESTDIR)$(PREFIX)
+lists := .build/completions
+
+.PHONY: help
+help: ## This list
+	@echo "make TARGET, where TARGET is one of"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
+
+.PHONY: setup
+setup: ## Install what building and testing need and this machine lacks (apt-get, no service is started)
+	@Tests/Servers/setup
+
+.PHONY: build
+build: ## The release binary, .build/release/imctl
+	@Tests/Servers/setup build
+	@swift build $(release) --product imctl
+	@ls -lL $(binary) | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
+
+$(binary): $(sources)
+	@$(MAKE) build
+	@touch -c $(binary)
+
+.PHONY: manual
+manual: .build/manual/imctl.1 ## The manual pages, .build/manual/*.1
+
+.build/manual/imctl.1: $(binary)
+	@swift build $(release) --product generate-manual
+	@mkdir -p $(@D)
+	@.build/release/generate-manual $(binary) --multi-page --section 1 --output-directory $(@D)
+
+.PHONY: install
+install: $(binary) .build/manual/imctl.1 ## Binary, manual pages and completions below PREFIX (/usr/local); DESTDIR is put before it
+	@install -D -m 755 $(binary) $(to)/bin/imctl
+	@install -d $(to)/share/man/man1 && install -m 644 .build/manual/*.1 $(to)/share/man/man1
+	@mkdir -p $(lists)
+	@for shell in bash zsh fish; do $(binary) --generate-completion-script $$shell > $(lists)/$$shell; done
+	@install -D -m 644 $(lists)/bash $(to)/share/bash-completion/completions/imctl
+	@install -D -m 644 $(lists)/zsh $(to)/share/zsh/site-functions/_imctl
+	@install -D -m 644 $(lists)/fish $(to)/share/fish/vendor_completions.d/imctl.fish
+	@echo "imctl is in $(to)/bin, its manual and completions in $(to)/share"
+
+.PHONY: uninstall
+uninstall: ## Take away what install put there
+	@rm -f $(to)/bin/imctl $(to)/share/man/man1/imctl.1 $(to)/share/man/man1/imctl.*.1 \
+	  $(to)/share/bash-completion/completions/imctl $(to)/share/zsh/site-functions/_imctl \
+	  $(to)/share/fish/vendor_completions.d/imctl.fish
+
+.PHONY: demo
+demo: setup build ## Log in, change presence, log out: on a private server, seen by another client
+	@Examples/demo.sh
+
+.PHONY: test
+test: setup test-asan ## All tests, against private Prosody and ejabberd servers
+	@swift build --build-tests
+	@swift test --skip-build --disable-xctest
+
+.PHONY: test-asan
+test-asan: setup ## The tests of the XML and TLS rooms, with the address sanitizer
+	@Tests/Servers/sanitize
+
+.PHONY: lint
+lint: ## Formatting and syntax of everything
+	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
+	@for file in Tests/Servers/setup Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
+	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py
+
+.PHONY: format
+format: ## Format all Swift sources in place
+	@swift format --in-place --parallel --recursive Package.swift Sources Tests Examples
+
+.PHONY: bench
+bench: setup build ## Measure: start-up and presence against go-sendxmpp, parsing against C
+	@swift build $(release) --product ParseXML
+	@.build/release/ParseXML
+	@if [ -x Tests/Benchmarks/run ]; then Tests/Benchmarks/run; fi
+
+.PHONY: fuzz
+fuzz: setup ## Fuzz each parser for SECONDS_EACH (60) seconds
+	@for target in Tests/Fuzz/*.swift; do Tests/Fuzz/run $$(basename $$target .swift) $(SECONDS_EACH); done
+
+.PHONY: docs
+docs: ## The library's documentation, .build/docs
+	@mkdir -p .build/docs
+	@swift package --allow-writing-to-directory .build/docs generate-documentation --target XMPP \
+	  --output-path .build/docs --transform-for-static-hosting
+	@echo "open .build/docs/index.html"
+
+.PHONY: clean
+clean: ## Delete everything that was built
+	@rm -rf .build .build-*
