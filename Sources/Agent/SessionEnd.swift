@@ -89,7 +89,7 @@ extension Session {
     var generator = SystemRandomNumberGenerator()
     let cause: ReconnectPolicy.Cause =
       failure.name == .rateLimited ? .rateLimit : failure.condition == nil ? .link : .server
-    let seconds = reconnectPolicy.pause(after: cause, using: &generator)
+    let seconds = (reconnectPolicy.pause(after: cause, using: &generator) * 1000).rounded() / 1000
     status.nextRetry = Timestamp.text(Date().addingTimeInterval(seconds))
     enter(.waiting, cause: failure) {
       $0.retryIn = seconds

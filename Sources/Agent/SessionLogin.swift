@@ -28,6 +28,7 @@ extension Session {
     while true {
       do throws(Failure) {
         let success = try await open(plan, parameters)
+        hub.publish(account: account.description, .success(success))
         guard let online else { throw Failure(.networkError, stage: .sync, detail: "the session ended at once") }
         return result(of: online.bound, milliseconds: success.milliseconds, already: false)
       } catch {
@@ -213,7 +214,6 @@ extension Session {
     let milliseconds = Int(spent.seconds) * 1000 + Int(spent.attoseconds / 1_000_000_000_000_000)
     let success = LoginSuccess(
       userId: account.description, fullJID: bound.jid.description, milliseconds: milliseconds)
-    hub.publish(account: account.description, .success(success))
     reconnecting = nil
     interrupted = nil
     endOpening(.success(success))
