@@ -1,6 +1,3 @@
-import CResolv
-import Glibc
-
 /// Finds servers by DNS SRV records, and falls back to the domain itself on port 5222 (RFC 6120 §3.2, XEP-0368).
 ///
 /// Both services are asked for at once, each on a thread of its own, as absolute names: search domains play no part.
@@ -77,31 +74,5 @@ public struct SRVResolver: ServiceResolver {
       if answers.count == 2 { break }
     }
     return answers
-  }
-}
-
-/// A thread for one blocking call that cannot be interrupted; it ends with the call.
-enum DetachedThread {
-  private final class Work {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-
-  static func run(_ body: @escaping @Sendable () -> Void) {
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    let work = Unmanaged.passRetained(Work(body))
-    var thread = pthread_t()
-    let status = pthread_create(
-      &thread, &attributes,
-      { work in
-        guard let work else { return nil }
-        Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body()
-        return nil
-      }, work.toOpaque())
-    // No thread to be had: the caller's deadline ends the wait.
-    if status != 0 { work.release() }
   }
 }

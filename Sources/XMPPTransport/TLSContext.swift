@@ -1,19 +1,26 @@
 import COpenSSL
-import Glibc
 
 /// The part of TLS that connections of one account share: settings and trust anchors (an `SSL_CTX`).
 ///
 /// Make one per account and keep it across reconnects.
 public final class TLSContext: @unchecked Sendable {
-  // Unchecked: the SSL_CTX is changed only in `init`; making connections from it is safe on any thread.
+  // Unchecked: after `init` only the store of the SSL_CTX grows, which has a lock of its own; making connections from
+  // an SSL_CTX is safe on any thread.
 
   public let configuration: TLSConfiguration
   let handle: OpaquePointer
+  /// nil: the file OpenSSL was built for, or the one that its variable SSL_CERT_FILE names.
+  private let systemFile: String?
 
   /// - Throws: `invalidConfiguration`, when `caFile` cannot be read or holds no certificate, a pin is not 32 octets,
   ///   or a protocol name is not 1 to 255 octets.
-  public init(_ configuration: TLSConfiguration) throws(TransportError) {
+  public convenience init(_ configuration: TLSConfiguration) throws(TransportError) {
+    try self.init(configuration, systemFile: nil)
+  }
+
+  init(_ configuration: TLSConfiguration, systemFile: String?) throws(TransportError) {
     self.configuration = configuration
+    self.systemFile = systemFile
     ERR_clear_error()
     guard let handle = SSL_CTX_new(TLS_client_method()) else {
       throw TransportError(.tlsFailed, "OpenSSL cannot be set up: \(OpenSSLErrors.take())")
@@ -61,7 +68,7 @@ public final class TLSContext: @unchecked Sendable {
 
   private func trust() throws(TransportError) {
     guard let caFile = configuration.caFile else {
-      trustSystem()
+      SSL_CTX_set_default_verify_dir(handle)
       return
     }
     guard SSL_CTX_load_verify_file(handle, caFile) == 1 else {
@@ -74,52 +81,16 @@ public final class TLSContext: @unchecked Sendable {
     X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN))
   }
 
-  /// Trusts the system's CAs, looked up by hash in its directory while a chain is checked.
+  /// Adds the system's CAs from its bundle file, the second choice after the directory.
   ///
-  /// Reading the bundle file instead costs some 100 ms of CPU, so that is done only where there is no such directory,
-  /// or where the user names a file by OpenSSL's variable SSL_CERT_FILE.
-  private func trustSystem() {
-    SSL_CTX_set_default_verify_dir(handle)
-    let named = X509_get_default_cert_file_env().flatMap { getenv($0) } != nil
-    if named || !SystemTrust.hasHashedDirectory() { SSL_CTX_set_default_verify_file(handle) }
-    ERR_clear_error()
-  }
-}
-
-/// The directory of trusted CAs that OpenSSL was built for.
-enum SystemTrust {
-  /// Whether the directory has at least one entry named `<hash>.0`, as `openssl rehash` makes them.
-  static func hasHashedDirectory() -> Bool {
-    let named = X509_get_default_cert_dir_env().flatMap { getenv($0) }
-    guard let path = named ?? X509_get_default_cert_dir().map({ UnsafeMutablePointer(mutating: $0) }) else {
-      return false
+  /// To be called when the directory, looked into by hash while a chain is checked, knew no anchor: reading the bundle
+  /// costs some 100 ms of CPU.
+  func trustSystemFile() {
+    if let systemFile {
+      SSL_CTX_load_verify_file(handle, systemFile)
+    } else {
+      SSL_CTX_set_default_verify_file(handle)
     }
-    // A list of several directories is the user's own choice.
-    if named != nil { return true }
-    guard let directory = opendir(path) else { return false }
-    defer { closedir(directory) }
-    while let entry = readdir(directory) {
-      let isHashed = withUnsafeBytes(of: &entry.pointee.d_name) { name in
-        name.count > 10 && name[8] == UInt8(ascii: ".") && name[9] == UInt8(ascii: "0") && name[10] == 0
-      }
-      if isHashed { return true }
-    }
-    return false
-  }
-}
-
-/// The calling thread's queue of OpenSSL errors.
-///
-/// Whoever calls OpenSSL clears the queue before, so that no old error is taken for a new one, and takes it after.
-enum OpenSSLErrors {
-  /// Empties the queue and tells its first error, the cause of the others.
-  static func take() -> String {
-    let code = ERR_get_error()
     ERR_clear_error()
-    guard code != 0 else { return "unknown error" }
-    if let reason = ERR_reason_error_string(code) { return String(cString: reason) }
-    // System errors have no reason string: they hold an errno.
-    let number = ERR_GET_REASON(code)
-    return strerror(number).map { String(cString: $0) } ?? "error \(code)"
   }
 }

@@ -1,6 +1,7 @@
 import COpenSSL
 import Testing
-import XMPPTransport
+
+@testable import XMPPTransport
 
 /// Which certificates are taken for `example.org`.
 @Suite struct CertificateTests {
@@ -189,6 +190,28 @@ import XMPPTransport
       try conversation.talk()
     }
     #expect(error.code == .certificateRejected)
+  }
+
+  @Test("A CA that only the system's bundle file has is trusted, under the same rules.")
+  func systemFile() throws {
+    try TestCertificate.withFile([authority]) { path in
+      func connect(showing certificate: TestCertificate) throws -> TLSInfo? {
+        let context = try TLSContext(TLSConfiguration(domain: "example.org"), systemFile: path)
+        var conversation = try Conversation(context, MemoryTLSServer(certificate))
+        try conversation.talk()
+        return conversation.client.info
+      }
+      #expect(try connect(showing: TestCertificate(issuer: authority)) != nil)
+      for hostile in [
+        try TestCertificate(names: "DNS:other.example", issuer: authority),
+        try TestCertificate(issuer: authority, sha1: true),
+        try TestCertificate(issuer: authority, validity: -9..<(-1)),
+        try TestCertificate(issuer: authority, extensions: [(NID_ext_key_usage, "clientAuth")]),
+      ] {
+        let error = #expect(throws: TransportError.self) { try connect(showing: hostile) }
+        #expect(error?.code == .certificateRejected)
+      }
+    }
   }
 
   @Test("A pinned certificate is accepted whatever it says, and no other one is.")

@@ -1,6 +1,4 @@
 import COpenSSL
-import NIOCore
-import XMPPTransport
 
 /// The server's side of a TLS connection over memory, with OpenSSL and nothing of ours.
 final class MemoryTLSServer {
@@ -83,86 +81,5 @@ final class MemoryTLSServer {
     var buffer = [UInt8](repeating: 0, count: tls_bio_pending(SSL_get_wbio(ssl)))
     if !buffer.isEmpty { BIO_read(SSL_get_wbio(ssl), &buffer, Int32(buffer.count)) }
     return buffer
-  }
-}
-
-/// How a flow of bytes is cut into pieces.
-enum Cut: Sendable {
-  case whole
-  case bytes
-  case random(seed: UInt64)
-
-  func pieces(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
-    var generator = SeededGenerator(seed: 1)
-    if case .random(let seed) = self { generator = SeededGenerator(seed: seed) }
-    var rest = bytes[...]
-    var pieces: [ArraySlice<UInt8>] = []
-    while !rest.isEmpty {
-      let length =
-        switch self {
-        case .whole: rest.count
-        case .bytes: 1
-        case .random: Int.random(in: 1...700, using: &generator)
-        }
-      pieces.append(rest.prefix(length))
-      rest = rest.dropFirst(length)
-    }
-    return pieces
-  }
-}
-
-/// SplitMix64: the same numbers in every run.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
-/// A `TLSEngine` and a server that talk over memory.
-struct Conversation {
-  let client: TLSEngine
-  let server: MemoryTLSServer
-  var cut = Cut.whole
-  /// What the client read.
-  var plaintext = ByteBuffer()
-  var clientClosed = false
-
-  init(_ configuration: TLSConfiguration, _ server: MemoryTLSServer, cut: Cut = .whole) throws {
-    client = try TLSEngine(TLSContext(configuration))
-    self.server = server
-    self.cut = cut
-  }
-
-  /// Carries bytes both ways until neither has more to say.
-  mutating func talk() throws {
-    _ = try client.handshake()
-    while true {
-      send()
-      let answer = server.take()
-      if answer.isEmpty { return }
-      for piece in cut.pieces(answer) {
-        do {
-          try piece.withUnsafeBytes { try client.receive($0) }
-          if try client.handshake(), case .closed = try client.read(into: &plaintext) { clientClosed = true }
-        } catch {
-          send()
-          throw error
-        }
-      }
-    }
-  }
-
-  private func send() {
-    var buffer = ByteBuffer()
-    client.takeCiphertext(into: &buffer)
-    for piece in cut.pieces(Array(buffer.readableBytesView)) { server.receive(Array(piece)) }
   }
 }

@@ -3,7 +3,7 @@ import NIOEmbedded
 import Testing
 import XMPPTransport
 
-@Suite struct TLSHandlerTests {
+@Suite final class TLSHandlerTests {
   /// What a handler behind the TLS handler sees.
   private final class Observer: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
@@ -43,6 +43,8 @@ import XMPPTransport
     certificate = try TestCertificate()
     server = try MemoryTLSServer(certificate)
   }
+
+  deinit { _ = try? channel.finish(acceptAlreadyClosed: true) }
 
   private func start(pin: [UInt8]? = nil, connectFirst: Bool = false) throws {
     let configuration = TLSConfiguration(
@@ -155,6 +157,7 @@ import XMPPTransport
     other.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     #expect(seen.events.first == "tlsClosed")
     #expect(!other.isActive)
+    _ = try other.finish(acceptAlreadyClosed: true)
   }
 
   @Test("The server's close_notify is answered and closes the channel, after the last words.")
