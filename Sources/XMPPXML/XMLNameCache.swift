@@ -14,29 +14,32 @@ struct XMLNameCache {
   private static let bits = 8
   private var entries = [Entry](repeating: Entry(name: XMLName("")), count: 1 << bits)
 
-  /// The name; nil if it is not UTF-8.
+  /// The name in a place that ``place(_:_:)`` found.
   @inline(__always)
-  mutating func name(_ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?) -> XMLName? {
+  subscript(place: Int) -> XMLName { entries[place].name }
+
+  /// The place of a name, which is made if need be; nil if it is not UTF-8.
+  @inline(__always)
+  mutating func place(_ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?) -> Int? {
     let mixed = (UInt(bitPattern: local) ^ (UInt(bitPattern: namespace) << 1)) &* 0x9E37_79B9_7F4A_7C15
     let place = Int(truncatingIfNeeded: mixed >> UInt(UInt.bitWidth - Self.bits))
-    if entries[place].local == local && entries[place].namespace == namespace { return entries[place].name }
-    if entries[place ^ 1].local == local && entries[place ^ 1].namespace == namespace {
-      return entries[place ^ 1].name
-    }
-    return newName(local, namespace, at: place)
+    if entries[place].local == local && entries[place].namespace == namespace { return place }
+    let other = place ^ 1
+    if entries[other].local == local && entries[other].namespace == namespace { return other }
+    return make(local, namespace, at: place)
   }
 
   @inline(never)
-  private mutating func newName(
+  private mutating func make(
     _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, at place: Int
-  ) -> XMLName? {
+  ) -> Int? {
     guard let localText = Self.string(local), let namespaceText = namespace.map(Self.string) ?? "" else {
       return nil
     }
     let name = XMLName(localText, namespaceText)
     entries[place ^ 1] = entries[place]
     entries[place] = Entry(local: local, namespace: namespace, name: name)
-    return name
+    return place
   }
 
   private static func string(_ text: UnsafePointer<xmlChar>) -> String? {

@@ -94,9 +94,9 @@ public final class XMLStreamParser {
     guard !isFinished, !isParsing else { throw XMLStreamError(.finished, "the parser has ended") }
     isParsing = true
     fed += bytes.count
-    builder.pointee.handle = handle
+    builder.pointee.handler = XMLTreeBuilder.Handler(handle: handle)
     defer {
-      builder.pointee.handle = nil
+      builder.pointee.handler = nil
       isParsing = false
     }
     var start = 0

@@ -11,10 +11,15 @@ struct XMLTreeBuilder: ~Copyable {
     var namespaces: Int
   }
 
+  /// A function in a structure of its own: Swift calls one that is optional itself by a detour.
+  struct Handler {
+    let handle: (XMLStreamParser.Event) throws -> Void
+  }
+
   /// libxml2's context, which owns the pointer to this builder.
   var context: xmlParserCtxtPtr?
-  /// The caller's, while it parses.
-  var handle: ((XMLStreamParser.Event) throws -> Void)?
+  /// Where events go while the caller parses.
+  var handler: Handler?
   /// What `handle` threw.
   private(set) var thrown: (any Error)?
   /// Where in the input the last event ended.
@@ -67,7 +72,7 @@ struct XMLTreeBuilder: ~Copyable {
   private mutating func deliver(_ event: consuming XMLStreamParser.Event, end: Int) {
     lastEvent = end
     do {
-      try handle?(event)
+      try handler?.handle(event)
     } catch {
       thrown = error
       stop(XMLStreamError(.finished, "an event was refused"))
@@ -132,17 +137,19 @@ struct XMLTreeBuilder: ~Copyable {
       guard let string = takeText() else { return }
       nodes.append(.text(string))
     }
-    guard let attributes = attributes(attributeCount, fields), let name = names.name(local, namespace) else {
+    guard let attributes = attributes(attributeCount, fields), let place = names.place(local, namespace)
+    else {
       return stop(XMLStreamError(.unsupportedEncoding, "invalid UTF-8"))
     }
     if open.count == 0 {
       let end = xmpp_xml_position(context) + (next == UInt8(ascii: "/") ? 2 : 1)
       if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
       start = end
-      deliver(.opened(XMLElement(name: name, attributes: attributes)), end: end)
+      deliver(.opened(XMLElement(name: names[place], attributes: attributes)), end: end)
     }
     open.append(
-      OpenElement(name: name, attributes: attributes, firstChild: nodes.count, namespaces: declarations))
+      OpenElement(
+        name: names[place], attributes: attributes, firstChild: nodes.count, namespaces: declarations))
   }
 
   private mutating func attributes(
@@ -151,10 +158,10 @@ struct XMLTreeBuilder: ~Copyable {
     guard count > 0, var field = fields else { return [] }
     for _ in 0..<count {
       guard let local = field[0], let value = field[3], let end = field[4],
-        let name = names.name(local, field[2]),
+        let name = names.place(local, field[2]),
         let text = values.string(UnsafeBufferPointer(start: value, count: end - value))
       else { return nil }
-      attributes.append(XMLAttribute(name, text))
+      attributes.append(XMLAttribute(names[name], text))
       field += 5
     }
     return attributes.removeAll(from: 0)

@@ -10,11 +10,21 @@ struct XMLValueCache: ~Copyable {
   private static let bits = 7
   private static let lengths = 16...64
 
-  private let bytes = UnsafeMutableRawPointer.allocate(
-    byteCount: lengths.upperBound << bits, alignment: lengths.upperBound)
-  private var strings = [String](repeating: "", count: 1 << bits)
+  /// For each place its bytes, and the string made of them.
+  private let bytes: UnsafeMutableRawPointer
+  private let entries: UnsafeMutablePointer<(count: Int, string: String)>
 
-  deinit { bytes.deallocate() }
+  init() {
+    bytes = .allocate(byteCount: Self.lengths.upperBound << Self.bits, alignment: 8)
+    entries = .allocate(capacity: 1 << Self.bits)
+    entries.initialize(repeating: (0, ""), count: 1 << Self.bits)
+  }
+
+  deinit {
+    bytes.deallocate()
+    entries.deinitialize(count: 1 << Self.bits)
+    entries.deallocate()
+  }
 
   /// The value; nil if it is not UTF-8.
   @inline(__always)
@@ -22,28 +32,26 @@ struct XMLValueCache: ~Copyable {
     guard Self.lengths.contains(value.count), let start = UnsafeRawPointer(value.baseAddress) else {
       return String(utf8: value)
     }
-    let place = Self.place(start, value.count)
+    // The last eight bytes may overlap those before.
+    let last = value.count - 8
+    var hash = Self.word(start, last)
+    for offset in stride(from: 0, to: last, by: 8) {
+      hash = (hash ^ Self.word(start, offset)) &* 0x9E37_79B9_7F4A_7C15
+      hash ^= hash >> 32
+    }
+    let place = Int(truncatingIfNeeded: hash >> 8) & (1 << Self.bits - 1)
     let kept = bytes + place * Self.lengths.upperBound
-    if strings[place].utf8.count == value.count && xmpp_xml_equal(kept, start, value.count) != 0 {
-      return strings[place]
+    if entries[place].count == value.count && xmpp_xml_equal(kept, start, value.count) != 0 {
+      return entries[place].string
     }
     guard let string = String(utf8: value) else { return nil }
     kept.copyMemory(from: start, byteCount: value.count)
-    strings[place] = string
+    entries[place] = (value.count, string)
     return string
   }
 
-  /// A hash of the bytes, eight at a time; the last eight may overlap those before.
   @inline(__always)
-  private static func place(_ start: UnsafeRawPointer, _ count: Int) -> Int {
-    var hash = UInt64(truncatingIfNeeded: count)
-    var offset = 0
-    while offset < count {
-      let word = start.loadUnaligned(fromByteOffset: min(offset, count - 8), as: UInt64.self)
-      hash = (hash ^ word) &* 0x9E37_79B9_7F4A_7C15
-      hash ^= hash >> 32
-      offset += 8
-    }
-    return Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> UInt64(64 - bits))
+  private static func word(_ start: UnsafeRawPointer, _ offset: Int) -> UInt64 {
+    start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 }

@@ -1,5 +1,6 @@
-// What a C program would do that needs each stanza as a tree: names stay pointers into libxml2's dictionary,
-// attribute values and text are copied, and all of it is freed with the stanza.
+// What a C program would do that needs each stanza as a tree: attribute values and text are copied, and all of
+// it is freed with the stanza. Names either stay pointers into libxml2's dictionary, so that no tree outlives
+// its parser, or are copied too, so that a tree can be kept and handed on like an XMLElement.
 
 #include "ParseXMLInC.h"
 
@@ -33,8 +34,13 @@ struct state {
   struct node *current;
   int depth;
   int counting;
+  int owning;
   struct parse_xml_counts *counts;
 };
+
+static const xmlChar *take_name(const struct state *state, const xmlChar *name) {
+  return state->owning && name != NULL ? (const xmlChar *)strdup((const char *)name) : name;
+}
 
 static struct node *append(struct state *state) {
   struct node *node = calloc(1, sizeof(struct node));
@@ -48,14 +54,24 @@ static struct node *append(struct state *state) {
   return node;
 }
 
-static void free_node(struct node *node) {
+static void free_node(const struct state *state, struct node *node) {
   struct node *child = node->first;
   while (child != NULL) {
     struct node *next = child->next;
-    free_node(child);
+    free_node(state, child);
     child = next;
   }
-  for (int i = 0; i < node->attribute_count; i++) free(node->attributes[i].value);
+  for (int i = 0; i < node->attribute_count; i++) {
+    free(node->attributes[i].value);
+    if (state->owning) {
+      free((void *)node->attributes[i].name);
+      free((void *)node->attributes[i].namespace);
+    }
+  }
+  if (state->owning) {
+    free((void *)node->name);
+    free((void *)node->namespace);
+  }
   free(node->attributes);
   free(node->text);
   free(node);
@@ -79,15 +95,15 @@ static void start_element(void *context, const xmlChar *name, const xmlChar *pre
   state->depth++;
   if (state->depth == 1) return;
   struct node *node = append(state);
-  node->name = name;
-  node->namespace = namespace;
+  node->name = take_name(state, name);
+  node->namespace = take_name(state, namespace);
   if (attribute_count > 0) {
     node->attributes = malloc(sizeof(struct attribute) * attribute_count);
     node->attribute_count = attribute_count;
     for (int i = 0; i < attribute_count; i++, fields += 5) {
       struct attribute *attribute = &node->attributes[i];
-      attribute->name = fields[0];
-      attribute->namespace = fields[2];
+      attribute->name = take_name(state, fields[0]);
+      attribute->namespace = take_name(state, fields[2]);
       attribute->length = fields[4] - fields[3];
       attribute->value = malloc(attribute->length + 1);
       memcpy(attribute->value, fields[3], attribute->length);
@@ -107,7 +123,7 @@ static void end_element(void *context, const xmlChar *name, const xmlChar *prefi
   if (node->parent == NULL) {
     state->counts->stanzas++;
     if (state->counting) count(node, state->counts);
-    free_node(node);
+    free_node(state, node);
   }
 }
 
@@ -126,8 +142,8 @@ static void characters(void *context, const xmlChar *bytes, int length) {
 }
 
 int parse_xml_in_c(const char *bytes, size_t length, size_t chunk, struct parse_xml_counts *counts,
-                   int counting) {
-  struct state state = {.counts = counts, .counting = counting};
+                   int counting, int owning) {
+  struct state state = {.counts = counts, .counting = counting, .owning = owning};
   xmlSAXHandler handler = {
     .initialized = XML_SAX2_MAGIC,
     .startElementNs = start_element,

@@ -10,5 +10,7 @@ struct parse_xml_counts {
 };
 
 /// Parses one stream in chunks with libxml2's SAX2 push interface, and makes and frees a tree for each stanza.
-/// Stanzas are counted always, what is in them if `counting` is set. Returns 0, or libxml2's error code.
-int parse_xml_in_c(const char *bytes, size_t length, size_t chunk, struct parse_xml_counts *counts, int counting);
+/// Stanzas are counted always, what is in them if `counting` is set; trees own
+/// their names if `owning` is set, and else borrow those of the parser. Returns 0, or libxml2's error code.
+int parse_xml_in_c(const char *bytes, size_t length, size_t chunk, struct parse_xml_counts *counts, int counting,
+                   int owning);
