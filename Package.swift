@@ -61,6 +61,7 @@ let package = Package(
         "Agent", "AgentProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
+      exclude: ["imctl.1"],
       swiftSettings: strict),
 
     .testTarget(name: "XMPPXMLTests", dependencies: ["XMPPXML"]),
@@ -72,7 +73,7 @@ let package = Package(
     .testTarget(name: "XMPPFeaturesTests", dependencies: ["XMPPFeatures", "TestSupport"]),
     .testTarget(name: "AgentProtocolTests", dependencies: ["AgentProtocol"]),
     .testTarget(name: "AgentTests", dependencies: ["Agent", "TestSupport"]),
-    .testTarget(name: "imctlTests", dependencies: ["TestSupport", "AgentProtocol"]),
+    .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
 
     // Private servers, a scripted server and counterparts, for the tests above.
     .target(

@@ -80,7 +80,7 @@ enum AgentLauncher {
 
   private static func failure(_ log: String) -> Failure {
     // An error is a line, and its hint an indented one.
-    let last = AgentLog.lines(of: log).last { !$0.hasPrefix(" ") }
+    let last = LogTail.lines(of: log).last { !$0.hasPrefix(" ") }
     return .agentUnreachable(last ?? inLanguage("it does not start", "它没有启动"))
   }
 }

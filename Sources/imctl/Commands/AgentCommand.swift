@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Glibc
 
 /// `imctl agent`: the process that keeps the sessions.
 struct AgentCommand: ParsableCommand {
@@ -25,7 +26,10 @@ struct AgentRunCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  func run() throws { try Foreground.agent() }
+  func run() throws {
+    _ = chdir("/")  // so that no directory stays busy which somebody wants to unmount
+    try Foreground.agent()
+  }
 }
 
 /// `imctl agent start`.
@@ -108,7 +112,7 @@ struct AgentLogCommand: ParsableCommand {
   }
 
   func run() throws {
-    for line in AgentLog.lines(of: try AgentPaths.current().log, last: lines ?? .max) {
+    for line in LogTail.lines(of: try AgentPaths.current().log, last: lines ?? .max) {
       try output.data(Answer(line: line), text: "\(peer: line)")
     }
   }

@@ -18,14 +18,14 @@ struct HeldCommand {
     sigprocmask(SIG_BLOCK, &waited, &before)
     defer { sigprocmask(SIG_SETMASK, &before, nil) }
 
+    // Before COMMAND starts: from then on the terminal may send them. It gets them as we did.
+    let ours = [SIGINT, SIGQUIT].filter { !Self.ignore($0) }
     var child: pid_t = 0
-    let error = spawn(&child, mask: before)
+    let error = spawn(&child, mask: before, defaults: ours)
     if error != 0 {
       Console.err("imctl: \(peer: words[0]): \(systemError(error))")
       return error == ENOENT || error == ENOTDIR ? 127 : 126
     }
-    signal(SIGINT, SIG_IGN)
-    signal(SIGQUIT, SIG_IGN)
     while true {
       var number: Int32 = 0
       sigwait(&waited, &number)
@@ -40,14 +40,23 @@ struct HeldCommand {
     }
   }
 
-  private func spawn(_ child: inout pid_t, mask: sigset_t) -> Int32 {
+  private func spawn(_ child: inout pid_t, mask: sigset_t, defaults: [Int32]) -> Int32 {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     var mask = mask
     posix_spawnattr_setsigmask(&attributes, &mask)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    var defaultSignals = sigset_t()
+    sigemptyset(&defaultSignals)
+    for number in defaults { sigaddset(&defaultSignals, number) }
+    posix_spawnattr_setsigdefault(&attributes, &defaultSignals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     return ArgumentVector.with(words) { posix_spawnp(&child, words[0], nil, &attributes, $0, environ) }
+  }
+
+  /// Whether the signal was ignored before.
+  private static func ignore(_ number: Int32) -> Bool {
+    unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   private static func exitStatus(_ status: Int32) -> Int32 {

@@ -78,12 +78,14 @@ struct LoginCommand: ParsableCommand {
     let progress = Progress(
       inLanguage("logging in…", "正在登录…"), wanted: !output.json && !output.quiet && output.verbose == 0)
     var succeeded = false
+    var cursor: Int64 = 0
     let result = try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { agent in
       try agent.greet()
       agent.deadline = Deadline(patience)
       _ = try agent.send(WatchMethod.self, watch)
       return try agent.answer(to: agent.send(LoginMethod.self, parameters)) { event in
         if case .success = event.body { succeeded = true }
+        cursor = event.cursor
         try show(event)
       }
     }
@@ -91,7 +93,7 @@ struct LoginCommand: ParsableCommand {
     guard let result else { return }
     if output.json && !succeeded {
       let event = Event(
-        account: result.success.userId, time: Timestamp.now(), cursor: 0, body: .success(result.success))
+        account: result.success.userId, time: Timestamp.now(), cursor: cursor, body: .success(result.success))
       try output.data(event, text: "")
     }
     if !output.json {

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The agent's log file, as text that is safe to show.
-enum AgentLog {
+enum LogTail {
   /// The last lines of a file, oldest first; none when there is no file.
   static func lines(of path: String, last count: Int = .max) -> [String] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)

@@ -1,0 +1,129 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("imctl account and logout")
+struct AccountCommandTests {
+  @Test("The list has a star at the default account, and no secret.")
+  func list() async throws {
+    try await withIMCTL { imctl in
+      #expect(try await imctl.run("account", "list").output == "")
+      try Accounts.write(Accounts.two, in: imctl)
+      let text = try await imctl.run("account", "list")
+      #expect(
+        (text.output, text.errors, text.status)
+          == ("  alice@example.org\n* bob@example.org (logged in)\n", "", 0))
+      let json = try await imctl.run("account", "list", "--json")
+      #expect(
+        json.lines == [
+          #"{"account":"alice@example.org","default":false,"domain":"example.org","isLogin":false,"#
+            + #""store":"password"}"#,
+          #"{"account":"bob@example.org","default":true,"domain":"example.org","isLogin":true,"#
+            + #""store":"password"}"#,
+        ])
+    }
+  }
+
+  @Test("use changes the default account; one that is not stored is refused.")
+  func use() async throws {
+    try await withIMCTL { imctl in
+      #expect(try await imctl.run("account", "use", "alice@example.org").status == 78)
+      try Accounts.write(Accounts.two, in: imctl)
+      let result = try await imctl.run("account", "use", "alice@example.org")
+      #expect((result.output, result.errors, result.status) == ("", "", 0))
+      #expect(try await imctl.run("account", "list").lines.first == "* alice@example.org")
+      #expect(try await imctl.run("account", "use", "carol@example.org").status == 67)
+      #expect(try await imctl.run("account", "use", "@").status == 64)
+      #expect(try await imctl.run("account", "use").status == 64)
+    }
+  }
+
+  @Test("last is the JID of the last login.")
+  func last() async throws {
+    try await withIMCTL { imctl in
+      #expect(try await imctl.run("account", "last").status == 78)
+      try Accounts.write(Accounts.two, in: imctl)
+      #expect(try await imctl.run("account", "last").output == "alice@example.org\n")
+      #expect(
+        try await imctl.run("account", "last", "--json").output == #"{"account":"alice@example.org"}"# + "\n")
+    }
+  }
+
+  @Test("remove deletes an account: through the agent where one runs, else by itself.")
+  func remove() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.two, in: imctl)
+      let agent = try FakeAgent(imctl) { call in call.method == "account.remove" ? [.result(Nothing())] : [] }
+      #expect(try await imctl.run("account", "remove", "bob@example.org").status == 0)
+      #expect(try agent.parameters(of: AccountRemoveMethod.self)?.account == "bob@example.org")
+      agent.end()
+      #expect(try await imctl.run("account", "remove", "bob@example.org").status == 0)
+      #expect(try await imctl.run("account", "list").output == "* alice@example.org\n")
+      #expect(try await imctl.run("account", "remove", "bob@example.org").status == 67)
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("A store that others may write to is refused, and left as it is.")
+  func unsafeStore() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.two, in: imctl)
+      #expect(chmod(Accounts.path(imctl), 0o666) == 0)
+      let result = try await imctl.run("account", "list", "--json")
+      #expect(result.status == 73)
+      #expect(result.errors.contains(#""name":"databaseError""#))
+      #expect(try Accounts.read(imctl) == Accounts.two)
+    }
+  }
+
+  @Test("logout asks the agent, and names who is offline.")
+  func logout() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "logout" ? [.result(LogoutMethod.Result(accounts: ["alice@example.org"]))] : []
+      }
+      let text = try await imctl.run("logout", "alice@example.org", "--force", "--forget", "--flush", "2.5")
+      #expect((text.output, text.errors, text.status) == ("alice@example.org offline\n", "", 0))
+      let sent = try #require(try agent.parameters(of: LogoutMethod.self))
+      #expect(sent.account == "alice@example.org")
+      #expect(sent.force && sent.forget && !sent.all)
+      #expect(sent.flush == 2.5)
+      let json = try await imctl.run("logout", "--all", "--json")
+      #expect(json.output == #"{"account":"alice@example.org","state":"offline"}"# + "\n")
+      #expect(try agent.parameters(of: LogoutMethod.self)?.all == true)
+      #expect(try agent.parameters(of: LogoutMethod.self)?.account == nil)
+      agent.end()
+    }
+  }
+
+  @Test("What could not be sent is exit status 87; nobody logged in is 67.")
+  func logoutFailures() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "logout" ? [.failure(Failure(.deliveryUnconfirmed, stage: .request))] : []
+      }
+      #expect(try await imctl.run("logout").status == 87)
+      agent.end()
+      #expect(try await imctl.run("logout").status == 78)
+      try Accounts.write(Accounts.two, in: imctl)
+      #expect(try await imctl.run("logout", "alice@example.org").status == 67)
+      #expect(try await imctl.run("logout", "--all", "alice@example.org").status == 64)
+    }
+  }
+
+  @Test("Without an agent logout changes what is stored, so that nothing logs in again.")
+  func logoutStored() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.two, in: imctl)
+      #expect(try await imctl.run("logout").output == "bob@example.org offline\n")
+      #expect(try await imctl.run("account", "list").output == "  alice@example.org\n* bob@example.org\n")
+      #expect(try Accounts.read(imctl).contains("geheim"), "alice's password stays")
+      #expect(try await imctl.run("logout", "--forget", "alice@example.org").status == 0)
+      #expect(try !Accounts.read(imctl).contains("geheim"))
+      #expect(try await imctl.run("account", "list").output == "* bob@example.org\n")
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+}

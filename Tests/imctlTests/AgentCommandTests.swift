@@ -1,0 +1,120 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("imctl agent, help and the like")
+struct AgentCommandTests {
+  @Test("status tells whether an agent runs, and starts none.")
+  func status() async throws {
+    try await withIMCTL { imctl in
+      let none = try await imctl.run("agent", "status")
+      #expect((none.output, none.errors, none.status) == ("not running\n", "", 1))
+      let json = try await imctl.run("agent", "status", "--json")
+      #expect((json.output, json.errors, json.status) == (#"{"running":false}"# + "\n", "", 1))
+      let agent = try FakeAgent(imctl) { _ in [] }
+      #expect(
+        try await imctl.run("agent", "status").output
+          == "running, pid 4711, version \(Version.current), since 2026-11-21T02:42:13.123Z, "
+          + "1 of 2 accounts online\n")
+      #expect(
+        try await imctl.run("agent", "status", "--json").output
+          == #"{"accounts":2,"clients":1,"online":1,"pid":4711,"running":true,"#
+          + #""started":"2026-11-21T02:42:13.123Z","version":"\#(Version.current)"}"# + "\n")
+      agent.end()
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("start leaves an agent alone that runs; stop of none is no failure.")
+  func startAndStop() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "agent.stop" ? [.result(Nothing()), .close] : []
+      }
+      #expect(try await imctl.run("agent", "start").status == 0)
+      #expect(agent.methods == [])
+      let stopped = try await imctl.run("agent", "stop")
+      #expect((stopped.output, stopped.errors, stopped.status) == ("", "", 0))
+      #expect(agent.methods == ["agent.stop"])
+      agent.end()
+      let none = try await imctl.run("agent", "stop")
+      #expect((none.output, none.errors, none.status) == ("", "no agent runs\n", 0))
+    }
+  }
+
+  @Test("log prints the log, made harmless.")
+  func log() async throws {
+    try await withIMCTL { imctl in
+      #expect(try await imctl.run("agent", "log").output == "")
+      let directory = imctl.home + "/.local/state/imctl"
+      try PrivateDirectory.ensure(directory)
+      FileManager.default.createFile(
+        atPath: directory + "/agent.log", contents: Data("one\ntwo \u{1b}[31m\nthree\n".utf8))
+      #expect(try await imctl.run("agent", "log").output == "one\ntwo \\x1b[31m\nthree\n")
+      #expect(try await imctl.run("agent", "log", "--lines", "1").output == "three\n")
+      #expect(try await imctl.run("agent", "log", "--lines", "-1").status == 64)
+      #expect(
+        try await imctl.run("agent", "log", "-l", "1", "--json").output == #"{"line":"three"}"# + "\n")
+    }
+  }
+
+  @Test("A socket that is left over counts as none.")
+  func staleSocket() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { _ in [] }
+      rename(agent.socketPath, agent.socketPath + ".kept")
+      agent.end()
+      rename(agent.socketPath + ".kept", agent.socketPath)
+      #expect(FileManager.default.fileExists(atPath: agent.socketPath))
+      #expect(try await imctl.run("agent", "status").output == "not running\n")
+    }
+  }
+
+  @Test("Help, version and completions go to standard output, exit status 0.")
+  func help() async throws {
+    try await withIMCTL { imctl in
+      #expect(try await imctl.run("--version").output == "imctl \(Version.current)\n")
+      for arguments in [
+        ["--help"], ["help"], ["help", "login"], ["login", "--help"], ["agent"], ["account", "-h"],
+      ] {
+        let result = try await imctl.run(arguments)
+        #expect((result.errors, result.status) == ("", 0))
+        #expect(result.output.contains("USAGE: imctl"))
+      }
+      for (shell, mark) in [
+        ("bash", "complete -o"), ("zsh", "#compdef imctl"), ("fish", "complete -c 'imctl'"),
+      ] {
+        let result = try await imctl.run("--generate-completion-script", shell)
+        #expect((result.errors, result.status) == ("", 0))
+        #expect(result.output.contains(mark))
+        #expect(result.output.contains("password-command"))
+      }
+      #expect(try await imctl.run("--help").output.contains("--password ") == false)
+    }
+  }
+
+  @Test(
+    "What does not exist is exit status 64, on standard error alone.",
+    arguments: [
+      ["nonsense"], ["--nonsense"], ["agent", "nonsense"], ["status", "extra"], ["account", "use"],
+    ])
+  func usage(arguments: [String]) async throws {
+    try await withIMCTL { imctl in
+      let result = try await imctl.run(arguments)
+      #expect((result.output, result.status) == ("", 64))
+      #expect(result.errors.hasPrefix("Error: "))
+    }
+  }
+
+  @Test("A broken pipe ends a command quietly.")
+  func brokenPipe() async throws {
+    try await withIMCTL { imctl in
+      let shell = try await ChildProcess(
+        "/bin/sh", ["-c", "trap '' PIPE; { \"$0\" --help; echo $? >&2; } | true", IMCTL.executable])
+      #expect(try await shell.ended(within: .seconds(30)) == .exited(0))
+      #expect(["141\n", "0\n"].contains(shell.errors.text))
+    }
+  }
+}

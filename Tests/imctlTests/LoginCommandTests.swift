@@ -1,0 +1,316 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("imctl login")
+struct LoginCommandTests {
+  private static let jid = "alice@example.org"
+  private static let time = "2026-11-21T02:42:13.123Z"
+
+  private static var result: LoginMethod.Result {
+    var result = LoginMethod.Result(
+      success: LoginSuccess(userId: jid, fullJID: jid + "/res", milliseconds: 120), already: false)
+    result.mechanism = "SCRAM-SHA-1"
+    result.tls = TLSSummary(version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384")
+    return result
+  }
+
+  private static func state(_ state: SessionState, _ previous: SessionState, _ cursor: Int64)
+    -> FakeAgent.Move
+  {
+    var change = StateChange(state: state, previous: previous)
+    if state == .linking {
+      change.host = "127.0.0.1"
+      change.port = 15_222
+    }
+    if state == .loginFailed {
+      change.cause = Failure(.authFailed, stage: .authenticate, condition: "not-authorized")
+    }
+    return .event(Event(account: jid, time: time, cursor: cursor, body: .state(change)))
+  }
+
+  /// An agent that logs in step by step.
+  private static func agent(_ imctl: IMCTL, version: String = Version.current) throws -> FakeAgent {
+    try FakeAgent(imctl, version: version) { call in
+      switch call.method {
+      case "watch": [.result(WatchMethod.Result(cursor: 6))]
+      case "login":
+        [
+          state(.linking, .offline, 7), state(.linkOK, .linking, 8), state(.logining, .linkOK, 9),
+          state(.loginOK, .logining, 10), state(.syncing, .loginOK, 11), state(.syncOK, .syncing, 12),
+          .result(result),
+        ]
+      case "agent.stop": [.result(Nothing()), .become(Version.current), .close]
+      default: []
+      }
+    }
+  }
+
+  @Test("One line on standard output tells who is online, by which mechanism and TLS version.")
+  func text() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let result = try await imctl.run("login", Self.jid, "--password-stdin", input: "geheim")
+      #expect(
+        (result.output, result.errors, result.status)
+          == ("alice@example.org/res online (SCRAM-SHA-1, TLSv1.3)\n", "", 0))
+      #expect(agent.methods == ["watch", "login"])
+      let sent = try #require(try agent.parameters(of: LoginMethod.self))
+      #expect(sent.account == Self.jid)
+      #expect(sent.password == "geheim")
+      #expect(sent.timeout == 30)
+      #expect(sent.store == nil)
+      #expect(sent.options == ConnectionOptions())
+      let watched = try #require(try agent.parameters(of: WatchMethod.self))
+      #expect(watched.account == Self.jid)
+      #expect(watched.events == ["state", "dataReady", "success"])
+      agent.end()
+    }
+  }
+
+  @Test("Every option reaches the agent, paths made absolute.")
+  func options() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let file = imctl.home + "/ca.pem"
+      FileManager.default.createFile(atPath: file, contents: Data())
+      let pin = (0..<32).map { _ in "Ab" }.joined(separator: ":")
+      let result = try await imctl.run(
+        [
+          "login", Self.jid, "--password-stdin", "--host", "127.0.0.1", "--port", "15222", "--tls", "direct",
+          "--ca-file", imctl.home + "/../" + imctl.home.split(separator: "/").last! + "/ca.pem",
+          "--cert-sha256", pin, "--resource", "res",
+          "--timeout", "2.5", "--presence", "away", "--no-sync", "--no-save", "-q",
+        ], input: "p a s s \r\nnot this")
+      #expect((result.output, result.errors, result.status) == ("", "", 0))
+      let sent = try #require(try agent.parameters(of: LoginMethod.self))
+      #expect(sent.password == "p a s s ")
+      #expect(sent.options.host == "127.0.0.1")
+      #expect(sent.options.port == 15_222)
+      #expect(sent.options.tls == "direct")
+      #expect(sent.options.caFile?.hasSuffix(file) == true)
+      #expect(sent.options.caFile?.contains("..") == false)
+      #expect(sent.options.certSHA256 == String(repeating: "ab", count: 32))
+      #expect(sent.options.resource == "res")
+      #expect(sent.timeout == 2.5)
+      #expect(sent.presence == .away)
+      #expect(sent.noSync)
+      #expect(!sent.noPresence)
+      #expect(sent.store == StorePolicy.none)
+      agent.end()
+    }
+  }
+
+  @Test("--json prints the envelope of every step and ends with success.")
+  func json() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let result = try await imctl.run("login", Self.jid, "--password-stdin", "--json", input: "geheim\n")
+      #expect((result.errors, result.status) == ("", 0))
+      #expect(result.lines.count == 7)
+      #expect(
+        result.lines.first
+          == #"{"account":"alice@example.org","cursor":7,"event":"state","host":"127.0.0.1","port":15222,"#
+          + #""previous":"offline","state":"linking","time":"2026-11-21T02:42:13.123Z"}"#)
+      let events = try result.objects(Event.self)
+      let states = events.compactMap { if case .state(let change) = $0.body { change.state } else { nil } }
+      #expect(states == [.linking, .linkOK, .logining, .loginOK, .syncing, .syncOK])
+      #expect(events.last?.body == .success(Self.result.success))
+      #expect(events.last?.cursor == 12)
+      agent.end()
+    }
+  }
+
+  @Test("-v tells the steps on standard error.")
+  func verbose() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let result = try await imctl.run("login", Self.jid, "--password-stdin", "-v", input: "geheim\n")
+      #expect(
+        result.errors == "linking 127.0.0.1:15222\nlinkOK\nlogining\nloginOK\nsyncing\nsyncOK\n")
+      #expect(result.lines == ["alice@example.org/res online (SCRAM-SHA-1, TLSv1.3)"])
+      agent.end()
+    }
+  }
+
+  @Test("A refused login is the failure's exit status, message and hint.")
+  func refused() async throws {
+    try await withIMCTL { imctl in
+      let failure = Failure(.authFailed, stage: .authenticate, condition: "not-authorized", text: "\u{1b}[2J")
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "login" ? [Self.state(.loginFailed, .logining, 9), .failure(failure)] : []
+      }
+      let text = try await imctl.run("login", Self.jid, "--password-stdin", input: "falsch")
+      #expect((text.output, text.status) == ("", 77))
+      #expect(
+        text.errors == "imctl: authentication: wrong user or password; the server said: "
+          + "not-authorized: \\x1b[2J\n  Check JID and password, then log in again: imctl login JID\n")
+      let chinese = try await imctl.run(
+        ["login", Self.jid, "--password-stdin"], input: "falsch", environment: ["LC_ALL": "zh_CN.UTF-8"])
+      #expect(chinese.errors.hasPrefix("imctl: 认证：用户名或密码错误；服务器说：not-authorized"))
+      let json = try await imctl.run("login", Self.jid, "--password-stdin", "--json", input: "falsch")
+      #expect(json.status == 77)
+      #expect(json.lines.count == 1)
+      #expect(
+        json.errors
+          == #"{"error":{"code":302,"codes":[302,31004],"condition":"not-authorized","exit":77,"#
+          + #""hint":"Check JID and password, then log in again: imctl login JID","#
+          + #""message":"authentication: wrong user or password; the server said: not-authorized: \u001b[2J","#
+          + #""name":"authFailed","retryable":false,"stage":"authenticate","text":"\u001b[2J"}}"# + "\n")
+      #expect(!(text.errors + json.errors + json.output).contains("falsch"))
+      agent.end()
+    }
+  }
+
+  @Test("A session that is online already is no error.")
+  func already() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        switch call.method {
+        case "status": return [.result([SessionStatus.alice])]
+        case "login":
+          var result = Self.result
+          result.already = true
+          return [.result(result)]
+        default: return []
+        }
+      }
+      // Nothing is stored and there is no terminal: but there is nothing to ask for, either.
+      let result = try await imctl.run("login", Self.jid)
+      #expect(
+        (result.output, result.errors, result.status)
+          == ("alice@example.org/res online (SCRAM-SHA-1, TLSv1.3)\n", "it was online already\n", 0))
+      let json = try await imctl.run("login", Self.jid, "--json")
+      #expect(json.lines.count == 1)
+      #expect(try json.objects(Event.self).first?.name == "success")
+      agent.end()
+    }
+  }
+
+  @Test("Without a source of the password and without a terminal: exit status 64, with a hint.")
+  func noSource() async throws {
+    try await withIMCTL { imctl in
+      let result = try await imctl.run("login", Self.jid)
+      #expect((result.output, result.status) == ("", 64))
+      #expect(result.errors.contains("--password-stdin or --password-command"))
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("Without a JID and without a terminal the last one is meant; there may be none.")
+  func lastJID() async throws {
+    try await withIMCTL { imctl in
+      let none = try await imctl.run("login", "--password-stdin", input: "geheim")
+      #expect(none.status == 64)
+      #expect(none.errors.contains("no JID is given"))
+      try Accounts.write(Accounts.two, in: imctl)
+      let agent = try Self.agent(imctl)
+      // Its password is stored: the agent takes that.
+      #expect(try await imctl.run("login").status == 0)
+      let sent = try #require(try agent.parameters(of: LoginMethod.self))
+      #expect(sent.account == Self.jid)
+      #expect(sent.password == nil)
+      agent.end()
+    }
+  }
+
+  @Test("On a terminal the last JID is proposed, and the password asked for without echo.")
+  func terminal() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(
+        #"{"version":1,"last":"alice@example.org","accounts":[]}"#, in: imctl)
+      let agent = try Self.agent(imctl)
+      let child = try await imctl.start(["login"], terminal: true)
+      try await child.output.contains("JID [alice@example.org]: ")
+      child.write("\n")
+      try await child.output.contains("Password for alice@example.org: ")
+      child.write("geheim\n")
+      try await child.output.contains("alice@example.org/res online (SCRAM-SHA-1, TLSv1.3)")
+      _ = try await child.ended(within: .seconds(30))
+      #expect(!child.output.text.contains("geheim"))
+      // The progress is removed before the answer.
+      #expect(child.output.text.contains("logging in…\r\u{1b}[K"))
+      #expect(try agent.parameters(of: LoginMethod.self)?.password == "geheim")
+      agent.end()
+    }
+  }
+
+  @Test("--password-command is split like a shell does, run without one, and its first line taken.")
+  func passwordCommand() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let command = #"printf '%s\nnext' "two words" '$HOME'"#
+      #expect(try await imctl.run("login", Self.jid, "--password-command", command).status == 0)
+      var sent = try #require(try agent.parameters(of: LoginMethod.self))
+      #expect(sent.password == "two words")
+      #expect(sent.passwordCommand == command)
+      #expect(sent.store == .command)
+      #expect(
+        try await imctl.run("login", Self.jid, "--password-command", command, "--store", "password").status
+          == 0)
+      sent = try #require(try agent.parameters(of: LoginMethod.self))
+      #expect(sent.store == .password)
+
+      let calls = agent.methods.count
+      let missing = try await imctl.run("login", Self.jid, "--password-command", "/no/such/command")
+      #expect(missing.status == 64)
+      #expect(missing.errors.contains("/no/such/command"))
+      #expect(try await imctl.run("login", Self.jid, "--password-command", "false").status == 77)
+      #expect(try await imctl.run("login", Self.jid, "--password-command", "true", "--json").status == 77)
+      #expect(try await imctl.run("login", Self.jid, "--password-command", "echo 'x").status == 64)
+      #expect(try await imctl.run("login", Self.jid, "--password-stdin", input: "\n").status == 77)
+      #expect(agent.methods.count == calls)
+      agent.end()
+    }
+  }
+
+  @Test("SIGINT cancels: exit status 130, and the agent sees the connection go.")
+  func interrupt() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in call.method == "login" ? [.waitForClose] : [] }
+      let child = try await imctl.start(["login", Self.jid, "--password-stdin", "--json"])
+      child.write("geheim\n")
+      try await eventually("the call of login") { agent.methods.contains("login") }
+      child.send(SIGINT)
+      #expect(try await child.ended() == .exited(130))
+      #expect(child.output.text == "")
+      #expect(child.errors.text.hasPrefix(#"{"error":{"code":0,"codes":[],"exit":130,"#))
+      try await eventually("the end of the connection") { agent.closedConnections == 1 }
+      agent.end()
+    }
+  }
+
+  @Test("An agent of another version is asked to end before it sees the password.")
+  func otherVersion() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl, version: "99.0.0")
+      #expect(try await imctl.run("login", Self.jid, "--password-stdin", input: "geheim").status == 0)
+      #expect(agent.methods == ["agent.stop", "watch", "login"])
+      agent.end()
+    }
+  }
+
+  @Test(
+    "A wrong argument is exit status 64.",
+    arguments: [
+      ["--tls", "ssl"], ["--port", "0"], ["--port", "65536"], ["--port", "x"], ["--host", ""],
+      ["--cert-sha256", "abc"], ["--ca-file", "/no/such/file"], ["--timeout", "-1"], ["--timeout", "inf"],
+      ["--password", "geheim"], ["--store", "keys"], ["--store", "command"],
+      ["--no-save", "--store", "password"],
+      ["--password-command", "true"], ["--presence", "lunch"], ["--presence", "away", "--no-presence"],
+      ["--resource", ""], ["-a", "bob@example.org"], ["second"], ["-q", "-v"],
+    ])
+  func usage(arguments: [String]) async throws {
+    try await withIMCTL { imctl in
+      let result = try await imctl.run(["login", Self.jid, "--password-stdin"] + arguments, input: "geheim")
+      #expect((result.output, result.status) == ("", 64))
+      let json = try await imctl.run(
+        ["login", Self.jid, "--password-stdin", "--json"] + arguments, input: "geheim")
+      #expect((json.output, json.status) == ("", 64))
+      #expect(json.errors.contains(#""name":"invalidParameter""#))
+      #expect(!(result.errors + json.errors).contains("geheim") || arguments.contains("geheim"))
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import AgentProtocol
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("imctl presence")
+struct PresenceCommandTests {
+  private static let applied = PresenceStatus(show: .dnd, status: "deploying", priority: 0, applied: true)
+
+  private static func agent(_ imctl: IMCTL, _ status: PresenceStatus = applied) throws -> FakeAgent {
+    try FakeAgent(imctl) { call in
+      ["presence.set", "presence.get"].contains(call.method) ? [.result(status)] : []
+    }
+  }
+
+  @Test("SHOW and TEXT reach the agent, and nothing is printed.")
+  func set() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let result = try await imctl.run(
+        "presence", "dnd", "deploying", "--priority", "-5", "--for", "90s", "-a", "bob@example.org")
+      #expect((result.output, result.errors, result.status) == ("", "", 0))
+      let sent = try #require(try agent.parameters(of: PresenceSetMethod.self))
+      #expect(sent.show == .dnd)
+      #expect(sent.status == "deploying")
+      #expect(sent.priority == -5)
+      #expect(sent.duration == 90)
+      #expect(sent.account == "bob@example.org")
+      #expect(sent.to == nil)
+      #expect(!sent.hold)
+      #expect(try await imctl.run("presence", "away", "--to", "carol@example.org").status == 0)
+      #expect(try agent.parameters(of: PresenceSetMethod.self)?.to == "carol@example.org")
+      agent.end()
+    }
+  }
+
+  @Test("Not online: stored, exit status 0, and JSON says applied:false.")
+  func notOnline() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl, PresenceStatus(show: .away, status: nil, priority: 0, applied: false))
+      let text = try await imctl.run("presence", "away")
+      #expect(
+        (text.output, text.errors, text.status)
+          == ("", "not online: stored, applied at the next login\n", 0))
+      let json = try await imctl.run("presence", "away", "--json")
+      #expect(
+        (json.output, json.errors, json.status)
+          == (#"{"applied":false,"priority":0,"show":"away"}"# + "\n", "", 0))
+      let chinese = try await imctl.run(["presence", "away"], environment: ["LANG": "zh_CN.UTF-8"])
+      #expect(chinese.errors == "未在线：已保存，下次登录时生效\n")
+      agent.end()
+    }
+  }
+
+  @Test("Without SHOW the presence that is wanted is shown, from the store when no agent runs.")
+  func show() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      #expect(try await imctl.run("presence").output == "dnd \"deploying\"\n")
+      #expect(
+        try await imctl.run("presence", "--json").output
+          == #"{"applied":true,"priority":0,"show":"dnd","status":"deploying"}"# + "\n")
+      agent.end()
+      #expect(try await imctl.run("presence").status == 78)
+      try Accounts.write(Accounts.two, in: imctl)
+      #expect(try await imctl.run("presence").output == "online (not applied)\n")
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("COMMAND runs with our streams while the presence is held, and its status is ours.")
+  func hold() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let result = try await imctl.run(
+        ["presence", "dnd", "deploying", "--", "sh", "-c", "cat; echo warning >&2; exit 7"], input: "data\n")
+      #expect((result.output, result.errors, result.status) == ("data\n", "warning\n", 7))
+      #expect(try agent.parameters(of: PresenceSetMethod.self)?.hold == true)
+      try await eventually("the end of the hold") { agent.closedConnections == 1 }
+      agent.end()
+    }
+  }
+
+  @Test("The hold lives as long as COMMAND.")
+  func holdLives() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let child = try await imctl.start(["presence", "dnd", "--", "sh", "-c", "echo up; cat; exit 3"])
+      try await child.output.contains("up\n")
+      #expect(agent.closedConnections == 0)
+      child.closeInput()
+      #expect(try await child.ended() == .exited(3))
+      try await eventually("the end of the hold") { agent.closedConnections == 1 }
+      agent.end()
+    }
+  }
+
+  @Test("A signal that ends COMMAND is 128+N; one that reaches imctl is passed on.")
+  func signals() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      #expect(try await imctl.run("presence", "dnd", "--", "sh", "-c", "kill -KILL $$").status == 137)
+      for (signal, status) in [(SIGTERM, "term"), (SIGHUP, "hup")] {
+        let child = try await imctl.start([
+          "presence", "dnd", "--", "sh", "-c",
+          "trap 'echo term; exit 4' TERM; trap 'echo hup; exit 4' HUP; echo up; while :; do sleep 0.01; done",
+        ])
+        try await child.output.contains("up\n")
+        child.send(signal)
+        #expect(try await child.ended() == .exited(4))
+        #expect(child.output.text == "up\n\(status)\n")
+      }
+      agent.end()
+    }
+  }
+
+  @Test("SIGINT is COMMAND's alone: imctl waits for what it makes of it.")
+  func interrupt() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let child = try await imctl.start(["presence", "dnd", "--", "sh", "-c", "echo up; cat; exit 5"])
+      try await child.output.contains("up\n")
+      child.send(SIGINT)
+      child.closeInput()
+      #expect(try await child.ended() == .exited(5))
+      agent.end()
+    }
+  }
+
+  @Test("COMMAND that is not found is 127, one that cannot be executed 126.")
+  func notFound() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let missing = try await imctl.run("presence", "dnd", "--", "/no/such/command")
+      #expect(missing.status == 127)
+      #expect(missing.errors == "imctl: /no/such/command: No such file or directory\n")
+      let directory = try await imctl.run("presence", "dnd", "--", "/tmp")
+      #expect(directory.status == 126)
+      #expect(directory.errors == "imctl: /tmp: Permission denied\n")
+      agent.end()
+    }
+  }
+
+  @Test("COMMAND runs although the agent refuses, dies or cannot be reached.")
+  func agentFails() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "presence.set"
+          ? [.failure(Failure(.databaseError, stage: .store, detail: "disk"))] : []
+      }
+      let refused = try await imctl.run("presence", "dnd", "--", "sh", "-c", "echo ran")
+      #expect((refused.output, refused.status) == ("ran\n", 0))
+      #expect(refused.errors.hasPrefix("imctl: local store: the local store cannot be used (disk)\n"))
+      agent.end()
+      let dying = try FakeAgent(imctl) { call in call.method == "presence.set" ? [.close] : [] }
+      let died = try await imctl.run("presence", "dnd", "--", "sh", "-c", "echo ran; exit 9")
+      #expect((died.output, died.status) == ("ran\n", 9))
+      dying.end()
+    }
+  }
+
+  @Test("An agent of another version makes way before the presence is set.")
+  func otherVersion() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl, version: "0.0.1") { call in
+        switch call.method {
+        case "agent.stop": [.result(Nothing()), .become(Version.current), .close]
+        case "presence.set": [.result(Self.applied)]
+        default: []
+        }
+      }
+      #expect(try await imctl.run("presence", "dnd").status == 0)
+      #expect(agent.methods.suffix(2) == ["agent.stop", "presence.set"])
+      agent.end()
+    }
+  }
+
+  @Test(
+    "A wrong argument is exit status 64, and nothing is asked of the agent.",
+    arguments: [
+      ["lunch"], ["away", "--priority", "128"], ["away", "--priority", "-129"], ["away", "--priority", "x"],
+      ["away", "--for", "0s"], ["away", "--for", "-3s"], ["away", "--for", "5y"], ["away", "--for", "1e9h"],
+      ["--priority", "3"], ["--", "true"], ["away", "--to", ""], ["away", "--to", "a@b", "--for", "3s"],
+      ["away", "--for", "3s", "--", "true"], ["away", "text", "more"], ["away", "--timeout", "-1"],
+      ["away", "--timeout", "nan"], ["away", "--nonsense"],
+    ])
+  func usage(arguments: [String]) async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let text = try await imctl.run(["presence"] + arguments)
+      #expect((text.output, text.status) == ("", 64))
+      #expect(text.errors.hasPrefix("Error: "))
+      let end = arguments.firstIndex(of: "--") ?? arguments.count
+      let json = try await imctl.run(["presence"] + arguments[..<end] + ["--json"] + arguments[end...])
+      #expect((json.output, json.status) == ("", 64))
+      #expect(json.errors.hasPrefix(#"{"error":{"code":414,"codes":[414,33003],"detail":""#))
+      #expect(json.lines.count == 0 && json.errors.split(separator: "\n").count == 1)
+      #expect(agent.methods == [])
+      agent.end()
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import AgentProtocol
+import TestSupport
+import Testing
+
+@Suite("imctl status and whoami")
+struct StatusCommandTests {
+  @Test("An online session is shown a fact a line, and the exit status is 0.")
+  func online() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "status" ? [.result([SessionStatus.alice])] : []
+      }
+      let result = try await imctl.run("status")
+      #expect(
+        result.output == """
+          account   alice@example.org
+          state     syncOK since 2026-11-21T02:42:13.123Z
+          jid       alice@example.org/res
+          presence  away "lunch", priority 5
+          server    127.0.0.1:15222, TLSv1.3 TLS_AES_256_GCM_SHA384, SCRAM-SHA-1
+
+          """)
+      #expect(result.errors == "")
+      #expect(result.status == 0)
+      agent.end()
+    }
+  }
+
+  @Test("The object of --json has the keys of the contract.")
+  func json() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "status" ? [.result([SessionStatus.alice])] : []
+      }
+      let result = try await imctl.run("status", "--json")
+      #expect(
+        result.output == #"{"account":"alice@example.org","fullJID":"alice@example.org/res","#
+          + #""presence":{"applied":true,"priority":5,"show":"away","status":"lunch"},"queued":0,"#
+          + #""resumable":false,"resumes":0,"server":{"host":"127.0.0.1","mechanism":"SCRAM-SHA-1","#
+          + #""port":15222,"tls":{"cipher":"TLS_AES_256_GCM_SHA384","version":"TLSv1.3"}},"sessions":1,"#
+          + #""since":"2026-11-21T02:42:13.123Z","state":"syncOK"}"# + "\n")
+      #expect(result.status == 0)
+      agent.end()
+    }
+  }
+
+  @Test("A session that is not online gives exit status 1, with its cause.")
+  func offline() async throws {
+    try await withIMCTL { imctl in
+      var status = SessionStatus(account: "alice@example.org", state: .kicked)
+      status.cause = Failure(
+        .kicked, stage: .stream, condition: "conflict", text: "Replaced by new connection")
+      let kicked = status
+      let agent = try FakeAgent(imctl) { call in call.method == "status" ? [.result([kicked])] : [] }
+      let result = try await imctl.run("status")
+      #expect(
+        result.output.hasPrefix("account   alice@example.org\nstate     kicked\ncause     XML stream: "))
+      #expect(result.output.contains("conflict: Replaced by new connection"))
+      #expect(result.status == 1)
+      agent.end()
+    }
+  }
+
+  @Test("Nothing a peer wrote reaches the terminal as more than text; JSON escapes it.")
+  func hostileText() async throws {
+    try await withIMCTL { imctl in
+      var status = SessionStatus.alice
+      status.presence?.status = "\u{1b}]52;c;AAAA\u{7}\u{9b}2J\r\naccount root\u{202e}\u{200b}"
+      let hostile = status
+      let agent = try FakeAgent(imctl) { call in call.method == "status" ? [.result([hostile])] : [] }
+      let text = try await imctl.run("status")
+      #expect(
+        text.output.contains(
+          #"away "\x1b]52;c;AAAA\x07\x9b2J\r\naccount root\u{202e}\u{200b}""# + ", priority 5\n"))
+      #expect(text.output.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 })
+      let json = try await imctl.run("status", "--json")
+      #expect(json.output.contains(#"\u001b]52;c;AAAA\u0007\u009b2J\r\naccount root\u202e\u200b"#))
+      agent.end()
+    }
+  }
+
+  @Test("--quiet prints nothing, and the exit status still answers.")
+  func quiet() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "status" ? [.result([SessionStatus.alice])] : []
+      }
+      let result = try await imctl.run("status", "-q")
+      #expect((result.output, result.errors, result.status) == ("", "", 0))
+      agent.end()
+    }
+  }
+
+  @Test("--all shows every account, an empty line between them.")
+  func all() async throws {
+    try await withIMCTL { imctl in
+      let bob = SessionStatus(account: "bob@example.org", state: .offline)
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "status" ? [.result([bob, SessionStatus.alice])] : []
+      }
+      let result = try await imctl.run("status", "--all")
+      #expect(result.output.hasPrefix("account   bob@example.org\nstate     offline\n\naccount   alice@"))
+      #expect(result.status == 0)
+      #expect(try agent.parameters(of: StatusMethod.self)?.all == true)
+      #expect(try await imctl.run("status", "--all", "--json").lines.count == 2)
+      agent.end()
+    }
+  }
+
+  @Test("Without an agent and without accounts nothing is set up, and no agent is started.")
+  func nothingStored() async throws {
+    try await withIMCTL { imctl in
+      let result = try await imctl.run("status")
+      #expect(result.output == "")
+      #expect(result.errors.hasPrefix("imctl: "))
+      #expect(result.errors.contains("no account has been set up\n  Log in first: imctl login JID\n"))
+      #expect(result.status == 78)
+      let json = try await imctl.run("status", "--json")
+      #expect(json.output == "")
+      #expect(
+        json.errors.hasPrefix(#"{"error":{"code":33001,"codes":[33001],"exit":78,"hint":"Log in first"#))
+      #expect(json.status == 78)
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("Without an agent the last state is what is stored.")
+  func stored() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(
+        #"""
+        {"version":1,"default":"alice@example.org","accounts":[
+          {"account":"alice@example.org","domain":"example.org","isLogin":false,"store":"password",
+           "presence":{"show":"dnd","priority":0},
+           "lastState":{"state":"kicked","time":"2026-11-21T02:42:13.123Z",
+            "cause":{"name":"kicked","stage":"stream","condition":"conflict"}}},
+          {"account":"bob@example.org","domain":"example.org","isLogin":true,"store":"password",
+           "lastState":{"state":"syncOK","time":"2026-11-21T02:42:13.123Z"}}]}
+        """#, in: imctl)
+      let alice = try await imctl.run("status", "--json")
+      #expect(alice.output.contains(#""state":"kicked""#))
+      #expect(alice.output.contains(#""condition":"conflict""#))
+      #expect(alice.output.contains(#""presence":{"applied":false,"priority":0,"show":"dnd"}"#))
+      #expect(alice.status == 1)
+      let bob = try await imctl.run("status", "-a", "bob@example.org", "--json")
+      #expect(bob.output.contains(#""state":"offline""#))
+      #expect(bob.status == 1)
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("An agent that answers garbage, closes at once, or says nothing does not hang the command.")
+  func brokenAgent() async throws {
+    try await withIMCTL { imctl in
+      let garbage = try FakeAgent(imctl) { _ in [.raw("HTTP/1.1 400 Bad Request\r\n\r\n")] }
+      let first = try await imctl.run("status")
+      #expect(first.status == 69)
+      #expect(first.errors.contains("what answers on its socket is not an agent"))
+      garbage.end()
+
+      // One that closes before it said who it is was just ending: as if none ran.
+      let closing = try FakeAgent(imctl) { _ in [.close] }
+      #expect(try await imctl.run("status").status == 78)
+      closing.end()
+
+      let later = try FakeAgent(imctl) { call in call.method == "status" ? [.close] : [] }
+      let third = try await imctl.run("status", "--json")
+      #expect(third.status == 69)
+      #expect(third.errors.contains(#""name":"agentUnreachable""#))
+      later.end()
+
+      let silent = try FakeAgent(imctl) { call in call.method == "status" ? [.waitForClose] : [] }
+      let fourth = try await imctl.run("status", "--timeout", "0.2", "--json")
+      #expect(fourth.status == 75)
+      #expect(fourth.errors.contains(#""name":"connectTimeout""#))
+      silent.end()
+    }
+  }
+
+  @Test("A command that starts no agent takes the answer of one of another version.")
+  func otherVersion() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl, version: "0.0.1") { call in
+        call.method == "status" ? [.result([SessionStatus.alice])] : []
+      }
+      #expect(try await imctl.run("status").status == 0)
+      #expect(agent.methods == ["status"])
+      agent.end()
+    }
+  }
+
+  @Test("whoami prints the bare JID; when not logged in, an empty line, and exits 1.")
+  func whoami() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "status" ? [.result([SessionStatus.alice])] : []
+      }
+      let online = try await imctl.run("whoami")
+      #expect((online.output, online.errors, online.status) == ("alice@example.org\n", "", 0))
+      let json = try await imctl.run("whoami", "--json")
+      #expect(json.output == #"{"account":"alice@example.org"}"# + "\n")
+      agent.end()
+      let nobody = try await imctl.run("whoami")
+      #expect((nobody.output, nobody.errors, nobody.status) == ("\n", "", 1))
+    }
+  }
+}

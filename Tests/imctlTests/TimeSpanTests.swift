@@ -1,0 +1,37 @@
+import Testing
+
+@testable import imctl
+
+@Suite("Times on the command line")
+struct TimeSpanTests {
+  @Test(
+    "A span is a number and its unit; a number alone is seconds.",
+    arguments: [
+      ("90s", 90), ("30m", 1_800), ("2h", 7_200), ("1d", 86_400), ("5", 5), ("1.5h", 5_400), ("0.25s", 0.25),
+    ])
+  func accepted(text: String, seconds: Double) {
+    #expect(TimeSpan(argument: text)?.seconds == seconds)
+  }
+
+  @Test(
+    "What is no span, nothing, or longer than a year is refused.",
+    arguments: [
+      "", "s", "0", "0s", "-1s", "+1s", "1 s", " 1s", "1s ", "1e3s", "1e400", "inf", "nan", "0x10", "1h30m",
+      "1.s",
+      ".5s", "1..5s", "9999999999999999999999h", "１s", "5y",
+    ])
+  func refused(text: String) {
+    #expect(TimeSpan(argument: text) == nil)
+  }
+
+  @Test("A timeout may be 0, and has fractions.")
+  func timeout() {
+    #expect(Timeout(argument: "0")?.seconds == 0)
+    #expect(Timeout(argument: "2.5")?.seconds == 2.5)
+    #expect(Timeout(argument: "-1") == nil)
+    #expect(Timeout(argument: "inf") == nil)
+    #expect(Timeout(argument: "") == nil)
+    #expect(Timeout(seconds: 30).defaultValueDescription == "30")
+    #expect(Timeout(seconds: 0.5).defaultValueDescription == "0.5")
+  }
+}

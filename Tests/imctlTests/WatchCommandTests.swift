@@ -1,0 +1,112 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("imctl watch")
+struct WatchCommandTests {
+  private static let events: [Event] = {
+    let time = "2026-11-21T02:42:13.123Z"
+    let jid = "alice@example.org"
+    var change = StateChange(state: .waiting, previous: .loseConnection)
+    change.cause = Failure(.networkError, stage: .stream)
+    change.attempt = 2
+    change.retryIn = 1.5
+    return [
+      Event(account: jid, time: time, cursor: 1, body: .state(change)),
+      Event(account: jid, time: time, cursor: 2, body: .dataReady(code: 0)),
+      Event(
+        account: jid, time: time, cursor: 3,
+        body: .presence(
+          PresenceChange(from: "bob@example.org/\u{202e}gpj", show: .away, status: "a\nb", priority: 1))),
+    ]
+  }()
+
+  private static func agent(_ imctl: IMCTL, then last: FakeAgent.Move) throws -> FakeAgent {
+    try FakeAgent(imctl) { call in
+      call.method == "watch"
+        ? [.result(WatchMethod.Result(cursor: 0))] + events.map(FakeAgent.Move.event) + [last] : []
+    }
+  }
+
+  @Test("A line an event, until the agent ends: exit status 69.")
+  func text() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl, then: .close)
+      let result = try await imctl.run(
+        "watch", "--events", "state,presence,dataReady", "-a", "alice@example.org")
+      #expect(
+        result.output == """
+          2026-11-21T02:42:13.123Z alice@example.org state loseConnection -> waiting attempt 2 \
+          next attempt in 1.5 s (XML stream: network problem)
+          2026-11-21T02:42:13.123Z alice@example.org dataReady 0
+          2026-11-21T02:42:13.123Z alice@example.org presence bob@example.org/\\u{202e}gpj away "a\\nb", priority 1
+
+          """)
+      #expect(
+        result.errors.hasPrefix("imctl: request: the agent cannot be reached (it closed the connection)\n"))
+      #expect(result.status == 69)
+      let sent = try #require(try agent.parameters(of: WatchMethod.self))
+      #expect(sent.events == ["state", "presence", "dataReady"])
+      #expect(sent.account == "alice@example.org")
+      agent.end()
+    }
+  }
+
+  @Test("--json prints the envelopes; SIGINT ends with 130.")
+  func json() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl, then: .waitForClose)
+      let child = try await imctl.start(["watch", "--json"])
+      try await child.output.contains(#""event":"presence""#)
+      child.send(SIGINT)
+      #expect(try await child.ended() == .exited(130))
+      #expect(
+        child.output.lines.last
+          == #"{"account":"alice@example.org","cursor":3,"event":"presence","#
+          + #""from":"bob@example.org/\u202egpj","priority":1,"show":"away","status":"a\nb","#
+          + #""time":"2026-11-21T02:42:13.123Z"}"#)
+      let events = try child.output.lines.map { try JSONDecoder().decode(Event.self, from: Data($0.utf8)) }
+      #expect(events == Self.events)
+      #expect(try agent.parameters(of: WatchMethod.self)?.events == nil)
+      agent.end()
+    }
+  }
+
+  @Test("--timeout ends it, and that is no failure.")
+  func timeout() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl, then: .waitForClose)
+      let result = try await imctl.run("watch", "--timeout", "0.2")
+      #expect((result.lines.count, result.errors, result.status) == (3, "", 0))
+      agent.end()
+    }
+  }
+
+  @Test("A reader that goes away ends it quietly, though nothing happens any more.")
+  func brokenPipe() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl, then: .waitForClose)
+      let shell = try await ChildProcess(
+        "/bin/sh", ["-c", "{ \"$0\" watch; echo $? >&2; } | head -n 1", IMCTL.executable],
+        environment: [
+          "HOME": imctl.home, "XDG_CONFIG_HOME": imctl.home + "/.config",
+          "XDG_STATE_HOME": imctl.home + "/.local/state",
+        ])
+      #expect(try await shell.ended(within: .seconds(30)) == .exited(0))
+      #expect(shell.output.lines.count == 1)
+      #expect(shell.errors.text == "141\n")
+      agent.end()
+    }
+  }
+
+  @Test("An event that does not exist is exit status 64.", arguments: ["message", "", "state,", "State"])
+  func unknownEvent(names: String) async throws {
+    try await withIMCTL { imctl in
+      let result = try await imctl.run("watch", "--events", names)
+      #expect((result.output, result.status) == ("", 64))
+      #expect(result.errors.contains("state, dataReady, success, presence"))
+    }
+  }
+}
