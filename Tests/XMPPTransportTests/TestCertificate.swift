@@ -2,7 +2,9 @@ import COpenSSL
 import Glibc
 
 /// A certificate with its key, made in memory for one test.
-final class TestCertificate {
+final class TestCertificate: @unchecked Sendable {
+  // Unchecked: nothing changes after `init`.
+
   struct Failure: Error {}
 
   let x509: OpaquePointer
