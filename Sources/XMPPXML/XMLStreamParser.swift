@@ -53,6 +53,8 @@ public final class XMLStreamParser {
   /// Bytes that the caller gave, and those of them that libxml2 was given.
   private var fed = 0
   private var parsed = 0
+  /// Where in the input the last event ended.
+  private var lastEvent = 0
 
   public init(limits: Limits = Limits()) {
     Self.libraryIsReady
@@ -78,7 +80,7 @@ public final class XMLStreamParser {
   ///
   /// Precise to the byte, while an event is handled as well as afterwards: 0 after `<proceed/>` says that
   /// nothing was smuggled in behind it.
-  public var bytesAfterLastEvent: Int { fed - builder.pointee.lastEvent }
+  public var bytesAfterLastEvent: Int { fed - lastEvent }
 
   /// Reads on, and hands over what is complete.
   ///
@@ -94,7 +96,10 @@ public final class XMLStreamParser {
     guard !isFinished, !isParsing else { throw XMLStreamError(.finished, "the parser has ended") }
     isParsing = true
     fed += bytes.count
-    builder.pointee.handler = XMLTreeBuilder.Handler(handle: handle)
+    builder.pointee.handler = XMLTreeBuilder.Handler { event, end in
+      self.lastEvent = end
+      try handle(event)
+    }
     defer {
       builder.pointee.handler = nil
       isParsing = false

@@ -2,7 +2,7 @@ import CLibXML2
 
 /// Builds elements from libxml2's SAX2 callbacks, and watches over the limits.
 ///
-/// libxml2 calls it through a pointer; nothing of the caller's runs inside a callback.
+/// libxml2 calls it through a pointer. While it hands over an event nothing else may reach it.
 struct XMLTreeBuilder: ~Copyable {
   private struct OpenElement {
     var name: XMLName
@@ -13,7 +13,8 @@ struct XMLTreeBuilder: ~Copyable {
 
   /// A function in a structure of its own: Swift calls one that is optional itself by a detour.
   struct Handler {
-    let handle: (XMLStreamParser.Event) throws -> Void
+    /// Takes an event, and where in the input it ended.
+    let handle: (XMLStreamParser.Event, Int) throws -> Void
   }
 
   /// libxml2's context, which owns the pointer to this builder.
@@ -22,8 +23,6 @@ struct XMLTreeBuilder: ~Copyable {
   var handler: Handler?
   /// What `handle` threw.
   private(set) var thrown: (any Error)?
-  /// Where in the input the last event ended.
-  private(set) var lastEvent = 0
   /// Whether the root's end tag was read.
   private(set) var isClosed = false
 
@@ -70,9 +69,8 @@ struct XMLTreeBuilder: ~Copyable {
 
   @inline(__always)
   private mutating func deliver(_ event: consuming XMLStreamParser.Event, end: Int) {
-    lastEvent = end
     do {
-      try handler?.handle(event)
+      try handler?.handle(event, end)
     } catch {
       thrown = error
       stop(XMLStreamError(.finished, "an event was refused"))
@@ -177,11 +175,15 @@ struct XMLTreeBuilder: ~Copyable {
       return xmlStopParser(context)
     }
     let content: XMLElement.Content
-    if nodes.count == element.firstChild && text.count > 0 {
+    if text.count > 0 {
       guard let string = takeText() else { return }
-      content = .text(string)
+      if nodes.count == element.firstChild {
+        content = .text(string)
+      } else {
+        nodes.append(.text(string))
+        content = .nodes(nodes.removeAll(from: element.firstChild))
+      }
     } else {
-      if text.count > 0, let string = takeText() { nodes.append(.text(string)) }
       content = .nodes(nodes.removeAll(from: element.firstChild))
     }
     let complete = XMLElement(name: element.name, attributes: element.attributes, content: content)

@@ -63,7 +63,7 @@ import XMPPXML
   func invalidUTF8(_ bytes: [UInt8]) {
     for (before, after) in [
       ("<s><m>", "</m><x/>     "), ("<s><m>a ü ", " b</m>"), ("<s><m a='", "'/>"),
-      ("<s><m><![CDATA[", "]]></m>"),
+      ("<s><m><![CDATA[", "]]></m>"), ("<s><m><b/><![CDATA[", "]]></m>"), ("<s><m><![CDATA[", "]]><b/></m>"),
       ("<s><m", "/>    "), ("<s><m ", "='x'/>"), ("<s xmlns='u", "'>    "), ("<", " />   "),
     ] {
       let reading = Reading.everyWay(Array(before.utf8) + bytes + Array(after.utf8))
