@@ -33,18 +33,10 @@ $(binary): $(sources)
 	@$(MAKE) build
 	@touch -c $(binary)
 
-.PHONY: manual
-manual: .build/manual/imctl.1 ## The manual pages, .build/manual/*.1
-
-.build/manual/imctl.1: $(binary)
-	@swift build $(release) --product generate-manual
-	@mkdir -p $(@D)
-	@.build/release/generate-manual $(binary) --multi-page --section 1 --output-directory $(@D)
-
 .PHONY: install
-install: $(binary) .build/manual/imctl.1 ## Binary, manual pages and completions below PREFIX (/usr/local); DESTDIR is put before it
+install: $(binary) ## Binary, manual page and completions below PREFIX (/usr/local); DESTDIR is put before it
 	@install -D -m 755 $(binary) $(to)/bin/imctl
-	@install -d $(to)/share/man/man1 && install -m 644 .build/manual/*.1 $(to)/share/man/man1
+	@install -D -m 644 Sources/imctl/imctl.1 $(to)/share/man/man1/imctl.1
 	@mkdir -p $(lists)
 	@for shell in bash zsh fish; do $(binary) --generate-completion-script $$shell > $(lists)/$$shell; done
 	@install -D -m 644 $(lists)/bash $(to)/share/bash-completion/completions/imctl
@@ -54,7 +46,7 @@ install: $(binary) .build/manual/imctl.1 ## Binary, manual pages and completions
 
 .PHONY: uninstall
 uninstall: ## Take away what install put there
-	@rm -f $(to)/bin/imctl $(to)/share/man/man1/imctl.1 $(to)/share/man/man1/imctl.*.1 \
+	@rm -f $(to)/bin/imctl $(to)/share/man/man1/imctl.1 \
 	  $(to)/share/bash-completion/completions/imctl $(to)/share/zsh/site-functions/_imctl \
 	  $(to)/share/fish/vendor_completions.d/imctl.fish
 
@@ -75,7 +67,7 @@ test-asan: setup ## The tests of the XML and TLS rooms, with the address sanitiz
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
 	@for file in Tests/Servers/setup Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
-	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py
+	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/run
 
 .PHONY: format
 format: ## Format all Swift sources in place
@@ -85,7 +77,7 @@ format: ## Format all Swift sources in place
 bench: setup build ## Measure: start-up and presence against go-sendxmpp, parsing against C
 	@swift build $(release) --product ParseXML
 	@.build/release/ParseXML
-	@if [ -x Tests/Benchmarks/run ]; then Tests/Benchmarks/run; fi
+	@Tests/Benchmarks/run
 
 .PHONY: fuzz
 fuzz: setup ## Fuzz each parser for SECONDS_EACH (60) seconds
