@@ -21,7 +21,8 @@ extension XMPPError {
     case (.policyViolation, _), (.resourceConstraint, _): code = .rateLimited
     case (.hostUnknown, _): code = .unknownDomain
     case (.hostGone, _): code = .serviceGone
-    case (.connectionTimeout, _), (.systemShutdown, _), (.remoteConnectionFailed, _), (.internalServerError, _),
+    case (.connectionTimeout, _), (.systemShutdown, _), (.remoteConnectionFailed, _),
+      (.internalServerError, _),
       (.reset, _), (.seeOtherHost, _), (.undefined, _):
       code = .networkError
     default: code = .protocolError
@@ -33,7 +34,9 @@ extension XMPPError {
 
   /// `<failure/>` of SASL (RFC 6120 §6.5), with its text in the stream's language.
   init(saslFailure element: XMLElement) {
-    let conditions = element.elements.filter { $0.name.namespace == Namespaces.sasl && $0.name.local != "text" }
+    let conditions = element.elements.filter {
+      $0.name.namespace == Namespaces.sasl && $0.name.local != "text"
+    }
     let condition = conditions.first?.name.local ?? "undefined"
     let code: Code
     switch condition {
@@ -92,7 +95,11 @@ extension XMPPError {
     case .serviceUnavailable: self.init(.serviceGone, stage: .dns, error.message)
     case .connectionRefused: self.init(.connectionRefused, stage: .connect, error.message)
     case .timedOut: self.init(.connectTimeout, stage: .connect, error.message)
-    case .certificateRejected, .tlsFailed, .tlsClosed: self.init(.tlsFailure, stage: .tls, error.message)
+    // The end of the connection alone proves nothing about the other side's TLS: another try may help.
+    case .tlsClosed: self.init(.networkError, stage: .tls, error.message)
+    case .resolverFailed: self.init(.networkError, stage: .dns, error.message)
+    case .cancelled: self.init(.cancelled, stage: .connect, error.message)
+    case .certificateRejected, .tlsFailed: self.init(.tlsFailure, stage: .tls, error.message)
     case .invalidConfiguration: self.init(.invalidParameter, stage: .input, error.message)
     default: self.init(.networkError, stage: .connect, error.message)
     }

@@ -19,6 +19,8 @@ struct IQTracker<Waiter> {
     return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)
   }
 
+  func isWaiting(for id: String) -> Bool { requests[id] != nil }
+
   mutating func add(_ id: String, to: JID?, _ waiter: Waiter) {
     requests[id] = Request(to: to, waiter: waiter)
   }

@@ -30,8 +30,10 @@ final class StreamChannelHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    let failure = error as? TransportError ?? TransportError(.connectionReset, "the connection broke: \(error)")
-    stream.assumeIsolated { $0.broke(XMPPError(transportError: failure)) }
+    let failure =
+      (error as? TransportError).map(XMPPError.init(transportError:))
+      ?? XMPPError(.networkError, stage: .stream, "the connection broke: \(error)")
+    stream.assumeIsolated { $0.broke(failure) }
     context.close(promise: nil)
   }
 

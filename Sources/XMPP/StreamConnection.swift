@@ -27,15 +27,23 @@ extension XMPPStream {
       }
     } onCancel: {
       eventLoop.execute {
-        self.assumeIsolated { $0.finish(XMPPError(.cancelled, stage: .connect, "the login was cancelled")) }
+        self.assumeIsolated { $0.cancelConnecting() }
       }
     }
     return try result.get()
   }
 
+  /// How far a login has come that ends now.
+  private var connectingStage: XMPPError.Stage { negotiator?.stage ?? (target == nil ? .dns : .connect) }
+
+  private func cancelConnecting() {
+    guard case .connecting = state else { return }
+    finish(XMPPError(.cancelled, stage: connectingStage, "the login was cancelled"))
+  }
+
   private func expireConnecting() {
     guard case .connecting = state else { return }
-    let stage = negotiator?.stage ?? (target == nil ? .dns : .connect)
+    let stage = connectingStage
     let seconds = Double(configuration.timeout.nanoseconds) / 1e9
     finish(XMPPError(.connectTimeout, stage: stage, "no login within \(seconds) s"))
   }
@@ -44,11 +52,14 @@ extension XMPPStream {
     var failure = XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)")
     do {
       let context = try await tlsContext()
-      for target in try await targets() {
+      let targets = try await targets()
+      for target in targets {
         guard case .connecting = state else { return }
         report(.step(.linking(target)))
-        switch await link(target, context) {
-        case .success(let bound): return becomeOnline(bound)
+        // A target that swallows everything leaves the others their share of the time.
+        let share = TimeAmount.nanoseconds(configuration.timeout.nanoseconds / Int64(max(targets.count, 1)))
+        switch await link(target, context, within: share) {
+        case .success: return
         // Another target may do better only when this one could not be reached.
         case .failure(let error) where error.stage == .connect || error.stage == .dns: failure = error
         case .failure(let error): return finish(error)
@@ -90,14 +101,16 @@ extension XMPPStream {
     return try result.get()
   }
 
-  /// Connects to one target and negotiates.
-  private func link(_ target: ServerTarget, _ context: TLSContext) async -> Result<BoundStream, XMPPError> {
+  /// Connects to one target, within a limit, and negotiates; a success has made the stream online.
+  private func link(
+    _ target: ServerTarget, _ context: TLSContext, within limit: TimeAmount
+  ) async -> Result<BoundStream, XMPPError> {
     self.target = target
     tlsContext = context
     let handler = NIOLoopBound(StreamChannelHandler(self), eventLoop: eventLoop)
     do {
       let channel = try await TCPConnector().connect(
-        to: target, on: eventLoop, timeout: configuration.timeout
+        to: target, on: eventLoop, timeout: limit
       ) { channel in try channel.pipeline.syncOperations.addHandler(handler.value) }
       guard case .connecting = state else {
         channel.close(promise: nil)
@@ -125,6 +138,7 @@ extension XMPPStream {
     tls = nil
   }
 
+  /// At once, not when ``establish()`` goes on: what stands behind the bind result is for the bound stream.
   private func becomeOnline(_ bound: BoundStream) {
     guard case .connecting = state else { return }
     state = .online(bound)
@@ -158,12 +172,15 @@ extension XMPPStream {
       guard let target, let roundTrips = negotiator?.roundTrips else { return }
       let bound = BoundStream(
         jid: jid, target: target, tls: tls, mechanism: mechanism, features: features, roundTrips: roundTrips)
+      becomeOnline(bound)
       endNegotiation(.success(bound))
     case .fail(let error): endNegotiation(.failure(error))
     }
   }
 
-  private func hold(_ flight: [StreamNegotiator.Output], until beforeBinding: @escaping @Sendable () async -> Void) {
+  private func hold(
+    _ flight: [StreamNegotiator.Output], until beforeBinding: @escaping @Sendable () async -> Void
+  ) {
     self.beforeBinding = nil
     Task {
       await beforeBinding()
@@ -246,6 +263,7 @@ extension XMPPStream {
     case .opened: break
     case .closed:
       if case .closing = state { return finish(nil) }
+      channel?.writeAndFlush(ByteBuffer(bytes: StreamHeader.close), promise: nil)
       finish(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
     }
   }
@@ -290,13 +308,19 @@ extension XMPPStream {
     var bytes = encode([.element(StreamError(condition).element)])
     bytes.writeBytes(StreamHeader.close)
     channel?.writeAndFlush(bytes, promise: nil)
-    broke(XMPPError(.protocolError, stage: negotiator?.stage ?? .stream, "what the server sent is refused: \(error.message)"))
+    broke(
+      XMPPError(
+        .protocolError, stage: negotiator?.stage ?? .stream,
+        "what the server sent is refused: \(error.message)"))
   }
 
-  /// The connection is of no more use.
+  /// The connection is of no more use. An error of the connection belongs to the stage it interrupts.
   func broke(_ error: XMPPError) {
     switch state {
-    case .connecting where negotiation != nil: endNegotiation(.failure(error))
+    case .connecting where negotiation != nil:
+      var error = error
+      if error.code == .networkError, let negotiator { error.stage = negotiator.stage }
+      endNegotiation(.failure(error))
     case .connecting, .idle, .closed: break
     case .closing: finish(nil)
     case .online: finish(error)

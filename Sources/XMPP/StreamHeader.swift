@@ -12,7 +12,8 @@ enum StreamHeader {
 
   /// The declaration and the start tag, left open, with `jabber:client` as the content namespace (§4.8.2).
   static func write(_ header: XMLElement, into bytes: inout [UInt8]) {
-    bytes += "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='\(Namespaces.streams)'".utf8
+    bytes +=
+      "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='\(Namespaces.streams)'".utf8
     for attribute in header.attributes {
       let prefix = attribute.name.namespace.isEmpty ? "" : "xml:"
       bytes += " \(prefix)\(attribute.name.local)='".utf8

@@ -9,7 +9,7 @@ struct StreamInbox {
   private(set) var isPaused = false
   private(set) var isFinished = false
 
-  private var count: Int { events.count - taken }
+  var count: Int { events.count - taken }
 
   var mustPauseReading: Bool {
     mutating get {

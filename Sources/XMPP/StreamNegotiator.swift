@@ -80,6 +80,7 @@ public struct StreamNegotiator: Sendable {
   private var features: StreamFeatures?
   private var mechanism: (any SASLMechanism)?
   private var isDeriving = false
+  private var isEncrypting = false
   private var isOver = false
   private var boundJID: JID?
   /// Round trips so far: TCP, the TLS handshake, and every flight that waits for its answer.
@@ -116,6 +117,7 @@ public struct StreamNegotiator: Sendable {
   /// The stage an error at this point belongs to.
   public var stage: XMPPError.Stage {
     switch level {
+    case .plain where isEncrypting: .tls
     case .authenticated: .bind
     case .encrypted where mechanism != nil && owed.first == .authentication: .authenticate
     case .plain, .encrypted: .stream
@@ -129,7 +131,7 @@ extension StreamNegotiator {
   private mutating func connected() -> [Action] {
     roundTrips += 1
     switch configuration.tls {
-    case .direct: return [.startTLS]
+    case .direct: return [startTLS()]
     case .startTLS:
       var flight = openStream()
       if configuration.anticipation.startTLS { flight.append(requestTLS()) }
@@ -140,6 +142,7 @@ extension StreamNegotiator {
   private mutating func encrypted(_ info: TLSInfo) throws(XMPPError) -> [Action] {
     roundTrips += info.version == "TLSv1.3" ? 1 : 2
     level = .encrypted
+    isEncrypting = false
     tls = info
     features = nil
     var flight = openStream()
@@ -147,6 +150,11 @@ extension StreamNegotiator {
       flight.append(try authenticate(offered: [learned]))
     }
     return [.restartParser, write(flight)]
+  }
+
+  private mutating func startTLS() -> Action {
+    isEncrypting = true
+    return .startTLS
   }
 
   private mutating func write(_ flight: [Output]) -> Action {
@@ -181,7 +189,8 @@ extension StreamNegotiator {
 extension StreamNegotiator {
   private mutating func received(_ element: XMLElement, bytesBehind: Int) throws(XMPPError) -> [Action] {
     if let error = StreamError(element) {
-      throw XMPPError(streamError: error, phase: level == .authenticated ? .binding : .beforeLogin, stage: stage)
+      throw XMPPError(
+        streamError: error, phase: level == .authenticated ? .binding : .beforeLogin, stage: stage)
     }
     guard let answer = owed.first else { throw unexpected(element) }
     switch (answer, element.name.local, element.name.namespace) {
@@ -191,9 +200,10 @@ extension StreamNegotiator {
     case (.proceed, "proceed", Namespaces.tls):
       owed.removeFirst()
       guard bytesBehind == 0 else {
-        throw XMPPError(.protocolError, stage: .tls, "the server sent data between <proceed/> and the TLS handshake")
+        throw XMPPError(
+          .protocolError, stage: .tls, "the server sent data between <proceed/> and the TLS handshake")
       }
-      return [.startTLS]
+      return [startTLS()]
     case (.proceed, "failure", Namespaces.tls):
       throw XMPPError(.tlsFailure, stage: .tls, "the server refused to start TLS")
     case (.authentication, let name, Namespaces.sasl):
@@ -269,7 +279,9 @@ extension StreamNegotiator {
     defer { self.mechanism = mechanism }
     switch name {
     case "challenge":
-      return try perform { () throws(SASLError) in try mechanism.challenge(try Self.decode(element.text) ?? []) }
+      return try perform { () throws(SASLError) in
+        try mechanism.challenge(try Self.decode(element.text) ?? [])
+      }
     case "success":
       do {
         try mechanism.success(try Self.decode(element.text))
@@ -359,10 +371,12 @@ extension StreamNegotiator {
 
   /// The server may choose the resource (RFC 6120 §7.7.1), but not whose it is.
   private func boundJID(in iq: XMLElement) throws(XMPPError) -> JID {
-    guard let text = iq.first("bind", Namespaces.bind)?.first("jid")?.text, let jid = try? JID(text), !jid.isBare
+    guard let text = iq.first("bind", Namespaces.bind)?.first("jid")?.text, let jid = try? JID(text),
+      !jid.isBare
     else { throw XMPPError(.protocolError, stage: .bind, "the server bound no full JID") }
     guard jid.bare == configuration.jid.bare else {
-      throw XMPPError(.protocolError, stage: .bind, "the server bound the JID of another account: \(jid.bare)")
+      throw XMPPError(
+        .protocolError, stage: .bind, "the server bound the JID of another account: \(jid.bare)")
     }
     return jid
   }

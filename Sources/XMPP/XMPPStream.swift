@@ -36,7 +36,9 @@ public actor XMPPStream {
 
   public nonisolated let configuration: StreamConfiguration
   nonisolated let eventLoop: any EventLoop
-  public nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    eventLoop.executor.asUnownedSerialExecutor()
+  }
 
   var state = State.idle
   var channel: (any Channel)?
@@ -50,6 +52,7 @@ public actor XMPPStream {
   /// Waits for ``connect()`` as a whole.
   var connection: CheckedContinuation<Result<BoundStream, XMPPError>, Never>?
   var establishing: Task<Void, Never>?
+  /// Bounds connecting, and later closing.
   var deadline: Scheduled<Void>?
   var closers: [CheckedContinuation<Void, Never>] = []
   var requests = IQTracker<CheckedContinuation<Result<IQ, XMPPError>, Never>>()
@@ -80,7 +83,8 @@ public actor XMPPStream {
   /// Sends a request and returns its answer (RFC 6120 §8.2.3), an error answer included.
   ///
   /// `companions` go out in the same write, behind the request.
-  /// - Throws: `notLoggedIn`, `networkError` when the stream ends or no answer comes in time.
+  /// - Throws: `notLoggedIn`, `networkError` when the stream ends or no answer comes in time, `cancelled` when the
+  ///   task is, `invalidParameter` for an id that already waits for an answer.
   public func request(
     _ request: IQ, followedBy companions: [XMLElement] = [], timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> IQ {
@@ -88,19 +92,28 @@ public actor XMPPStream {
     var request = request
     let id = request.id ?? IQTracker<Void>.makeID()
     request.id = id
+    guard !requests.isWaiting(for: id) else {
+      throw XMPPError(.invalidParameter, stage: .request, "a request with the id \(id) waits for its answer")
+    }
     let outputs = ([request.element] + companions).map(StreamNegotiator.Output.element)
-    let expiry = eventLoop.scheduleTask(in: timeout) { self.assumeIsolated { $0.expire(id) } }
-    let answer = await withCheckedContinuation { waiter in
-      requests.add(id, to: request.to, waiter)
-      channel.writeAndFlush(encode(outputs), promise: nil)
+    let recipient = request.to
+    let late = XMPPError(.networkError, stage: .request, "the server did not answer in time")
+    let expiry = eventLoop.scheduleTask(in: timeout) { self.assumeIsolated { $0.giveUp(id, late) } }
+    let answer = await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        requests.add(id, to: recipient, waiter)
+        channel.writeAndFlush(encode(outputs), promise: nil)
+      }
+    } onCancel: {
+      let cancelled = XMPPError(.cancelled, stage: .request, "the request was cancelled")
+      eventLoop.execute { self.assumeIsolated { $0.giveUp(id, cancelled) } }
     }
     expiry.cancel()
     return try answer.get()
   }
 
-  private func expire(_ id: String) {
-    requests.take(id)?.resume(
-      returning: .failure(XMPPError(.networkError, stage: .request, "the server did not answer in time")))
+  private func giveUp(_ id: String, _ reason: XMPPError) {
+    requests.take(id)?.resume(returning: .failure(reason))
   }
 
   static let notOnline = XMPPError(.notLoggedIn, stage: .request, "the stream has no bound resource")
@@ -157,7 +170,7 @@ public actor XMPPStream {
       configuration.wireLog?(.sent, "</stream:stream>")
       channel?.writeAndFlush(bytes, promise: nil)
       updateReading()
-      eventLoop.scheduleTask(in: patience) { self.assumeIsolated { $0.finish(nil) } }
+      deadline = eventLoop.scheduleTask(in: patience) { self.assumeIsolated { $0.finish(nil) } }
       await waitUntilClosed()
     case .closing: await waitUntilClosed()
     }
@@ -185,7 +198,7 @@ public actor XMPPStream {
     for waiter in requests.takeAll() { waiter.resume(returning: .failure(reason)) }
     report(.closed(wasConnecting ? reason : error))
     inbox.finish()
-    closers.forEach { $0.resume() }
+    for closer in closers { closer.resume() }
     closers = []
   }
 

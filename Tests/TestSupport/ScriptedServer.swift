@@ -96,6 +96,11 @@ public final class ScriptedServer: Sendable {
   /// All that clients have sent, as read: what came through TLS is decrypted. One character is one byte.
   public var received: String { reports.filter { $0.event == "received" }.compactMap(\.text).joined() }
 
+  /// What the client of one connection has sent, as `received`.
+  public func received(connection: Int) -> String {
+    reports.filter { $0.connection == connection && $0.event == "received" }.compactMap(\.text).joined()
+  }
+
   /// All that clients have sent outside of TLS (before and without it).
   public var receivedInTheClear: String {
     reports.filter { $0.event == "received" && $0.tls != true }.compactMap(\.text).joined()

@@ -1,0 +1,240 @@
+import TestSupport
+import Testing
+import XMPPTransport
+
+@testable import XMPP
+
+@Suite("A server that will not have TLS as it must be")
+struct HostileTLSTests {
+  typealias Step = ScriptedServer.Step
+
+  private static let offer = "<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'><required/></starttls>"
+  private static let mechanisms =
+    "<mechanisms xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><mechanism>PLAIN</mechanism></mechanisms>"
+  private static let header =
+    "<?xml version='1.0'?><stream:stream id='s' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
+  private static let proceed = "<proceed xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"
+  private static let asked: [Step] = [
+    .header, .features(offer), .client("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"),
+  ]
+
+  @Test("never sees a credential.")
+  func startTLS() async throws {
+    try await [
+      Attack("STARTTLS is absent", [.header, .features("")], .tlsFailure, .tls),
+      Attack("PLAIN is offered instead", [.header, .features(Self.mechanisms)], .tlsFailure, .tls),
+      Attack(
+        "STARTTLS comes later",
+        [.header, .features(""), .server("<stream:features>\(Self.offer)</stream:features>")], .tlsFailure,
+        .tls),
+      Attack(
+        "STARTTLS of another namespace", [.header, .features("<starttls xmlns='evil'/>")], .tlsFailure, .tls),
+      Attack(
+        "refused",
+        Self.asked + [.server("<failure xmlns='urn:ietf:params:xml:ns:xmpp-tls'/></stream:stream>")],
+        .tlsFailure, .tls),
+      Attack(
+        "proceeding before being asked", [.header, .server(Self.header + Self.proceed)], .protocolError,
+        .stream),
+      Attack(
+        "features twice",
+        Self.asked + [.server("<stream:features>\(Self.offer)</stream:features>")], .protocolError, .stream),
+      Attack(
+        "success before TLS",
+        Self.asked + [.server("<success xmlns='urn:ietf:params:xml:ns:xmpp-sasl'/>")], .protocolError, .stream
+      ),
+      Attack(
+        "an element behind proceed",
+        Self.asked + [.server(Self.proceed + "<stream:features>\(Self.mechanisms)</stream:features>")],
+        .protocolError, .tls),
+      Attack(
+        "a header behind proceed", Self.asked + [.server(Self.proceed + Self.header)], .protocolError, .tls),
+      Attack("white space behind proceed", Self.asked + [.server(Self.proceed + " ")], .protocolError, .tls),
+      Attack(
+        "the start of a record behind proceed",
+        Self.asked + [.bytes(Array(Self.proceed.utf8) + [0x16, 0x03, 0x03])], .protocolError, .tls),
+      Attack(
+        "the domain is unknown",
+        [
+          .header,
+          .server(
+            Self.header
+              + "<stream:error><host-unknown xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>"),
+        ],
+        .unknownDomain, .stream),
+    ].run()
+  }
+
+  @Test("never sees a credential either when asked ahead.")
+  func anticipated() async throws {
+    let start: [Step] = [.header, .client("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")]
+    try await [
+      Attack("STARTTLS is absent", start + [.features("")], .tlsFailure, .tls),
+      Attack(
+        "absent, yet proceeding", start + [.features(Self.mechanisms), .server(Self.proceed)], .tlsFailure,
+        .tls),
+      Attack(
+        "no features before proceed", start + [.server(Self.header + Self.proceed)], .protocolError, .stream),
+      Attack(
+        "an element behind proceed", start + [.features(Self.offer), .server(Self.proceed + "<x/>")],
+        .protocolError, .tls),
+      Attack(
+        "refused",
+        start + [.features(Self.offer), .server("<failure xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")],
+        .tlsFailure, .tls),
+    ].run {
+      $0.anticipation = Anticipation(startTLS: true, mechanism: .scramSHA256, binding: true)
+    }
+  }
+
+  @Test("is found out where it does not speak XMPP.")
+  func otherProtocols() async throws {
+    try await [
+      Attack("HTTP", [.header, .server("HTTP/1.1 400 Bad Request\r\n\r\n")], .protocolError, .stream),
+      Attack("SSH", [.server("SSH-2.0-OpenSSH_9.2\r\n")], .protocolError, .stream),
+      Attack("another root", [.header, .server("<html version='1.0'>")], .protocolError, .stream),
+      Attack(
+        "another namespace", [.header, .server("<stream:stream version='1.0' xmlns:stream='streams'>")],
+        .protocolError, .stream),
+      Attack(
+        "no version",
+        [.header, .server("<stream:stream xmlns:stream='http://etherx.jabber.org/streams'>")],
+        .protocolError, .stream),
+      Attack(
+        "version 0.9",
+        [.header, .server("<stream:stream version='0.9' xmlns:stream='http://etherx.jabber.org/streams'>")],
+        .protocolError, .stream),
+      Attack(
+        "a version beyond numbers",
+        [
+          .header,
+          .server(
+            "<stream:stream version='99999999999999999999.0' xmlns:stream='http://etherx.jabber.org/streams'>"
+          ),
+        ], .protocolError, .stream),
+    ].run()
+  }
+
+  @Test("is refused where it answers direct TLS in the clear.")
+  func directWithoutTLS() async throws {
+    let server = try await ScriptedServer([.server(Self.header)])
+    let failure = try await Login(server, tls: .direct).failure()
+    #expect(Failed(failure) == Failed(.tlsFailure, .tls))
+    expectNoSecret(at: server)
+    try await server.end()
+  }
+
+  @Test("is told by ALPN what direct TLS is for.")
+  func applicationProtocol() async throws {
+    var options = ScriptedServer.Options()
+    options.directTLS = true
+    let server = try await ScriptedServer(.login(until: .bound, directTLS: true), options: options)
+    let stream = XMPPStream(try await Login(server, tls: .direct).configuration)
+    #expect(try await stream.connect().tls?.alpn == "xmpp-client")
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+
+  @Test("is refused where it knows old TLS only.")
+  func oldTLS() async throws {
+    var options = ScriptedServer.Options()
+    options.minimumTLS = "1.0"
+    options.maximumTLS = "1.1"
+    try await [Attack("TLS 1.1", .login(until: .mechanisms), .tlsFailure, .tls)].run(options: options)
+  }
+
+  // MARK: Certificates
+
+  /// Certificates that must not do, by what is wrong.
+  enum Wrong: String, CaseIterable, Sendable {
+    case anotherHost, serviceTargetOnly, parentDomain, selfSigned, expired, notYetValid, signedByLeaf, sha1
+    case addressOnly, commonNameOnly, otherAuthority
+
+    func certificate() async throws -> TestCertificate {
+      let authority = try await TestAuthority.shared
+      return switch self {
+      case .anotherHost: try await authority.certificate(for: ["evil.example"])
+      case .serviceTargetOnly:
+        try await authority.certificate(for: ["xmpp.\(TestServer.domain)", "localhost"])
+      case .parentDomain: try await authority.certificate(for: ["example", "*.\(TestServer.domain)"])
+      case .selfSigned: try await authority.certificate(.selfSigned)
+      case .expired: try await authority.certificate(.expired)
+      case .notYetValid: try await authority.certificate(.notYetValid)
+      case .signedByLeaf: try await authority.certificate(.signedByLeaf)
+      case .sha1: try await authority.certificate(.sha1)
+      case .addressOnly: try await authority.certificate(.addressOnly)
+      case .commonNameOnly: try await authority.certificate(.commonNameOnly)
+      case .otherAuthority: try await authority.certificate(.otherAuthority)
+      }
+    }
+  }
+
+  @Test("is refused for its certificate before anything is said inside TLS.", arguments: Wrong.allCases)
+  func certificate(_ wrong: Wrong) async throws {
+    let certificate = try await wrong.certificate()
+    for directTLS in [true, false] {
+      var options = ScriptedServer.Options()
+      options.certificate = certificate
+      options.directTLS = directTLS
+      let server = try await ScriptedServer(
+        .login(until: .mechanisms, directTLS: directTLS), options: options)
+      let failure = try await Login(server, tls: directTLS ? .direct : .startTLS).failure()
+      #expect(Failed(failure) == Failed(.tlsFailure, .tls), "\(failure?.description ?? "logged in")")
+      #expect(failure?.message.isEmpty == false)
+      try await server.closedByClient()
+      #expect(!server.received.contains("alice"))
+      expectNoSecret(at: server)
+      try await server.end()
+    }
+  }
+
+  @Test("is refused without the authority that signed its certificate.")
+  func systemTrust() async throws {
+    try await [Attack("no CA file", .login(until: .mechanisms), .tlsFailure, .tls)].run { $0.caFile = nil }
+  }
+
+  @Test("is let in by the certificate that the user has named, and by no other.")
+  func named() async throws {
+    let certificate = try await TestAuthority.shared.certificate(.selfSigned)
+    let other = try await TestAuthority.shared.certificate(.selfSigned)
+    var options = ScriptedServer.Options()
+    options.certificate = certificate
+    let server = try await ScriptedServer(.login(until: .bound), options: options)
+    let login = try await Login(server)
+    let pin = try await Self.digest(certificate)
+    #expect(await login.with { $0.caFile = certificate.chainFile }.failure() == nil)
+    #expect(await login.with { $0.certificateSHA256 = pin }.failure() == nil)
+    for wrong in [
+      login.with { $0.caFile = other.chainFile }, login.with { $0.certificateSHA256 = pin.reversed() },
+      // The pin is the only one to accept, whoever has signed.
+      login.with {
+        $0.certificateSHA256 = pin.reversed()
+        $0.caFile = certificate.chainFile
+      },
+    ] {
+      #expect(Failed(await wrong.failure()) == Failed(.tlsFailure, .tls))
+    }
+    try await server.end()
+  }
+
+  @Test("is not even asked where the CA file or the pin cannot be used.")
+  func settings() async throws {
+    let server = try await ScriptedServer([])
+    let login = try await Login(server)
+    for wrong in [
+      login.with { $0.caFile = "/nowhere/ca.pem" }, login.with { $0.certificateSHA256 = [1, 2, 3] },
+    ] {
+      #expect(Failed(await wrong.failure()) == Failed(.invalidParameter, .input))
+    }
+    #expect(server.connections == 0)
+    try await server.end()
+  }
+
+  private static func digest(_ certificate: TestCertificate) async throws -> [UInt8] {
+    let openssl = try await ChildProcess(
+      "/usr/bin/openssl", ["x509", "-noout", "-fingerprint", "-sha256", "-in", certificate.chainFile])
+    try await openssl.stop()
+    let text = openssl.output.text.split(separator: "=").last ?? ""
+    return text.split(separator: ":").compactMap { UInt8($0.prefix(2), radix: 16) }
+  }
+}

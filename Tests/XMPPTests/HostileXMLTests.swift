@@ -1,0 +1,139 @@
+import TestSupport
+import Testing
+
+@testable import XMPP
+
+@Suite("A server that sends bad XML")
+struct HostileXMLTests {
+  typealias Step = ScriptedServer.Step
+
+  /// What is sent inside an open stream, and the condition that the server must be told.
+  private static let inside: [(name: String, step: Step, condition: String)] = [
+    ("a comment", .server("<!-- x -->"), "restricted-xml"),
+    ("a comment in a stanza", .server("<message><body>a<!-- x --></body></message>"), "restricted-xml"),
+    ("a processing instruction", .server("<?php x?>"), "restricted-xml"),
+    ("an entity in text", .server("<message><body>&lol;</body></message>"), ""),
+    ("an entity in an attribute", .server("<message id='&lol;'/>"), ""),
+    ("a DTD", .server("<!DOCTYPE a [<!ENTITY b 'c'>]>"), ""),
+    ("a second declaration", .server("<?xml version='1.0'?>"), ""),
+    (
+      "a second header",
+      .server("<?xml version='1.0'?><stream:stream xmlns:stream='http://etherx.jabber.org/streams'>"), ""
+    ),
+    ("an undeclared prefix", .server("<evil:message/>"), "bad-namespace-prefix"),
+    ("an undeclared prefix of an attribute", .server("<message evil:id='1'/>"), "bad-namespace-prefix"),
+    (
+      "invalid UTF-8",
+      .bytes(Array("<message><body>".utf8) + [0xC3, 0x28] + Array("</body></message>".utf8)), ""
+    ),
+    (
+      "a surrogate in UTF-8",
+      .bytes(Array("<message><body>".utf8) + [0xED, 0xA0, 0x80] + Array("</body></message>".utf8)), ""
+    ),
+    ("NUL", .bytes(Array("<message><body>".utf8) + [0] + Array("</body></message>".utf8)), ""),
+    ("NUL as a reference", .server("<message><body>&#0;</body></message>"), "not-well-formed"),
+    (
+      "a control character", .bytes(Array("<message><body>".utf8) + [0x1B] + Array("</body></message>".utf8)),
+      ""
+    ),
+    ("a wrong end tag", .server("<message></presence>"), "not-well-formed"),
+    ("an attribute twice", .server("<message id='1' id='2'/>"), "not-well-formed"),
+    ("depth", .server(String(repeating: "<a>", count: 10_000)), "policy-violation"),
+    (
+      "attributes", .server("<message \((0..<10_000).map { "a\($0)='1'" }.joined(separator: " "))/>"),
+      "policy-violation"
+    ),
+    (
+      "namespaces", .server("<message \((0..<10_000).map { "xmlns:a\($0)='b'" }.joined(separator: " "))/>"),
+      "policy-violation"
+    ),
+  ]
+
+  /// What never ends. The connection is closed while much of it is still unread.
+  private static let endless: [(name: String, steps: [Step])] = [
+    ("text", [.server("<message><body>"), .flood("x", bytes: 1 << 28)]),
+    ("a stanza", [.server("<message>"), .flood("<a b='c'>text</a>", bytes: 1 << 28)]),
+    ("an attribute", [.server("<message a='"), .flood("x", bytes: 1 << 28)]),
+    ("a name", [.server("<"), .flood("x", bytes: 1 << 28)]),
+    ("a CDATA section", [.server("<message><![CDATA["), .flood("x", bytes: 1 << 28)]),
+    ("nesting", [.flood("<a>", bytes: 1 << 28)]),
+    ("a comment", [.server("<!--"), .flood("x", bytes: 1 << 28)]),
+  ]
+
+  private static let header =
+    "<?xml version='1.0'?><stream:stream id='s' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
+
+  @Test("is told what is wrong, and closed, before TLS.")
+  func beforeTLS() async throws {
+    try await Self.inside.map { name, step, _ in
+      Attack(name, [.header, .server(Self.header), step], .protocolError, .stream)
+    }.run()
+  }
+
+  @Test("is told so and closed where it starts like that.")
+  func prolog() async throws {
+    try await [
+      Attack(
+        "a DTD",
+        [
+          .header,
+          .server(
+            "<?xml version='1.0'?><!DOCTYPE stream:stream [<!ENTITY a '\(String(repeating: "ha", count: 100))'>]>"
+              + "<stream:stream id='&a;' version='1.0' xmlns:stream='http://etherx.jabber.org/streams'>"),
+        ], .protocolError, .stream),
+      Attack(
+        "an external DTD", [.header, .server("<!DOCTYPE a SYSTEM 'file:///etc/passwd'>")], .protocolError,
+        .stream),
+      Attack(
+        "UTF-16", [.header, .bytes([0xFE, 0xFF] + "<?xml version='1.0'?>".utf8.flatMap { [0, $0] })],
+        .protocolError, .stream),
+      Attack(
+        "ISO-8859-1", [.header, .server("<?xml version='1.0' encoding='ISO-8859-1'?><stream:stream>")],
+        .protocolError, .stream),
+      Attack("a comment", [.header, .server("<!-- x -->" + Self.header)], .protocolError, .stream),
+      Attack("text", [.header, .server("hello")], .protocolError, .stream),
+      Attack("NUL", [.header, .bytes([0, 0, 0, 0, 0])], .protocolError, .stream),
+      Attack(
+        "an endless header", [.header, .server("<stream:stream "), .flood("a='b' ", bytes: 1 << 28)],
+        .protocolError, .stream),
+      Attack("endless white space", [.header, .flood(" ", bytes: 1 << 28)], .protocolError, .stream),
+    ].run()
+  }
+
+  @Test("is told what is wrong, and closed, when online.")
+  func online() async throws {
+    let server = try await ScriptedServer(
+      eachConnection: Self.inside.map { .login(until: .bound) + [.server("<presence/>"), $0.step] })
+    let login = try await Login(server)
+    for (index, (name, _, condition)) in Self.inside.enumerated() {
+      let events = try await login.online().eventsToTheEnd()
+      guard case .closed(let failure)? = events.last else {
+        Issue.record("\(name): not closed")
+        continue
+      }
+      #expect(Failed(failure) == Failed(.protocolError, .stream), "\(name)")
+      #expect(
+        events.contains { if case .presence = $0 { true } else { false } },
+        "\(name): what came before is lost")
+      try await server.closedByClient(connection: index + 1)
+      let received = server.received(connection: index + 1)
+      #expect(received.contains("<stream:error") || received.contains("<error xmlns="), "\(name)")
+      #expect(received.contains(condition), "\(name)")
+      #expect(received.hasSuffix("</stream:stream>"), "\(name)")
+    }
+    try await server.end()
+  }
+
+  @Test("without end is closed long before it has sent all.")
+  func endless() async throws {
+    let server = try await ScriptedServer(
+      eachConnection: Self.endless.map { .login(until: .bound) + $0.steps })
+    let login = try await Login(server)
+    for (index, (name, _)) in Self.endless.enumerated() {
+      let failure = try await login.online().ending()
+      #expect(Failed(failure) == Failed(.protocolError, .stream), "\(name)")
+      try await server.closedByClient(connection: index + 1)
+    }
+    try await server.end()
+  }
+}

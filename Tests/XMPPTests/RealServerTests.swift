@@ -1,0 +1,211 @@
+import NIOCore
+import TestSupport
+import Testing
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+
+@testable import XMPP
+
+@Suite("On a real server")
+struct RealServerTests {
+  /// A server and a way to reach it.
+  struct Way: Sendable, CustomStringConvertible {
+    var kind: TestServer.Kind
+    var tls: TLSMode
+    var description: String { "\(kind.rawValue) \(tls.rawValue)" }
+
+    static let all = TestServer.Kind.allCases.flatMap { kind in
+      [TLSMode.startTLS, .direct].map { Way(kind: kind, tls: $0) }
+    }
+  }
+
+  private static let ahead = Anticipation(startTLS: true, mechanism: .scramSHA1, binding: true)
+
+  /// The names of the steps, without their details.
+  private static func steps(_ events: [StreamEvent]) -> [String] {
+    events.compactMap { event in
+      switch event {
+      case .step(.linking): "linking"
+      case .step(.linkOK): "linkOK"
+      case .step(.logining(let mechanism)): mechanism.rawValue
+      case .step(.loginOK): "loginOK"
+      case .closed(let error): error.map { "\($0.code.rawValue)" } ?? "closed"
+      case .message, .presence: nil
+      }
+    }
+  }
+
+  // MARK: Login
+
+  @Test(
+    "a login passes its steps in order, and takes as many round trips as the protocol needs.",
+    arguments: Way.all)
+  func login(_ way: Way) async throws {
+    let server = try await TestServer.shared(way.kind)
+    for (anticipation, trips) in [
+      (Anticipation.stepByStep, way.tls == .direct ? 7 : 9), (Self.ahead, way.tls == .direct ? 5 : 6),
+    ] {
+      let stream = XMPPStream(
+        try await Login(to: server, tls: way.tls).with {
+          $0.anticipation = anticipation
+          $0.resource = "desk-\(way.tls.rawValue)-\(trips)"
+        }.configuration)
+      let bound = try await stream.connect()
+      #expect(bound.roundTrips == trips)
+      #expect(bound.jid.description == "\(server.jid("alice"))/desk-\(way.tls.rawValue)-\(trips)")
+      #expect(bound.mechanism == .scramSHA1)
+      #expect(bound.tls?.version == "TLSv1.3")
+      #expect(bound.features.bind)
+      await stream.close(patience: .seconds(50))
+      #expect(
+        Self.steps(await stream.eventsToTheEnd()) == [
+          "linking", "linkOK", "SCRAM-SHA-1", "loginOK", "closed",
+        ])
+    }
+  }
+
+  @Test("the server makes a resource where none is asked for.", arguments: TestServer.Kind.allCases)
+  func resource(kind: TestServer.Kind) async throws {
+    let login = try await Login(to: TestServer.shared(kind))
+    let one = try await login.online()
+    let other = XMPPStream(login.configuration)
+    let bound = try await other.connect()
+    #expect(bound.jid.resource?.isEmpty == false)
+    guard case .online(let first) = await one.state else { throw TestSupportError("not online") }
+    #expect(first.jid != bound.jid)
+    await one.close()
+    await other.close()
+  }
+
+  @Test("a second login with the same resource ends the first.", arguments: TestServer.Kind.allCases)
+  func replaced(kind: TestServer.Kind) async throws {
+    let login = try await Login(to: TestServer.shared(kind)).with { $0.resource = "same" }
+    let first = try await login.online()
+    let second = try await login.online()
+    let end = await first.ending()
+    #expect(Failed(end) == Failed(.kicked, .stream))
+    #expect(end?.condition == "conflict")
+    await second.close()
+  }
+
+  @Test("a wrong login says which stage failed.", arguments: Way.all)
+  func wrong(_ way: Way) async throws {
+    let server = try await TestServer.shared(way.kind)
+    let password = try await Login(to: server, tls: way.tls).with {
+      $0.credentials.password = Secret("wrong")
+    }.failure()
+    #expect(Failed(password) == Failed(.authFailed, .authenticate))
+    #expect(password?.condition == "not-authorized")
+    #expect(password?.description.contains("wrong") == false)
+    let user = try await Login("nobody", password: "x", to: server, tls: way.tls).failure()
+    #expect(Failed(user) == Failed(.authFailed, .authenticate))
+    if way.tls == .startTLS {
+      let domain = try await Login("alice@nowhere.example", port: server.port).failure()
+      #expect(Failed(domain) == Failed(.unknownDomain, .stream))
+      #expect(domain?.condition == "host-unknown")
+    }
+    // Direct TLS on the port of STARTTLS.
+    let crossed = try await Login(port: server.port, tls: .direct).failure()
+    #expect(way.tls == .direct || Failed(crossed) == Failed(.tlsFailure, .tls))
+  }
+
+  // MARK: Presence
+
+  @Test("a contact sees presence once each, and one goodbye.", arguments: TestServer.Kind.allCases)
+  func presence(kind: TestServer.Kind) async throws {
+    let server = try await TestServer.shared(kind)
+    let bob = try await Counterpart("bob", on: server)
+    let stream = try await Login(to: server).with { $0.resource = "seen" }.online()
+    let own = "\(server.jid("alice"))/seen"
+    try await stream.send([Presence().element])
+    try await bob.presence { $0.from == own && $0.type == "available" }
+    try await stream.send([Presence(show: .away, status: "lunch & <more>", priority: 5).element])
+    try await bob.presence { $0.from == own && $0.show == "away" }
+    let seen = await stream.first { event in
+      if case .presence(let presence) = event, presence.from?.description == bob.jid { presence } else { nil }
+    }
+    #expect(seen?.type == nil)
+    await stream.close(sending: [Presence(type: .unavailable).element], patience: .seconds(50))
+    try await bob.presence { $0.from == own && $0.type == "unavailable" }
+    try await bob.settled()
+    #expect(
+      bob.presences.filter { $0.from == own } == [
+        .init(from: own, type: "available"),
+        .init(from: own, type: "available", show: "away", status: "lunch & <more>", priority: 5),
+        .init(from: own, type: "unavailable"),
+      ])
+    try await bob.end()
+  }
+
+  // MARK: Servers of their own
+
+  @Test("Prosody with plain passwords takes SHA-256, or SHA-1 where that was learned; stopped, it says so.")
+  func prosody() async throws {
+    var options = TestServer.Options(.prosody)
+    options.passwordStore = .plain
+    let server = try await TestServer(options)
+    try await mechanisms([.scramSHA1, .scramSHA256], of: server)
+    try await Self.stops(server)
+    // A server that accepts and says nothing, and one that is gone.
+    try await server.start()
+    let online = try await Login(to: server).online()
+    try await server.freeze()
+    let silent = try await Login(to: server).with { $0.timeout = .milliseconds(300) }.failure()
+    #expect(silent?.code == .connectTimeout)
+    try await server.kill()
+    #expect(Failed(await online.ending()) == Failed(.networkError, .stream))
+    #expect(Failed(try await Login(to: server).failure()) == Failed(.connectionRefused, .connect))
+    try await server.end()
+  }
+
+  @Test("ejabberd with plain passwords takes SHA-512, or what was learned; stopped, it says so.")
+  func ejabberd() async throws {
+    var options = TestServer.Options(.ejabberd)
+    options.passwordStore = .plain
+    let server = try await TestServer(options)
+    try await mechanisms([.scramSHA1, .scramSHA256, .scramSHA512], of: server)
+    try await Self.stops(server)
+    try await server.end()
+  }
+
+  @Test("PLAIN is used where there is nothing else, inside TLS 1.2, too.")
+  func plain() async throws {
+    var options = TestServer.Options(.prosody)
+    options.maximumTLS = "1.2"
+    options.extraLines = [
+      "disable_sasl_mechanisms = { \"SCRAM-SHA-1\", \"SCRAM-SHA-1-PLUS\", \"DIGEST-MD5\" }"
+    ]
+    let server = try await TestServer(options)
+    let stream = XMPPStream(try await Login(to: server).configuration)
+    let bound = try await stream.connect()
+    #expect(bound.mechanism == .plain)
+    #expect(bound.tls?.version == "TLSv1.2")
+    // The handshake of TLS 1.2 takes one more, PLAIN one less than SCRAM.
+    #expect(bound.roundTrips == 9)
+    await stream.close()
+    let downgraded = try await Login(to: server).with { $0.anticipation = Self.ahead }.failure()
+    #expect(Failed(downgraded) == Failed(.downgrade, .authenticate))
+    try await server.end()
+  }
+
+  /// All of `known`, weakest first, are there, and the last is taken where nothing was learned.
+  private func mechanisms(_ known: [SASLMechanismName], of server: TestServer) async throws {
+    for mechanism in known + [nil] {
+      let stream = XMPPStream(
+        try await Login(to: server).with { $0.anticipation = Anticipation(mechanism: mechanism) }
+          .configuration)
+      #expect(try await stream.connect().mechanism == mechanism ?? known.last)
+      await stream.close()
+    }
+  }
+
+  private static func stops(_ server: TestServer) async throws {
+    let stream = try await Login(to: server).online()
+    async let stop: Void = server.shutDown()
+    let end = await stream.ending()
+    #expect(Failed(end) == Failed(.networkError, .stream))
+    #expect(end?.condition == "system-shutdown")
+    try await stop
+  }
+}

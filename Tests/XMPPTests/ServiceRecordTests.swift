@@ -1,0 +1,144 @@
+import Glibc
+import TestSupport
+import Testing
+import XMPPTransport
+
+@testable import XMPP
+
+@Suite("By SRV records")
+struct ServiceRecordTests {
+  private static let startTLS = "_xmpp-client._tcp.\(TestServer.domain)"
+  private static let direct = "_xmpps-client._tcp.\(TestServer.domain)"
+
+  private func login(to server: TestServer, _ names: NameServer) async throws -> Login {
+    try await Login(to: server).with {
+      $0.host = nil
+      $0.port = nil
+      $0.tls = nil
+      $0.resolver = names.resolver
+    }
+  }
+
+  /// The ports that were tried, in order.
+  private func tried(_ stream: XMPPStream) async -> [Int] {
+    await stream.eventsToTheEnd().compactMap {
+      if case .step(.linking(let target)) = $0 { target.port } else { nil }
+    }
+  }
+
+  @Test("a target that refuses is passed over for the next, of either kind of TLS.")
+  func next() async throws {
+    let server = try await TestServer.shared(.prosody)
+    let closed = try await ScriptedServer([])
+    try await closed.end()
+    let names = try await NameServer([
+      Self.startTLS: [.init(priority: 1, port: closed.port), .init(priority: 3, port: server.port)],
+      Self.direct: [.init(priority: 2, port: server.directTLSPort)],
+    ])
+    let stream = try await XMPPStream(login(to: server, names).configuration)
+    let bound = try await stream.connect()
+    #expect(bound.target.port == server.directTLSPort)
+    #expect(bound.target.tls == .direct)
+    await stream.close()
+    #expect(await tried(stream) == [closed.port, server.directTLSPort])
+    try await names.stop()
+  }
+
+  @Test("a target that swallows everything leaves time for the next.")
+  func blackHole() async throws {
+    let server = try await TestServer.shared(.prosody)
+    let hole = try BlackHole()
+    let names = try await NameServer([
+      Self.startTLS: [.init(priority: 1, port: hole.port), .init(priority: 2, port: server.port)]
+    ])
+    let stream = XMPPStream(
+      try await login(to: server, names).with { $0.timeout = .seconds(6) }.configuration)
+    let bound = try await stream.connect()
+    #expect(bound.target.port == server.port)
+    await stream.close()
+    try await names.stop()
+    hole.close()
+  }
+
+  @Test("a target is not trusted for being named: the certificate is checked for the domain.")
+  func spoofed() async throws {
+    var options = ScriptedServer.Options()
+    options.certificate = try await TestAuthority.shared.certificate(for: ["localhost"])
+    let server = try await ScriptedServer(.login(until: .mechanisms), options: options)
+    let names = try await NameServer([Self.startTLS: [.init(priority: 1, port: server.port)]])
+    let login = try await Login(server).with {
+      $0.host = nil
+      $0.port = nil
+      $0.resolver = names.resolver
+    }
+    #expect(Failed(await login.failure()) == Failed(.tlsFailure, .tls))
+    expectNoSecret(at: server)
+    try await names.stop()
+    try await server.end()
+  }
+
+  @Test("a server that is reached and refuses the login is not followed by another.")
+  func noSecondServer() async throws {
+    let server = try await TestServer.shared(.prosody)
+    let names = try await NameServer([
+      Self.startTLS: [.init(priority: 1, port: server.port), .init(priority: 2, port: server.port)]
+    ])
+    let login = try await Login(password: "wrong", to: server).with {
+      $0.host = nil
+      $0.port = nil
+      $0.resolver = names.resolver
+    }
+    let stream = XMPPStream(login.configuration)
+    let failure = await Task { try await stream.connect() }.result.failure as? XMPPError
+    #expect(Failed(failure) == Failed(.authFailed, .authenticate))
+    #expect(await tried(stream) == [server.port])
+    try await names.stop()
+  }
+
+  @Test("a domain that has no service, and one that does not exist, are told apart from a network problem.")
+  func none() async throws {
+    let names = try await NameServer([Self.startTLS: [.init(priority: 0, port: 0, host: "")]])
+    let login = try await Login(port: 1).with {
+      $0.host = nil
+      $0.port = nil
+      $0.resolver = names.resolver
+    }
+    #expect(Failed(await login.failure()) == Failed(.serviceGone, .dns))
+    try await names.stop()
+  }
+}
+
+/// A port on loopback that answers no connection attempt: its queue is full and never emptied.
+private struct BlackHole {
+  private let sockets: [CInt]
+  let port: Int
+
+  init() throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    var port = 0
+    var sockets = [listener]
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        guard bind(listener, address, length) == 0, listen(listener, 0) == 0,
+          getsockname(listener, address, &length) == 0
+        else { return false }
+        for _ in 0..<4 {
+          let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+          _ = connect(client, address, length)
+          sockets.append(client)
+        }
+        return true
+      }
+    }
+    port = Int(UInt16(bigEndian: address.sin_port))
+    guard isListening, port > 0 else { throw TestSupportError("no port to listen on") }
+    self.sockets = sockets
+    self.port = port
+  }
+
+  func close() { for socket in sockets { Glibc.close(socket) } }
+}

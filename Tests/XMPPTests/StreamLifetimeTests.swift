@@ -1,0 +1,84 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import XMPP
+
+@Suite("Nothing stays behind")
+struct StreamLifetimeTests {
+  private struct Weak: Sendable {
+    weak let stream: XMPPStream?
+  }
+
+  /// Sockets of this process that go to a port on loopback.
+  private static func sockets(to port: Int) throws -> Int {
+    guard let file = fopen("/proc/self/net/tcp", "r") else { throw TestSupportError("no /proc") }
+    defer { fclose(file) }
+    let remote = ":" + String(port, radix: 16, uppercase: true)
+    var inodes: Set<String> = []
+    var line = [CChar](repeating: 0, count: 512)
+    while fgets(&line, 512, file) != nil {
+      let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      let fields = text.split(separator: " ")
+      if fields.count > 9, fields[2].hasSuffix(remote) { inodes.insert("socket:[\(fields[9])]") }
+    }
+    return (0..<4096).count { descriptor in
+      var target = [CChar](repeating: 0, count: 64)
+      let length = readlink("/proc/self/fd/\(descriptor)", &target, 63)
+      guard length > 0 else { return false }
+      return inodes.contains(String(decoding: target[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self))
+    }
+  }
+
+  @Test("of 200 logins, one after the other, that are closed, fail or are cancelled.")
+  func logins() async throws {
+    let server = try await TestServer(.init(.prosody))
+    var login = try await Login(to: server, tls: .direct)
+    login.configuration.anticipation = Anticipation(mechanism: .scramSHA1, binding: true)
+    var streams: [Weak] = []
+    for number in 0..<200 {
+      let stream = XMPPStream(login.configuration)
+      streams.append(Weak(stream: stream))
+      switch number % 10 {
+      case 7:
+        let task = Task { try await stream.connect() }
+        _ = await stream.next()
+        task.cancel()
+        _ = await task.result
+      case 8:
+        let wrong = XMPPStream(login.with { $0.credentials.authcid = "nobody" }.configuration)
+        streams.append(Weak(stream: wrong))
+        _ = await Task { try await wrong.connect() }.result
+      default:
+        _ = try await stream.connect()
+        if number == 0 { #expect(try Self.sockets(to: server.directTLSPort) == 1) }
+        await stream.close()
+      }
+    }
+    let deadline = ContinuousClock.now + .seconds(50)
+    while ContinuousClock.now < deadline {
+      let open = try Self.sockets(to: server.directTLSPort)
+      if open == 0, streams.allSatisfy({ $0.stream == nil }) { break }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    #expect(streams.count { $0.stream != nil } == 0)
+    #expect(try Self.sockets(to: server.directTLSPort) == 0)
+    try await server.end()
+  }
+
+  @Test("of a stream that its owner forgets when it is closed, though its connection was paused.")
+  func forgotten() async throws {
+    let server = try await ScriptedServer(
+      .login(until: .bound) + [.flood("<presence from='bob@\(TestServer.domain)'/>", bytes: 1 << 28)])
+    var stream: XMPPStream? = try await Login(server).online()
+    let left = Weak(stream: stream)
+    try await stream?.untilPaused()
+    await stream?.close(patience: .milliseconds(1))
+    stream = nil
+    try await server.closedByClient()
+    let deadline = ContinuousClock.now + .seconds(50)
+    while left.stream != nil, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(left.stream == nil)
+    try await server.end()
+  }
+}
