@@ -83,7 +83,6 @@ struct BrokenConnectionTests {
     let server = try await ScriptedServer(eachConnection: scripts.map { $0 + [.stall] })
     let login = try await Login(server).with { $0.timeout = .milliseconds(300) }
     for _ in scripts { #expect(await login.failure()?.code == .connectTimeout) }
-    #expect(server.connections == scripts.count)
     expectNoSecret(at: server)
     try await server.end()
   }
