@@ -18,7 +18,8 @@ public final class EventHub: Sendable {
     }
 
     public func matches(_ event: Event) -> Bool {
-      (events?.contains(event.name) ?? (event.name != "wire")) && (account.map { $0 == event.account } ?? true)
+      (events?.contains(event.name) ?? (event.name != "wire"))
+        && (account.map { $0 == event.account } ?? true)
     }
   }
 

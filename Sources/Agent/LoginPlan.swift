@@ -32,7 +32,9 @@ struct LoginPlan: Sendable, Equatable {
     self.store = store
     self.options = options
     self.options.resource = options.resource ?? account.resource
-    guard account.local != nil else { throw Self.invalid("a JID to log in with has a local part: \(account)") }
+    guard account.local != nil else {
+      throw Self.invalid("a JID to log in with has a local part: \(account)")
+    }
     tls = options.tls.flatMap(TLSMode.init)
     if let hex = options.certSHA256 {
       guard let bytes = Self.bytes(hex: hex), bytes.count == 32 else {
@@ -48,7 +50,8 @@ struct LoginPlan: Sendable, Equatable {
   /// The stream for one attempt of this plan.
   func configuration(timeout: TimeAmount, language: String) -> StreamConfiguration {
     var configuration = StreamConfiguration(
-      account: account, credentials: SASLCredentials(authcid: account.local ?? "", password: XMPPSASL.Secret(password.value)),
+      account: account,
+      credentials: SASLCredentials(authcid: account.local ?? "", password: XMPPSASL.Secret(password.value)),
       resource: options.resource)
     configuration.host = options.host
     configuration.port = options.port
@@ -57,7 +60,9 @@ struct LoginPlan: Sendable, Equatable {
     configuration.certificateSHA256 = certificateSHA256
     configuration.timeout = timeout
     configuration.language = language
-    configuration.responders = Dictionary(uniqueKeysWithValues: [Ping.responder, Roster.responder(own: account)])
+    configuration.responders = Dictionary(uniqueKeysWithValues: [
+      Ping.responder, Roster.responder(own: account),
+    ])
     return configuration
   }
 
@@ -71,7 +76,9 @@ struct LoginPlan: Sendable, Equatable {
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
     for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let byte = UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16) else { return nil }
+      guard let byte = UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16) else {
+        return nil
+      }
       bytes.append(byte)
     }
     return bytes

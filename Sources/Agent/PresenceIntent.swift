@@ -62,7 +62,8 @@ struct PresenceIntent: Sendable, Equatable {
   }
 
   static func == (left: Self, right: Self) -> Bool {
-    left.base == right.base && left.timed == right.timed && left.holds.map(\.holder) == right.holds.map(\.holder)
+    left.base == right.base && left.timed == right.timed
+      && left.holds.map(\.holder) == right.holds.map(\.holder)
       && left.holds.map(\.value) == right.holds.map(\.value)
   }
 }

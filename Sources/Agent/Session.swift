@@ -89,7 +89,9 @@ actor Session {
     status.cause = cause
     status.since = Timestamp.now()
     status.fullJID = online?.bound.jid.description
-    log.info("state", metadata: ["account": "\(account)", "state": "\(state)", "cause": "\(cause?.name.rawValue ?? "-")"])
+    log.info(
+      "state",
+      metadata: ["account": "\(account)", "state": "\(state)", "cause": "\(cause?.name.rawValue ?? "-")"])
     hub.publish(account: account.description, .state(event))
   }
 
@@ -131,7 +133,8 @@ actor Session {
     -> PresenceStatus
   {
     let before = presence.effective
-    var value = PresenceIntent.Value(show: parameters.show, status: parameters.status, priority: before.priority)
+    var value = PresenceIntent.Value(
+      show: parameters.show, status: parameters.status, priority: before.priority)
     if let priority = parameters.priority { value.priority = priority }
     if let to = parameters.to {
       try await direct(value, to: to)
@@ -161,7 +164,9 @@ actor Session {
     do { to = try JID(text) } catch {
       throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
     }
-    do throws(XMPPError) { try await online.stream.send([value.stanza(to: to)]) } catch { throw Failure(error) }
+    do throws(XMPPError) { try await online.stream.send([value.stanza(to: to)]) } catch {
+      throw Failure(error)
+    }
   }
 
   func applyPresence() async {

@@ -29,7 +29,9 @@ extension Session {
       do throws(Failure) {
         let success = try await open(plan, parameters)
         hub.publish(account: account.description, .success(success))
-        guard let online else { throw Failure(.networkError, stage: .sync, detail: "the session ended at once") }
+        guard let online else {
+          throw Failure(.networkError, stage: .sync, detail: "the session ended at once")
+        }
         return result(of: online.bound, milliseconds: success.milliseconds, already: false)
       } catch {
         await failed(error, plan: plan)
@@ -37,7 +39,8 @@ extension Session {
           interrupted = nil
           reconnect(lost, after: error)
         }
-        guard parameters.timeout == 0, !Task.isCancelled, FailureTable[error.name]?.retry.retries(automatic: false) == true
+        guard parameters.timeout == 0, !Task.isCancelled,
+          FailureTable[error.name]?.retry.retries(automatic: false) == true
         else { throw error }
         try await pause(after: error)
       }

@@ -54,11 +54,15 @@ actor SessionRegistry: AgentService {
     }
   }
 
-  nonisolated func bareJID(_ account: String) throws(Failure) -> String { try Self.jid(account).bare.description }
+  nonisolated func bareJID(_ account: String) throws(Failure) -> String {
+    try Self.jid(account).bare.description
+  }
 
   /// Logs in every account that was logged in when the last agent ended.
   func autoLogin() async {
-    guard let file = try? await accounts.inBackground({ store throws(Failure) in try store.load() }) else { return }
+    guard let file = try? await accounts.inBackground({ store throws(Failure) in try store.load() }) else {
+      return
+    }
     for account in file.accounts where account.isLogin {
       guard let jid = try? JID(account.account), let session = try? await session(of: jid) else { continue }
       do {
@@ -84,10 +88,14 @@ actor SessionRegistry: AgentService {
 
   // MARK: Calls
 
-  func login(_ parameters: LoginMethod.Parameters, client: ClientHandle) async throws(Failure) -> LoginMethod.Result {
+  func login(_ parameters: LoginMethod.Parameters, client: ClientHandle) async throws(Failure)
+    -> LoginMethod.Result
+  {
     var parameters = parameters
     let jid = try Self.jid(parameters.account)
-    if let resource = jid.resource, parameters.options.resource == nil { parameters.options.resource = resource }
+    if let resource = jid.resource, parameters.options.resource == nil {
+      parameters.options.resource = resource
+    }
     let session = try await session(of: jid.bare)
     do {
       return try await session.login(parameters)

@@ -92,7 +92,8 @@ extension DesiredPresence {
     self.init(show: value.show, status: value.status, priority: value.priority)
     if let timed = intent.timed {
       until = Timestamp.text(Date(timeIntervalSince1970: timed.until))
-      before = Availability(show: intent.base.show, status: intent.base.status, priority: intent.base.priority)
+      before = Availability(
+        show: intent.base.show, status: intent.base.status, priority: intent.base.priority)
     }
   }
 }

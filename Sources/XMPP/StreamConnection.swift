@@ -51,14 +51,14 @@ extension XMPPStream {
   private func establish() async {
     var failure = XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)")
     do {
-      let context = try await tlsContext()
       let targets = try await targets()
       for target in targets {
+        tlsContext = try await tlsContext(for: target)
         guard case .connecting = state else { return }
         report(.step(.linking(target)))
         // A target that swallows everything leaves the others their share of the time.
         let share = TimeAmount.nanoseconds(configuration.timeout.nanoseconds / Int64(max(targets.count, 1)))
-        switch await link(target, context, within: share) {
+        switch await link(target, within: share) {
         case .success: return
         // Another target may do better only when this one could not be reached.
         case .failure(let error) where error.stage == .connect || error.stage == .dns: failure = error
@@ -83,9 +83,10 @@ extension XMPPStream {
     return tls.map { tls in found.filter { $0.tls == tls } } ?? found
   }
 
-  /// Reads certificates from files: on a thread of the pool.
-  private func tlsContext() async throws(TransportError) -> TLSContext {
+  /// Reads certificates from files: on a thread of the pool. ALPN is for direct TLS only (XEP-0368 §2.2).
+  private func tlsContext(for target: ServerTarget) async throws(TransportError) -> TLSContext {
     var settings = TLSConfiguration(domain: configuration.account.asciiDomain)
+    if target.tls == .startTLS { settings.alpn = [] }
     settings.caFile = configuration.caFile
     settings.pinnedCertificateSHA256 = configuration.certificateSHA256
     return try await Self.onThread { [settings] () throws(TransportError) in try TLSContext(settings) }
@@ -103,10 +104,9 @@ extension XMPPStream {
 
   /// Connects to one target, within a limit, and negotiates; a success has made the stream online.
   private func link(
-    _ target: ServerTarget, _ context: TLSContext, within limit: TimeAmount
+    _ target: ServerTarget, within limit: TimeAmount
   ) async -> Result<BoundStream, XMPPError> {
     self.target = target
-    tlsContext = context
     let handler = NIOLoopBound(StreamChannelHandler(self), eventLoop: eventLoop)
     do {
       let channel = try await TCPConnector().connect(

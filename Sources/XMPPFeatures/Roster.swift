@@ -25,7 +25,9 @@ public struct Roster: Sendable, Equatable {
 
   /// The roster in a result; nil when it holds none. Items whose JID is not valid are left out.
   public init?(_ answer: IQ) {
-    guard let query = answer.payload.first, query.name == XMLName("query", Namespaces.roster) else { return nil }
+    guard let query = answer.payload.first, query.name == XMLName("query", Namespaces.roster) else {
+      return nil
+    }
     version = query["ver"]
     items = query.elements.compactMap(Item.init)
   }
@@ -46,7 +48,8 @@ public struct Roster: Sendable, Equatable {
 
 extension Roster.Item {
   init?(_ element: XMLElement) {
-    guard element.name == XMLName("item", Namespaces.roster), let text = element["jid"], let jid = try? JID(text)
+    guard element.name == XMLName("item", Namespaces.roster), let text = element["jid"],
+      let jid = try? JID(text)
     else { return nil }
     self.jid = jid
     name = element["name"]
