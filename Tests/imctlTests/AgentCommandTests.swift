@@ -50,7 +50,7 @@ struct AgentCommandTests {
       #expect(try await imctl.run("agent", "log").output == "")
       let directory = imctl.home + "/.local/state/imctl"
       try PrivateDirectory.ensure(directory)
-      FileManager.default.createFile(
+      _ = FileManager.default.createFile(
         atPath: directory + "/agent.log", contents: Data("one\ntwo \u{1b}[31m\nthree\n".utf8))
       #expect(try await imctl.run("agent", "log").output == "one\ntwo \\x1b[31m\nthree\n")
       #expect(try await imctl.run("agent", "log", "--lines", "1").output == "three\n")

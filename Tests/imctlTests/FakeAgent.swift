@@ -178,9 +178,9 @@ func withIMCTL(
 }
 
 /// Waits for what another process does; the limit only keeps a broken test from hanging.
-func eventually(_ what: String, _ condition: () throws -> Bool) async throws {
+func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
   let limit = ContinuousClock.now + .seconds(30)
-  while try !condition() {
+  while try await !condition() {
     if ContinuousClock.now > limit { throw TestSupportError("\(what) did not happen") }
     try await Task.sleep(for: .milliseconds(5))
   }

@@ -75,7 +75,7 @@ struct LoginCommandTests {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
       let file = imctl.home + "/ca.pem"
-      FileManager.default.createFile(atPath: file, contents: Data())
+      _ = FileManager.default.createFile(atPath: file, contents: Data())
       let pin = (0..<32).map { _ in "Ab" }.joined(separator: ":")
       let result = try await imctl.run(
         [

@@ -1,0 +1,139 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("An agent that commands start")
+struct AgentLaunchTests {
+  private struct State: Decodable {
+    var running: Bool
+    var pid: Int32?
+    var version: String?
+    var clients: Int?
+  }
+
+  private func state(_ imctl: IMCTL) async throws -> State {
+    try #require(try await imctl.run("agent", "status", "--json").objects(State.self).first)
+  }
+
+  /// Commands that start an agent where none runs, and keep it from ending by itself.
+  private func watchers(_ imctl: IMCTL, _ count: Int) async throws -> (children: [ChildProcess], pid: Int32) {
+    var children: [ChildProcess] = []
+    for _ in 0..<count { children.append(try await imctl.start(["watch"])) }
+    var pid: Int32?
+    try await eventually("the connection of \(count) watchers") {
+      let state = try await state(imctl)
+      pid = state.pid
+      return state.clients == count + 1
+    }
+    return (children, try #require(pid))
+  }
+
+  @Test("Commands that start one at the same time find the same one; stop ends it and them.")
+  func together() async throws {
+    try await withIMCTL { imctl in
+      let (children, pid) = try await watchers(imctl, 4)
+      let state = try await state(imctl)
+      #expect(state.version == Version.current)
+      #expect(state.pid == pid)
+      #expect(try await imctl.run("agent", "start").output.contains("pid \(pid),"))
+      #expect(try await imctl.run("agent", "stop").status == 0)
+      for child in children { #expect(try await child.ended(within: .seconds(30)) == .exited(69)) }
+      #expect(try await self.state(imctl).running == false)
+      try await eventually("the end of the process") { try await !imctl.processes().contains(pid) }
+    }
+  }
+
+  @Test("It has a session of its own, and holds none of our files open.")
+  func detached() async throws {
+    try await withIMCTL { imctl in
+      let kept = imctl.home + "/kept"
+      _ = FileManager.default.createFile(atPath: kept, contents: Data())
+      let shell = try await ChildProcess(
+        "/bin/sh", ["-c", "exec 9<\"$1\"; exec \"$0\" watch", IMCTL.executable, kept],
+        environment: [
+          "HOME": imctl.home, "XDG_CONFIG_HOME": imctl.home + "/.config",
+          "XDG_STATE_HOME": imctl.home + "/.local/state",
+        ])
+      try await eventually("the start of an agent") { try await state(imctl).clients == 2 }
+      let pid = try #require(try await state(imctl).pid)
+      #expect(getsid(pid) == pid)
+      let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").compactMap {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\($0)")
+      }
+      #expect(!files.isEmpty)
+      #expect(!files.contains(kept))
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd") == "/")
+      // Its output ends with it, although the agent lives on.
+      shell.send(SIGINT)
+      #expect(try await shell.ended(within: .seconds(30)) == .exited(130))
+    }
+  }
+
+  @Test("A second `agent run` is refused; restart replaces the first.")
+  func restart() async throws {
+    try await withIMCTL { imctl in
+      let (_, first) = try await watchers(imctl, 1)
+      let second = try await imctl.run("agent", "run", "--json")
+      #expect(second.status == 75)
+      #expect(second.errors.contains(#""name":"alreadyRunning""#))
+      let restarted = try await imctl.run("agent", "restart", "--json")
+      #expect(restarted.status == 0)
+      let later = try #require(try restarted.objects(State.self).first)
+      #expect(later.running)
+      #expect(later.pid != first)
+    }
+  }
+
+  @Test("An agent that is killed leaves a socket that is in nobody's way.")
+  func killed() async throws {
+    try await withIMCTL { imctl in
+      let (children, pid) = try await watchers(imctl, 1)
+      kill(pid, SIGKILL)
+      #expect(try await children.first?.ended(within: .seconds(30)) == .exited(69))
+      #expect(FileManager.default.fileExists(atPath: imctl.home + "/.local/state/imctl/agent.sock"))
+      #expect(try await watchers(imctl, 1).pid != pid)
+    }
+  }
+
+  @Test("Where the state directory is somebody else's business, nothing is started.")
+  func refusedDirectory() async throws {
+    try await withIMCTL { imctl in
+      try PrivateDirectory.ensure(imctl.home + "/.local/state")
+      try PrivateDirectory.ensure(imctl.home + "/elsewhere")
+      symlink(imctl.home + "/elsewhere", imctl.home + "/.local/state/imctl")
+      let result = try await imctl.run("agent", "start", "--json")
+      #expect(result.status == 73)
+      #expect(result.errors.contains("a symbolic link"))
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("Nothing stored: a command that needs an account says so, and COMMAND is not run.")
+  func nothingStored() async throws {
+    try await withIMCTL { imctl in
+      #expect(try await imctl.run("presence", "away").status == 78)
+      let held = try await imctl.run("presence", "away", "--", "echo", "ran")
+      #expect((held.output, held.status) == ("", 78))
+    }
+  }
+
+  @Test("Stored but not online: the presence is stored, and COMMAND runs.")
+  func stored() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(
+        #"{"version":1,"default":"a@localhost","accounts":[{"account":"a@localhost","domain":"localhost"}]}"#,
+        in: imctl)
+      let held = try await imctl.run("presence", "dnd", "deploying", "--", "sh", "-c", "echo ran; exit 3")
+      #expect((held.output, held.status) == ("ran\n", 3))
+      #expect(held.errors == "not online: stored, applied at the next login\n")
+      let set = try await imctl.run("presence", "away", "lunch", "--json")
+      #expect(set.output == #"{"applied":false,"priority":0,"show":"away","status":"lunch"}"# + "\n")
+      #expect(try await imctl.run("agent", "stop").status == 0)
+      #expect(try await imctl.run("presence").output == "away \"lunch\" (not applied)\n")
+      #expect(try await imctl.run("status").status == 1)
+      #expect(try await imctl.run("logout").status == 67)
+    }
+  }
+}
