@@ -13,8 +13,10 @@ import Testing
     var presence = PresenceIntent(base: value(.chat))
     presence.set(value(.away, "lunch"), until: 100)
     #expect(presence.effective == value(.away, "lunch"))
-    #expect(!presence.expire(at: 99))
-    #expect(presence.expire(at: 100))
+    let ended1 = presence.expire(at: 99)
+    #expect(!ended1)
+    let ended2 = presence.expire(at: 100)
+    #expect(ended2)
     #expect(presence.effective == value(.chat))
   }
 
@@ -23,7 +25,8 @@ import Testing
     var presence = PresenceIntent()
     presence.set(value(.away), until: 100)
     presence.set(value(.xa))
-    #expect(!presence.expire(at: 1000))
+    let ended3 = presence.expire(at: 1000)
+    #expect(!ended3)
     #expect(presence.effective == value(.xa))
   }
 
@@ -34,13 +37,17 @@ import Testing
     presence.hold(value(.dnd, "two"), by: 2)
     presence.hold(value(.dnd, "three"), by: 3)
     #expect(presence.effective.status == "three")
-    #expect(presence.release(2))
+    let ended4 = presence.release(2)
+    #expect(ended4)
     #expect(presence.effective.status == "three")
-    #expect(presence.release(3))
+    let ended5 = presence.release(3)
+    #expect(ended5)
     #expect(presence.effective.status == "one")
-    #expect(presence.release(1))
+    let ended6 = presence.release(1)
+    #expect(ended6)
     #expect(presence.effective == value(.online))
-    #expect(!presence.release(1))
+    let ended7 = presence.release(1)
+    #expect(!ended7)
   }
 
   @Test("What is set while a presence is held shows when the hold ends.")
@@ -49,7 +56,8 @@ import Testing
     presence.hold(value(.dnd), by: 1)
     presence.set(value(.away))
     #expect(presence.effective == value(.dnd))
-    #expect(presence.release(1))
+    let ended8 = presence.release(1)
+    #expect(ended8)
     #expect(presence.effective == value(.away))
   }
 
@@ -58,9 +66,11 @@ import Testing
     var presence = PresenceIntent(base: value(.chat))
     presence.set(value(.away), until: 100)
     presence.hold(value(.dnd), by: 1)
-    #expect(presence.expire(at: 200))
+    let ended9 = presence.expire(at: 200)
+    #expect(ended9)
     #expect(presence.effective == value(.dnd))
-    #expect(presence.release(1))
+    let ended10 = presence.release(1)
+    #expect(ended10)
     #expect(presence.effective == value(.chat))
   }
 }

@@ -24,7 +24,7 @@ import Testing
   @Test("After the server closed, the clients of one server spread over ten seconds.")
   func spread() {
     let pauses = (0..<1000).map { seed in
-      var generator = Seeded(state: seed)
+      var generator = Seeded(state: UInt64(seed))
       var policy = ReconnectPolicy()
       return policy.pause(after: .server, using: &generator)
     }
