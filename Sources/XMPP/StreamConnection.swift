@@ -107,34 +107,41 @@ extension XMPPStream {
     _ target: ServerTarget, within limit: TimeAmount
   ) async -> Result<BoundStream, XMPPError> {
     self.target = target
-    let handler = NIOLoopBound(StreamChannelHandler(self), eventLoop: eventLoop)
     do {
-      let channel = try await TCPConnector().connect(
-        to: target, on: eventLoop, timeout: limit
-      ) { channel in try channel.pipeline.syncOperations.addHandler(handler.value) }
-      guard case .connecting = state else {
-        channel.close(promise: nil)
-        return .failure(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
+      _ = try await TCPConnector().connect(to: target, on: eventLoop, timeout: limit) { channel in
+        try self.assumeIsolated { try $0.begin(on: channel, target) }
       }
-      self.channel = channel
     } catch {
-      return .failure(XMPPError(transportError: error))
+      let failure = XMPPError(transportError: error)
+      if case .none = negotiation { return .failure(failure) }
+      endNegotiation(.failure(failure))
     }
+    switch negotiation {
+    case .ended(let result): return result
+    case .running: return await withCheckedContinuation { negotiation = .running($0) }
+    case .none: return .failure(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
+    }
+  }
+
+  /// Begins as soon as the connection is there and before anything is read from it.
+  private func begin(on channel: any Channel, _ target: ServerTarget) throws {
+    guard case .connecting = state else { throw CancellationError() }
+    try channel.pipeline.syncOperations.addHandler(StreamChannelHandler(self))
+    self.channel = channel
+    negotiation = .running(nil)
     parser = XMLStreamParser()
     negotiator = StreamNegotiator(
       .init(
         jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
         tls: target.tls, language: configuration.language, anticipation: configuration.anticipation))
-    return await withCheckedContinuation { waiter in
-      negotiation = waiter
-      negotiate(.connected)
-    }
+    negotiate(.connected)
   }
 
   private func abandonConnection() {
     channel?.close(promise: nil)
     channel = nil
     negotiator = nil
+    negotiation = .none
     tls = nil
   }
 
@@ -157,7 +164,7 @@ extension XMPPStream {
   }
 
   private func perform(_ action: StreamNegotiator.Action) {
-    guard negotiation != nil, let channel else { return }
+    guard case .running = negotiation, let channel else { return }
     switch action {
     case .write(let flight):
       if negotiator?.level == .authenticated, let beforeBinding {
@@ -184,13 +191,14 @@ extension XMPPStream {
     self.beforeBinding = nil
     Task {
       await beforeBinding()
-      if negotiation != nil { channel?.writeAndFlush(encode(flight), promise: nil) }
+      if case .running = negotiation { channel?.writeAndFlush(encode(flight), promise: nil) }
     }
   }
 
-  private func endNegotiation(_ result: Result<BoundStream, XMPPError>) {
-    negotiation?.resume(returning: result)
-    negotiation = nil
+  func endNegotiation(_ result: Result<BoundStream, XMPPError>) {
+    guard case .running(let waiter) = negotiation else { return }
+    negotiation = .ended(result)
+    waiter?.resume(returning: result)
   }
 
   private func startTLS(on channel: any Channel) {
@@ -317,11 +325,11 @@ extension XMPPStream {
   /// The connection is of no more use. An error of the connection belongs to the stage it interrupts.
   func broke(_ error: XMPPError) {
     switch state {
-    case .connecting where negotiation != nil:
+    case .connecting:
       var error = error
       if error.code == .networkError, let negotiator { error.stage = negotiator.stage }
       endNegotiation(.failure(error))
-    case .connecting, .idle, .closed: break
+    case .idle, .closed: break
     case .closing: finish(nil)
     case .online: finish(error)
     }

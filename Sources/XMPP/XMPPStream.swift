@@ -34,6 +34,14 @@ public actor XMPPStream {
     case closed
   }
 
+  /// What becomes of the present connection while ``connect()`` runs.
+  enum Negotiation {
+    case none
+    /// With who waits for its end: a connection may break before anyone does.
+    case running(CheckedContinuation<Result<BoundStream, XMPPError>, Never>?)
+    case ended(Result<BoundStream, XMPPError>)
+  }
+
   public nonisolated let configuration: StreamConfiguration
   nonisolated let eventLoop: any EventLoop
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -47,8 +55,7 @@ public actor XMPPStream {
   var target: ServerTarget?
   var tls: TLSInfo?
   var tlsContext: TLSContext?
-  /// Waits for the negotiation on the present connection.
-  var negotiation: CheckedContinuation<Result<BoundStream, XMPPError>, Never>?
+  var negotiation = Negotiation.none
   /// Waits for ``connect()`` as a whole.
   var connection: CheckedContinuation<Result<BoundStream, XMPPError>, Never>?
   var establishing: Task<Void, Never>?
@@ -191,8 +198,7 @@ public actor XMPPStream {
     channel?.close(promise: nil)
     channel = nil
     let reason = error ?? XMPPError(.cancelled, stage: .stream, "the stream was closed")
-    negotiation?.resume(returning: .failure(reason))
-    negotiation = nil
+    endNegotiation(.failure(reason))
     connection?.resume(returning: .failure(reason))
     connection = nil
     for waiter in requests.takeAll() { waiter.resume(returning: .failure(reason)) }

@@ -2,12 +2,13 @@ import NIOCore
 import Synchronization
 import TestSupport
 import Testing
+import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
 @testable import XMPP
 
-@Suite("On a bound stream")
+@Suite("On a bound stream", .timeLimit(.minutes(3)))
 struct HostilePeerTests {
   typealias Step = ScriptedServer.Step
 
@@ -52,6 +53,45 @@ struct HostilePeerTests {
     let end = await stream.ending()
     #expect(Failed(end) == Failed(.kicked, .stream))
     #expect(end?.condition == "conflict")
+    try await server.end()
+  }
+
+  @Test("the resource is the server's, whatever was asked for.")
+  func resource() async throws {
+    let server = try await ScriptedServer(
+      .login(until: .authenticated) + [
+        .header, .features("<bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/>"),
+        .client(
+          "<iq type='set' id='{bind}'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'><resource>desk</resource></bind></iq>"
+        ),
+        .server(Self.bindResult),
+      ])
+    let stream = XMPPStream(try await Login(server).with { $0.resource = "desk" }.configuration)
+    #expect(try await stream.connect().jid.description == Self.own)
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+
+  @Test("what has to happen before binding happens behind the verified success, and once.")
+  func beforeBinding() async throws {
+    let server = try await ScriptedServer(.login(until: .bound))
+    let count = Counter()
+    let stream = try await Login(server).with {
+      $0.beforeBinding = {
+        count.add()
+        #expect(server.received.contains("<response"))
+        #expect(!server.received.contains("<bind"))
+      }
+    }.online()
+    #expect(count.value == 1)
+    await stream.close(patience: .milliseconds(10))
+    // A login that fails leaves it undone.
+    let login = try await Login(server).with {
+      $0.credentials.password = Secret("wrong")
+      $0.beforeBinding = { count.add() }
+    }
+    #expect(await login.failure()?.code == .authFailed)
+    #expect(count.value == 1)
     try await server.end()
   }
 
@@ -186,6 +226,23 @@ struct HostilePeerTests {
     try await stream.untilPaused()
     await stream.close()
     try await server.closedByClient()
+    try await server.end()
+  }
+
+  @Test("what came before the end is not lost where the consumer is slow.")
+  func endWhilePaused() async throws {
+    let presence = "<presence from='bob@\(TestServer.domain)/x'/>"
+    // The server sends whole pieces of at most 64 KiB.
+    let inPiece = 65_536 / presence.utf8.count
+    let server = try await ScriptedServer(
+      .login(until: .bound) + [.flood(presence, bytes: 4 * inPiece * presence.utf8.count), .close])
+    let stream = try await Login(server).online()
+    try await stream.untilPaused()
+    try await server.finished()
+    let events = await stream.eventsToTheEnd()
+    #expect(events.count { if case .presence = $0 { true } else { false } } == 4 * inPiece)
+    guard case .closed(let failure)? = events.last else { throw TestSupportError("not closed") }
+    #expect(Failed(failure) == Failed(.networkError, .stream))
     try await server.end()
   }
 

@@ -4,7 +4,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("A server that will not have TLS as it must be")
+@Suite("A server that will not have TLS as it must be", .timeLimit(.minutes(3)))
 struct HostileTLSTests {
   typealias Step = ScriptedServer.Step
 
@@ -53,6 +53,15 @@ struct HostileTLSTests {
       Attack(
         "the start of a record behind proceed",
         Self.asked + [.bytes(Array(Self.proceed.utf8) + [0x16, 0x03, 0x03])], .protocolError, .tls),
+      Attack(
+        "another host is named",
+        [
+          .header,
+          .server(
+            Self.header
+              + "<stream:error><see-other-host xmlns='urn:ietf:params:xml:ns:xmpp-streams'>evil.example</see-other-host></stream:error>"
+          ),
+        ], .networkError, .stream),
       Attack(
         "the domain is unknown",
         [

@@ -11,9 +11,11 @@ import XMPPStanza
     IQ(type: .result, from: try from.map { try JID($0) }, id: id)
   }
 
-  @Test("Who asked the own account accepts its server's ways of saying so.", arguments: [
-    nil, "alice@example.org", "alice@example.org/x", "example.org",
-  ])
+  @Test(
+    "Who asked the own account accepts its server's ways of saying so.",
+    arguments: [
+      nil, "alice@example.org", "alice@example.org/x", "example.org",
+    ])
   func ownAccount(_ from: String?) throws {
     var tracker = IQTracker<Int>()
     tracker.add("1", to: nil, 7)
@@ -21,9 +23,11 @@ import XMPPStanza
     #expect(tracker.isEmpty)
   }
 
-  @Test("Who asked the own account takes nobody else's answer.", arguments: [
-    "mallory@example.org", "alice@example.org/y", "example.net", "alice@example.net",
-  ])
+  @Test(
+    "Who asked the own account takes nobody else's answer.",
+    arguments: [
+      "mallory@example.org", "alice@example.org/y", "example.net", "alice@example.net",
+    ])
   func strangers(_ from: String) throws {
     var tracker = IQTracker<Int>()
     tracker.add("1", to: nil, 7)

@@ -7,7 +7,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("On a real server")
+@Suite("On a real server", .timeLimit(.minutes(3)))
 struct RealServerTests {
   /// A server and a way to reach it.
   struct Way: Sendable, CustomStringConvertible {
@@ -205,7 +205,8 @@ struct RealServerTests {
     async let stop: Void = server.shutDown()
     let end = await stream.ending()
     #expect(Failed(end) == Failed(.networkError, .stream))
-    #expect(end?.condition == "system-shutdown")
+    // A server in a hurry just closes.
+    #expect([nil, "system-shutdown"].contains(end?.condition))
     try await stop
   }
 }

@@ -8,8 +8,11 @@ import XMPPXML
   private func route(_ xml: String) throws -> Route {
     let events = try XMLStreamParser().parse(
       Array(
-        "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>\(xml)".utf8))
-    guard case .element(let element)? = events.last else { throw XMPPError(.internalError, stage: .stream, "no element") }
+        "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>\(xml)"
+          .utf8))
+    guard case .element(let element)? = events.last else {
+      throw XMPPError(.internalError, stage: .stream, "no element")
+    }
     return StanzaRouter.route(element)
   }
 
@@ -17,25 +20,32 @@ import XMPPXML
   func kinds() throws {
     guard case .message = try route("<message from='a@b'><body>x</body></message>") else { return fail() }
     guard case .presence = try route("<presence from='a@b'/>") else { return fail() }
-    guard case .request = try route("<iq type='get' id='1' from='a@b'><q xmlns='x'/></iq>") else { return fail() }
+    guard case .request = try route("<iq type='get' id='1' from='a@b'><q xmlns='x'/></iq>") else {
+      return fail()
+    }
     guard case .answer = try route("<iq type='result' id='1'/>") else { return fail() }
-    guard case .streamError(let error) = try route(
-      "<stream:error><conflict xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>")
+    guard
+      case .streamError(let error) = try route(
+        "<stream:error><conflict xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>")
     else { return fail() }
     #expect(error.condition == .conflict)
   }
 
-  @Test("What is no stanza of the stream's namespace is ignored.", arguments: [
-    "<message xmlns='jabber:server' from='a@b'/>", "<x xmlns='y'/>", "<foo/>",
-    "<message from='@@'/>", "<presence from='a@b@c'/>", "<iq type='result' id='1' from='@'/>",
-  ])
+  @Test(
+    "What is no stanza of the stream's namespace is ignored.",
+    arguments: [
+      "<message xmlns='jabber:server' from='a@b'/>", "<x xmlns='y'/>", "<foo/>",
+      "<message from='@@'/>", "<presence from='a@b@c'/>", "<iq type='result' id='1' from='@'/>",
+    ])
   func ignored(_ xml: String) throws {
     #expect(try route(xml) == .ignored)
   }
 
   @Test("A request that is not valid is answered bad-request, and only to an address that is one.")
   func refused() throws {
-    guard case .refused(let answer) = try route("<iq type='get' id='1' from='a@b' to='@@'/>") else { return fail() }
+    guard case .refused(let answer) = try route("<iq type='get' id='1' from='a@b' to='@@'/>") else {
+      return fail()
+    }
     #expect(answer["to"] == "a@b")
     #expect(answer["type"] == "error")
     #expect(try route("<iq type='get' id='1' from='@'/>") == .ignored)

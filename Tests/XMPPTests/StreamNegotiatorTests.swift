@@ -7,7 +7,8 @@ import XMPPXML
 
 /// The password in these tests is "secret"; PLAIN carries it as AGFsaWNlAHNlY3JldA==.
 @Suite struct StreamNegotiatorTests {
-  static let plain = "<auth mechanism='PLAIN' xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>AGFsaWNlAHNlY3JldA==</auth>"
+  static let plain =
+    "<auth mechanism='PLAIN' xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>AGFsaWNlAHNlY3JldA==</auth>"
   static let startTLS = "<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"
   static let bind = "<iq type='set' id='bind'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
   typealias C = Conversation
@@ -41,10 +42,11 @@ import XMPPXML
     try talk.server(C.header, C.bindFeatures)
     try talk.server(C.bound("alice@example.org/x"))
     #expect(
-      talk.log == [
-        "<stream>", Self.startTLS, "TLS", "restart", "<stream from>", "linkOK", "logining PLAIN",
-        Self.plain, "restart", "<stream from>", Self.bind,
-      ].map(canonical))
+      talk.log
+        == [
+          "<stream>", Self.startTLS, "TLS", "restart", "<stream from>", "linkOK", "logining PLAIN",
+          Self.plain, "restart", "<stream from>", Self.bind,
+        ].map(canonical))
     #expect(talk.boundJID?.description == "alice@example.org/x")
     // TCP, header, starttls, TLS 1.3, header, auth, header, bind.
     #expect(talk.negotiator.roundTrips == 8)
@@ -141,7 +143,8 @@ import XMPPXML
     var talk = try encrypted()
     try talk.server(C.header, C.mechanisms("PLAIN"))
     try talk.server(
-      "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><\(condition)/><text xml:lang='en'>no</text></failure>")
+      "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><\(condition)/><text xml:lang='en'>no</text></failure>"
+    )
     #expect(talk.failure?.code == code)
     #expect(talk.failure?.condition == condition)
     #expect(talk.failure?.text == "no")
@@ -182,7 +185,8 @@ import XMPPXML
     var talk = try authenticated()
     try talk.server(C.header, C.bindFeatures)
     try talk.server(
-      "<iq type='error' id='bind'><error type='cancel'><\(condition) xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>")
+      "<iq type='error' id='bind'><error type='cancel'><\(condition) xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>"
+    )
     #expect(talk.failure?.code == code)
     #expect(talk.failure?.stage == .bind)
   }
@@ -190,8 +194,10 @@ import XMPPXML
   @Test(
     "A stream error before login becomes the failure it means.",
     arguments: [
-      ("host-unknown", XMPPError.Code.unknownDomain), ("host-gone", .serviceGone), ("conflict", .otherDeviceLogin),
-      ("policy-violation", .rateLimited), ("resource-constraint", .rateLimited), ("system-shutdown", .networkError),
+      ("host-unknown", XMPPError.Code.unknownDomain), ("host-gone", .serviceGone),
+      ("conflict", .otherDeviceLogin),
+      ("policy-violation", .rateLimited), ("resource-constraint", .rateLimited),
+      ("system-shutdown", .networkError),
       ("not-well-formed", .protocolError), ("made-up", .protocolError),
     ])
   func streamError(_ condition: String, _ code: XMPPError.Code) throws {
@@ -206,7 +212,8 @@ import XMPPXML
   @Test(
     "What comes where something else is due ends the login.",
     arguments: [
-      "<message/>", "<success xmlns='urn:ietf:params:xml:ns:xmpp-sasl'/>", "<iq type='result' id='bind'/>", "<x xmlns='y'/>",
+      "<message/>", "<success xmlns='urn:ietf:params:xml:ns:xmpp-sasl'/>", "<iq type='result' id='bind'/>",
+      "<x xmlns='y'/>",
     ])
   func unexpected(_ xml: String) throws {
     var talk = try Conversation()
@@ -235,7 +242,8 @@ import XMPPXML
     var talk = try authenticated()
     try talk.server(
       C.header,
-      "<stream:features><compression xmlns='http://jabber.org/features/compress'><method>zlib</method></compression><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></stream:features>")
+      "<stream:features><compression xmlns='http://jabber.org/features/compress'><method>zlib</method></compression><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></stream:features>"
+    )
     #expect(talk.log.last == canonical(Self.bind))
     #expect(!talk.log.joined().contains("compress"))
   }
@@ -245,7 +253,8 @@ import XMPPXML
     var talk = try authenticated()
     try talk.server(
       C.header,
-      "<stream:features><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/><session xmlns='urn:ietf:params:xml:ns:xmpp-session'/></stream:features>")
+      "<stream:features><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/><session xmlns='urn:ietf:params:xml:ns:xmpp-session'/></stream:features>"
+    )
     try talk.server(C.bound("alice@example.org/x"))
     #expect(talk.boundJID == nil)
     try talk.server("<iq type='result' id='session'/>")
