@@ -154,7 +154,6 @@ public struct AccountStore: Sendable {
       // What a writer left behind that was killed.
       if unlink(temporaryPath) != 0 && errno != ENOENT { throw Errno.last }
       let file = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
-      if fchmod(file.number, 0o600) != 0 { throw Errno.last }
       try before(.write)
       try file.write(Array(data) + [0x0A])
       try before(.synchronise)

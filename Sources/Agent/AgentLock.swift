@@ -46,7 +46,6 @@ final class AgentLock: Sendable {
   func writePID() throws(Failure) {
     do throws(Errno) {
       let file = try FileDescriptor(opening: paths.pid, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
-      if fchmod(file.number, 0o600) != 0 { throw Errno.last }
       try file.write(Array("\(getpid())\n".utf8))
     } catch {
       throw error.failure(paths.pid)

@@ -54,7 +54,6 @@ public final class AgentLog: Sendable {
   private func open(_ state: inout State) {
     do throws(Errno) {
       let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW)
-      if fchmod(file.number, 0o600) != 0 { throw Errno.last }
       state.size = Int(try file.status().st_size)
       state.file = consume file
     } catch {

@@ -23,9 +23,10 @@ public final class AgentServer: Sendable {
   private let group: any EventLoopGroup
   private let logger: Logger
   private let eventBuffer: Int
+  private let owner: uid_t
   private let state: Mutex<State>
-  private let ends: AsyncStream<Void>
-  private let end: AsyncStream<Void>.Continuation
+  private let connections: AsyncStream<ClientConnection.Channel>
+  private let connected: AsyncStream<ClientConnection.Channel>.Continuation
 
   /// Becomes the agent of this user, before anything is logged in; ``run(_:)`` starts to listen.
   ///
@@ -34,11 +35,17 @@ public final class AgentServer: Sendable {
     paths: AgentPaths, hub: EventHub, logger: Logger,
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) throws(Failure) {
-    try self.init(paths: paths, hub: hub, logger: logger, group: group, eventBuffer: 1000)
+    try self.init(
+      paths: paths, hub: hub, logger: logger, group: group, eventBuffer: 1000, owner: geteuid(),
+      idle: IdleExit(started: .now))
   }
 
+  /// - Parameters:
+  ///   - eventBuffer: events that may wait for a client before it is dropped.
+  ///   - owner: the user whose clients are served.
   init(
-    paths: AgentPaths, hub: EventHub, logger: Logger, group: any EventLoopGroup, eventBuffer: Int
+    paths: AgentPaths, hub: EventHub, logger: Logger, group: any EventLoopGroup, eventBuffer: Int,
+    owner: uid_t, idle: IdleExit
   ) throws(Failure) {
     lock = try AgentLock(paths)
     self.paths = paths
@@ -46,8 +53,9 @@ public final class AgentServer: Sendable {
     self.logger = logger
     self.group = group
     self.eventBuffer = eventBuffer
-    state = Mutex(State(idle: IdleExit(started: .now)))
-    (ends, end) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    self.owner = owner
+    state = Mutex(State(idle: idle))
+    (connections, connected) = AsyncStream.makeStream()
   }
 
   /// Clients connected now.
@@ -57,7 +65,7 @@ public final class AgentServer: Sendable {
   public func keepAlive(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
 
   /// Ends ``run(_:)``.
-  public func stop() { end.finish() }
+  public func stop() { connected.finish() }
 
   /// Serves clients; returns after ``stop()``, when the task is cancelled, or when nobody needs the agent.
   public func run(_ service: any AgentService) async throws(Failure) {
@@ -65,31 +73,29 @@ public final class AgentServer: Sendable {
     defer { lock.removeFiles() }
     logger.info("listening on \(paths.socket)")
     update { _ in }
-    await withTaskGroup { tasks in
-      tasks.addTask { await self.accept(listener, service) }
-      tasks.addTask { for await _ in self.ends {} }
-      await tasks.next()
-      tasks.cancelAll()
+    await withTaskCancellationHandler {
+      // Not cancelled itself: every connection that was accepted has to be ended.
+      await Task { await self.serveClients(of: listener, service) }.value
+    } onCancel: {
+      stop()
     }
     state.withLock { $0.timer?.cancel() }
     logger.info("ended")
   }
 
-  private typealias Listener = NIOAsyncChannel<ClientConnection.Channel, Never>
-
-  private func listen() async throws(Failure) -> Listener {
+  private func listen() async throws(Failure) -> any Channel {
     try lock.removeStaleSocket()
     do {
       let listener = try await ServerBootstrap(group: group)
         .serverChannelOption(.backlog, value: 64)
         .childChannelOption(.allowRemoteHalfClosure, value: true)
-        .bind(unixDomainSocketPath: paths.socket) { channel in
+        .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            try ClientConnection.Channel(
-              wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: false)
-            )
+            let client = try ClientConnection.Channel(wrappingChannelSynchronously: channel)
+            if case .terminated = self.connected.yield(client) { Task { await self.refuse(client, nil) } }
           }
         }
+        .bind(unixDomainSocketPath: paths.socket).get()
       // Its directory has kept others out until now.
       if chmod(paths.socket, 0o600) != 0 { throw Errno.last }
       try lock.writePID()
@@ -101,18 +107,15 @@ public final class AgentServer: Sendable {
     }
   }
 
-  private func accept(_ listener: Listener, _ service: any AgentService) async {
-    do {
-      try await listener.executeThenClose { connections in
-        try await withThrowingDiscardingTaskGroup { clients in
-          for try await channel in connections {
-            clients.addTask { await self.serve(channel, service) }
-          }
-        }
+  /// Returns after ``stop()``, when the last client has gone.
+  private func serveClients(of listener: any Channel, _ service: any AgentService) async {
+    await withDiscardingTaskGroup { clients in
+      for await channel in connections {
+        clients.addTask { await self.serve(channel, service) }
       }
-    } catch is CancellationError {
-    } catch {
-      logger.error("the socket failed: \(error)")
+      // From now on another agent may wait for the lock.
+      try? await listener.close()
+      clients.cancelAll()
     }
   }
 
@@ -153,7 +156,7 @@ public final class AgentServer: Sendable {
     guard let socket = channel as? any SocketOptionProvider else { return false }
     let option = NIOBSDSocket.Option(rawValue: SO_PEERCRED)
     let peer: PeerCredentials? = try? await socket.unsafeGetSocketOption(level: .socket, name: option).get()
-    return peer?.uid == geteuid()
+    return peer?.uid == owner
   }
 
   /// Changes what is known about who needs the agent, and sets the timer anew.

@@ -5,10 +5,16 @@ import Glibc
 struct FileDescriptor: ~Copyable {
   let number: Int32
 
-  init(opening path: String, _ flags: Int32, mode: mode_t = 0o600) throws(Errno) {
+  /// With `O_CREAT` the file has mode 0600 afterwards, whatever the umask and whatever it had before.
+  init(opening path: String, _ flags: Int32) throws(Errno) {
     var result: Int32
-    repeat { result = open(path, flags | O_CLOEXEC, mode) } while result < 0 && errno == EINTR
+    repeat { result = open(path, flags | O_CLOEXEC, 0o600) } while result < 0 && errno == EINTR
     if result < 0 { throw Errno.last }
+    if flags & O_CREAT != 0, fchmod(result, 0o600) != 0 {
+      let error = Errno.last
+      close(result)
+      throw error
+    }
     number = result
   }
 

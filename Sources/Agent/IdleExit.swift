@@ -8,12 +8,14 @@ struct IdleExit: Sendable, Equatable {
   static let linger: Duration = .seconds(2)
 
   private let earliest: ContinuousClock.Instant
+  private let linger: Duration
   private var clients = 0
   private var accounts = 0
   private var idleSince: ContinuousClock.Instant?
 
-  init(started: ContinuousClock.Instant) {
-    earliest = started + Self.grace
+  init(started: ContinuousClock.Instant, grace: Duration = grace, linger: Duration = linger) {
+    earliest = started + grace
+    self.linger = linger
     idleSince = started
   }
 
@@ -28,5 +30,5 @@ struct IdleExit: Sendable, Equatable {
   }
 
   /// When the agent ends if nothing else happens; `nil` while it is needed.
-  var deadline: ContinuousClock.Instant? { idleSince.map { max($0 + Self.linger, earliest) } }
+  var deadline: ContinuousClock.Instant? { idleSince.map { max($0 + linger, earliest) } }
 }

@@ -77,7 +77,6 @@ public final class LocalStore: Sendable {
     do {
       let file = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW)
       guard try file.status().st_uid == geteuid() else { throw Errno(EPERM) }
-      if fchmod(file.number, 0o600) != 0 { throw Errno.last }
     } catch let error as Errno {
       throw error.failure(path)
     }

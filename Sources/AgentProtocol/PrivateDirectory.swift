@@ -25,7 +25,11 @@ public enum PrivateDirectory {
       try create(String(path[..<slash]))
     }
     // Another process may be making it at this moment.
-    if mkdir(path, 0o700) != 0 && errno != EEXIST { throw refusal(path, String(cString: strerror(errno))) }
+    if mkdir(path, 0o700) != 0 {
+      if errno != EEXIST { throw refusal(path, String(cString: strerror(errno))) }
+    } else if chmod(path, 0o700) != 0 {
+      throw refusal(path, String(cString: strerror(errno)))
+    }
   }
 
   private static func check(_ path: String, repair: Bool) throws(Failure) {

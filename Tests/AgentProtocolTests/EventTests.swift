@@ -26,7 +26,7 @@ import Testing
     let fields = try Fields(line)
     #expect(fields["event"] == event.name)
     #expect(fields["account"] == "a@b")
-    #expect(fields["time"] == "2026-11-21T02:42:13.125Z")
+    #expect(fields["time"] == "2026-11-21T02:42:13.123Z")
     #expect(fields["cursor"] == "7")
     #expect(line.filter(\.isNewline) == "\n")
     #expect(try JSONDecoder().decode(Event.self, from: Data(line.utf8)) == event)

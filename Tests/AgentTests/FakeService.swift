@@ -1,0 +1,77 @@
+import AgentProtocol
+import Synchronization
+
+@testable import Agent
+
+/// A service without sessions: notes what it is asked and answers at once, but for `login`.
+final class FakeService: AgentService {
+  struct Notes {
+    var calls: [String] = []
+    var closed: [ClientHandle] = []
+    var waiting = 0
+    var cancelled = 0
+  }
+
+  private let notes = Mutex(Notes())
+  private let onStop: @Sendable () -> Void
+
+  init(onStop: @escaping @Sendable () -> Void = {}) { self.onStop = onStop }
+
+  var seen: Notes { notes.withLock { $0 } }
+  private func note(_ call: String) { notes.withLock { $0.calls.append(call) } }
+
+  /// Waits until the client goes away; `refused@…` fails at once.
+  func login(_ parameters: LoginMethod.Parameters, client: ClientHandle) async throws(Failure)
+    -> LoginMethod.Result
+  {
+    note("login \(parameters.account)")
+    if parameters.account.hasPrefix("refused") {
+      throw Failure(.authFailed, stage: .authenticate, condition: "not-authorized", text: "no")
+    }
+    notes.withLock { $0.waiting += 1 }
+    try? await Task.sleep(for: .seconds(3600))
+    notes.withLock { $0.cancelled += 1 }
+    throw Failure(.cancelled, stage: .authenticate)
+  }
+
+  func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)
+    -> LogoutMethod.Result
+  {
+    note("logout \(parameters.account ?? "default")")
+    return LogoutMethod.Result(accounts: [parameters.account ?? "default"])
+  }
+
+  func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus] {
+    note("status")
+    return [SessionStatus(account: parameters.account ?? "a@example.org", state: .syncOK)]
+  }
+
+  func presence(_ parameters: PresenceGetMethod.Parameters) async throws(Failure) -> PresenceStatus {
+    PresenceStatus(show: .online, status: nil, priority: 0, applied: true)
+  }
+
+  func setPresence(_ parameters: PresenceSetMethod.Parameters, client: ClientHandle) async throws(Failure)
+    -> PresenceStatus
+  {
+    note("presence \(parameters.show) \(parameters.hold) \(client.id)")
+    return PresenceStatus(
+      show: parameters.show, status: parameters.status, priority: parameters.priority ?? 0, applied: true)
+  }
+
+  func removeAccount(_ parameters: AccountRemoveMethod.Parameters) async throws(Failure) {
+    note("remove \(parameters.account)")
+  }
+
+  func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
+    AgentStatusMethod.Result(version: "1", pid: 1, started: "t", accounts: 0, online: 0, clients: clients)
+  }
+
+  func bareJID(_ account: String) throws(Failure) -> String { try BareJID.normalise(account) }
+
+  func stop() async {
+    note("stop")
+    onStop()
+  }
+
+  func clientClosed(_ client: ClientHandle) async { notes.withLock { $0.closed.append(client) } }
+}

@@ -1,0 +1,94 @@
+import AgentProtocol
+import Testing
+
+@testable import Agent
+
+@Suite(.timeLimit(.minutes(2))) struct WatchTests {
+  private func presence(_ size: Int = 1) -> Event.Body {
+    .presence(
+      PresenceChange(from: "a@b/c", show: .away, status: String(repeating: "x", count: size), priority: 0))
+  }
+
+  @Test("The answer comes first, with the newest cursor, then the events that were asked for.")
+  func events() async throws {
+    try await withAgent { paths, hub, _, _ in
+      try await Conversation.with(paths.socket) { client in
+        hub.publish(account: "a@b", .gap)
+        var parameters = WatchMethod.Parameters()
+        parameters.events = ["presence"]
+        parameters.account = "A@B"
+        #expect(try await client.call(WatchMethod.self, parameters).cursor == 101)
+        hub.publish(account: "a@b", .gap)
+        hub.publish(account: "c@d", presence())
+        hub.publish(account: "a@b", presence())
+        let event = try await client.reply().event()
+        #expect(event.cursor == 104 && event.body == presence())
+        // Calls are still answered.
+        _ = try await client.call(AgentStatusMethod.self, Nothing())
+      }
+      try await eventually { hub.subscribers == 0 }
+    }
+  }
+
+  @Test("Watching again replaces what was watched.")
+  func replaced() async throws {
+    try await withAgent { paths, hub, _, _ in
+      try await Conversation.with(paths.socket) { client in
+        for _ in 0..<1000 { _ = try await client.call(WatchMethod.self, .init()) }
+        try await eventually { hub.subscribers == 1 }
+        hub.publish(account: "a@b", .gap)
+        #expect(try await client.reply().event().cursor == 101)
+        #expect(try await client.call(AgentStatusMethod.self, Nothing()).clients == 1)
+      }
+    }
+  }
+
+  @Test("Events arrive while a request of the same client is worked on.")
+  func duringLogin() async throws {
+    try await withAgent { paths, hub, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        _ = try await client.call(WatchMethod.self, .init())
+        try await client.send(RPC.request(LoginMethod.self, id: .number(2), .init(account: "a@b")))
+        try await eventually { service.seen.waiting == 1 }
+        hub.publish(account: "a@b", .state(StateChange(state: .linking, previous: .offline)))
+        #expect(try await client.reply().event().name == "state")
+      }
+    }
+  }
+
+  @Test("A client that only watches and has closed its side still gets events.")
+  func halfClosed() async throws {
+    try await withAgent { paths, hub, _, _ in
+      try await Conversation.with(paths.socket) { client in
+        try await client.send(RPC.request(WatchMethod.self, id: .number(1), .init()))
+        client.finish()
+        _ = try await client.reply()
+        hub.publish(account: "a@b", .gap)
+        #expect(try await client.reply().event().name == "gap")
+      }
+      try await eventually { hub.subscribers == 0 }
+    }
+  }
+
+  @Test("A watcher that does not read is dropped; the other one misses nothing.")
+  func slow() async throws {
+    try await withAgent(eventBuffer: 50) { paths, hub, service, server in
+      try await Conversation.with(paths.socket) { slow in
+        _ = try await slow.call(WatchMethod.self, .init())
+        try await Conversation.with(paths.socket) { quick in
+          _ = try await quick.call(WatchMethod.self, .init())
+          var published = 0
+          while server.clients == 2 {
+            let event = hub.publish(account: "a@b", presence(4000))
+            published += 1
+            #expect(try await quick.reply().event() == event)
+          }
+          #expect(published > 50)
+          _ = try await quick.call(AgentStatusMethod.self, Nothing())
+        }
+      }
+      try await eventually { service.seen.closed.count == 2 }
+      #expect(hub.subscribers == 0)
+    }
+  }
+}
