@@ -1,5 +1,4 @@
 import AgentProtocol
-import FoundationEssentials
 import Glibc
 import Testing
 
