@@ -39,9 +39,9 @@ extension FailureTable {
       .mechanismUnavailable, codes: [], exit: 69, retry: .fatal, clears: .nothing,
       english: (
         "the server offers no way to log in that we share",
-        "See what it offers: imctl login --list-mechanisms JID"
+        "`imctl login -vv` shows what it offers."
       ),
-      chinese: ("服务器没有提供双方都支持的登录方式", "查看服务器提供的方式：imctl login --list-mechanisms JID")),
+      chinese: ("服务器没有提供双方都支持的登录方式", "`imctl login -vv` 会显示服务器提供的方式。")),
     row(
       .agentUnreachable, codes: [], exit: 69, retry: .fatal, clears: .nothing,
       english: (
@@ -97,9 +97,9 @@ extension FailureTable {
       .downgrade, codes: [], exit: 76, retry: .fatal, clears: .nothing,
       english: (
         "downgrade: the server offers less security than before",
-        "Someone may be listening. If the server really changed: imctl account trust --reset"
+        "Someone may be listening. Ask whoever runs the server whether it really changed."
       ),
-      chinese: ("降级：服务器提供的安全性低于以往", "可能有人在窃听。若服务器确实变更：imctl account trust --reset")),
+      chinese: ("降级：服务器提供的安全性低于以往", "可能有人在窃听。请向服务器管理员确认服务器是否确实变更。")),
     row(
       .authFailed, codes: [302, 31_004], exit: 77, retry: .fatal, clears: .secret,
       english: ("wrong user or password", "Check JID and password, then log in again: imctl login JID"),
@@ -167,9 +167,9 @@ extension FailureTable {
       .tooManyDevices, codes: [214], exit: 85, retry: .later, clears: .nothing,
       english: (
         "too many devices are logged in",
-        "Log one of them out: imctl devices list; imctl devices kick RESOURCE"
+        "Log one of them out, then log in again: imctl login"
       ),
-      chinese: ("登录的设备过多", "请让其中一台退出：imctl devices list；imctl devices kick RESOURCE")),
+      chinese: ("登录的设备过多", "请让其中一台退出，然后重新登录：imctl login")),
     row(
       .rateLimited, codes: [], exit: 86, retry: .after, clears: .nothing,
       english: ("the server asks for a slower pace", "Wait a little, then try again."),
@@ -178,9 +178,9 @@ extension FailureTable {
       .deliveryUnconfirmed, codes: [], exit: 87, retry: .fatal, clears: .nothing,
       english: (
         "delivery was not confirmed in time; what was not confirmed stays queued",
-        "It is sent at the next login; `imctl outbox list` shows it."
+        "It is sent at the next login."
       ),
-      chinese: ("未能及时确认送达；未确认的内容保留在队列中", "将在下次登录时发送；`imctl outbox list` 可查看。")),
+      chinese: ("未能及时确认送达；未确认的内容保留在队列中", "将在下次登录时发送。")),
     row(
       .cancelled, codes: [], exit: 130, retry: .fatal, clears: .nothing,
       english: ("cancelled", "Nothing was changed; run the command again when you want."),

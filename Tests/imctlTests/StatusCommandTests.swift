@@ -107,19 +107,24 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("Without an agent and without accounts nothing is set up, and no agent is started.")
+  @Test("Without an agent and without accounts nobody is online, and no agent is started.")
   func nothingStored() async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run("status")
-      #expect(result.output == "")
-      #expect(result.errors.hasPrefix("imctl: "))
-      #expect(result.errors.contains("no account has been set up\n  Log in first: imctl login JID\n"))
-      #expect(result.status == 78)
-      let json = try await imctl.run("status", "--json")
-      #expect(json.output == "")
+      #expect(result.output == "state     offline\n")
       #expect(
-        json.errors.hasPrefix(#"{"error":{"code":33001,"codes":[33001],"exit":78,"hint":"Log in first"#))
-      #expect(json.status == 78)
+        result.errors == "local store: no account has been set up. Log in first: imctl login JID\n")
+      #expect(result.status == 1)
+      let json = try await imctl.run("status", "--json")
+      #expect(
+        json.output
+          == #"{"account":"","queued":0,"resumable":false,"resumes":0,"sessions":0,"state":"offline"}"# + "\n")
+      #expect(json.errors == "")
+      #expect(json.status == 1)
+      let named = try await imctl.run("status", "--account", "alice@example.org", "--json")
+      #expect(
+        named.errors.hasPrefix(#"{"error":{"code":33001,"codes":[33001],"exit":78,"hint":"Log in first"#))
+      #expect(named.status == 78)
       #expect(try await imctl.processes().isEmpty)
     }
   }
@@ -160,7 +165,7 @@ struct StatusCommandTests {
 
       // One that closes before it said who it is was just ending: as if none ran.
       let closing = try FakeAgent(imctl) { _ in [.close] }
-      #expect(try await imctl.run("status").status == 78)
+      #expect(try await imctl.run("status").status == 1)
       closing.end()
 
       let later = try FakeAgent(imctl) { call in call.method == "status" ? [.close] : [] }

@@ -25,14 +25,23 @@ struct StatusCommand: ParsableCommand {
   }
 
   func run() throws {
-    let sessions =
-      try AgentClient.ask(
-        StatusMethod.self, .init(account: account.account, all: all), start: .never, timeout: timeout)
-      ?? StoredAccounts.status(account: account.account, all: all)
+    let sessions = try sessions()
     for (index, session) in sessions.enumerated() {
       try output.data(session, text: (index > 0 ? "\n" : "") + StatusText(session).description)
     }
     if !sessions.contains(where: \.isOnline) { throw ExitCode(1) }
+  }
+
+  private func sessions() throws -> [SessionStatus] {
+    do {
+      return try AgentClient.ask(
+        StatusMethod.self, .init(account: account.account, all: all), start: .never, timeout: timeout)
+        ?? StoredAccounts.status(account: account.account, all: all)
+    } catch let failure as Failure where failure.name == .notInitialized && account.account == nil {
+      // Nobody is online: that is an answer, no error.
+      output.note("\(peer: failure.message). \(peer: failure.hint)")
+      return [SessionStatus(account: "", state: .offline)]
+    }
   }
 }
 
@@ -41,7 +50,7 @@ struct StatusText: CustomStringConvertible {
   let description: String
 
   init(_ session: SessionStatus) {
-    var lines: [(name: String, value: String)] = [("account", session.account)]
+    var lines: [(name: String, value: String)] = session.account.isEmpty ? [] : [("account", session.account)]
     lines.append(("state", session.state.rawValue + (session.since.map { " since " + $0 } ?? "")))
     if let fullJID = session.fullJID { lines.append(("jid", fullJID)) }
     if let presence = session.presence { lines.append(("presence", Self.presence(presence))) }
