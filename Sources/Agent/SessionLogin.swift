@@ -19,11 +19,14 @@ extension Session {
     let plan = try await plan(for: parameters)
     await stopReconnecting()
     if let online, !differs(plan, from: online.plan) {
-      if let show = parameters.presence { await show_(show) }
+      if let show = parameters.presence {
+        var wanted = PresenceSetMethod.Parameters(account: nil, show: show)
+        wanted.priority = presence.base.priority
+        _ = try await setPresence(wanted, by: ClientHandle(id: 0))
+      }
       return result(of: online.bound, milliseconds: 0, already: true)
     }
     attempt = 0
-    if let show = parameters.presence { presence.set(.init(show: show, priority: presence.base.priority)) }
     tellDataReady()
     while true {
       do throws(Failure) {
@@ -45,11 +48,6 @@ extension Session {
         try await pause(after: error)
       }
     }
-  }
-
-  private func show_(_ show: PresenceShow) async {
-    presence.set(.init(show: show, status: nil, priority: presence.base.priority))
-    await applyPresence()
   }
 
   /// What was given now and what is stored, together.
@@ -177,6 +175,9 @@ extension Session {
       $0.roundTrips = bound.roundTrips
       $0.host = bound.target.host
       $0.port = bound.target.port
+    }
+    if let show = opening.parameters.presence {
+      presence.set(.init(show: show, priority: presence.base.priority))
     }
     do {
       try await accounts.loggedIn(

@@ -114,7 +114,8 @@ actor SessionRegistry: AgentService {
       for session in sessions.values where await session.isActive { leaving.append(session) }
     } else {
       let session = try await storedSession(parameters.account)
-      guard await session.isActive || parameters.forget else {
+      let isLogin = try await accounts.entry(session.account)?.isLogin == true
+      guard await session.isActive || isLogin || parameters.forget else {
         throw Failure(.notLoggedIn, stage: .request, detail: session.account.description)
       }
       leaving = [session]
