@@ -64,6 +64,14 @@ let package = Package(
       exclude: ["imctl.1"],
       swiftSettings: strict),
 
+    .executableTarget(
+      name: "PresenceMonitor",
+      dependencies: [
+        "XMPP", "XMPPSASL", "XMPPStanza",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Examples/PresenceMonitor", swiftSettings: strict),
+
     .testTarget(name: "XMPPXMLTests", dependencies: ["XMPPXML"]),
     .testTarget(
       name: "XMPPStanzaTests", dependencies: ["XMPPStanza", "XMPPXML"], resources: [.copy("Vectors")]),
