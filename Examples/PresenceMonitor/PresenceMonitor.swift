@@ -79,6 +79,14 @@ struct PresenceMonitor: AsyncParsableCommand {
 
   private func name(_ sender: JID?) -> String { sender?.description ?? account }
 
-  /// Text of others is printed with its control characters escaped: it must not command the terminal.
-  private func quoted(_ text: String?) -> String { String(reflecting: text ?? "") }
+  /// Text of others must not command the terminal: what is no visible character is printed escaped.
+  private func quoted(_ text: String?) -> String {
+    let visible = (text ?? "").unicodeScalars.map { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator: scalar.escaped(asASCII: true)
+      default: String(scalar)
+      }
+    }
+    return "\"" + visible.joined() + "\""
+  }
 }

@@ -19,6 +19,7 @@ struct Imctl: ParsableCommand {
     ])
 
   static func main() {
+    runNothingOnCrash()
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
       var command = try parseAsRoot(arguments)
@@ -26,5 +27,16 @@ struct Imctl: ParsableCommand {
     } catch {
       CommandEnd(error, json: arguments.prefix { $0 != "--" }.contains("--json")).exit()
     }
+  }
+
+  /// A crash ends the process and runs nothing: in a static executable that was found through PATH, the Swift
+  /// runtime takes the current directory for its own and would run a `swift-backtrace` that lies there.
+  private static func runNothingOnCrash() {
+    #if !DEBUG
+      let ignored = unsafeBitCast(SIG_IGN, to: Int.self)
+      for number in [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] {
+        if unsafeBitCast(signal(number, SIG_DFL), to: Int.self) == ignored { signal(number, SIG_IGN) }
+      }
+    #endif
   }
 }

@@ -91,12 +91,12 @@ struct ExamplesTests {
       ])
     monitor.write(server.password("alice") + "\n")
     let alice = try await bob.presence { $0.type == "available" && $0.status == "looking" }
-    try bob.send("lunch\u{85}?", to: alice.from)
+    try bob.send("午餐\u{85}?", to: alice.from)
     #expect(try await monitor.ended(within: .seconds(90)) == .exited(0), "\(monitor.errors.text)")
     let lines = monitor.output.lines
     #expect(lines.first?.hasPrefix("online as \(alice.from), SCRAM-SHA-1, ") == true)
     #expect(lines.contains { $0.hasPrefix("presence \(server.jid("bob"))/") && $0.contains(" available ") })
-    #expect(lines.last == #"message \#(bob.jid) "lunch\u{85}?""#)
+    #expect(lines.last == #"message \#(bob.jid) "午餐\u{0085}?""#)
     try await bob.presence { $0.type == "unavailable" }
     try await bob.end()
     try await server.end()
@@ -109,7 +109,8 @@ struct ExamplesTests {
     let monitor = try await ChildProcess(
       directory + "/PresenceMonitor",
       [
-        server.jid("alice"), "--host", TestServer.host, "--port", "\(server.port)", "--ca-file", server.caFile,
+        server.jid("alice"), "--host", TestServer.host, "--port", "\(server.port)", "--ca-file",
+        server.caFile,
       ])
     monitor.write("wrong\n")
     #expect(try await monitor.ended(within: .seconds(60)) == .exited(1))
