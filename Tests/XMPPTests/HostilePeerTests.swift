@@ -75,23 +75,24 @@ struct HostilePeerTests {
   @Test("what has to happen before binding happens behind the verified success, and once.")
   func beforeBinding() async throws {
     let server = try await ScriptedServer(.login(until: .bound))
-    let count = Counter()
+    let lines = WireLines()
     let stream = try await Login(server).with {
-      $0.beforeBinding = {
-        count.add()
-        #expect(server.received.contains("<response"))
-        #expect(!server.received.contains("<bind"))
-      }
+      $0.wireLog = { lines.add($0, $1) }
+      $0.beforeBinding = { lines.add(.sent, "now") }
     }.online()
-    #expect(count.value == 1)
     await stream.close(patience: .milliseconds(10))
+    let marks = lines.all.compactMap { line in
+      ["<success", "now", "<iq"].first { line.hasPrefix("C: \($0)") || line.hasPrefix("S: \($0)") }
+    }
+    #expect(marks == ["<success", "now", "<iq", "<iq"])
     // A login that fails leaves it undone.
+    let count = Counter()
     let login = try await Login(server).with {
       $0.credentials.password = Secret("wrong")
       $0.beforeBinding = { count.add() }
     }
     #expect(await login.failure()?.code == .authFailed)
-    #expect(count.value == 1)
+    #expect(count.value == 0)
     try await server.end()
   }
 

@@ -13,29 +13,32 @@ struct HostileXMLTests {
     ("a comment", .server("<!-- x -->"), "restricted-xml"),
     ("a comment in a stanza", .server("<message><body>a<!-- x --></body></message>"), "restricted-xml"),
     ("a processing instruction", .server("<?php x?>"), "restricted-xml"),
-    ("an entity in text", .server("<message><body>&lol;</body></message>"), ""),
-    ("an entity in an attribute", .server("<message id='&lol;'/>"), ""),
-    ("a DTD", .server("<!DOCTYPE a [<!ENTITY b 'c'>]>"), ""),
-    ("a second declaration", .server("<?xml version='1.0'?>"), ""),
+    ("an entity in text", .server("<message><body>&lol;</body></message>"), "restricted-xml"),
+    ("an entity in an attribute", .server("<message id='&lol;'/>"), "restricted-xml"),
+    ("a DTD", .server("<!DOCTYPE a [<!ENTITY b 'c'>]>"), "not-well-formed"),
+    ("a second declaration", .server("<?xml version='1.0'?>"), "not-well-formed"),
     (
       "a second header",
-      .server("<?xml version='1.0'?><stream:stream xmlns:stream='http://etherx.jabber.org/streams'>"), ""
+      .server("<?xml version='1.0'?><stream:stream xmlns:stream='http://etherx.jabber.org/streams'>"),
+      "not-well-formed"
     ),
     ("an undeclared prefix", .server("<evil:message/>"), "bad-namespace-prefix"),
     ("an undeclared prefix of an attribute", .server("<message evil:id='1'/>"), "bad-namespace-prefix"),
     (
       "invalid UTF-8",
-      .bytes(Array("<message><body>".utf8) + [0xC3, 0x28] + Array("</body></message>".utf8)), ""
+      .bytes(Array("<message><body>".utf8) + [0xC3, 0x28] + Array("</body></message>".utf8)),
+      "unsupported-encoding"
     ),
     (
       "a surrogate in UTF-8",
-      .bytes(Array("<message><body>".utf8) + [0xED, 0xA0, 0x80] + Array("</body></message>".utf8)), ""
+      .bytes(Array("<message><body>".utf8) + [0xED, 0xA0, 0x80] + Array("</body></message>".utf8)),
+      "not-well-formed"
     ),
-    ("NUL", .bytes(Array("<message><body>".utf8) + [0] + Array("</body></message>".utf8)), ""),
+    ("NUL", .bytes(Array("<message><body>".utf8) + [0] + Array("</body></message>".utf8)), "not-well-formed"),
     ("NUL as a reference", .server("<message><body>&#0;</body></message>"), "not-well-formed"),
     (
       "a control character", .bytes(Array("<message><body>".utf8) + [0x1B] + Array("</body></message>".utf8)),
-      ""
+      "not-well-formed"
     ),
     ("a wrong end tag", .server("<message></presence>"), "not-well-formed"),
     ("an attribute twice", .server("<message id='1' id='2'/>"), "not-well-formed"),

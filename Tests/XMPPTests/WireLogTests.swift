@@ -7,14 +7,6 @@ import XMPPSASL
 
 @Suite("The wire log", .timeLimit(.minutes(3)))
 struct WireLogTests {
-  private final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-    func add(_ direction: WireDirection, _ line: String) {
-      lines.withLock { $0.append("\(direction == .sent ? "C" : "S"): \(line)") }
-    }
-    var all: [String] { lines.withLock { $0 } }
-  }
-
   @Test("shows every element of a login, and no secret.", arguments: ["PLAIN", "SCRAM-SHA-256"])
   func login(mechanism: String) async throws {
     let scram = ScriptedServer.Step.scram(.init())
@@ -26,7 +18,7 @@ struct WireLogTests {
     let after = bound.dropFirst([ScriptedServer.Step].login(until: .authenticated).count)
     let server = try await ScriptedServer(
       .login(until: .mechanisms, mechanisms: [mechanism]) + (mechanism == "PLAIN" ? plain : [scram]) + after)
-    let lines = Lines()
+    let lines = WireLines()
     let stream = try await Login(server).with { $0.wireLog = { lines.add($0, $1) } }.online()
     await stream.close(patience: .milliseconds(10))
     let log = lines.all.joined(separator: "\n")
@@ -41,4 +33,15 @@ struct WireLogTests {
     #expect(!log.contains(Login.password))
     try await server.end()
   }
+}
+
+/// What a wire log was given.
+final class WireLines: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  func add(_ direction: WireDirection, _ line: String) {
+    lines.withLock { $0.append("\(direction == .sent ? "C" : "S"): \(line)") }
+  }
+
+  var all: [String] { lines.withLock { $0 } }
 }
