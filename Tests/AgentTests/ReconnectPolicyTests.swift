@@ -11,7 +11,8 @@ import Testing
     }
   }
 
-  @Test("After a lost link the first pause is below a second, then it doubles up to a minute.", arguments: 0..<50)
+  @Test(
+    "After a lost link the first pause is below a second, then it doubles up to a minute.", arguments: 0..<50)
   func lostLink(_ seed: UInt64) {
     var generator = Seeded(state: seed)
     var policy = ReconnectPolicy()
