@@ -169,12 +169,15 @@ struct RealServerTests {
     try await server.end()
   }
 
-  @Test("PLAIN is used where there is nothing else, inside TLS 1.2, too.")
-  func plain() async throws {
-    var options = TestServer.Options(.prosody)
+  @Test(
+    "PLAIN is used where there is nothing else, inside TLS 1.2, too.", arguments: TestServer.Kind.allCases)
+  func plain(kind: TestServer.Kind) async throws {
+    var options = TestServer.Options(kind)
     options.maximumTLS = "1.2"
+    let others = #""SCRAM-SHA-1", "SCRAM-SHA-1-PLUS", "DIGEST-MD5", "X-OAUTH2""#
     options.extraLines = [
-      "disable_sasl_mechanisms = { \"SCRAM-SHA-1\", \"SCRAM-SHA-1-PLUS\", \"DIGEST-MD5\" }"
+      kind == .prosody
+        ? "disable_sasl_mechanisms = { \(others) }" : "disable_sasl_mechanisms: [\(others)]"
     ]
     let server = try await TestServer(options)
     let stream = XMPPStream(try await Login(to: server).configuration)
