@@ -118,7 +118,8 @@ struct StatusCommandTests {
       let json = try await imctl.run("status", "--json")
       #expect(
         json.output
-          == #"{"account":"","queued":0,"resumable":false,"resumes":0,"sessions":0,"state":"offline"}"# + "\n")
+          == #"{"account":"","queued":0,"resumable":false,"resumes":0,"sessions":0,"state":"offline"}"# + "\n"
+      )
       #expect(json.errors == "")
       #expect(json.status == 1)
       let named = try await imctl.run("status", "--account", "alice@example.org", "--json")
