@@ -8,13 +8,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# A short command costs mostly the loading of its executable. LINK=static has the C libraries inside, at a fixed
-# address, which takes half of the time (`make bench`); LINK=shared takes the system's, with their updates.
+# A short command costs mostly the loading of its executable: LINK=static has the C libraries inside, which saves
+# a good part of it (`make bench`); LINK=shared takes the system's, with their updates.
 LINK ?= static
-flags/static := -Xlinker -no-pie
 path/static := PKG_CONFIG_PATH=$(CURDIR)/.build/static:$(PKG_CONFIG_PATH)
 build_release := env $(path/$(LINK)) swift build --configuration release --static-swift-stdlib \
-  -Xlinker --no-export-dynamic -Xlinker --as-needed $(flags/$(LINK))
+  -Xlinker --no-export-dynamic -Xlinker --as-needed -Xlinker --strip-debug
 binary := .build/release/imctl
 sources := Package.swift $(shell find Sources -type f 2>/dev/null)
 to := $(DESTDIR)$(PREFIX)
