@@ -50,6 +50,8 @@ struct ClientConnection: Sendable {
               started = subscription
               return subscription.cursor
             }
+            // What happened before the answer is told before it.
+            await watching?.caughtUp()
             if let answer = outcome.answer { try await outbound.write(ByteBuffer(string: answer)) }
             if let started {
               watching?.cancel()

@@ -30,18 +30,43 @@ public final class EventHub: Sendable {
     public typealias Element = Event
     fileprivate let stream: AsyncStream<Event>
     fileprivate let continuation: AsyncStream<Event>.Continuation
+    fileprivate let backlog: Backlog
     /// The newest cursor at the time of the subscription.
     public let cursor: Int64
 
     /// Ends the subscription. What waits in its buffer can still be read.
     public func cancel() { continuation.finish() }
 
-    public func makeAsyncIterator() -> AsyncStream<Event>.Iterator { stream.makeAsyncIterator() }
+    /// Returns when its reader is done with every event published before this call, or the subscription has ended.
+    public func caughtUp() async { await backlog.empty() }
+
+    public func makeAsyncIterator() -> Iterator {
+      Iterator(events: stream.makeAsyncIterator(), backlog: backlog)
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate var events: AsyncStream<Event>.Iterator
+      fileprivate let backlog: Backlog
+      private var hasRead = false
+
+      fileprivate init(events: AsyncStream<Event>.Iterator, backlog: Backlog) {
+        self.events = events
+        self.backlog = backlog
+      }
+
+      /// Who asks for the next event is done with the one before.
+      public mutating func next() async -> Event? {
+        if hasRead { backlog.done() }
+        hasRead = true
+        return await events.next()
+      }
+    }
   }
 
   private struct Subscriber {
     var filter: Filter
     var continuation: AsyncStream<Event>.Continuation
+    var backlog: Backlog
     var onOverflow: @Sendable () -> Void
   }
 
@@ -82,6 +107,7 @@ public final class EventHub: Sendable {
       let event = Event(account: account, time: time, cursor: state.cursor, body: body)
       var lost: [Subscriber] = []
       for (id, subscriber) in state.subscribers where subscriber.filter.matches(event) {
+        subscriber.backlog.add()
         if case .dropped = subscriber.continuation.yield(event) {
           lost.append(subscriber)
           state.subscribers[id] = nil
@@ -104,16 +130,19 @@ public final class EventHub: Sendable {
     _ filter: Filter = Filter(), buffer: Int = 1000, onOverflow: @escaping @Sendable () -> Void = {}
   ) -> Subscription {
     let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingOldest(buffer))
+    let backlog = Backlog()
     let (id, cursor) = state.withLock { state in
       let id = state.nextSubscriber
       state.nextSubscriber += 1
-      state.subscribers[id] = Subscriber(filter: filter, continuation: continuation, onOverflow: onOverflow)
+      state.subscribers[id] = Subscriber(
+        filter: filter, continuation: continuation, backlog: backlog, onOverflow: onOverflow)
       return (id, state.cursor)
     }
     continuation.onTermination = { [weak self] _ in
       self?.state.withLock { _ = $0.subscribers.removeValue(forKey: id) }
+      backlog.end()
     }
-    return Subscription(stream: stream, continuation: continuation, cursor: cursor)
+    return Subscription(stream: stream, continuation: continuation, backlog: backlog, cursor: cursor)
   }
 
   /// Ends every subscription.

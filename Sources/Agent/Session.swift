@@ -32,6 +32,8 @@ actor Session {
   var reconnectPolicy = ReconnectPolicy()
   var attempt = 0
   private var presenceTimer: Task<Void, Never>?
+  /// The last write of the desired presence to the store.
+  private var presenceWrite: Task<Failure?, Never>?
   /// Logins, logouts and removals happen one after the other.
   private var isTurnTaken = false
   private var turns: [CheckedContinuation<Void, Never>] = []
@@ -42,6 +44,8 @@ actor Session {
     var bound: BoundStream
     var plan: LoginPlan
     var sendsPresence: Bool
+    /// Somebody was sent directed presence, and is to hear of the end too.
+    var hasDirectedPresence = false
   }
 
   struct Opening {
@@ -145,17 +149,19 @@ actor Session {
     } else {
       presence.set(value, until: parameters.duration.map { Self.now + $0 })
     }
-    try await store(presence)
+    let isShown = presence.effective == value
     watchPresenceTime()
+    try await storePresence()
     await applyPresence()
     var status = presenceStatus()
-    status.applied = status.applied && presence.effective == value
+    status.applied = status.applied && isShown
     return status
   }
 
   /// Ends the hold of a client that went away.
   func release(_ client: ClientHandle) async {
-    if presence.release(client.id) { await applyPresence() }
+    let before = presence.effective
+    if presence.release(client.id), presence.effective != before { await applyPresence() }
   }
 
   private func direct(_ value: PresenceIntent.Value, to text: String) async throws(Failure) {
@@ -164,6 +170,7 @@ actor Session {
     do { to = try JID(text) } catch {
       throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
     }
+    self.online?.hasDirectedPresence = true
     do throws(XMPPError) { try await online.stream.send([value.stanza(to: to)]) } catch {
       throw Failure(error)
     }
@@ -183,14 +190,25 @@ actor Session {
       try? await Task.sleep(for: .seconds(max(0, until - Self.now)))
       if Task.isCancelled { return }
       guard presence.expire(at: Self.now) else { return }
-      try? await store(presence)
+      try? await storePresence()
       await applyPresence()
     }
   }
 
-  private func store(_ presence: PresenceIntent) async throws(Failure) {
+  /// Writes happen in the order of the changes, so that the newest is what stays.
+  private func storePresence() async throws(Failure) {
     let stored = DesiredPresence(presence)
-    try await accounts.change(account) { $0.presence = stored }
+    let write = Task { [before = presenceWrite] () async -> Failure? in
+      _ = await before?.value
+      do throws(Failure) {
+        try await accounts.change(account) { $0.presence = stored }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    presenceWrite = write
+    if let failure = await write.value { throw failure }
   }
 }
 

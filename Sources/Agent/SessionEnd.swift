@@ -22,10 +22,11 @@ extension Session {
   /// Ends the session and leaves the store as it is: what `agent stop` and SIGTERM do.
   func close() async {
     await stopReconnecting()
+    let farewell = farewell
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
     let wasActive = !streams.isEmpty || status.state != .offline
     online = nil
-    for stream in streams { await stream.close(sending: [Self.unavailable]) }
+    for stream in streams { await stream.close(sending: farewell) }
     if wasActive { enter(.offline) }
   }
 

@@ -98,7 +98,8 @@ extension Session {
     }
     let replaced = online?.stream
     if let replaced {
-      configuration.beforeBinding = { await replaced.close(sending: [Self.unavailable]) }
+      let farewell = farewell
+      configuration.beforeBinding = { await replaced.close(sending: farewell) }
     }
     let stream = XMPPStream(configuration)
     opening = Opening(stream: stream, plan: plan, parameters: parameters, started: .now)
@@ -122,7 +123,12 @@ extension Session {
     return try result.get()
   }
 
-  static var unavailable: XMLElement { Presence(type: .unavailable).element }
+  /// What a session says before it ends: nothing where it has not shown itself.
+  var farewell: [XMLElement] {
+    guard let online else { return [] }
+    let isAvailable = online.sendsPresence && presence.effective.show != .offline
+    return isAvailable || online.hasDirectedPresence ? [Presence(type: .unavailable).element] : []
+  }
 
   private func expire(_ stream: XMPPStream, after seconds: Double) async {
     guard opening?.stream === stream, !Task.isCancelled else { return }
@@ -185,7 +191,7 @@ extension Session {
     } catch {
       self.online = nil
       endOpening(.failure(error))
-      await opening.stream.close(sending: [Self.unavailable])
+      await opening.stream.close()
       return
     }
     // Away from the stream's events, which must go on arriving meanwhile.
@@ -260,10 +266,12 @@ extension Session {
 }
 
 extension Session {
-  /// Leaves the failure and its consequences in the store. A store that cannot be written does not hide the failure.
+  /// Leaves the failure and its consequences in the store. A store that cannot be written does not hide the failure,
+  /// and a session that goes on has not ended with it.
   func remember(_ failure: Failure, plan: LoginPlan?) async {
     do {
-      try await accounts.failed(failure, state: status.state, account: account, plan: plan)
+      try await accounts.failed(
+        failure, state: online == nil ? status.state : nil, account: account, plan: plan)
     } catch {
       log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
     }

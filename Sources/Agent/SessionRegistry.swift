@@ -14,6 +14,8 @@ actor SessionRegistry: AgentService {
   private let started = Timestamp.now()
   private let onStop: @Sendable () async -> Void
   private var sessions: [JID: Session] = [:]
+  /// The agent is about to end: nobody is logged in on its own account any more.
+  private var isEnding = false
 
   /// - Parameter onStop: called when the sessions are closed after `agent.stop`.
   init(
@@ -70,6 +72,7 @@ actor SessionRegistry: AgentService {
         let plan = try LoginPlan(
           account: jid, password: secret, isGiven: false, passwordCommand: account.passwordCommand,
           store: account.store, options: account.options)
+        if isEnding { return }
         await session.autoLogin(plan)
       } catch {
         log.error("auto-login", metadata: ["account": "\(jid)", "failure": "\(error.message)"])
@@ -109,16 +112,16 @@ actor SessionRegistry: AgentService {
   func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> LogoutMethod.Result
   {
+    let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
+    let named = try parameters.all ? file.accounts : [file.account(parameters.account)]
     var leaving: [Session] = []
-    if parameters.all {
-      for session in sessions.values where await session.isActive { leaving.append(session) }
-    } else {
-      let session = try await storedSession(parameters.account)
-      let isLogin = try await accounts.entry(session.account)?.isLogin == true
-      guard await session.isActive || isLogin || parameters.forget else {
-        throw Failure(.notLoggedIn, stage: .request, detail: session.account.description)
-      }
-      leaving = [session]
+    for account in named {
+      let session = try await session(of: try Self.jid(account.account))
+      // The automatic login of a new agent may be about to begin.
+      if await session.isActive || account.isLogin || parameters.forget { leaving.append(session) }
+    }
+    if leaving.isEmpty, !parameters.all {
+      throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
     }
     for session in leaving {
       try await session.logout(parameters)
@@ -175,6 +178,7 @@ actor SessionRegistry: AgentService {
 
   /// Every session says goodbye; what is stored stays.
   func closeAll() async {
+    isEnding = true
     await withTaskGroup { group in
       for session in sessions.values { group.addTask { await session.close() } }
     }

@@ -39,12 +39,15 @@ extension AccountStore {
   }
 
   /// A login failed or a session ended: clears what the failure table says, and remembers why.
-  func failed(_ failure: Failure, state: SessionState, account: JID, plan: LoginPlan?) async throws(Failure) {
+  ///
+  /// - Parameter state: the state the account is left in; `nil` where another session of it goes on.
+  func failed(_ failure: Failure, state: SessionState?, account: JID, plan: LoginPlan?) async throws(Failure)
+  {
     try await change(account) { entry in
       // A password typed now that is the stored one was refused as the stored one.
       let isStored = plan?.isGiven != true || plan?.password == entry.password
       entry.failed(failure, with: isStored ? .stored : .given)
-      entry.lastState = LastState(state: state, cause: failure, time: Timestamp.now())
+      if let state { entry.lastState = LastState(state: state, cause: failure, time: Timestamp.now()) }
     }
   }
 

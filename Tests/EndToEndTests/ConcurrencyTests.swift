@@ -1,0 +1,67 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite("Many commands at a time", .serialized)
+struct ConcurrencyTests {
+  private func run(_ user: User, _ commands: [[String]]) async throws -> [IMCTL.Result] {
+    try await withThrowingTaskGroup(of: (Int, IMCTL.Result).self) { group in
+      for (index, command) in commands.enumerated() {
+        group.addTask { (index, try await user.imctl.run(command)) }
+      }
+      var results: [(Int, IMCTL.Result)] = []
+      for try await result in group { results.append(result) }
+      return results.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+  }
+
+  @Test("start one agent.")
+  func start() async throws {
+    let user = try await User()
+    let bob = try await Neighbourhood.counterpart(.prosody)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    try await user.agentEnded()
+    let results = try await run(user, Array(repeating: ["agent", "start", "--json"], count: 20))
+    #expect(results.allSatisfy { $0.status == 0 })
+    struct Answer: Decodable { var pid: Int32 }
+    let agents = Set(try results.flatMap { try $0.objects(Answer.self) }.map(\.pid))
+    #expect(agents.count == 1)
+    #expect(try await user.imctl.processes() == Array(agents))
+    try await bob.sees(user, after: 2) { $0.type == "available" }
+    try await bob.settled()
+    #expect(bob.seen(of: user).count == 3)
+  }
+
+  @Test("are all answered.", arguments: TestServer.Kind.allCases)
+  func answered(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    try await user.goOnline()
+    let shows = ["away", "dnd", "xa", "chat"]
+    let results = try await run(
+      user,
+      (0..<40).map { $0.isMultiple(of: 2) ? ["status", "--json"] : ["presence", shows[$0 % 4], "\($0)"] })
+    #expect(results.allSatisfy { $0.status == 0 && $0.errors == "" })
+    let agents = try await user.imctl.processes()
+    #expect(agents.count == 1)
+    // The last one that was sent is the one that is stored, shown and seen.
+    let last = try #require(try await user.status().presence)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await bob.settled()
+    #expect(bob.seen(of: user).last?.status == last.status)
+  }
+
+  @Test("are answered the same when they log in: one session.")
+  func login() async throws {
+    let user = try await User()
+    let bob = try await Neighbourhood.counterpart(.prosody)
+    try await withThrowingTaskGroup(of: Int32.self) { group in
+      for _ in 0..<10 { group.addTask { try await user.login().status } }
+      for try await status in group { #expect(status == 0) }
+    }
+    #expect(try await user.imctl.processes().count == 1)
+    #expect(try await user.status().sessions == 1)
+    try await bob.settled()
+    #expect(bob.seen(of: user).map(\.type) == ["available"])
+  }
+}

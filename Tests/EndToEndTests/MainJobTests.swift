@@ -1,0 +1,136 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("The main job", .serialized)
+struct MainJobTests {
+  @Test(
+    "is to log in, change presence and log out, as another client sees it.",
+    arguments: TestServer.Kind.allCases, [false, true])
+  func mainJob(kind: TestServer.Kind, directTLS: Bool) async throws {
+    let user = try await User(on: kind, directTLS: directTLS)
+    let bob = try await Neighbourhood.counterpart(kind)
+
+    let login = try await user.login("--json")
+    #expect(login.status == 0)
+    #expect(login.errors == "")
+    let events = try login.objects(Event.self)
+    #expect(events.states == .fullLogin)
+    #expect(events.first?.name == "dataReady")
+    #expect(events.map(\.name).filter { $0 != "state" } == ["dataReady", "success"])
+    #expect(events.allSatisfy { $0.account == user.jid })
+    #expect(zip(events, events.dropFirst()).allSatisfy { $0.cursor < $1.cursor })
+    guard case .success(let success) = events.last?.body else { throw TestSupportError("\(login)") }
+    #expect(success.userId == user.jid)
+    #expect(success.fullJID.hasPrefix(user.jid + "/"))
+    for case .state(let change) in events.map(\.body) {
+      switch change.state {
+      case .linking:
+        #expect(change.host == TestServer.host)
+        #expect(change.port == (directTLS ? user.server.directTLSPort : user.server.port))
+      case .linkOK: #expect(change.tls?.version == "TLSv1.3")
+      case .logining: #expect(change.mechanism == "SCRAM-SHA-1")
+      case .loginOK: #expect(change.fullJID == success.fullJID)
+      default: break
+      }
+    }
+    let available = try await bob.sees(user) { $0.type == "available" }
+    #expect(available == .init(from: success.fullJID, type: "available"))
+
+    let away = try await user.imctl.run("presence", "away", "lunch")
+    #expect(away.status == 0 && away.output == "" && away.errors == "")
+    try await bob.sees(user) { $0.show == "away" && $0.status == "lunch" }
+
+    #expect(try await user.imctl.run("whoami").output == user.jid + "\n")
+    let status = try await user.status()
+    #expect(status.state == .syncOK)
+    #expect(status.fullJID == success.fullJID)
+    #expect(status.presence == PresenceStatus(show: .away, status: "lunch", priority: 0, applied: true))
+    #expect(status.server?.mechanism == "SCRAM-SHA-1")
+    #expect(status.server?.tls?.version == "TLSv1.3")
+
+    let logout = try await user.imctl.run("logout")
+    #expect(logout.status == 0)
+    #expect(logout.output == "\(user.jid) offline\n")
+    try await bob.sees(user) { $0.type == "unavailable" }
+    try await bob.settled()
+    let seen = bob.seen(of: user)
+    #expect(seen.map(\.type) == ["available", "available", "unavailable"])
+    #expect(seen.map(\.show) == ["", "away", ""])
+
+    #expect(try await user.imctl.run("status").status == 1)
+    let nobody = try await user.imctl.run("whoami")
+    #expect(nobody.status == 1)
+    #expect(nobody.output == "\n")
+  }
+
+  @Test("shows its state with exactly the fields that scripts rely on.")
+  func statusFields() async throws {
+    let user = try await User()
+    try await user.goOnline()
+    let result = try await user.imctl.run("status", "--json")
+    let fields = try #require(try result.objects([String: Ignored].self).first)
+    #expect(
+      Set(fields.keys) == [
+        "account", "state", "fullJID", "since", "presence", "server", "resumable", "sessions", "resumes",
+        "queued",
+      ])
+    struct Inner: Decodable {
+      var presence: [String: Ignored]
+      var server: [String: Ignored]
+    }
+    let inner = try #require(try result.objects(Inner.self).first)
+    #expect(Set(inner.presence.keys) == ["show", "priority", "applied"])
+    #expect(Set(inner.server.keys) == ["host", "port", "tls", "mechanism"])
+    let presence = try await user.imctl.run("presence", "--json")
+    #expect(presence.output == #"{"applied":true,"priority":0,"show":"online"}"# + "\n")
+  }
+
+  @Test("is watched from the first step to the last.", arguments: TestServer.Kind.allCases)
+  func watch(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let watch = try await user.watch("state,presence")
+    try await user.goOnline()
+    try await watch.state(.syncOK)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await watch.output.contains(#""from":"\#(bob.jid)""#)
+    #expect(try await user.imctl.run("logout").status == 0)
+    try await watch.state(.offline)
+    let events = try watch.events()
+    #expect(events.states == .fullLogin + [.offline])
+    #expect(Set(events.map(\.name)) == ["state", "presence"])
+    watch.send(SIGINT)
+    #expect(try await watch.ended(within: .seconds(30)) == .exited(130))
+  }
+
+  @Test("ends with unavailable presence when the agent is told to end.", arguments: TestServer.Kind.allCases)
+  func terminated(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await user.goOnline()
+    try await bob.sees(user) { $0.type == "available" }
+    kill(try await user.agent(), SIGTERM)
+    try await bob.sees(user) { $0.type == "unavailable" }
+    try await user.agentEnded()
+    try await bob.settled()
+    #expect(bob.seen(of: user).map(\.type) == ["available", "unavailable"])
+    #expect(try user.stored().first?.isLogin == true)
+    #expect(try await user.imctl.run("status").status == 1)
+  }
+
+  @Test("goes on when a killed agent is started again.", arguments: TestServer.Kind.allCases)
+  func killed(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await user.goOnline("--presence", "dnd")
+    try await bob.sees(user) { $0.show == "dnd" }
+    kill(try await user.agent(), SIGKILL)
+    try await bob.sees(user) { $0.type == "unavailable" }
+    #expect(try await user.imctl.run("agent", "start").status == 0)
+    try await bob.sees(user, after: 2) { $0.show == "dnd" }
+    #expect(try await user.imctl.run("logout").status == 0)
+    try await bob.sees(user, after: 3) { $0.type == "unavailable" }
+  }
+}

@@ -1,0 +1,203 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("What is stored of a login", .serialized)
+struct StoredLoginTests {
+  private func mode(_ path: String) -> mode_t {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+  }
+
+  @Test("is the account, in a file that only its owner can read.", arguments: TestServer.Kind.allCases)
+  func afterSuccess(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    try await user.goOnline()
+    let stored = StoredAccount(
+      account: user.jid, password: user.password, domain: TestServer.domain, isLogin: true)
+    #expect(try user.stored() == [stored])
+    #expect(mode(user.accountsPath) == 0o600)
+    for path in [
+      user.imctl.home + "/.config/imctl", user.imctl.home + "/.local/state/imctl",
+    ] { #expect(mode(path) == 0o700) }
+    for file in try FileManager.default.contentsOfDirectory(atPath: user.imctl.home + "/.local/state/imctl") {
+      #expect(mode(user.imctl.home + "/.local/state/imctl/" + file) == 0o600, "\(file)")
+    }
+  }
+
+  @Test("keeps account and domain after a logout, for the next login.")
+  func afterLogout() async throws {
+    let user = try await User()
+    try await user.goOnline()
+    #expect(try await user.imctl.run("logout").status == 0)
+    let stored = StoredAccount(account: user.jid, password: nil, domain: TestServer.domain, isLogin: false)
+    #expect(try user.stored() == [stored])
+    #expect(try await user.imctl.run("account", "last").output == user.jid + "\n")
+    // Without a JID it is the last one, and the server is found as before.
+    let again = try await user.imctl.run("login", "--password-stdin", input: user.password)
+    #expect(again.status == 0)
+    #expect(again.output.hasPrefix(user.jid + "/"))
+    #expect(try await user.imctl.run("logout", "--forget").status == 0)
+    #expect(try user.stored() == [])
+    #expect(try await user.imctl.run("account", "list").output == "")
+    #expect(try await user.imctl.run("logout").status == 78)
+  }
+
+  @Test("says “logged out” before the session is closed: a crash then cannot log in again.")
+  func killedDuringLogout() async throws {
+    let user = try await User()
+    try await user.goOnline()
+    let agent = try await user.agent()
+    // A server that does not answer keeps the logout waiting for the end of the stream.
+    let logout = try await user.imctl.start(["logout"])
+    try await eventually("isLogin false") { try user.stored().first?.isLogin == false }
+    kill(agent, SIGKILL)
+    _ = try await logout.ended(within: .seconds(30))
+    #expect(
+      try user.stored().first
+        == .init(
+          account: user.jid, password: nil, domain: TestServer.domain, isLogin: false))
+    #expect(try await user.imctl.run("agent", "start").status == 0)
+    #expect(try await user.imctl.run("status").status == 1)
+  }
+
+  @Test("is not changed when the agent is killed during a login.")
+  func killedDuringLogin() async throws {
+    let server = try await ScriptedServer(.login(until: .authenticated))
+    let user = try await User()
+    try await user.goOnline()
+    #expect(try await user.imctl.run("logout").status == 0)
+    let before = try Data(contentsOf: URL(filePath: user.accountsPath))
+    for jid in [user.jid, "alice@\(TestServer.domain)"] {
+      let login = try await user.imctl.start([
+        "login", jid, "--password-stdin", "--json", "--port", String(server.port), "--host", TestServer.host,
+        "--ca-file", user.server.caFile,
+      ])
+      login.write("alice-secret\n")
+      try await login.state(.logining)
+      kill(try await user.agent(), SIGKILL)
+      #expect(try await login.ended(within: .seconds(30)) == .exited(69))
+      #expect(try Data(contentsOf: URL(filePath: user.accountsPath)) == before)
+    }
+  }
+
+  @Test("stays when a password was mistyped, and so does the session.", arguments: TestServer.Kind.allCases)
+  func mistyped(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await user.goOnline()
+    let before = try Data(contentsOf: URL(filePath: user.accountsPath))
+    let fullJID = try await user.status().fullJID
+    let result = try await user.login(password: "mistyped")
+    #expect(result.status == 77)
+    #expect(try Data(contentsOf: URL(filePath: user.accountsPath)) == before)
+    let status = try await user.status()
+    #expect(status.state == .syncOK)
+    #expect(status.fullJID == fullJID)
+    try await bob.settled()
+    #expect(bob.seen(of: user).map(\.type) == ["available"])
+  }
+
+  @Test("loses the secret when the server refuses it, and nothing else.")
+  func refused() async throws {
+    let user = try await User()
+    try await user.goOnline()
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    // Somebody changed the password meanwhile.
+    let text = try String(contentsOf: URL(filePath: user.accountsPath), encoding: .utf8)
+    try Data(text.replacing(user.password, with: "yesterday").utf8).write(
+      to: URL(filePath: user.accountsPath))
+    let watch = try await user.watch("state")
+    try await watch.state(.loginFailed)
+    try await eventually("the secret is gone") { try user.stored().first?.password == nil }
+    #expect(
+      try user.stored() == [
+        .init(account: user.jid, password: nil, domain: TestServer.domain, isLogin: false)
+      ])
+    let status = try await user.imctl.run("status", "--json")
+    #expect(status.status == 1)
+    #expect(try status.objects(SessionStatus.self).first?.state == .loginFailed)
+    #expect(try status.objects(SessionStatus.self).first?.cause?.name == .authFailed)
+    let login = try await user.imctl.run("login", "--json")
+    #expect(login.status == 64)
+    #expect(try watch.events().states == [.linking, .linkOK, .logining, .loginFailed])
+  }
+
+  @Test("stays when the network is at fault.")
+  func unreachable() async throws {
+    let server = try await ScriptedServer([])
+    let port = server.port
+    try await server.end()
+    let user = try await User()
+    try await user.goOnline()
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    let result = try await user.imctl.run(
+      "login", user.jid, "--port", String(port), "--timeout", "5")
+    #expect(result.status == 69)
+    #expect(try user.stored().first?.password == user.password)
+    #expect(try user.stored().first?.isLogin == true)
+  }
+
+  @Test("is no password where the user said so.", arguments: [["--no-save"], ["--store", "none"]])
+  func nothing(options: [String]) async throws {
+    let user = try await User()
+    let login = try await user.imctl.run(
+      ["login", user.jid, "--password-stdin"] + user.connection + options, input: user.password)
+    #expect(login.status == 0)
+    #expect(try user.stored().map(\.account) == [user.jid])
+    #expect(try user.stored().first?.password == nil)
+    let text = try String(contentsOf: URL(filePath: user.accountsPath), encoding: .utf8)
+    #expect(!text.contains(user.password))
+  }
+
+  @Test("is the command that prints the password, which runs again at the next start.")
+  func command() async throws {
+    let user = try await User()
+    let file = user.imctl.home + "/secret"
+    try Data((user.password + "\n").utf8).write(to: URL(filePath: file))
+    let login = try await user.imctl.run(
+      ["login", user.jid, "--password-command", "cat '\(file)'"] + user.connection)
+    #expect(login.status == 0)
+    let text = try String(contentsOf: URL(filePath: user.accountsPath), encoding: .utf8)
+    #expect(!text.contains(user.password))
+    #expect(text.contains("cat '"))
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    let watch = try await user.watch("state")
+    try await watch.state(.syncOK)
+
+    let missing = try await user.imctl.run(
+      ["login", user.jid, "--password-command", "/nowhere/at/all", "--json"] + user.connection)
+    #expect(missing.status == 64)
+    #expect(try missing.error.name == "credentialSourceFailed")
+    let empty = try await user.imctl.run(
+      ["login", user.jid, "--password-command", "true", "--json"] + user.connection)
+    #expect(empty.status == 77)
+    #expect(try empty.error.name == "credentialSourceFailed")
+    #expect(try await user.imctl.run("status").status == 0)
+  }
+
+  @Test("is listed, chosen from and removed, however the JID is spelt.")
+  func accounts() async throws {
+    let user = try await User()
+    let other = try await User()
+    try await user.goOnline()
+    let second = try await user.imctl.run(
+      ["login", other.jid.uppercased(), "--password-stdin"] + other.connection, input: other.password)
+    #expect(second.status == 0)
+    #expect(second.output.hasPrefix(other.jid + "/"))
+    let list = try await user.imctl.run("account", "list")
+    #expect(list.output == "* \(user.jid) (logged in)\n  \(other.jid) (logged in)\n")
+    #expect(try await user.imctl.run("whoami").output == user.jid + "\n")
+    #expect(try await user.imctl.run("account", "use", other.jid).status == 0)
+    #expect(try await user.imctl.run("whoami").output == other.jid + "\n")
+    #expect(try await user.imctl.run("whoami", "-a", user.jid).output == user.jid + "\n")
+    #expect(try await user.imctl.run("account", "last").output == other.jid + "\n")
+    #expect(try await user.imctl.run("account", "use", "nobody@\(TestServer.domain)").status != 0)
+    #expect(try await user.imctl.run("account", "remove", other.jid).status == 0)
+    #expect(try user.stored().map(\.account) == [user.jid])
+    #expect(try await user.imctl.run("whoami").output == user.jid + "\n")
+    #expect(!(try await user.imctl.run("account", "list", "--json").output).contains(user.password))
+  }
+}
