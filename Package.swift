@@ -82,6 +82,7 @@ let package = Package(
     .testTarget(name: "AgentProtocolTests", dependencies: ["AgentProtocol"]),
     .testTarget(name: "AgentTests", dependencies: ["Agent", "TestSupport"]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
+    .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "AgentProtocol"]),
 
     // Private servers, a scripted server and counterparts, for the tests above.
     .target(

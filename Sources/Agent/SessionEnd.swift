@@ -43,11 +43,14 @@ extension Session {
     if opening != nil { interrupted = plan } else { reconnect(plan, after: failure) }
   }
 
-  /// Logs in with what is stored, and keeps trying.
-  func autoLogin(_ plan: LoginPlan) {
-    guard !isActive else { return }
-    tellDataReady()
-    reconnect(plan, after: nil)
+  /// Logs in with what is stored, and keeps trying; unless the user has logged in or out meanwhile.
+  func autoLogin(_ plan: LoginPlan) async throws(Failure) {
+    try await inTurn { session async throws(Failure) in
+      let isLogin = try await session.accounts.entry(session.account)?.isLogin == true
+      guard isLogin, !session.isActive else { return }
+      session.tellDataReady()
+      session.reconnect(plan, after: nil)
+    }
   }
 
   /// Returns when no automatic attempt is on its way any more.

@@ -73,7 +73,7 @@ actor SessionRegistry: AgentService {
           account: jid, password: secret, isGiven: false, passwordCommand: account.passwordCommand,
           store: account.store, options: account.options)
         if isEnding { return }
-        await session.autoLogin(plan)
+        try await session.autoLogin(plan)
       } catch {
         log.error("auto-login", metadata: ["account": "\(jid)", "failure": "\(error.message)"])
       }

@@ -147,7 +147,8 @@ struct SessionTests {
     #expect(try status.objects(SessionStatus.self).first?.state == .kicked)
     watch.send(SIGINT)
     #expect(try await watch.ended(within: .seconds(30)) == .exited(130))
-    #expect(try watch.events().states == [.kicked])
+    let states = try watch.events().states
+    #expect(states == [.kicked])
     try await user.agentEnded()
     // The cause is still known without an agent.
     let later = try await user.imctl.run("status", "--json")
