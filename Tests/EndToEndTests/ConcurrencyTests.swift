@@ -33,6 +33,19 @@ struct ConcurrencyTests {
     #expect(bob.seen(of: user).count == 3)
   }
 
+  @Test("to be the agent end with “already running” where there is one.")
+  func second() async throws {
+    let imctl = try await IMCTL()
+    let agent = try await imctl.start(["agent", "run"])
+    try await eventually("the agent") { try await imctl.run("agent", "status").status == 0 }
+    let second = try await imctl.run("agent", "run", "--json")
+    #expect(second.status == 75)
+    #expect(try second.error.name == "alreadyRunning")
+    #expect(try await imctl.processes() == [agent.id])
+    #expect(try await imctl.run("agent", "stop").status == 0)
+    #expect(try await agent.ended(within: .seconds(30)) == .exited(0))
+  }
+
   @Test("are all answered.", arguments: TestServer.Kind.allCases)
   func answered(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

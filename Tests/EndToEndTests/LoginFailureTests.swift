@@ -66,6 +66,20 @@ struct LoginFailureTests {
     try await leavesNothing(user.imctl)
   }
 
+  @Test("says that the domain is unknown where nobody knows of it.")
+  func unresolved() async throws {
+    let imctl = try await IMCTL()
+    // RFC 6761: there is no such domain, and resolvers know.
+    let result = try await imctl.run(
+      "login", "alice@nowhere.invalid", "--password-stdin", "--json", input: "secret")
+    #expect(result.status == 68)
+    let error = try result.error
+    #expect(error.name == "unknownDomain")
+    #expect(error.code == 8)
+    #expect(error.stage == "dns")
+    try await leavesNothing(imctl)
+  }
+
   @Test("says that the certificate is not acceptable.", arguments: [false, true])
   func untrusted(directTLS: Bool) async throws {
     let user = try await User(directTLS: directTLS)

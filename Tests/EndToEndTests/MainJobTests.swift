@@ -88,6 +88,21 @@ struct MainJobTests {
     #expect(presence.output == #"{"applied":true,"priority":0,"show":"online"}"# + "\n")
   }
 
+  @Test("tells its steps with -v, on standard error.", arguments: TestServer.Kind.allCases)
+  func verbose(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let login = try await user.login("-v")
+    let steps = login.errors.split(separator: "\n").compactMap {
+      $0.split(separator: " ").first.map(String.init)
+    }
+    #expect(steps == [SessionState].fullLogin.map(\.rawValue))
+    #expect(login.lines.count == 1)
+    #expect(login.output.hasPrefix(user.jid + "/"))
+    #expect(!(login.output + login.errors).contains("\u{1b}"))
+    let quiet = try await user.login("-q")
+    #expect(quiet.status == 0 && quiet.output == "" && quiet.errors == "")
+  }
+
   @Test("is watched from the first step to the last.", arguments: TestServer.Kind.allCases)
   func watch(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

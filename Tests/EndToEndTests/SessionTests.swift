@@ -105,28 +105,27 @@ struct SessionTests {
     #expect(!FileManager.default.fileExists(atPath: user.imctl.home + "/.local/state/imctl/agent.sock"))
   }
 
-  @Test(
-    "comes back when the server does, with the presence it had.", arguments: TestServer.Kind.allCases,
-    [false, true])
-  func serverRestart(kind: TestServer.Kind, killed: Bool) async throws {
-    let server = try await TestServer(Neighbourhood.options(kind))
-    let user = try await User(on: kind, server: server)
-    try await user.goOnline()
-    #expect(try await user.imctl.run("presence", "away", "lunch", "--priority", "4").status == 0)
-    let watch = try await user.watch("state")
-    if killed { try await server.kill() } else { try await server.shutDown() }
-    try await watch.state(.loseConnection)
-    #expect(try await user.imctl.run("status").status == 1)
-    #expect(try user.stored().first?.isLogin == true)
-    try await server.start()
-    let bob = try await Counterpart("bob", on: server)
-    try await watch.state(.syncOK)
-    try await bob.sees(user) { $0.show == "away" && $0.status == "lunch" && $0.priority == 4 }
-    #expect(try await user.status().sessions == 2)
-    #expect(
-      try watch.events().states.suffix(6) == [.linking, .linkOK, .logining, .loginOK, .syncing, .syncOK])
-    try await bob.end()
-    try await server.end()
+  @Test("that the server closes without a word is over: so administrators end sessions.")
+  func closed() async throws {
+    let server = try await ScriptedServer(
+      .login(until: .bound) + [
+        .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
+        .client("<presence/>"), .client("<presence><show>away</show></presence>"),
+        .server("</stream:stream>"),
+      ])
+    let imctl = try await IMCTL()
+    let login = try await imctl.run(
+      "login", "alice@\(TestServer.domain)", "--password-stdin", "--host", TestServer.host, "--port",
+      String(server.port), "--ca-file", try await TestAuthority.shared.caFile, input: "alice-secret")
+    #expect(login.status == 0)
+    #expect(try await imctl.run("presence", "away").status == 0)
+    try await server.closedByClient()
+    try await eventually("kicked") {
+      try await imctl.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+    }
+    #expect(try await imctl.run("status").status == 1)
+    #expect(try await imctl.run("whoami").status == 1)
+    #expect(server.connections == 1)
   }
 
   @Test(
