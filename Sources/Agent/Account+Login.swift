@@ -16,7 +16,7 @@ extension Account {
   ///   - command: the command that printed it, if one did.
   ///   - policy: `nil` keeps the account's own, which is `command` where a command was given and `password` else.
   public mutating func loggedIn(
-    password: Secret?, command: String? = nil, policy: StorePolicy? = nil, mechanism: String? = nil
+    password: Secret?, command: String? = nil, policy: StorePolicy? = nil, server: KnownServer? = nil
   ) {
     store = policy ?? (command != nil ? .command : store)
     // A stored command is no help to a password typed now.
@@ -35,7 +35,7 @@ extension Account {
       passwordCommand = nil
       token = nil
     }
-    self.mechanism = mechanism ?? self.mechanism
+    self.server = server ?? self.server
     isLogin = true
   }
 

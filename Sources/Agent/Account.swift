@@ -20,8 +20,8 @@ public struct Account: Sendable, Equatable {
   public var presence: DesiredPresence?
   /// Stands for this installation; stays when the account logs in anew.
   public var deviceId: String?
-  /// SASL mechanism of the last login: a weaker one is not accepted later.
-  public var mechanism: String?
+  /// What is known of its server.
+  public var server: KnownServer?
   public var lastState: LastState?
   var others: [String: JSONValue] = [:]
 
@@ -79,7 +79,7 @@ public struct LastState: Codable, Sendable, Equatable {
 extension Account: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case account, password, domain, isLogin, passwordCommand, store, token, options, presence, deviceId
-    case mechanism, lastState
+    case server, lastState
   }
 
   public init(from decoder: any Decoder) throws {
@@ -102,7 +102,7 @@ extension Account: Codable {
     options = try fields.decodeIfPresent(ConnectionOptions.self, forKey: .options) ?? ConnectionOptions()
     presence = try fields.decodeIfPresent(DesiredPresence.self, forKey: .presence)
     deviceId = try fields.decodeIfPresent(String.self, forKey: .deviceId)
-    mechanism = try fields.decodeIfPresent(String.self, forKey: .mechanism)
+    server = try? fields.decodeIfPresent(KnownServer.self, forKey: .server)
     lastState = try? fields.decodeIfPresent(LastState.self, forKey: .lastState)
     others = try decoder.otherFields(than: Key.allCases)
   }
@@ -119,7 +119,7 @@ extension Account: Codable {
     if options != ConnectionOptions() { try fields.encode(options, forKey: .options) }
     try fields.encodeIfPresent(presence, forKey: .presence)
     try fields.encodeIfPresent(deviceId, forKey: .deviceId)
-    try fields.encodeIfPresent(mechanism, forKey: .mechanism)
+    try fields.encodeIfPresent(server, forKey: .server)
     try fields.encodeIfPresent(lastState, forKey: .lastState)
     try encoder.encode(otherFields: others)
   }

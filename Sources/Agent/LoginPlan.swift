@@ -16,6 +16,8 @@ struct LoginPlan: Sendable, Equatable {
   /// nil: as the account has it.
   var store: StorePolicy?
   var options: ConnectionOptions
+  /// What is known of the server.
+  var server: KnownServer?
 
   private var tls: TLSMode?
   private var certificateSHA256: [UInt8]?
@@ -59,6 +61,11 @@ struct LoginPlan: Sendable, Equatable {
     configuration.caFile = options.caFile
     configuration.certificateSHA256 = certificateSHA256
     configuration.timeout = timeout
+    if let server {
+      configuration.anticipation = server.anticipation
+      configuration.anticipatedTarget = server.target
+      configuration.policy = server.policy
+    }
     configuration.language = language
     configuration.responders = Dictionary(uniqueKeysWithValues: [
       Ping.responder, Roster.responder(own: account),

@@ -53,6 +53,8 @@ actor Session {
     var plan: LoginPlan
     var parameters: LoginMethod.Parameters
     var started: ContinuousClock.Instant
+    /// The mechanisms the server offers.
+    var offered: [SASLMechanismName] = []
     var waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>?
   }
 

@@ -65,9 +65,11 @@ extension Session {
         .invalidParameter, stage: .input,
         detail: "no password is stored for \(account): give one with --password-stdin")
     }
-    return try LoginPlan(
+    var plan = try LoginPlan(
       account: account, password: password, isGiven: parameters.password != nil, passwordCommand: command,
       store: parameters.store, options: options)
+    plan.server = stored?.server
+    return plan
   }
 
   private func differs(_ plan: LoginPlan, from running: LoginPlan) -> Bool {
@@ -85,8 +87,25 @@ extension Session {
 
   // MARK: One attempt
 
-  /// Opens a stream and returns when it is synced (or bound, with `noSync`).
+  /// Opens a stream and returns when it is synced (or bound, with `noSync`). A server that did not like to be
+  /// answered before it asked is asked again step by step.
   func open(_ plan: LoginPlan, _ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginSuccess {
+    do throws(Failure) {
+      return try await openOnce(plan, parameters)
+    } catch {
+      guard let server = plan.server, !server.isStepByStep, !Task.isCancelled,
+        KnownServer.mayDislikeAnticipation(error)
+      else { throw error }
+      log.info("once more, step by step", metadata: ["account": "\(account)"])
+      var plan = plan
+      plan.server?.isStepByStep = true
+      return try await openOnce(plan, parameters)
+    }
+  }
+
+  private func openOnce(
+    _ plan: LoginPlan, _ parameters: LoginMethod.Parameters
+  ) async throws(Failure) -> LoginSuccess {
     let seconds = parameters.timeout > 0 ? min(parameters.timeout, 86_400) : 30
     var configuration = plan.configuration(
       timeout: .nanoseconds(Int64(seconds * 1e9)), language: language)
@@ -163,14 +182,18 @@ extension Session {
         $0.port = target.port
         $0.attempt = attempt
       }
-    case .linkOK(let tls, _): enter(.linkOK) { $0.tls = tls.map(TLSSummary.init) }
+    case .linkOK(let tls, let mechanisms):
+      opening?.offered = mechanisms
+      enter(.linkOK) { $0.tls = tls.map(TLSSummary.init) }
     case .logining(let mechanism): enter(.logining) { $0.mechanism = mechanism.rawValue }
     case .loginOK(let bound): await bind(bound)
     }
   }
 
   private func bind(_ bound: BoundStream) async {
-    guard let opening else { return }
+    guard var opening else { return }
+    opening.plan.server = KnownServer(
+      bound, offered: opening.offered, isStepByStep: opening.plan.server?.isStepByStep ?? false)
     online = Online(stream: opening.stream, bound: bound, plan: opening.plan, sendsPresence: false)
     status.sessions += 1
     enter(.loginOK) {
@@ -187,7 +210,7 @@ extension Session {
     }
     do {
       try await accounts.loggedIn(
-        opening.plan, mechanism: bound.mechanism.rawValue, presence: DesiredPresence(presence))
+        opening.plan, presence: DesiredPresence(presence))
     } catch {
       self.online = nil
       endOpening(.failure(error))

@@ -69,9 +69,10 @@ actor SessionRegistry: AgentService {
       guard let jid = try? JID(account.account), let session = try? await session(of: jid) else { continue }
       do {
         guard let secret = try await account.secret() else { continue }
-        let plan = try LoginPlan(
+        var plan = try LoginPlan(
           account: jid, password: secret, isGiven: false, passwordCommand: account.passwordCommand,
           store: account.store, options: account.options)
+        plan.server = account.server
         if isEnding { return }
         try await session.autoLogin(plan)
       } catch {

@@ -22,13 +22,13 @@ extension AccountStore {
   }
 
   /// A login succeeded: the only thing that makes an entry.
-  func loggedIn(_ plan: LoginPlan, mechanism: String, presence: DesiredPresence) async throws(Failure) {
+  func loggedIn(_ plan: LoginPlan, presence: DesiredPresence) async throws(Failure) {
     try await inBackground { store throws(Failure) in
       try store.update { file throws(Failure) in
         let name = plan.account.description
         var entry = file[name] ?? Account(account: name, domain: plan.account.domain)
         entry.loggedIn(
-          password: plan.password, command: plan.passwordCommand, policy: plan.store, mechanism: mechanism)
+          password: plan.password, command: plan.passwordCommand, policy: plan.store, server: plan.server)
         entry.options = plan.options
         entry.presence = presence
         entry.lastState = nil

@@ -97,9 +97,9 @@ extension FailureTable {
       .downgrade, codes: [], exit: 76, retry: .fatal, clears: .nothing,
       english: (
         "downgrade: the server offers less security than before",
-        "Someone may be listening. Ask whoever runs the server whether it really changed."
+        "Someone may be listening. If the server really changed: imctl account remove JID; imctl login JID"
       ),
-      chinese: ("降级：服务器提供的安全性低于以往", "可能有人在窃听。请向服务器管理员确认服务器是否确实变更。")),
+      chinese: ("降级：服务器提供的安全性低于以往", "可能有人在窃听。若服务器确实变更：imctl account remove JID；imctl login JID")),
     row(
       .authFailed, codes: [302, 31_004], exit: 77, retry: .fatal, clears: .secret,
       english: ("wrong user or password", "Check JID and password, then log in again: imctl login JID"),

@@ -26,4 +26,17 @@ public struct BoundStream: Sendable, Equatable {
   public var features: StreamFeatures
   /// Round trips from TCP connect to this point.
   public var roundTrips: Int
+
+  public init(
+    jid: JID, target: ServerTarget, tls: TLSInfo? = nil, mechanism: SASLMechanismName,
+    features: StreamFeatures,
+    roundTrips: Int = 0
+  ) {
+    self.jid = jid
+    self.target = target
+    self.tls = tls
+    self.mechanism = mechanism
+    self.features = features
+    self.roundTrips = roundTrips
+  }
 }

@@ -26,6 +26,10 @@ public struct StreamConfiguration: Sendable {
   /// `xml:lang` of the stream.
   public var language: String?
   public var anticipation: Anticipation
+  /// The only server to go ahead of; another one is spoken to step by step. nil: every one.
+  public var anticipatedTarget: ServerTarget?
+  /// Which mechanisms may be used, and what is known of the server's.
+  public var policy: SASLPolicy
   public var resolver: any ServiceResolver
   /// Answers to IQ requests by the name of their payload; others are answered `service-unavailable`.
   public var responders: [XMLName: Responder]
@@ -44,6 +48,7 @@ public struct StreamConfiguration: Sendable {
     self.resource = resource ?? account.resource
     timeout = .seconds(30)
     anticipation = .stepByStep
+    policy = SASLPolicy()
     resolver = SRVResolver()
     responders = [:]
   }

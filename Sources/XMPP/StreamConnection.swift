@@ -133,8 +133,15 @@ extension XMPPStream {
     negotiator = StreamNegotiator(
       .init(
         jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
-        tls: target.tls, language: configuration.language, anticipation: configuration.anticipation))
+        tls: target.tls, language: configuration.language, anticipation: anticipation(for: target),
+        policy: configuration.policy))
     negotiate(.connected)
+  }
+
+  private func anticipation(for target: ServerTarget) -> Anticipation {
+    guard let known = configuration.anticipatedTarget else { return configuration.anticipation }
+    let isKnown = (known.host, known.port, known.tls) == (target.host, target.port, target.tls)
+    return isKnown ? configuration.anticipation : .stepByStep
   }
 
   private func abandonConnection() {

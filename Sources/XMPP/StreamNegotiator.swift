@@ -19,10 +19,11 @@ public struct StreamNegotiator: Sendable {
     /// `xml:lang` of the stream: the language of the server's texts.
     public var language: String?
     public var anticipation: Anticipation
+    public var policy: SASLPolicy
 
     public init(
       jid: JID, resource: String? = nil, credentials: SASLCredentials, tls: TLSMode, language: String? = nil,
-      anticipation: Anticipation = .stepByStep
+      anticipation: Anticipation = .stepByStep, policy: SASLPolicy = SASLPolicy()
     ) {
       self.jid = jid
       self.resource = resource
@@ -30,6 +31,7 @@ public struct StreamNegotiator: Sendable {
       self.tls = tls
       self.language = language
       self.anticipation = anticipation
+      self.policy = policy
     }
   }
 
@@ -259,7 +261,7 @@ extension StreamNegotiator {
     do {
       var chosen = try SASLMechanismChoice.choose(
         offered: offered, credentials: configuration.credentials,
-        context: SASLContext(isEncrypted: level != .plain))
+        context: SASLContext(isEncrypted: level != .plain), policy: configuration.policy)
       let response = try chosen.initialResponse()
       mechanism = chosen
       owed.append(.authentication)
