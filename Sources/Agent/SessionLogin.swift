@@ -24,7 +24,9 @@ extension Session {
         wanted.priority = presence.base.priority
         _ = try await setPresence(wanted, by: ClientHandle(id: 0))
       }
-      return result(of: online.bound, milliseconds: 0, already: true)
+      let result = result(of: online.bound, milliseconds: 0, already: true)
+      hub.publish(account: account.description, .success(result.success))
+      return result
     }
     attempt = 0
     tellDataReady()

@@ -15,7 +15,9 @@ struct SessionTests {
     for arguments in [["login"], ["login", user.jid, "--password-stdin"]] {
       let again = try await user.imctl.run(arguments + ["--json"], input: user.password)
       #expect(again.status == 0)
-      #expect(try again.states == [])
+      let events = try again.objects(Event.self)
+      #expect(events.map(\.name) == ["success"])
+      #expect(events.allSatisfy { $0.cursor > 0 })
     }
     let second = try await user.status()
     #expect(second.fullJID == first.fullJID)
