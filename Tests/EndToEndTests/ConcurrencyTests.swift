@@ -60,8 +60,10 @@ struct ConcurrencyTests {
     // The last one that was sent is the one that is stored, shown and seen.
     let last = try #require(try await user.status().presence)
     let bob = try await Neighbourhood.counterpart(kind)
-    try await bob.settled()
-    #expect(bob.seen(of: user).last?.status == last.status)
+    try await eventually("the last presence") {
+      try await bob.settled()
+      return bob.seen(of: user).last?.status == last.status
+    }
   }
 
   @Test("are answered the same when they log in: one session.")
