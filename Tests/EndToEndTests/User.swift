@@ -187,8 +187,6 @@ enum Neighbourhood {
   private static let prosodyCounterpart = Task { try await Counterpart("bob", on: server(.prosody)) }
   private static let ejabberdCounterpart = Task { try await Counterpart("bob", on: server(.ejabberd)) }
   private static let count = Mutex([TestServer.Kind: Int]())
-  private static let accounts = Dictionary(
-    uniqueKeysWithValues: (["bob"] + (1...80).map { "user\($0)" }).map { ($0, "geheim-of-\($0)!") })
 
   static func server(_ kind: TestServer.Kind) async throws -> TestServer {
     try await (kind == .prosody ? prosody : ejabberd).value
@@ -202,14 +200,15 @@ enum Neighbourhood {
   static func nextName(of kind: TestServer.Kind) -> String {
     count.withLock { count in
       count[kind, default: 0] += 1
-      return "user\(count[kind, default: 0])"
+      return "\(kind)\(count[kind, default: 0])"
     }
   }
 
   /// Options of a server with all the accounts.
   static func options(_ kind: TestServer.Kind) -> TestServer.Options {
     var options = TestServer.Options(kind)
-    options.accounts = accounts
+    let names = ["bob"] + (1...80).map { "\(kind)\($0)" }
+    options.accounts = Dictionary(uniqueKeysWithValues: names.map { ($0, "geheim-of-\($0)!") })
     return options
   }
 
