@@ -241,6 +241,7 @@ extension XMPPStream {
 
   func received(_ buffer: ByteBuffer) {
     guard channel != nil else { return }
+    lastInput = .now()
     let parser = parser
     do {
       try buffer.withUnsafeReadableBytes { bytes in

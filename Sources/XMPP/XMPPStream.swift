@@ -64,6 +64,8 @@ public actor XMPPStream {
   var closers: [CheckedContinuation<Void, Never>] = []
   var requests = IQTracker<CheckedContinuation<Result<IQ, XMPPError>, Never>>()
   var inbox = StreamInbox()
+  /// When bytes were last received.
+  var lastInput = NIODeadline.now()
   var beforeBinding: (@Sendable () async -> Void)?
   private var isWritable = true
 
@@ -161,6 +163,14 @@ public actor XMPPStream {
   }
 
   // MARK: The end
+
+  /// Time since the server last sent anything.
+  public var idleTime: TimeAmount { .now() - lastInput }
+
+  /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event, nothing is sent.
+  public func abort(_ error: XMPPError) {
+    if case .online = state { finish(error) }
+  }
 
   /// Ends the stream: `stanzas`, `</stream:stream>`, and the server's own within `patience` (RFC 6120 §4.4).
   ///
