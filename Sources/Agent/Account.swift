@@ -16,6 +16,8 @@ public struct Account: Sendable, Equatable {
   /// A token of the server for this device.
   public var token: Secret?
   public var options = ConnectionOptions()
+  /// Shows no presence at login.
+  public var noPresence: Bool?
   /// Desired presence; absent: available.
   public var presence: DesiredPresence?
   /// Stands for this installation; stays when the account logs in anew.
@@ -79,7 +81,7 @@ public struct LastState: Codable, Sendable, Equatable {
 extension Account: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case account, password, domain, isLogin, passwordCommand, store, token, options, presence, deviceId
-    case server, lastState
+    case server, lastState, noPresence
   }
 
   public init(from decoder: any Decoder) throws {
@@ -102,6 +104,7 @@ extension Account: Codable {
     options = try fields.decodeIfPresent(ConnectionOptions.self, forKey: .options) ?? ConnectionOptions()
     presence = try fields.decodeIfPresent(DesiredPresence.self, forKey: .presence)
     deviceId = try fields.decodeIfPresent(String.self, forKey: .deviceId)
+    noPresence = try fields.decodeIfPresent(Bool.self, forKey: .noPresence)
     server = try? fields.decodeIfPresent(KnownServer.self, forKey: .server)
     lastState = try? fields.decodeIfPresent(LastState.self, forKey: .lastState)
     others = try decoder.otherFields(than: Key.allCases)
@@ -119,6 +122,7 @@ extension Account: Codable {
     if options != ConnectionOptions() { try fields.encode(options, forKey: .options) }
     try fields.encodeIfPresent(presence, forKey: .presence)
     try fields.encodeIfPresent(deviceId, forKey: .deviceId)
+    try fields.encodeIfPresent(noPresence, forKey: .noPresence)
     try fields.encodeIfPresent(server, forKey: .server)
     try fields.encodeIfPresent(lastState, forKey: .lastState)
     try encoder.encode(otherFields: others)

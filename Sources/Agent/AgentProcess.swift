@@ -11,6 +11,7 @@ public struct AgentProcess: Sendable {
   private let registry: SessionRegistry
   private let server: AgentServer
   private let log: Logger
+  private let activity: AsyncStream<Void>
 
   /// Becomes the agent of this user.
   ///
@@ -26,9 +27,11 @@ public struct AgentProcess: Sendable {
     hub = try EventCursor(store: store).hub()
     let server = try AgentServer(paths: paths, hub: hub, logger: log)
     self.server = server
+    let (activity, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    self.activity = activity
     registry = SessionRegistry(
       accounts: accounts, hub: hub, log: log, language: Language.current == .chinese ? "zh" : "en",
-      onStop: { server.stop() })
+      activity: { change.yield() }, onStop: { server.stop() })
   }
 
   /// No core dump, and no other process of this user, gets to see secrets in memory. A closed pipe is an error of
@@ -57,38 +60,23 @@ public struct AgentProcess: Sendable {
   ) async throws(Failure) {
     let account = try registry.bareJID(parameters.account)
     let events = hub.subscribe(EventHub.Filter(account: account))
-    let (ends, end) = AsyncStream<Failure?>.makeStream()
     try await serve {
-      let printing = Task {
-        for await event in events {
-          onEvent(event)
-          if let reason = Self.end(of: event) {
-            end.yield(reason)
-            break
-          }
-        }
-      }
-      do {
-        _ = try await registry.login(parameters, client: ClientHandle(id: 0))
-        for await reason in ends {
-          if let reason { throw reason }
-          break
-        }
-      } catch let failure as Failure {
-        printing.cancel()
-        throw failure
-      }
+      defer { server.stop() }
+      async let end = lastCause(of: account, in: events, onEvent: onEvent)
+      _ = try await registry.login(parameters, client: ClientHandle(id: 0))
+      if let failure = await end { throw failure }
     }
   }
 
-  /// The outer optional: whether the session has ended for good; the inner: why.
-  private static func end(of event: Event) -> Failure?? {
-    guard case .state(let change) = event.body else { return nil }
-    switch change.state {
-    case .offline: return .some(nil)
-    case .kicked: return .some(change.cause)
-    default: return nil
+  /// Hands the events on until nothing is done for the account any more; why, where it is a failure.
+  private func lastCause(
+    of account: String, in events: EventHub.Subscription, onEvent: @Sendable (Event) -> Void
+  ) async -> Failure? {
+    for await event in events {
+      onEvent(event)
+      if case .state(let change) = event.body, await registry.isIdle(account) { return change.cause }
     }
+    return nil
   }
 
   private func serve(_ body: @escaping @Sendable () async throws -> Void) async throws(Failure) {
@@ -98,35 +86,32 @@ public struct AgentProcess: Sendable {
       watching.cancel()
       signals.cancel()
     }
+    let work = Task { try await body() }
     let running = Task { try await server.run(registry) }
-    let foreground = Task {
-      defer { server.stop() }
-      try await body()
-      try await running.value
-    }
-    let outcome = await foreground.result
     let served = await running.result
+    work.cancel()
     await registry.closeAll()
+    let worked = await work.result
     log.info("ended")
-    for result in [outcome, served] {
+    for result in [served, worked] {
       do {
         try result.get()
+      } catch let failure as Failure where failure.name != .cancelled {
+        throw failure
       } catch {
-        throw error as? Failure ?? Failure(.internalError, stage: .request, detail: "\(error)")
+        // What was going on was given up with the agent.
       }
     }
   }
 
-  /// Tells the server how many accounts need the agent, whenever a state has changed.
+  /// Tells the server how many accounts need the agent, whenever that may have changed.
   private func keepAlive() async {
-    let states = hub.subscribe(EventHub.Filter(events: ["state"]))
-    server.keepAlive(accounts: await registry.active)
-    for await _ in states { server.keepAlive(accounts: await registry.active) }
+    for await _ in activity { server.keepAlive(accounts: await registry.active) }
   }
 
-  /// SIGTERM and SIGINT: every session says goodbye, then the process ends.
+  /// SIGTERM, SIGINT and SIGHUP: every session says goodbye, then the process ends.
   private func obeySignals() async {
-    for await signal in await UnixSignalsSequence(trapping: [.sigterm, .sigint]) {
+    for await signal in await UnixSignalsSequence(trapping: [.sigterm, .sigint, .sighup]) {
       log.info("signal \(signal)")
       await registry.closeAll()
       server.stop()

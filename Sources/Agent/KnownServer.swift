@@ -12,17 +12,23 @@ public struct KnownServer: Codable, Sendable, Equatable {
   public var tls: String
   /// The strongest mechanism that was offered.
   public var mechanism: String
-  /// The server did not like to be answered before it asked.
-  public var isStepByStep = false
+  /// How often in a row a login that went ahead of the server failed: once may be a passing fault, an error that the
+  /// server sent counts twice.
+  public var objections = 0
 
-  /// - Parameter offered: the mechanisms the server has offered inside TLS.
-  init(_ bound: BoundStream, offered: [SASLMechanismName], isStepByStep: Bool) {
+  /// - Parameters:
+  ///   - offered: the mechanisms the server has offered inside TLS.
+  ///   - before: what was known before this login.
+  init(_ bound: BoundStream, offered: [SASLMechanismName], before: KnownServer?) {
     host = bound.target.host
     port = bound.target.port
     tls = bound.target.tls.rawValue
     mechanism = (SASLMechanismChoice.supported.first(where: offered.contains) ?? bound.mechanism).rawValue
-    self.isStepByStep = isStepByStep
+    objections = before?.objections ?? 0
   }
+
+  /// The server does not like to be answered before it asked.
+  var isStepByStep: Bool { objections > 1 }
 
   /// Where ``anticipation`` holds.
   var target: ServerTarget? {
@@ -42,13 +48,17 @@ public struct KnownServer: Codable, Sendable, Equatable {
   }
 
   /// Whether a login that went ahead may have failed because of that, and is worth a step by step one.
-  static func mayDislikeAnticipation(_ failure: Failure) -> Bool {
+  ///
+  /// A server that failed to prove itself is not: no second proof goes to it.
+  mutating func objects(with failure: Failure) -> Bool {
     switch (failure.name, failure.stage) {
-    case (.protocolError, .stream), (.protocolError, .authenticate), (.protocolError, .bind),
-      (.downgrade, .authenticate), (.networkError, .stream), (.networkError, .authenticate),
-      (.networkError, .bind), (.rateLimited, .stream), (.mechanismUnavailable, .authenticate):
-      true
-    default: false
+    case (.protocolError, .stream), (.protocolError, .bind), (.downgrade, .authenticate),
+      (.mechanismUnavailable, .authenticate):
+      objections += 2
+    case (.protocolError, .authenticate) where failure.condition != nil: objections += 2
+    case (.networkError, .stream), (.networkError, .authenticate), (.networkError, .bind): objections += 1
+    default: return false
     }
+    return true
   }
 }

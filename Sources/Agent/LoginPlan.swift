@@ -15,7 +15,11 @@ struct LoginPlan: Sendable, Equatable {
   var passwordCommand: String?
   /// nil: as the account has it.
   var store: StorePolicy?
+  /// The user has said with this login what is to be stored.
+  var isStoreChosen = false
   var options: ConnectionOptions
+  /// Shows the desired presence when online.
+  var sendsPresence = true
   /// What is known of the server.
   var server: KnownServer?
 
@@ -73,6 +77,11 @@ struct LoginPlan: Sendable, Equatable {
     return configuration
   }
 
+  /// Whether a session of another plan has to make way for this one.
+  func differs(from running: LoginPlan) -> Bool {
+    password != running.password || options != running.options
+  }
+
   private static func invalid(_ detail: String) -> Failure {
     Failure(.invalidParameter, stage: .input, detail: detail)
   }
@@ -89,6 +98,26 @@ struct LoginPlan: Sendable, Equatable {
       bytes.append(byte)
     }
     return bytes
+  }
+}
+
+extension ConnectionOptions {
+  /// These options with the given ones of `other` in their place. A new host has a port of its own, and of CA file
+  /// and pinned certificate the new one counts alone.
+  func overridden(by other: ConnectionOptions) -> ConnectionOptions {
+    var options = self
+    if let host = other.host, host != self.host {
+      options.host = host
+      options.port = nil
+    }
+    options.port = other.port ?? options.port
+    options.tls = other.tls ?? tls
+    if other.caFile != nil || other.certSHA256 != nil {
+      options.caFile = other.caFile
+      options.certSHA256 = other.certSHA256
+    }
+    options.resource = other.resource ?? resource
+    return options
   }
 }
 

@@ -1,13 +1,15 @@
-/// How long to wait before the next attempt (RFC 6120 §3.3).
+import AgentProtocol
+
+/// Whether and when a session that was lost, or could not be had, is tried again.
 ///
-/// The first pause is random, so that the clients of a server that restarts do not come back at once; it doubles
-/// up to a minute, and each pause is drawn from the upper half of its range.
+/// Pure. The pauses are those of RFC 6120 §3.3: the first is random, so that the clients of a server that restarts do
+/// not come back at once; it doubles up to a minute, and each is drawn from the upper half of its range.
 struct ReconnectPolicy: Sendable {
   /// What ended the stream, or kept it from starting.
   enum Cause: Sendable {
     /// The link was lost: the server may still be there.
     case link
-    /// The server closed the stream or could not be reached.
+    /// The server closed the stream.
     case server
     /// The server asked for a slower pace.
     case rateLimit
@@ -29,5 +31,30 @@ struct ReconnectPolicy: Sendable {
     if attempts == 0 { return Double.random(in: 0...first, using: &generator) }
     let range = min(Self.longest, first * Double(sign: .plus, exponent: min(attempts, 10), significand: 1))
     return Double.random(in: range / 2...range, using: &generator)
+  }
+
+  static func cause(of failure: Failure) -> Cause {
+    if failure.name == .rateLimited { return .rateLimit }
+    return failure.condition == nil ? .link : .server
+  }
+
+  /// A running session that ended so is not taken back: someone else decided that it is over.
+  ///
+  /// Anything else may be a passing fault, also what the peer sent wrong: who can make a server send one bad stanza
+  /// must not be able to log its users out.
+  static func ends(_ failure: Failure) -> Bool {
+    guard let row = FailureTable[failure.name] else { return false }
+    return row.retry == .stop || row.clears == .isLogin || row.clears == .secret
+  }
+
+  /// A login whose user waits for as long as it takes goes on after this.
+  static func triesAgain(after failure: Failure) -> Bool {
+    FailureTable[failure.name]?.retry.retries(automatic: true) == true
+  }
+
+  /// A session that was online before goes on trying after this: also where a network shows a certificate of its own
+  /// until its terms are accepted.
+  static func comesBack(after failure: Failure) -> Bool {
+    triesAgain(after: failure) || failure.name == .tlsFailure
   }
 }

@@ -6,84 +6,85 @@ import XMPPStanza
 // Leaving, being thrown out, and coming back.
 
 extension Session {
-  /// Logs out: `isLogin` is false before anything is closed, so that a crash cannot log in again.
+  /// Logs out: `isLogin` is false before anything is closed, so that a crash cannot log in again. A store that cannot
+  /// be written keeps nobody online.
   func logout(_ parameters: LogoutMethod.Parameters) async throws(Failure) {
+    leaving += 1
+    defer { leaving -= 1 }
+    pausing?.cancel()
+    if let opening { await giveUp(opening.stream) }
     try await inTurn { session async throws(Failure) in
-      try await session.accounts.change(session.account) { entry in
-        entry.loggedOut()
-        entry.lastState = nil
+      session.kept = nil
+      var failure: Failure?
+      do throws(Failure) {
+        try await session.accounts.change(session.account) { entry in
+          entry.loggedOut()
+          entry.lastState = nil
+        }
+      } catch {
+        failure = error
       }
-      await session.close()
+      await session.closeStreams()
       session.forgetDataReady()
-      if parameters.forget { try await session.accounts.remove(session.account) }
+      if let failure { throw failure }
+      if parameters.forget {
+        try await session.accounts.remove(session.account)
+        session.restore(PresenceIntent())
+      }
     }
   }
 
-  /// Ends the session and leaves the store as it is: what `agent stop` and SIGTERM do.
+  /// Ends the session for good and leaves the store as it is: the agent is about to end. Waits for no turn.
   func close() async {
-    await stopReconnecting()
+    isEnding = true
+    kept = nil
+    pausing?.cancel()
+    await stopTrying()
+    await closeStreams()
+  }
+
+  private func closeStreams() async {
     let farewell = farewell
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
-    let wasActive = !streams.isEmpty || status.state != .offline
-    online = nil
+    endOnline()
     for stream in streams { await stream.close(sending: farewell) }
-    if wasActive { enter(.offline) }
+    if status.state != .offline { enter(.offline) }
   }
 
   /// A running session ended without our doing.
-  func lost(_ failure: Failure, plan: LoginPlan?) async {
-    let row = FailureTable[failure.name]
-    if row?.clears == .isLogin || row?.retry == .stop {
-      enter(.kicked, cause: failure)
-    } else {
-      enter(.loseConnection, cause: failure)
-    }
-    await remember(failure, plan: plan)
-    guard let plan, row?.retry.retries(automatic: true) == true else { return }
-    if opening != nil { interrupted = plan } else { reconnect(plan, after: failure) }
-  }
-
-  /// Logs in with what is stored, and keeps trying; unless the user has logged in or out meanwhile.
-  func autoLogin(_ plan: LoginPlan) async throws(Failure) {
-    try await inTurn { session async throws(Failure) in
-      let isLogin = try await session.accounts.entry(session.account)?.isLogin == true
-      guard isLogin, !session.isActive else { return }
-      session.tellDataReady()
-      session.reconnect(plan, after: nil)
-    }
+  func lost(_ failure: Failure, plan: LoginPlan) async {
+    let isOver = ReconnectPolicy.ends(failure)
+    let state: SessionState = isOver ? .kicked : .loseConnection
+    if isOver { kept = nil }
+    lastFailure = failure
+    enter(state, cause: failure)
+    keepOnline()
+    await remember(failure, state: state, plan: plan)
   }
 
   /// Returns when no automatic attempt is on its way any more.
-  func stopReconnecting() async {
-    let running = reconnecting
-    reconnecting = nil
-    interrupted = nil
+  func stopTrying() async {
+    let running = trying
+    trying = nil
     running?.cancel()
     await running?.value
   }
 
-  func reconnect(_ plan: LoginPlan, after failure: Failure?) {
-    reconnecting = Task { await self.keepTrying(plan, after: failure) }
-  }
-
-  private func keepTrying(_ plan: LoginPlan, after failure: Failure?) async {
-    var last = failure
-    var parameters = LoginMethod.Parameters(account: account.description)
-    parameters.timeout = 30
-    while !Task.isCancelled {
-      if let last {
-        do throws(Failure) { try await pause(after: last) } catch { return }
-      }
+  /// Comes back, however long it takes.
+  func keepTrying() async {
+    while let plan = kept, !Task.isCancelled {
       do throws(Failure) {
-        _ = try await open(plan, parameters)
+        if let lastFailure { try await pause(after: lastFailure) }
+        _ = try await open(plan, .automatic)
         return
       } catch {
         if Task.isCancelled { return }
-        let triesAgain = FailureTable[error.name]?.retry.retries(automatic: true) == true
-        if !triesAgain { reconnecting = nil }
+        lastFailure = error
+        if !ReconnectPolicy.comesBack(after: error) {
+          kept = nil
+          trying = nil
+        }
         await failed(error, plan: plan)
-        if !triesAgain { return }
-        last = error
       }
     }
   }
@@ -91,8 +92,7 @@ extension Session {
   /// Waits as the policy says, in the state `waiting`.
   func pause(after failure: Failure) async throws(Failure) {
     var generator = SystemRandomNumberGenerator()
-    let cause: ReconnectPolicy.Cause =
-      failure.name == .rateLimited ? .rateLimit : failure.condition == nil ? .link : .server
+    let cause = ReconnectPolicy.cause(of: failure)
     let seconds = (reconnectPolicy.pause(after: cause, using: &generator) * 1000).rounded() / 1000
     status.nextRetry = Timestamp.text(Date().addingTimeInterval(seconds))
     enter(.waiting, cause: failure) {
@@ -100,6 +100,16 @@ extension Session {
       $0.attempt = attempt
     }
     defer { status.nextRetry = nil }
-    do { try await Task.sleep(for: .seconds(seconds)) } catch { throw Failure(.cancelled, stage: .connect) }
+    let pause = Task { try await Task.sleep(for: .seconds(seconds)) }
+    pausing = pause
+    do {
+      try await withTaskCancellationHandler {
+        try await pause.value
+      } onCancel: {
+        pause.cancel()
+      }
+    } catch {
+      throw Failure(.cancelled, stage: .connect)
+    }
   }
 }

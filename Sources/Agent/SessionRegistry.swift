@@ -13,19 +13,23 @@ actor SessionRegistry: AgentService {
   private let language: String
   private let started = Timestamp.now()
   private let onStop: @Sendable () async -> Void
+  private let activity: @Sendable () -> Void
   private var sessions: [JID: Session] = [:]
   /// The agent is about to end: nobody is logged in on its own account any more.
   private var isEnding = false
 
-  /// - Parameter onStop: called when the sessions are closed after `agent.stop`.
+  /// - Parameters:
+  ///   - activity: told when ``active`` may have changed.
+  ///   - onStop: called when the sessions are closed after `agent.stop`.
   init(
     accounts: AccountStore, hub: EventHub, log: Logger, language: String,
-    onStop: @escaping @Sendable () async -> Void
+    activity: @escaping @Sendable () -> Void = {}, onStop: @escaping @Sendable () async -> Void
   ) {
     self.accounts = accounts
     self.hub = hub
     self.log = log
     self.language = language
+    self.activity = activity
     self.onStop = onStop
   }
 
@@ -36,7 +40,8 @@ actor SessionRegistry: AgentService {
     let stored = try await accounts.entry(account)
     // Another call may have made it meanwhile.
     if let session = sessions[account] { return session }
-    let session = Session(account: account, hub: hub, accounts: accounts, log: log, language: language)
+    let session = Session(
+      account: account, hub: hub, accounts: accounts, log: log, language: language, activity: activity)
     sessions[account] = session
     if let presence = stored?.presence { await session.restore(PresenceIntent(presence)) }
     return session
@@ -60,34 +65,36 @@ actor SessionRegistry: AgentService {
     try Self.jid(account).bare.description
   }
 
-  /// Logs in every account that was logged in when the last agent ended.
+  /// Logs in every account that was logged in when the last agent ended, side by side.
   func autoLogin() async {
     guard let file = try? await accounts.inBackground({ store throws(Failure) in try store.load() }) else {
       return
     }
-    for account in file.accounts where account.isLogin {
-      guard let jid = try? JID(account.account), let session = try? await session(of: jid) else { continue }
-      do {
-        guard let secret = try await account.secret() else { continue }
-        var plan = try LoginPlan(
-          account: jid, password: secret, isGiven: false, passwordCommand: account.passwordCommand,
-          store: account.store, options: account.options)
-        plan.server = account.server
-        if isEnding { return }
-        try await session.autoLogin(plan)
-      } catch {
-        log.error("auto-login", metadata: ["account": "\(jid)", "failure": "\(error.message)"])
+    await withDiscardingTaskGroup { group in
+      for account in file.accounts where account.isLogin && !isEnding {
+        guard let jid = try? JID(account.account), let session = try? await session(of: jid) else { continue }
+        group.addTask { [log] in
+          do throws(Failure) { try await session.autoLogin() } catch {
+            log.error("auto-login", metadata: ["account": "\(jid)", "failure": "\(error.message)"])
+          }
+        }
       }
     }
   }
 
-  /// How many accounts are online or trying to be.
+  /// How many accounts something is done for.
   var active: Int {
     get async {
       var count = 0
-      for session in sessions.values where await session.isActive { count += 1 }
+      for session in sessions.values where await session.isBusy { count += 1 }
       return count
     }
+  }
+
+  /// Whether nothing is done for an account any more.
+  func isIdle(_ account: String) async -> Bool {
+    guard let jid = try? JID(account), let session = sessions[jid] else { return true }
+    return await !session.isBusy
   }
 
   // MARK: Calls
@@ -100,14 +107,7 @@ actor SessionRegistry: AgentService {
     if let resource = jid.resource, parameters.options.resource == nil {
       parameters.options.resource = resource
     }
-    let session = try await session(of: jid.bare)
-    do {
-      return try await session.login(parameters)
-    } catch {
-      // What has never been online is not kept.
-      if await !session.isActive, (try? await accounts.entry(jid.bare)) == nil { sessions[jid.bare] = nil }
-      throw error
-    }
+    return try await session(of: jid.bare).login(parameters)
   }
 
   func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)
@@ -124,10 +124,7 @@ actor SessionRegistry: AgentService {
     if leaving.isEmpty, !parameters.all {
       throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
     }
-    for session in leaving {
-      try await session.logout(parameters)
-      if parameters.forget { sessions[session.account] = nil }
-    }
+    for session in leaving { try await session.logout(parameters) }
     return LogoutMethod.Result(accounts: leaving.map(\.account.description))
   }
 
@@ -160,7 +157,6 @@ actor SessionRegistry: AgentService {
     var logout = LogoutMethod.Parameters(account: parameters.account)
     logout.forget = true
     try await session.logout(logout)
-    sessions[session.account] = nil
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {

@@ -31,6 +31,7 @@ extension AccountStore {
           password: plan.password, command: plan.passwordCommand, policy: plan.store, server: plan.server)
         entry.options = plan.options
         entry.presence = presence
+        entry.noPresence = plan.sendsPresence ? nil : true
         entry.lastState = nil
         file[name] = entry
         file.last = name

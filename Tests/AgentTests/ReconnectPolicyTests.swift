@@ -1,3 +1,4 @@
+import AgentProtocol
 import Testing
 
 @testable import Agent
@@ -48,5 +49,46 @@ import Testing
     for _ in 0..<5000 { #expect(policy.pause(after: .server, using: &generator) <= 60) }
     policy.succeeded()
     #expect(policy.pause(after: .link, using: &generator) <= 1)
+  }
+}
+
+@Suite struct ReconnectDecisionTests {
+  @Test(
+    "A running session that someone else ended is not taken back; anything else is.",
+    arguments: [
+      (Failure.Name.kicked, true), (.otherDeviceLogin, true), (.userBlocked, true), (.authFailed, true),
+      (.networkError, false), (.protocolError, false), (.rateLimited, false), (.serviceGone, false),
+      (.tooManyDevices, false),
+    ])
+  func ends(_ name: Failure.Name, _ ends: Bool) {
+    #expect(ReconnectPolicy.ends(Failure(name, stage: .stream)) == ends)
+  }
+
+  @Test(
+    "An attempt to come back is followed by another unless it was refused for good.",
+    arguments: [
+      (Failure.Name.networkError, true), (.connectTimeout, true), (.connectionRefused, true),
+      (.unknownDomain, true), (.rateLimited, true), (.tooManyDevices, true), (.tlsFailure, true),
+      (.authFailed, false), (.userBlocked, false), (.serviceGone, false), (.protocolError, false),
+      (.downgrade, false), (.databaseError, false), (.invalidParameter, false), (.cancelled, false),
+      (.mechanismUnavailable, false), (.tokenExpired, false),
+    ])
+  func comesBack(_ name: Failure.Name, _ comesBack: Bool) {
+    #expect(ReconnectPolicy.comesBack(after: Failure(name, stage: .connect)) == comesBack)
+  }
+
+  @Test("A login that waits as long as it takes does not wait for another certificate.")
+  func certificate() {
+    #expect(!ReconnectPolicy.triesAgain(after: Failure(.tlsFailure, stage: .tls)))
+    #expect(ReconnectPolicy.triesAgain(after: Failure(.connectionRefused, stage: .connect)))
+  }
+
+  @Test("The pause after a failure is as long as its cause asks for.")
+  func causes() {
+    #expect(ReconnectPolicy.cause(of: Failure(.networkError, stage: .stream)) == .link)
+    #expect(
+      ReconnectPolicy.cause(of: Failure(.networkError, stage: .stream, condition: "system-shutdown"))
+        == .server)
+    #expect(ReconnectPolicy.cause(of: Failure(.rateLimited, stage: .stream)) == .rateLimit)
   }
 }

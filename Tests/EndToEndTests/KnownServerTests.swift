@@ -45,7 +45,7 @@ struct KnownServerTests {
     let objection =
       "<?xml version='1.0'?><stream:stream xmlns='jabber:client' version='1.0' id='s1'"
       + " xmlns:stream='http://etherx.jabber.org/streams'><stream:error>"
-      + "<policy-violation xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error></stream:stream>"
+      + "<unsupported-stanza-type xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error></stream:stream>"
     let server = try await ScriptedServer(
       eachConnection: [Self.online, [.header, .server(objection), .close], Self.online, Self.online])
     let imctl = try await IMCTL()

@@ -1,0 +1,228 @@
+import AgentProtocol
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+import XMPPTransport
+
+// One stream of a session, from the first step to its end.
+
+extension Session {
+  /// Opens a stream and returns when it is synced (or bound, with `noSync`). A server that did not like to be
+  /// answered before it asked is asked again step by step.
+  func open(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
+    do throws(Failure) {
+      return try await openOnce(plan, attempt)
+    } catch {
+      guard var server = plan.server, !server.isStepByStep, !Task.isCancelled, server.objects(with: error)
+      else { throw error }
+      log.info("once more, step by step", metadata: ["account": "\(account)"])
+      var plan = plan
+      plan.server = server
+      var again = attempt
+      again.isStepByStep = true
+      return try await openOnce(plan, again)
+    }
+  }
+
+  private func openOnce(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
+    guard !isEnding, opening == nil else { throw Failure(.cancelled, stage: .connect) }
+    let stream = XMPPStream(configuration(plan, attempt))
+    opening = Opening(stream: stream, plan: plan, attempt: attempt)
+    Task { for await event in stream.events { await self.handle(event, of: stream) } }
+    Task { _ = try? await stream.connect() }
+    let limit = Task {
+      try await Task.sleep(for: .seconds(attempt.remaining))
+      await self.expire(stream, after: attempt.limit)
+    }
+    defer { limit.cancel() }
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { (waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>) in
+        opening?.waiter = waiter
+      }
+    } onCancel: {
+      Task { await self.giveUp(stream) }
+    }
+    return try result.get()
+  }
+
+  private func configuration(_ plan: LoginPlan, _ attempt: Attempt) -> StreamConfiguration {
+    var configuration = plan.configuration(
+      timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
+    if attempt.isStepByStep { configuration.anticipation = .stepByStep }
+    if attempt.wire {
+      configuration.wireLog = { [hub, account] direction, xml in
+        hub.publish(account: account.description, .wire(WireLine(direction: direction.rawValue, xml: xml)))
+      }
+    }
+    if let replaced = online?.stream {
+      let farewell = farewell
+      configuration.beforeBinding = { await replaced.close(sending: farewell) }
+    }
+    return configuration
+  }
+
+  /// Nobody waits for this stream any more.
+  func giveUp(_ stream: XMPPStream) async {
+    guard opening?.stream === stream else { return }
+    let farewell = online?.stream === stream ? farewell : []
+    await stream.close(sending: farewell)
+  }
+
+  /// Until a resource is bound the stream keeps to the bound by itself, and says how far it came.
+  private func expire(_ stream: XMPPStream, after seconds: Double) async {
+    guard opening?.stream === stream, online?.stream === stream else { return }
+    let farewell = farewell
+    endOnline()
+    endOpening(
+      .failure(Failure(.connectTimeout, stage: .sync, detail: "no answer within \(seconds) s")))
+    await stream.close(sending: farewell)
+  }
+
+  private func endOpening(_ result: Result<LoginSuccess, Failure>) {
+    let waiter = opening?.waiter
+    opening = nil
+    waiter?.resume(returning: result)
+  }
+
+  /// The stream that was online is so no more; which, and with what plan.
+  @discardableResult
+  func endOnline() -> Online? {
+    online?.liveness?.cancel()
+    defer { online = nil }
+    return online
+  }
+
+  // MARK: Events of a stream
+
+  private func handle(_ event: StreamEvent, of stream: XMPPStream) async {
+    switch event {
+    case .step(let step): if opening?.stream === stream { await handle(step) }
+    case .presence(let presence): if online?.stream === stream { publish(presence) }
+    case .message: break
+    case .closed(let error): await ended(stream, error)
+    }
+  }
+
+  private func handle(_ step: LoginStep) async {
+    switch step {
+    case .linking(let target):
+      attempt += 1
+      enter(.linking) {
+        $0.host = target.host
+        $0.port = target.port
+        $0.attempt = attempt
+      }
+    case .linkOK(let tls, let mechanisms):
+      opening?.offered = mechanisms
+      enter(.linkOK) { $0.tls = tls.map(TLSSummary.init) }
+    case .logining(let mechanism): enter(.logining) { $0.mechanism = mechanism.rawValue }
+    case .loginOK(let bound): await bind(bound)
+    }
+  }
+
+  private func bind(_ bound: BoundStream) async {
+    guard let opening else { return }
+    var plan = opening.plan
+    plan.server = KnownServer(bound, offered: opening.offered, before: plan.server)
+    if let show = opening.attempt.presence {
+      presence.set(.init(show: show, priority: presence.base.priority))
+    }
+    endOnline()
+    online = Online(stream: opening.stream, bound: bound, plan: plan)
+    status.sessions += 1
+    enter(.loginOK) {
+      $0.fullJID = bound.jid.description
+      $0.resumed = false
+      $0.mechanism = bound.mechanism.rawValue
+      $0.tls = bound.tls.map(TLSSummary.init)
+      $0.roundTrips = bound.roundTrips
+      $0.host = bound.target.host
+      $0.port = bound.target.port
+    }
+    do throws(Failure) {
+      try await accounts.loggedIn(plan, presence: DesiredPresence(presence))
+    } catch {
+      log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      // A session that comes back needs no store; one whose user was promised that it is kept does.
+      if !opening.attempt.isAutomatic {
+        if online?.stream === opening.stream { endOnline() }
+        endOpening(.failure(error))
+        return await opening.stream.close()
+      }
+    }
+    guard online?.stream === opening.stream else { return }
+    plan.isGiven = false
+    online?.plan = plan
+    online?.liveness = Task { await self.watchLiveness(of: opening.stream) }
+    // Away from the stream's events, which must go on arriving meanwhile.
+    Task { await self.synchronise(opening.stream) }
+    if opening.attempt.noSync { succeed(opening) }
+  }
+
+  /// Roster request and presence in one write (RFC 6121 §2.2, §4.2); what the server lacks is no error.
+  private func synchronise(_ stream: XMPPStream) async {
+    guard let plan = online?.plan, online?.stream === stream else { return }
+    enter(.syncing)
+    let isShown = plan.sendsPresence && presence.effective.show != .offline
+    do throws(XMPPError) {
+      _ = try await stream.request(
+        Roster.request(), followedBy: isShown ? [presence.effective.stanza()] : [], timeout: .seconds(10))
+    } catch {
+      // The stream's end is an event of its own; a server that does not answer has no roster.
+    }
+    guard online?.stream === stream else { return }
+    reconnectPolicy.succeeded()
+    attempt = 0
+    enter(.syncOK) { $0.fullJID = online?.bound.jid.description }
+    if let opening, opening.stream === stream { succeed(opening) }
+  }
+
+  private func succeed(_ opening: Opening) {
+    guard let bound = online?.bound else { return }
+    let milliseconds = Int((ContinuousClock.now - opening.attempt.started) / .milliseconds(1))
+    kept = online?.plan
+    lastFailure = nil
+    trying = nil
+    endOpening(
+      .success(
+        LoginSuccess(
+          userId: account.description, fullJID: bound.jid.description, milliseconds: milliseconds)))
+  }
+
+  private func publish(_ presence: Presence) {
+    guard let from = presence.from, presence.type == nil || presence.type == .unavailable else { return }
+    let show: PresenceShow =
+      presence.type == .unavailable
+      ? .offline : presence.show.flatMap { PresenceShow(rawValue: $0.rawValue) } ?? .online
+    hub.publish(
+      account: account.description,
+      .presence(
+        PresenceChange(
+          from: from.description, show: show, status: presence.status, priority: Int(presence.priority))))
+  }
+
+  /// A server that has said nothing for a while is asked, so that a dead connection is found in bounded time.
+  private func watchLiveness(of stream: XMPPStream) async {
+    while !Task.isCancelled {
+      try? await Task.sleep(for: .nanoseconds(keepAlive.nanoseconds))
+      guard !Task.isCancelled, online?.stream === stream else { return }
+      if await stream.idleTime < keepAlive { continue }
+      do throws(XMPPError) {
+        try await Ping.send(on: stream, timeout: min(keepAlive, .seconds(20)))
+      } catch {
+        await stream.abort(XMPPError(.networkError, stage: .stream, "the server does not answer any more"))
+      }
+    }
+  }
+
+  private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {
+    let failure = error.map(Failure.init)
+    let lost = online?.stream === stream ? endOnline() : nil
+    if opening?.stream === stream {
+      endOpening(.failure(failure ?? Failure(.cancelled, stage: .connect)))
+    } else if let lost, let failure {
+      await self.lost(failure, plan: lost.plan)
+    }
+  }
+}
