@@ -1,0 +1,100 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("While the server is away")
+struct OutageTests {
+  /// A user, online on a server of their own.
+  private func online(_ options: String...) async throws -> User {
+    let server = try await TestServer(Neighbourhood.options(.prosody))
+    let user = try await User(server: server)
+    let result = try await user.imctl.run(
+      ["login", user.jid, "--password-stdin"] + user.connection + options, input: user.password)
+    guard result.status == 0 else { throw TestSupportError("login: \(result)") }
+    return user
+  }
+
+  @Test("a login by hand that fails does not end the attempts to come back.")
+  func failedLogin() async throws {
+    let user = try await online()
+    try await user.server.kill()
+    try await eventually("the loss") { try await user.status().state != .syncOK }
+    #expect(try await user.imctl.run("login").status == 69)
+    try await user.server.start()
+    try await eventually("its return") { try await user.status().state == .syncOK }
+    try await user.server.end()
+  }
+
+  @Test("a session that shows no presence shows none when it is back.")
+  func noPresence() async throws {
+    let user = try await online("--no-presence")
+    let first = try await user.status()
+    #expect(first.presence?.applied == false)
+    try await user.server.kill()
+    try await user.server.start()
+    try await eventually("its return") {
+      let status = try await user.status()
+      return status.state == .syncOK && status.fullJID != first.fullJID
+    }
+    #expect(try await user.status().presence?.applied == false)
+    try await user.server.end()
+  }
+
+  @Test("a login that may take as long as it takes waits for it.")
+  func withoutBound() async throws {
+    let server = try await TestServer(Neighbourhood.options(.prosody))
+    let user = try await User(server: server)
+    try await server.kill()
+    let login = try await user.imctl.start(
+      ["login", user.jid, "--password-stdin", "--json", "--timeout", "0"] + user.connection)
+    login.write(user.password)
+    login.closeInput()
+    try await login.state(.waiting)
+    try await server.start()
+    #expect(try await login.ended(within: .seconds(60)) == .exited(0))
+    #expect(try await user.status().state == .syncOK)
+    try await server.end()
+  }
+}
+
+@Suite("While a login hangs")
+struct HangingLoginTests {
+  /// Online, and a login of the same account to a server that says nothing has begun.
+  private func hanging() async throws -> (user: User, login: ChildProcess, silent: ScriptedServer) {
+    let user = try await User()
+    try await user.goOnline()
+    let silent = try await ScriptedServer([.stall])
+    let login = try await user.imctl.start(
+      [
+        "login", user.jid, "--password-stdin", "--json", "--timeout", "0", "--host", TestServer.host, "--port",
+        String(silent.port),
+      ])
+    login.write(user.password)
+    login.closeInput()
+    try await login.state(.linking)
+    return (user, login, silent)
+  }
+
+  @Test("the running session is what status and whoami tell of.")
+  func status() async throws {
+    let (user, login, _) = try await hanging()
+    let status = try await user.imctl.run("status", "--json")
+    #expect(status.status == 0)
+    #expect(try status.objects(SessionStatus.self).first?.state == .syncOK)
+    #expect(try await user.imctl.run("whoami").output == user.jid + "\n")
+    login.send(SIGINT)
+    #expect(try await login.ended(within: .seconds(30)) == .exited(130))
+    #expect(try await user.status().state == .syncOK)
+  }
+
+  @Test("a logout ends both.")
+  func logout() async throws {
+    let (user, login, _) = try await hanging()
+    #expect(try await user.imctl.run("logout").status == 0)
+    #expect(try await login.ended(within: .seconds(30)) == .exited(130))
+    #expect(try await user.imctl.run("whoami").output == "\n")
+    #expect(try user.stored().first?.isLogin == false)
+  }
+}
