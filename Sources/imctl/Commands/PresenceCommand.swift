@@ -86,9 +86,7 @@ struct PresenceCommand: ParsableCommand {
         try set(parameters, over: agent)
         connection = agent
       }
-    } catch let failure as Failure
-      where failure.name != .invalidParameter && failure.name != .notInitialized && failure.name != .cancelled
-    {
+    } catch let failure as Failure where failure.name != .invalidParameter && failure.name != .cancelled {
       // The command matters more than the presence beside it.
       Console.err(CommandEnd(failure, json: output.json).standardError ?? "")
     }
