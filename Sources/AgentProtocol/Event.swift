@@ -124,6 +124,17 @@ public enum PresenceShow: String, Codable, Sendable, CaseIterable {
   case online, chat, away, xa, dnd, offline
 }
 
+extension PresenceChange {
+  /// Every key is written; no status is null.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(from, forKey: .from)
+    try fields.encode(show, forKey: .show)
+    try fields.encode(status, forKey: .status)
+    try fields.encode(priority, forKey: .priority)
+  }
+}
+
 extension Event: Codable {
   private enum Key: String, CodingKey { case event, account, time, cursor, code }
 

@@ -117,7 +117,8 @@ extension Failure.Stage {
   }
 }
 
-/// The error object: `name code codes exit stage message hint detail condition text retryable`.
+/// The error object: `name code codes exit stage message hint detail condition text retryable`. `detail` may be
+/// absent; `condition` and `text` are null where the server said nothing.
 extension Failure: Codable {
   private enum Key: String, CodingKey {
     case name, code, codes, exit, stage, message, hint, detail, condition, text, retryable
@@ -134,8 +135,8 @@ extension Failure: Codable {
     try fields.encode(rendered.message, forKey: .message)
     try fields.encode(rendered.hint, forKey: .hint)
     try fields.encodeIfPresent(detail, forKey: .detail)
-    try fields.encodeIfPresent(condition, forKey: .condition)
-    try fields.encodeIfPresent(text, forKey: .text)
+    try fields.encode(condition, forKey: .condition)
+    try fields.encode(text, forKey: .text)
     try fields.encode(retryable, forKey: .retryable)
   }
 

@@ -254,6 +254,49 @@ public enum AccountRemoveMethod: AgentMethod {
   public typealias Result = Nothing
 }
 
+// What scripts read has every key, null where there is no value.
+
+extension PresenceStatus {
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(show, forKey: .show)
+    try fields.encode(status, forKey: .status)
+    try fields.encode(priority, forKey: .priority)
+    try fields.encode(applied, forKey: .applied)
+  }
+}
+
+extension SessionStatus {
+  /// `cause` alone may be absent.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(account, forKey: .account)
+    try fields.encode(state, forKey: .state)
+    try fields.encode(fullJID, forKey: .fullJID)
+    try fields.encode(since, forKey: .since)
+    try fields.encode(presence, forKey: .presence)
+    try fields.encode(server, forKey: .server)
+    try fields.encode(resumable, forKey: .resumable)
+    try fields.encode(sessions, forKey: .sessions)
+    try fields.encode(resumes, forKey: .resumes)
+    try fields.encode(lastSeen, forKey: .lastSeen)
+    try fields.encode(nextRetry, forKey: .nextRetry)
+    try fields.encode(queued, forKey: .queued)
+    try fields.encodeIfPresent(cause, forKey: .cause)
+  }
+}
+
+extension SessionStatus.Server {
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(host, forKey: .host)
+    try fields.encode(port, forKey: .port)
+    try fields.encode(tls, forKey: .tls)
+    try fields.encode(mechanism, forKey: .mechanism)
+    try fields.encode(software, forKey: .software)
+  }
+}
+
 extension LoginMethod.Parameters {
   /// Absent fields have the value that ``init(account:)`` gives them.
   public init(from decoder: any Decoder) throws {

@@ -32,6 +32,15 @@ import Testing
     #expect(try JSONDecoder().decode(Event.self, from: Data(line.utf8)) == event)
   }
 
+  @Test("A presence without a status says so; what a state does not tell is absent.")
+  func absent() {
+    let presence = Event.Body.presence(PresenceChange(from: "a@b", show: .xa, status: nil, priority: 0))
+    #expect(
+      RPC.line(Event(account: "a@b", time: "", cursor: 1, body: presence)).contains(#""status":null"#))
+    let state = Event.Body.state(StateChange(state: .linking, previous: .offline))
+    #expect(!RPC.line(Event(account: "a@b", time: "", cursor: 1, body: state)).contains("null"))
+  }
+
   @Test("A line break in a text stays inside its line.")
   func newline() throws {
     let body = Event.Body.presence(PresenceChange(from: "a@b", show: .xa, status: "a\nb\r\n", priority: 0))

@@ -75,17 +75,17 @@ struct MainJobTests {
     #expect(
       Set(fields.keys) == [
         "account", "state", "fullJID", "since", "presence", "server", "resumable", "sessions", "resumes",
-        "queued",
+        "lastSeen", "nextRetry", "queued",
       ])
     struct Inner: Decodable {
       var presence: [String: Ignored]
       var server: [String: Ignored]
     }
     let inner = try #require(try result.objects(Inner.self).first)
-    #expect(Set(inner.presence.keys) == ["show", "priority", "applied"])
-    #expect(Set(inner.server.keys) == ["host", "port", "tls", "mechanism"])
+    #expect(Set(inner.presence.keys) == ["show", "status", "priority", "applied"])
+    #expect(Set(inner.server.keys) == ["host", "port", "tls", "mechanism", "software"])
     let presence = try await user.imctl.run("presence", "--json")
-    #expect(presence.output == #"{"applied":true,"priority":0,"show":"online"}"# + "\n")
+    #expect(presence.output == #"{"applied":true,"priority":0,"show":"online","status":null}"# + "\n")
   }
 
   @Test("tells its steps with -v, on standard error.", arguments: TestServer.Kind.allCases)

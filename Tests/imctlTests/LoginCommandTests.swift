@@ -276,7 +276,7 @@ struct LoginCommandTests {
       child.send(SIGINT)
       #expect(try await child.ended() == .exited(130))
       #expect(child.output.text == "")
-      #expect(child.errors.text.hasPrefix(#"{"error":{"code":0,"codes":[],"exit":130,"#))
+      #expect(child.errors.text.hasPrefix(#"{"error":{"code":0,"codes":[],"condition":null,"exit":130,"#))
       try await eventually("the end of the connection") { agent.closedConnections == 1 }
       agent.end()
     }

@@ -45,7 +45,7 @@ struct PresenceCommandTests {
       let json = try await imctl.run("presence", "away", "--json")
       #expect(
         (json.output, json.errors, json.status)
-          == (#"{"applied":false,"priority":0,"show":"away"}"# + "\n", "", 0))
+          == (#"{"applied":false,"priority":0,"show":"away","status":null}"# + "\n", "", 0))
       let chinese = try await imctl.run(["presence", "away"], environment: ["LANG": "zh_CN.UTF-8"])
       #expect(chinese.errors == "未在线：已保存，下次登录时生效\n")
       agent.end()
@@ -193,7 +193,7 @@ struct PresenceCommandTests {
       let end = arguments.firstIndex(of: "--") ?? arguments.count
       let json = try await imctl.run(["presence"] + arguments[..<end] + ["--json"] + arguments[end...])
       #expect((json.output, json.status) == ("", 64))
-      #expect(json.errors.hasPrefix(#"{"error":{"code":414,"codes":[414,33003],"detail":""#))
+      #expect(json.errors.hasPrefix(#"{"error":{"code":414,"codes":[414,33003],"condition":null,"detail":""#))
       #expect(json.lines.count == 0 && json.errors.split(separator: "\n").count == 1)
       #expect(agent.methods == [])
       agent.end()

@@ -35,9 +35,9 @@ struct StatusCommandTests {
       let result = try await imctl.run("status", "--json")
       #expect(
         result.output == #"{"account":"alice@example.org","fullJID":"alice@example.org/res","#
-          + #""presence":{"applied":true,"priority":5,"show":"away","status":"lunch"},"queued":0,"#
+          + #""lastSeen":null,"nextRetry":null,"presence":{"applied":true,"priority":5,"show":"away","status":"lunch"},"queued":0,"#
           + #""resumable":false,"resumes":0,"server":{"host":"127.0.0.1","mechanism":"SCRAM-SHA-1","#
-          + #""port":15222,"tls":{"cipher":"TLS_AES_256_GCM_SHA384","version":"TLSv1.3"}},"sessions":1,"#
+          + #""port":15222,"software":null,"tls":{"cipher":"TLS_AES_256_GCM_SHA384","version":"TLSv1.3"}},"sessions":1,"#
           + #""since":"2026-11-21T02:42:13.123Z","state":"syncOK"}"# + "\n")
       #expect(result.status == 0)
       agent.end()
@@ -118,13 +118,14 @@ struct StatusCommandTests {
       let json = try await imctl.run("status", "--json")
       #expect(
         json.output
-          == #"{"account":"","queued":0,"resumable":false,"resumes":0,"sessions":0,"state":"offline"}"# + "\n"
-      )
+          == #"{"account":"","fullJID":null,"lastSeen":null,"nextRetry":null,"presence":null,"queued":0,"#
+          + #""resumable":false,"resumes":0,"server":null,"sessions":0,"since":null,"state":"offline"}"#
+          + "\n")
       #expect(json.errors == "")
       #expect(json.status == 1)
       let named = try await imctl.run("status", "--account", "alice@example.org", "--json")
       #expect(
-        named.errors.hasPrefix(#"{"error":{"code":33001,"codes":[33001],"exit":78,"hint":"Log in first"#))
+        named.errors.hasPrefix(#"{"error":{"code":33001,"codes":[33001],"condition":null,"exit":78,"hint":"#))
       #expect(named.status == 78)
       #expect(try await imctl.processes().isEmpty)
     }
@@ -146,7 +147,7 @@ struct StatusCommandTests {
       let alice = try await imctl.run("status", "--json")
       #expect(alice.output.contains(#""state":"kicked""#))
       #expect(alice.output.contains(#""condition":"conflict""#))
-      #expect(alice.output.contains(#""presence":{"applied":false,"priority":0,"show":"dnd"}"#))
+      #expect(alice.output.contains(#""presence":{"applied":false,"priority":0,"show":"dnd","status":null}"#))
       #expect(alice.status == 1)
       let bob = try await imctl.run("status", "-a", "bob@example.org", "--json")
       #expect(bob.output.contains(#""state":"offline""#))
