@@ -41,7 +41,7 @@ static-libraries:
 	@mkdir -p .build/static && cd .build/static \
 	&& archive() { gcc -print-file-name=lib$$1.a; } \
 	&& for name in ssl crypto sqlite3 stdc++; do ln -sf "$$(archive $$name)" .; done \
-	&& echo "GROUP($$(archive xml2) $$(archive lzma) $$(archive z))" > libxml2.so \
+	&& echo "GROUP($$(archive xml2) $$(archive lzma) $$(archive z) $$(archive icuuc) $$(archive icudata))" > libxml2.so \
 	&& echo "GROUP($$(archive icuuc) $$(archive icudata))" > libicuuc.so \
 	&& for name in libxml-2.0 libssl libcrypto; do \
 	  sed "s|^libdir=.*|libdir=$$PWD|" "$$(pkg-config --variable=pcfiledir $$name)/$$name.pc" > $$name.pc; \
