@@ -1,4 +1,8 @@
 #pragma once
+// Foundation has an ICU of its own, and Swift refuses to import both into one file: libxml2's headers are read
+// without theirs, which only the inside of a struct needs that is never looked into.
+#include <libxml/xmlversion.h>
+#undef LIBXML_ICU_ENABLED
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 #include <libxml/xmlerror.h>
