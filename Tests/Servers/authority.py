@@ -31,6 +31,15 @@ commonName = imctl test
 """
 
 
+XMPP_ADDR = bytes.fromhex("06082b06010505070805")
+
+
+def tlv(tag, *parts):
+    """A value of DER that is shorter than 128 bytes."""
+    content = b"".join(parts)
+    return bytes([tag, len(content)]) + content
+
+
 class Authority:
     """A certificate authority in `directory`."""
 
@@ -57,6 +66,10 @@ class Authority:
         common = names[0] if kind not in ("addressOnly",) else "127.0.0.1"
         request = self._request(key, common)
         alternative = "subjectAltName=" + ",".join("DNS:" + name for name in names) + "\n"
+        if kind == "addressOfXMPP":
+            # OpenSSL's own notation reads the text as Latin-1.
+            address = tlv(0xA0, XMPP_ADDR, tlv(0xA0, tlv(0x0C, common.encode())))
+            alternative = "subjectAltName=DER:" + tlv(0x30, address).hex() + "\n"
         if kind == "addressOnly":
             alternative = "subjectAltName=IP:127.0.0.1\n"
         if kind == "commonNameOnly":

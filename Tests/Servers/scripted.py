@@ -74,8 +74,10 @@ class Wire:
         self.tls = True
         self.report("tls", f"{self.socket.version()} {self.socket.cipher()[0]}")
 
-    def next(self, new_stream=False):
+    def next(self, new_stream=False, may_end=False):
         """The next stream header ("open", element), child ("element", element) or end ("end", None).
+
+        A client may end its stream at any time: where nobody waits for that, it has closed.
 
         The parser is given one byte at a time: what follows belongs to the next parser, if there is one.
         """
@@ -86,6 +88,8 @@ class Wire:
                 byte = bytes(self.buffer[:1])
                 del self.buffer[:1]
                 event = self.reader.feed(byte)
+                if event == ("end", None) and not may_end:
+                    raise Closed("its stream has ended")
                 if event is not None:
                     return event
             self.read()
@@ -218,7 +222,7 @@ class Player:
 
     def client(self, text):
         kind, want = expected(text)
-        got_kind, got = self.wire.next(new_stream=kind == "open")
+        got_kind, got = self.wire.next(new_stream=kind == "open", may_end=kind == "end")
         if kind != got_kind:
             shown = "" if got is None else ElementTree.tostring(got, encoding="unicode")
             raise Mismatch(f"expected {text}\ngot {got_kind} {shown}")

@@ -15,6 +15,8 @@ public final class TestAuthority: Sendable {
     case sha1
     /// Names the address 127.0.0.1 and no domain.
     case addressOnly
+    /// Names the domain as JIDs write it (xmppAddr) and in no other way.
+    case addressOfXMPP
     /// Names the domain in the subject's common name only.
     case commonNameOnly
     /// Signed by an authority that nobody trusts.
