@@ -44,8 +44,9 @@ extension XMPPError {
     case "credentials-expired": code = .tokenExpired
     case "temporary-auth-failure": code = .networkError
     case "encryption-required", "invalid-mechanism", "mechanism-too-weak": code = .mechanismUnavailable
-    case "aborted", "incorrect-encoding", "malformed-request": code = .protocolError
-    default: code = .authFailed
+    case "not-authorized", "invalid-authzid": code = .authFailed
+    // What is not understood says nothing about the password, which is forgotten where it is wrong.
+    default: code = .protocolError
     }
     self.init(
       code, stage: .authenticate, "the server refused the login: \(condition)", condition: condition,
@@ -81,12 +82,15 @@ extension XMPPError {
     case .mechanismUnavailable, .plainRefused: code = .mechanismUnavailable
     case .downgrade: code = .downgrade
     case .invalidPassword, .invalidUserName: code = .invalidParameter
-    case .serverError: code = .authFailed
+    case .serverError where Self.wrongCredentials.contains(error.serverValue ?? ""): code = .authFailed
     case .misuse, .libraryFailure: code = .internalError
     default: code = .protocolError
     }
     self.init(code, stage: .authenticate, error.message, condition: error.serverValue)
   }
+
+  /// The values of SCRAM's `e=` that speak of the user and the password (RFC 5802 §7).
+  private static let wrongCredentials: Set = ["invalid-proof", "unknown-user"]
 
   /// The connection could not be made or was lost.
   init(transportError error: TransportError) {

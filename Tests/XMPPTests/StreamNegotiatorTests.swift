@@ -137,7 +137,7 @@ import XMPPXML
       ("account-disabled", .userBlocked), ("credentials-expired", .tokenExpired),
       ("temporary-auth-failure", .networkError), ("encryption-required", .mechanismUnavailable),
       ("invalid-mechanism", .mechanismUnavailable), ("mechanism-too-weak", .mechanismUnavailable),
-      ("malformed-request", .protocolError), ("aborted", .protocolError), ("something-new", .authFailed),
+      ("malformed-request", .protocolError), ("aborted", .protocolError), ("something-new", .protocolError),
     ])
   func saslFailure(_ condition: String, _ code: XMPPError.Code) throws {
     var talk = try encrypted()
@@ -149,6 +149,27 @@ import XMPPXML
     #expect(talk.failure?.condition == condition)
     #expect(talk.failure?.text == "no")
     #expect(talk.failure?.stage == .authenticate)
+  }
+
+  @Test("A SASL failure without a reason says nothing about the password.")
+  func saslFailureWithoutReason() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    try talk.server("<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'/>")
+    #expect(talk.failure?.code == .protocolError)
+  }
+
+  @Test(
+    "What SCRAM's own error means.",
+    arguments: [
+      ("invalid-proof", XMPPError.Code.authFailed), ("unknown-user", .authFailed),
+      ("other-error", .protocolError), ("server-does-support-channel-binding", .protocolError),
+      ("something-new", .protocolError), (nil, .protocolError),
+    ] as [(String?, XMPPError.Code)])
+  func scramError(_ value: String?, _ code: XMPPError.Code) {
+    let error = XMPPError(saslError: SASLError(.serverError, "the server ended SCRAM", serverValue: value))
+    #expect(error.code == code)
+    #expect(error.condition == value)
   }
 
   @Test("The resource asked for is in the bind request; the one the server gives counts.")
