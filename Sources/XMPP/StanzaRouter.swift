@@ -26,10 +26,9 @@ public enum StanzaRouter {
     case "presence": return Presence(element).map(Route.presence) ?? .ignored
     case "iq":
       guard let iq = IQ(element) else { return refusal(of: element) }
-      switch iq.type {
-      case .get, .set: return .request(iq)
-      default: return .answer(iq)
-      }
+      guard iq.isRequest else { return .answer(iq) }
+      // Exactly one child says what is asked (RFC 6120 §8.2.3).
+      return iq.payload.count == 1 ? .request(iq) : .refused(with: refusal(of: iq, .badRequest).element)
     default: return .ignored
     }
   }

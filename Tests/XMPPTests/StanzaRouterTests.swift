@@ -52,6 +52,22 @@ import XMPPXML
     #expect(try route("<iq type='get' from='a@b'/>") == .ignored)
   }
 
+  @Test(
+    "A request that asks nothing, or several things, is answered bad-request.",
+    arguments: ["", "text", "<q xmlns='x'/><q xmlns='x'/>", "<q xmlns='x'/><error type='cancel'/>"])
+  func notOneChild(_ payload: String) throws {
+    for type in ["get", "set"] {
+      guard case .refused(let answer) = try route("<iq type='\(type)' id='1' from='a@b'>\(payload)</iq>")
+      else { return fail() }
+      let iq = try #require(IQ(answer))
+      #expect(iq.id == "1")
+      #expect(iq.to?.description == "a@b")
+      #expect(iq.error?.condition == .badRequest)
+      // The server itself may ask without an address.
+      guard case .refused = try route("<iq type='\(type)' id='1'>\(payload)</iq>") else { return fail() }
+    }
+  }
+
   @Test("An unhandled request is answered service-unavailable with its id.")
   func refusal() throws {
     let request = IQ(type: .get, from: try JID("a@b/c"), id: "7")
