@@ -76,16 +76,23 @@ extension XMPPStream {
     let tls = configuration.tls
     if configuration.host != nil || configuration.port != nil {
       let host = configuration.host ?? configuration.account.asciiDomain
-      let port = configuration.port ?? (tls == .direct ? 5223 : 5222)
-      return [ServerTarget(host: host, port: port, tls: tls ?? .startTLS)]
+      let tls = tls ?? .startTLS
+      return [ServerTarget(host: host, port: configuration.port ?? Self.port(for: tls), tls: tls)]
     }
-    let found = try await configuration.resolver.targets(for: configuration.account.asciiDomain)
-    return tls.map { tls in found.filter { $0.tls == tls } } ?? found
+    let domain = configuration.account.asciiDomain
+    let found = try await configuration.resolver.targets(for: domain)
+    guard let tls else { return found }
+    let matching = found.filter { $0.tls == tls }
+    // The user knows of a service that the DNS does not name.
+    return matching.isEmpty ? [ServerTarget(host: domain, port: Self.port(for: tls), tls: tls)] : matching
   }
+
+  private static func port(for tls: TLSMode) -> Int { tls == .direct ? 5223 : 5222 }
 
   /// Reads certificates from files: on a thread of the pool. ALPN is for direct TLS only (XEP-0368 §2.2).
   private func tlsContext(for target: ServerTarget) async throws(TransportError) -> TLSContext {
     var settings = TLSConfiguration(domain: configuration.account.asciiDomain)
+    settings.unicodeDomain = configuration.account.domain
     if target.tls == .startTLS { settings.alpn = [] }
     settings.caFile = configuration.caFile
     settings.pinnedCertificateSHA256 = configuration.certificateSHA256
@@ -127,9 +134,9 @@ extension XMPPStream {
   private func begin(on channel: any Channel, _ target: ServerTarget) throws {
     guard case .connecting = state else { throw CancellationError() }
     try channel.pipeline.syncOperations.addHandler(StreamChannelHandler(self))
-    self.channel = channel
+    take(channel)
     negotiation = .running(nil)
-    parser = XMLStreamParser()
+    restart()
     negotiator = StreamNegotiator(
       .init(
         jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
@@ -145,8 +152,7 @@ extension XMPPStream {
   }
 
   private func abandonConnection() {
-    channel?.close(promise: nil)
-    channel = nil
+    hangUp()
     negotiator = nil
     negotiation = .none
     tls = nil
@@ -179,7 +185,7 @@ extension XMPPStream {
       }
       channel.writeAndFlush(encode(flight), promise: nil)
     case .startTLS: startTLS(on: channel)
-    case .restartParser: parser = XMLStreamParser()
+    case .restartParser: restart()
     case .derive(let request): derive(request)
     case .step(let step): report(.step(step))
     case .bound(let jid, let mechanism, let features):
@@ -210,6 +216,7 @@ extension XMPPStream {
 
   private func startTLS(on channel: any Channel) {
     guard let tlsContext else { return }
+    restart()
     do {
       try channel.pipeline.syncOperations.addHandler(TLSHandler(tlsContext), position: .first)
     } catch let error as TransportError {
@@ -279,7 +286,6 @@ extension XMPPStream {
     case .opened: break
     case .closed:
       if case .closing = state { return finish(nil) }
-      channel?.writeAndFlush(ByteBuffer(bytes: StreamHeader.close), promise: nil)
       finish(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
     }
   }
@@ -321,9 +327,7 @@ extension XMPPStream {
       case .unsupportedEncoding: .unsupportedEncoding
       default: .notWellFormed
       }
-    var bytes = encode([.element(StreamError(condition).element)])
-    bytes.writeBytes(StreamHeader.close)
-    channel?.writeAndFlush(bytes, promise: nil)
+    endOutput(with: [StreamError(condition).element])
     broke(
       XMPPError(
         .protocolError, stage: negotiator?.stage ?? .stream,

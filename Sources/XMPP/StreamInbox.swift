@@ -2,37 +2,30 @@
 struct StreamInbox {
   private static let pauseAt = 256
   private static let resumeAt = 64
+  private static let fullAt = 4096
+
+  /// Names one call that waits, so that nobody releases the next one by mistake.
+  typealias Turn = UInt64
 
   private var events: [StreamEvent] = []
   private var taken = 0
-  private var waiter: CheckedContinuation<StreamEvent?, Never>?
+  private var turns: Turn = 0
+  private var waiter: (continuation: CheckedContinuation<StreamEvent?, Never>, turn: Turn)?
+  /// The consumer lags behind.
   private(set) var isPaused = false
   private(set) var isFinished = false
 
   var count: Int { events.count - taken }
-
-  var mustPauseReading: Bool {
-    mutating get {
-      guard !isPaused, count >= Self.pauseAt else { return false }
-      isPaused = true
-      return true
-    }
-  }
-
-  var mayResumeReading: Bool {
-    mutating get {
-      guard isPaused, count <= Self.resumeAt else { return false }
-      isPaused = false
-      return true
-    }
-  }
+  /// The consumer lags so far behind that nothing more is stored for it.
+  var isFull: Bool { count >= Self.fullAt }
 
   mutating func put(_ event: StreamEvent) {
     if let waiter {
       self.waiter = nil
-      waiter.resume(returning: event)
+      waiter.continuation.resume(returning: event)
     } else {
       events.append(event)
+      if count >= Self.pauseAt { isPaused = true }
     }
   }
 
@@ -44,23 +37,34 @@ struct StreamInbox {
         events.removeFirst(taken)
         taken = 0
       }
+      if count <= Self.resumeAt { isPaused = false }
     }
     return events[taken]
   }
 
-  /// A second waiter releases the first.
-  mutating func wait(_ waiter: CheckedContinuation<StreamEvent?, Never>) {
-    stopWaiting()
-    self.waiter = waiter
+  mutating func nextTurn() -> Turn {
+    turns &+= 1
+    return turns
   }
 
-  mutating func stopWaiting() {
-    waiter?.resume(returning: nil)
-    waiter = nil
+  /// A second waiter releases the first.
+  mutating func wait(_ continuation: CheckedContinuation<StreamEvent?, Never>, _ turn: Turn) {
+    release()
+    waiter = (continuation, turn)
+  }
+
+  /// Releases the waiter of this turn; nobody where it has got its event.
+  mutating func stopWaiting(_ turn: Turn) {
+    if waiter?.turn == turn { release() }
   }
 
   mutating func finish() {
     isFinished = true
-    stopWaiting()
+    release()
+  }
+
+  private mutating func release() {
+    waiter?.continuation.resume(returning: nil)
+    waiter = nil
   }
 }

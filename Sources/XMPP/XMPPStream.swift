@@ -68,6 +68,9 @@ public actor XMPPStream {
   var lastInput = NIODeadline.now()
   var beforeBinding: (@Sendable () async -> Void)?
   private var isWritable = true
+  private var isReading = true
+  /// A header was sent, and its `</stream:stream>` was not.
+  private var isOutputOpen = false
 
   public init(_ configuration: StreamConfiguration, on eventLoop: (any EventLoop)? = nil) {
     self.configuration = configuration
@@ -108,9 +111,11 @@ public actor XMPPStream {
     let recipient = request.to
     let late = XMPPError(.networkError, stage: .request, "the server did not answer in time")
     let expiry = eventLoop.scheduleTask(in: timeout) { self.assumeIsolated { $0.giveUp(id, late) } }
+    defer { updateReading() }
     let answer = await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         requests.add(id, to: recipient, waiter)
+        updateReading()
         channel.writeAndFlush(encode(outputs), promise: nil)
       }
     } onCancel: {
@@ -132,20 +137,21 @@ public actor XMPPStream {
   /// The next event; nil after `closed`, and when the calling task is cancelled. One caller at a time.
   public func next() async -> StreamEvent? {
     if let event = inbox.take() {
-      if inbox.mayResumeReading { updateReading() }
+      updateReading()
       return event
     }
     if inbox.isFinished { return nil }
+    let turn = inbox.nextTurn()
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { inbox.wait($0) }
+      await withCheckedContinuation { inbox.wait($0, turn) }
     } onCancel: {
-      eventLoop.execute { self.assumeIsolated { $0.inbox.stopWaiting() } }
+      eventLoop.execute { self.assumeIsolated { $0.inbox.stopWaiting(turn) } }
     }
   }
 
   func report(_ event: StreamEvent) {
     inbox.put(event)
-    if inbox.mustPauseReading { updateReading() }
+    updateReading()
   }
 
   /// A peer that does not read what it asks for is not read either.
@@ -155,11 +161,23 @@ public actor XMPPStream {
   }
 
   /// Reads while the consumer and the peer keep up, and always while the stream is being closed.
+  ///
+  /// A consumer that waits for an answer takes no events: up to a limit it is read on for the answer behind them.
   private func updateReading() {
     guard let channel, channel.isActive else { return }
-    var isReading = isWritable && !inbox.isPaused
-    if case .closing = state { isReading = true }
-    channel.setOption(.autoRead, value: isReading).whenComplete { _ in }
+    let hasRoom = !inbox.isPaused || (!requests.isEmpty && !inbox.isFull)
+    var mayRead = isWritable && hasRoom
+    if case .closing = state { mayRead = true }
+    guard mayRead != isReading else { return }
+    isReading = mayRead
+    channel.setOption(.autoRead, value: mayRead).whenComplete { _ in }
+  }
+
+  /// A new connection reads by itself.
+  func take(_ channel: any Channel) {
+    self.channel = channel
+    isReading = true
+    isWritable = true
   }
 
   // MARK: The end
@@ -167,7 +185,7 @@ public actor XMPPStream {
   /// Time since the server last sent anything.
   public var idleTime: TimeAmount { .now() - lastInput }
 
-  /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event, nothing is sent.
+  /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event.
   public func abort(_ error: XMPPError) {
     if case .online = state { finish(error) }
   }
@@ -182,10 +200,7 @@ public actor XMPPStream {
     case .closed: return
     case .online:
       state = .closing
-      var bytes = encode(stanzas.map { .element($0) })
-      bytes.writeBytes(StreamHeader.close)
-      configuration.wireLog?(.sent, "</stream:stream>")
-      channel?.writeAndFlush(bytes, promise: nil)
+      endOutput(with: stanzas)
       updateReading()
       deadline = eventLoop.scheduleTask(in: patience) { self.assumeIsolated { $0.finish(nil) } }
       await waitUntilClosed()
@@ -205,8 +220,7 @@ public actor XMPPStream {
     state = .closed
     deadline?.cancel()
     establishing?.cancel()
-    channel?.close(promise: nil)
-    channel = nil
+    hangUp()
     let reason = error ?? XMPPError(.cancelled, stage: .stream, "the stream was closed")
     endNegotiation(.failure(reason))
     connection?.resume(returning: .failure(reason))
@@ -218,12 +232,37 @@ public actor XMPPStream {
     closers = []
   }
 
+  /// Closes the connection, and before it the stream, as both sides must (RFC 6120 §4.4).
+  func hangUp() {
+    endOutput()
+    channel?.close(promise: nil)
+    channel = nil
+  }
+
+  /// Writes the last elements and `</stream:stream>`; nothing where no stream is open.
+  func endOutput(with elements: [XMLElement] = []) {
+    guard isOutputOpen, let channel else { return }
+    isOutputOpen = false
+    var bytes = encode(elements.map { .element($0) })
+    bytes.writeBytes(StreamHeader.close)
+    configuration.wireLog?(.sent, "</stream:stream>")
+    channel.writeAndFlush(bytes, promise: nil)
+  }
+
+  /// A stream that was opened gives way to the next one on the same connection, and is not closed (RFC 6120 §4.3.3).
+  func restart() {
+    parser = XMLStreamParser()
+    isOutputOpen = false
+  }
+
   /// Outputs as bytes, and into the wire log without their secrets.
   func encode(_ outputs: [StreamNegotiator.Output]) -> ByteBuffer {
     var bytes: [UInt8] = []
     for output in outputs {
       switch output {
-      case .header(let header): StreamHeader.write(header, into: &bytes)
+      case .header(let header):
+        isOutputOpen = true
+        StreamHeader.write(header, into: &bytes)
       case .element(let element): element.write(into: &bytes, inheriting: Namespaces.client)
       }
       if let log = configuration.wireLog { log(.sent, WireLog.line(output)) }

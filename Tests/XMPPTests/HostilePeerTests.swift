@@ -270,7 +270,78 @@ struct HostilePeerTests {
     try await server.end()
   }
 
+  @Test("the answer to a request is found behind more events than are stored, up to a limit.")
+  func answerBehindEvents() async throws {
+    let presences = { (count: Int) in
+      Step.server(String(repeating: "<presence from='bob@\(TestServer.domain)/x'/>", count: count))
+    }
+    let server = try await ScriptedServer(
+      .login(until: .bound) + [
+        presences(300), .client("<iq type='get' id='{one}'/>"), presences(3000),
+        .server("<iq type='result' id='{one}'/>"), .client("<iq type='get'/>"),
+        .flood("<presence from='bob@\(TestServer.domain)/x'/>", bytes: 1 << 28),
+      ])
+    let stream = try await Login(server).online()
+    try await stream.untilPaused()
+    let request = IQ(type: .get, payload: [XMLElement("q", namespace: "x")])
+    #expect(try await stream.request(request).type == .result)
+    try await stream.untilPaused()
+    let unanswered = Task { try await stream.request(request) }
+    try await stream.untilFull()
+    try await stream.untilPaused()
+    unanswered.cancel()
+    #expect((await unanswered.result.failure as? XMPPError)?.code == .cancelled)
+    await stream.close(patience: .milliseconds(1))
+    try await server.end()
+  }
+
+  @Test("an event that comes as its consumer is cancelled does not cost the next consumer its turn.")
+  func cancelledConsumer() async throws {
+    var inbox = StreamInbox()
+    let first = inbox.nextTurn()
+    let second = inbox.nextTurn()
+    let one = await withCheckedContinuation { waiter in
+      inbox.wait(waiter, first)
+      inbox.put(.message(Message()))
+    }
+    let two = await withCheckedContinuation { waiter in
+      inbox.wait(waiter, second)
+      // The first one's cancellation comes late.
+      inbox.stopWaiting(first)
+      inbox.put(.closed(nil))
+    }
+    guard case .message = one, case .closed = two else { throw TestSupportError("an event is lost") }
+    let none: StreamEvent? = await withCheckedContinuation { waiter in
+      let third = inbox.nextTurn()
+      inbox.wait(waiter, third)
+      inbox.stopWaiting(third)
+    }
+    #expect(none == nil)
+  }
+
   // MARK: Closing
+
+  @Test("a stream error is answered by closing the stream, and so is a login that fails.")
+  func closedForAnError() async throws {
+    let conflict = Step.server(
+      "<stream:error><conflict xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>")
+    let close = Step.client("</stream:stream>")
+    let server = try await ScriptedServer(eachConnection: [
+      .login(until: .bound) + [conflict, close],
+      [.header, .features(""), close],
+      .login(until: .mechanisms, mechanisms: ["UNKNOWN"]) + [close],
+      .login(until: .authenticated) + [.header, .features(""), close],
+    ])
+    let login = try await Login(server)
+    #expect(Failed(await (try login.online()).ending()) == Failed(.kicked, .stream))
+    for _ in 2...4 { #expect(await login.failure() != nil) }
+    for connection in 1...4 {
+      try await server.finished(connection: connection)
+      // Once, and for the last of the streams on the connection.
+      #expect(server.received(connection: connection).components("</stream:stream>") == 1)
+    }
+    try await server.end()
+  }
 
   @Test("closing says goodbye once, in order, and waits for the answer.")
   func closing() async throws {
@@ -352,6 +423,15 @@ extension XMPPStream {
   func first<T: Sendable>(_ pick: @Sendable (StreamEvent) -> T?) async -> T? {
     while let event = await next() { if let found = pick(event) { return found } }
     return nil
+  }
+
+  /// Waits until no more events are stored.
+  func untilFull() async throws {
+    let deadline = ContinuousClock.now + .seconds(50)
+    while !inbox.isFull {
+      guard ContinuousClock.now < deadline else { throw TestSupportError("the stream does not read on") }
+      try await Task.sleep(for: .milliseconds(5))
+    }
   }
 
   /// Waits until the stream has stopped reading.

@@ -18,6 +18,23 @@ struct HostileTLSTests {
     .header, .features(offer), .client("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"),
   ]
 
+  @Test("is known by an address that writes the domain with its own letters.")
+  func unicodeDomain() async throws {
+    let offer = "<stream:features>\(Self.offer)</stream:features>"
+    var options = ScriptedServer.Options()
+    options.certificate = try await TestAuthority.shared.certificate(.addressOfXMPP, for: ["bücher.example"])
+    let server = try await ScriptedServer(
+      [
+        .client("<stream:stream>"), .server(Self.header + offer),
+        .client("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"), .server(Self.proceed), .startTLS,
+        .client("<stream:stream>"), .close,
+      ], options: options)
+    let login = try await Login("alice@bücher.example", port: server.port)
+    #expect(Failed(await login.failure()) == Failed(.networkError, .stream))
+    try await server.finished()
+    try await server.end()
+  }
+
   @Test("never sees a credential.")
   func startTLS() async throws {
     try await [

@@ -96,6 +96,21 @@ struct ServiceRecordTests {
     try await names.stop()
   }
 
+  @Test(
+    "the domain itself is tried for a kind of TLS that no record has.",
+    arguments: [(TLSMode.direct, TLSMode.startTLS, 5223), (.startTLS, .direct, 5222)])
+  func wantedTLS(wanted: TLSMode, found: TLSMode, port: Int) async throws {
+    let login = try await Login("alice@127.0.0.1", port: 1).with {
+      $0.host = nil
+      $0.port = nil
+      $0.tls = wanted
+      $0.resolver = FixedResolver(targets: [ServerTarget(host: "127.0.0.1", port: 1, tls: found)])
+    }
+    let stream = XMPPStream(login.configuration)
+    _ = await Task { try await stream.connect() }.result
+    #expect(await tried(stream) == [port])
+  }
+
   @Test("a domain that has no service, and one that does not exist, are told apart from a network problem.")
   func none() async throws {
     let names = try await NameServer([Self.startTLS: [.init(priority: 0, port: 0, host: "")]])
@@ -107,6 +122,13 @@ struct ServiceRecordTests {
     #expect(Failed(await login.failure()) == Failed(.serviceGone, .dns))
     try await names.stop()
   }
+}
+
+/// Knows only what it is told.
+private struct FixedResolver: ServiceResolver {
+  var targets: [ServerTarget]
+
+  func targets(for domain: String) async throws(TransportError) -> [ServerTarget] { targets }
 }
 
 /// A port on loopback that answers no connection attempt: its queue is full and never emptied.
