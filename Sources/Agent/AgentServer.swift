@@ -120,7 +120,12 @@ public final class AgentServer: Sendable {
   }
 
   private func serve(_ channel: ClientConnection.Channel, _ service: any AgentService) async {
-    guard await isOurs(channel.channel) else {
+    guard let peer = await peer(of: channel.channel) else {
+      // It only looked whether somebody listens.
+      logger.debug("a client went away at once")
+      return await refuse(channel, nil)
+    }
+    guard peer.uid == owner else {
       logger.warning("a client of another user was refused")
       return await refuse(channel, nil)
     }
@@ -152,11 +157,11 @@ public final class AgentServer: Sendable {
     }
   }
 
-  private func isOurs(_ channel: any Channel) async -> Bool {
-    guard let socket = channel as? any SocketOptionProvider else { return false }
+  /// Nil where the connection has ended.
+  private func peer(of channel: any Channel) async -> PeerCredentials? {
+    guard let socket = channel as? any SocketOptionProvider else { return nil }
     let option = NIOBSDSocket.Option(rawValue: SO_PEERCRED)
-    let peer: PeerCredentials? = try? await socket.unsafeGetSocketOption(level: .socket, name: option).get()
-    return peer?.uid == owner
+    return try? await socket.unsafeGetSocketOption(level: .socket, name: option).get()
   }
 
   /// Changes what is known about who needs the agent, and sets the timer anew.
