@@ -57,6 +57,24 @@ struct AgentCommandTests {
       #expect(try await imctl.run("agent", "log", "--lines", "-1").status == 64)
       #expect(
         try await imctl.run("agent", "log", "-l", "1", "--json").output == #"{"line":"three"}"# + "\n")
+      unlink(directory + "/agent.log")
+      symlink("/dev/null", directory + "/agent.log")
+      let link = try await imctl.run("agent", "log")
+      #expect((link.output, link.status) == ("", 73))
+      #expect(link.errors.contains("agent.log: a symbolic link"))
+      unlink(directory + "/agent.log")
+      try PrivateDirectory.ensure(directory + "/agent.log")
+      #expect(try await imctl.run("agent", "log").status == 73)
+    }
+  }
+
+  @Test("--timeout bounds every command about the agent.", arguments: ["start", "stop", "restart", "status"])
+  func timeout(command: String) async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { _ in [.waitForClose] }
+      let result = try await imctl.run("agent", command, "--timeout", "0.2")
+      #expect((result.output, result.status) == ("", 75))
+      agent.end()
     }
   }
 

@@ -40,6 +40,9 @@ struct AgentLaunchTests {
       #expect(try await imctl.run("agent", "start").output.contains("pid \(pid),"))
       #expect(try await imctl.run("agent", "stop").status == 0)
       for child in children { #expect(try await child.ended(within: .seconds(30)) == .exited(69)) }
+      // Nothing went wrong: neither the agents that came late nor the looks at the socket are worth a line.
+      let log = try await imctl.run("agent", "log").output
+      #expect(!log.contains("already running") && !log.contains("refused") && !log.contains("alreadyRunning"))
       #expect(try await self.state(imctl).running == false)
       try await eventually("the end of the process") { try await !imctl.processes().contains(pid) }
     }
@@ -107,6 +110,54 @@ struct AgentLaunchTests {
       #expect(result.status == 73)
       #expect(result.errors.contains("a symbolic link"))
       #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("A store that the agent cannot open is exit status 73, with the cause; the log tells nothing older.")
+  func unusableStore() async throws {
+    try await withIMCTL { imctl in
+      let state = imctl.home + "/.local/state/imctl"
+      try PrivateDirectory.ensure(state)
+      try PrivateDirectory.ensure(state + "/imctl.sqlite")
+      _ = FileManager.default.createFile(atPath: state + "/agent.log", contents: Data("old\n".utf8))
+      let result = try await imctl.run("agent", "start", "--json")
+      #expect(result.status == 73)
+      #expect(result.errors.contains(#""name":"databaseError""#))
+      #expect(result.errors.contains("imctl.sqlite: Is a directory"))
+      rmdir(state + "/imctl.sqlite")
+      unlink(state + "/agent.log")
+      symlink("/dev/null", state + "/agent.log")
+      let log = try await imctl.run("agent", "start")
+      #expect(log.status == 73)
+      #expect(log.errors.contains("agent.log: Too many levels of symbolic links"))
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("login --foreground takes the place of an agent that nobody needs, not of a busy one.")
+  func foreground() async throws {
+    try await withIMCTL { imctl in
+      let login = [
+        "login", "alice@localhost", "--password-stdin", "--host", "127.0.0.1", "--port", "1", "--foreground",
+      ]
+      #expect(try await imctl.run("agent", "start").status == 0)
+      let idle = try await imctl.run(login, input: "geheim")
+      #expect(idle.status == 69)
+      #expect(idle.errors.contains("refuses the connection"))
+      #expect(try await state(imctl).running == false)
+      let (_, pid) = try await watchers(imctl, 1)
+      let busy = try await imctl.run(login, input: "geheim")
+      #expect(busy.status == 75)
+      #expect(busy.errors.contains("already running"))
+      #expect(try await state(imctl).pid == pid)
+    }
+  }
+
+  @Test("agent run ends by itself after --timeout.")
+  func runTimeout() async throws {
+    try await withIMCTL { imctl in
+      let result = try await imctl.run("agent", "run", "--timeout", "3")
+      #expect((result.output, result.errors, result.status) == ("", "", 0))
     }
   }
 

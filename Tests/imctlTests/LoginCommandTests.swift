@@ -60,7 +60,7 @@ struct LoginCommandTests {
       let sent = try #require(try agent.parameters(of: LoginMethod.self))
       #expect(sent.account == Self.jid)
       #expect(sent.password == "geheim")
-      #expect(sent.timeout == 30)
+      #expect((0...30).contains(sent.timeout) && sent.timeout > 0)
       #expect(sent.store == nil)
       #expect(sent.options == ConnectionOptions())
       let watched = try #require(try agent.parameters(of: WatchMethod.self))
@@ -94,7 +94,7 @@ struct LoginCommandTests {
       #expect(sent.options.caFile?.contains("..") == false)
       #expect(sent.options.certSHA256 == String(repeating: "ab", count: 32))
       #expect(sent.options.resource == "res")
-      #expect(sent.timeout == 2.5)
+      #expect((0...2.5).contains(sent.timeout) && sent.timeout > 0)
       #expect(sent.presence == .away)
       #expect(sent.noSync)
       #expect(!sent.noPresence)
@@ -260,8 +260,33 @@ struct LoginCommandTests {
       #expect(try await imctl.run("login", Self.jid, "--password-command", "false").status == 77)
       #expect(try await imctl.run("login", Self.jid, "--password-command", "true", "--json").status == 77)
       #expect(try await imctl.run("login", Self.jid, "--password-command", "echo 'x").status == 64)
-      #expect(try await imctl.run("login", Self.jid, "--password-stdin", input: "\n").status == 77)
+      let empty = try await imctl.run("login", Self.jid, "--password-stdin", input: "\n")
+      #expect(empty.status == 64)
+      #expect(empty.errors.hasPrefix("imctl: invalid parameter (the password is empty)\n"))
       #expect(agent.methods.count == calls)
+      agent.end()
+    }
+  }
+
+  @Test("--timeout bounds the wait for the password too; without a bound it goes on.")
+  func passwordInTime() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let command = try await imctl.run(
+        "login", Self.jid, "--password-command", "sleep 1000", "--timeout", "0.2")
+      #expect((command.output, command.status) == ("", 75))
+      #expect(command.errors.hasPrefix("imctl: no answer in time (waited for --password-command)\n"))
+      let input = try await imctl.start(["login", Self.jid, "--password-stdin", "--timeout", "0.2", "--json"])
+      #expect(try await input.ended(within: .seconds(30)) == .exited(75))
+      #expect(input.errors.text.contains(#""detail":"waited for standard input""#))
+      let terminal = try await imctl.start(["login", "--timeout", "0.2"], terminal: true)
+      try await terminal.output.contains("waited for standard input")
+      _ = try await terminal.ended(within: .seconds(30))
+      #expect(agent.methods == [])
+      let unbounded = try await imctl.run(
+        "login", Self.jid, "--password-command", "printf geheim", "--timeout", "0")
+      #expect(unbounded.status == 0)
+      #expect(try agent.parameters(of: LoginMethod.self)?.timeout == 0)
       agent.end()
     }
   }

@@ -19,6 +19,7 @@ struct ManualTests {
     }
     var kind: String
     var names: [Name]?
+    var shouldDisplay: Bool
   }
 
   @Test("It has every command and option that --help has, and no other option.")
@@ -34,7 +35,7 @@ struct ManualTests {
       var options: Set<String> = ["-generate-completion-script"]
       func visit(_ command: Command) {
         #expect(words.contains(command.commandName), "\(command.commandName) is missing")
-        for argument in command.arguments ?? [] where argument.kind != "positional" {
+        for argument in command.arguments ?? [] where argument.kind != "positional" && argument.shouldDisplay {
           for name in argument.names ?? [] {
             options.insert(name.kind == "short" ? name.name : "-" + name.name)
           }

@@ -42,18 +42,25 @@ final class AgentClient {
     try session(start: start, timeout: timeout) { try $0.answer(to: $0.send(method, parameters)) }
   }
 
-  /// Runs `body` over a connection. Where agents may be started, one that ends just now or is of another version
-  /// than this command makes way for a new one, and `body` runs again.
+  /// As ``session(start:until:_:)``.
   @discardableResult
   static func session<Answer>(
     start: Start, timeout: Timeout, _ body: (AgentClient) throws -> Answer
   ) throws -> Answer? {
-    let deadline = Deadline(timeout)
+    try session(start: start, until: Deadline(timeout), body)
+  }
+
+  /// Runs `body` over a connection; nil when no agent runs and none is to be started. Where agents may be started, one that ends just now or is of another version
+  /// than this command makes way for a new one, and `body` runs again.
+  @discardableResult
+  static func session<Answer>(
+    start: Start, until deadline: Deadline, _ body: (AgentClient) throws -> Answer
+  ) throws -> Answer? {
     var attempts = 3
     while true {
       guard let socket = try AgentSocket.connect(to: AgentPaths.current().socket) else {
         if start == .never { return nil }
-        try AgentLauncher.launch()
+        try AgentLauncher.launch(until: deadline)
         continue
       }
       attempts -= 1
@@ -120,8 +127,8 @@ final class AgentClient {
   }
 
   /// Asks the agent to end, and waits until it did.
-  func stop() throws {
-    deadline = Deadline(Timeout(seconds: 15))
+  func stop(until end: Deadline = Deadline(Timeout(seconds: 15))) throws {
+    deadline = end
     do {
       _ = try send(AgentStopMethod.self, Nothing())
       while try nextReply() != nil {}
@@ -130,7 +137,7 @@ final class AgentClient {
     } catch let failure as Failure where failure == .agentEnded {
       return
     }
-    throw Failure.agentUnreachable(inLanguage("it does not end", "它没有结束"))
+    throw Failure.timedOut(inLanguage("the end of the agent", "代理进程结束"))
   }
 
   private func queue<Method: AgentMethod>(

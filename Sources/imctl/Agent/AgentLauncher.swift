@@ -1,4 +1,5 @@
 import AgentProtocol
+import FoundationEssentials
 import Glibc
 
 /// Starts the agent: this very executable with `agent run`, in a session of its own.
@@ -7,24 +8,28 @@ import Glibc
 /// `alreadyRunning`, and every command connects to the one that won.
 enum AgentLauncher {
   /// Returns when somebody listens on the socket.
-  static func launch() throws {
+  ///
+  /// - Throws: what the agent failed with, as it said itself.
+  static func launch(until deadline: Deadline) throws {
     let paths = try AgentPaths.current()
-    var child: pid_t? = try spawn(paths)
-    let deadline = Deadline(Timeout(seconds: 5))
+    let reports = try Report()
+    var child: pid_t? = try spawn(paths, reports)
+    let deadline = deadline.atMost(.ofRequest)
     var pause: useconds_t = 1_000
     while try AgentSocket.connect(to: paths.socket) == nil {
-      if let started = child, let status = try exitStatus(of: started) {
+      if let started = child, hasEnded(started) {
+        let failure = reports.failure ?? .agentUnreachable(inLanguage("it ended at once", "启动后立即退出"))
         // Another one may have won; anything else went wrong.
-        guard status == Failure(.alreadyRunning, stage: .store).exit else { throw failure(paths.log) }
+        guard failure.name == .alreadyRunning else { throw failure }
         child = nil
       }
-      if deadline.isOver { throw failure(paths.log) }
+      if deadline.isOver { throw Failure.timedOut(inLanguage("the start of the agent", "代理进程启动")) }
       usleep(pause)
       pause = min(pause * 2, 20_000)
     }
   }
 
-  private static func spawn(_ paths: AgentPaths) throws -> pid_t {
+  private static func spawn(_ paths: AgentPaths, _ reports: borrowing Report) throws -> pid_t {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -42,7 +47,7 @@ enum AgentLauncher {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, reports.writeEnd, STDOUT_FILENO)
     try PrivateDirectory.ensure(paths.state)
     posix_spawn_file_actions_addopen(
       &actions, STDERR_FILENO, paths.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
@@ -52,16 +57,19 @@ enum AgentLauncher {
     }
 
     var child: pid_t = 0
-    let result = ArgumentVector.with(["imctl", "agent", "run"]) {
+    let result = ArgumentVector.with(["imctl", "agent", "run", "--launched"]) {
       posix_spawn(&child, "/proc/self/exe", &actions, &attributes, $0, environ)
     }
-    guard result == 0 else { throw Failure.agentUnreachable("\(paths.log): \(systemError(result))") }
+    guard result == 0 else {
+      if result == EAGAIN || result == ENOMEM { throw Failure.agentUnreachable(systemError(result)) }
+      throw Failure(.databaseError, stage: .store, detail: "\(paths.log): \(systemError(result))")
+    }
     return child
   }
 
-  private static func exitStatus(of child: pid_t) throws -> Int32? {
+  private static func hasEnded(_ child: pid_t) -> Bool {
     var status: Int32 = 0
-    return waitpid(child, &status, WNOHANG) == child ? status >> 8 & 0xff : nil
+    return waitpid(child, &status, WNOHANG) == child
   }
 
   private static func openDescriptors() -> [Int32] {
@@ -78,9 +86,37 @@ enum AgentLauncher {
     return descriptors
   }
 
-  private static func failure(_ log: String) -> Failure {
-    // An error is a line, and its hint an indented one.
-    let last = LogTail.lines(of: log).last { !$0.hasPrefix(" ") }
-    return .agentUnreachable(last ?? inLanguage("it does not start", "它没有启动"))
+  /// In the agent: tells the command that started it what it failed with. False when that one has gone already.
+  static func report(_ failure: Failure) -> Bool {
+    signal(SIGPIPE, SIG_IGN)
+    var line = RPC.line(failure)
+    return line.withUTF8 { write(STDOUT_FILENO, $0.baseAddress, $0.count) == $0.count }
+  }
+
+  /// The pipe from an agent's standard output to the command that started it.
+  private struct Report: ~Copyable {
+    let writeEnd: Int32
+    private let readEnd: Int32
+
+    init() throws {
+      var ends: [Int32] = [-1, -1]
+      guard pipe(&ends) == 0 else { throw Failure.agentUnreachable(systemError()) }
+      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+      _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+      (readEnd, writeEnd) = (ends[0], ends[1])
+    }
+
+    deinit {
+      close(readEnd)
+      close(writeEnd)
+    }
+
+    /// What was reported: all of it is there once the agent has ended. It fits into a pipe.
+    var failure: Failure? {
+      let line = [UInt8](unsafeUninitializedCapacity: 65_536) { room, count in
+        count = max(0, read(readEnd, room.baseAddress, room.count))
+      }
+      return try? JSONDecoder().decode(Failure.self, from: Data(line))
+    }
   }
 }

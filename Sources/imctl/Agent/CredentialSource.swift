@@ -5,13 +5,18 @@ import Synchronization
 
 /// `--password-command`, run by the command itself: a wrong one is told before anything else happens.
 enum CredentialSource {
-  static func run(_ line: String) throws -> String {
-    let command = try CredentialCommand(line)
-    return try wait { () async throws(Failure) in try await command.secret() }.value
+  static func run(_ line: String, until deadline: Deadline) throws -> String {
+    // The deadline is the bound.
+    let command = try CredentialCommand(line, timeLimit: .seconds(TimeSpan.longest))
+    return try wait(until: deadline, else: .timedOut("--password-command")) { () async throws(Failure) in
+      try await command.secret()
+    }
+    .value
   }
 
-  /// Waits for asynchronous work; SIGINT cancels it.
+  /// Waits for asynchronous work; SIGINT and the deadline cancel it.
   private static func wait<Value: Sendable>(
+    until deadline: Deadline, else late: Failure,
     for work: @escaping @Sendable () async throws(Failure) -> Value
   ) throws -> Value {
     var ends: [Int32] = [-1, -1]
@@ -30,20 +35,19 @@ enum CredentialSource {
       }
       close(writeEnd)
     }
-    var interrupted = false
+    var reason: Failure?
     while true {
       var waits = [
         pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: interrupted ? -1 : Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: reason == nil ? Interrupt.descriptor : -1, events: Int16(POLLIN), revents: 0),
       ]
-      if poll(&waits, 2, -1) < 0 { continue }
+      let ready = poll(&waits, 2, reason == nil ? deadline.pollTimeout : -1)
+      if ready < 0 { continue }
       if waits[0].revents != 0 { break }
-      if waits[1].revents != 0 {
-        interrupted = true
-        task.cancel()
-      }
+      reason = ready == 0 ? late : .cancelled()
+      task.cancel()
     }
-    if interrupted { throw Failure.cancelled() }
+    if let reason { throw reason }
     return try outcome.get()
   }
 

@@ -5,8 +5,11 @@ import Glibc
 
 /// Where this process is the agent itself: the only way from a command into the rooms below.
 enum Foreground {
-  /// `agent run`: until a signal, `agent stop`, or nobody needs it.
-  static func agent() throws {
+  /// `agent run`: until a signal, `agent stop`, the deadline, or nobody needs it.
+  static func agent(until deadline: Deadline) throws {
+    if let secondsLeft = deadline.secondsLeft {
+      DispatchQueue.global().asyncAfter(deadline: .now() + secondsLeft) { kill(getpid(), SIGTERM) }
+    }
     try run { () async throws(Failure) in try await AgentProcess(.current()).run() }
   }
 

@@ -1,17 +1,27 @@
+import AgentProtocol
 import Glibc
 
 /// The agent's log file, as text that is safe to show.
 enum LogTail {
   /// The last lines of a file, oldest first; none when there is no file.
-  static func lines(of path: String, last count: Int = .max) -> [String] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { return [] }
+  ///
+  /// - Throws: `databaseError` where it is a symbolic link or cannot be read.
+  static func lines(of path: String, last count: Int) throws -> [String] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    if descriptor < 0 {
+      if errno == ENOENT { return [] }
+      let why = errno == ELOOP ? inLanguage("a symbolic link", "是符号链接") : systemError()
+      throw Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+    }
     defer { close(descriptor) }
     var bytes: [UInt8] = []
     while bytes.count < longest {
+      var result = 0
       let part = [UInt8](unsafeUninitializedCapacity: 65_536) { room, count in
-        count = max(0, read(descriptor, room.baseAddress, room.count))
+        result = read(descriptor, room.baseAddress, room.count)
+        count = max(0, result)
       }
+      if result < 0 { throw Failure(.databaseError, stage: .store, detail: "\(path): \(systemError())") }
       if part.isEmpty { break }
       bytes += part
     }

@@ -24,11 +24,22 @@ struct AgentRunCommand: ParsableCommand {
     abstract: "Be the agent, until SIGTERM or SIGINT.",
     discussion: "For service managers. Exits 75 when one runs already.")
 
+  @Flag(help: ArgumentHelp("A command waits for this: it is told what goes wrong.", visibility: .hidden))
+  var launched = false
+
   @OptionGroup var output: OutputOptions
+
+  @Option(help: ArgumentHelp("End after this time, 0 for never.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 0)
 
   func run() throws {
     _ = chdir("/")  // so that no directory stays busy which somebody wants to unmount
-    try Foreground.agent()
+    do {
+      try Foreground.agent(until: Deadline(timeout))
+    } catch let failure as Failure where launched {
+      guard AgentLauncher.report(failure) else { throw failure }
+      throw ExitCode(failure.exit)
+    }
   }
 }
 
@@ -40,8 +51,11 @@ struct AgentStartCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
   func run() throws {
-    let agent = try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { try $0.greet() }
+    let agent = try AgentClient.session(start: .whenNoneRuns, timeout: timeout) { try $0.greet() }
     if let agent = agent ?? nil { try output.data(AgentState(agent), text: AgentState(agent).text) }
   }
 }
@@ -54,8 +68,14 @@ struct AgentStopCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 15)
+
   func run() throws {
-    let stopped: Void? = try AgentClient.session(start: .never, timeout: .ofRequest) { try $0.stop() }
+    let deadline = Deadline(timeout)
+    let stopped: Void? = try AgentClient.session(start: .never, until: deadline) {
+      try $0.stop(until: deadline)
+    }
     if stopped == nil { output.note(inLanguage("no agent runs", "没有正在运行的代理进程")) }
     if output.json { try output.data(AgentState(nil), text: "") }
   }
@@ -69,9 +89,13 @@ struct AgentRestartCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 20)
+
   func run() throws {
-    try AgentClient.session(start: .never, timeout: .ofRequest) { try $0.stop() }
-    let agent = try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { try $0.greet() }
+    let deadline = Deadline(timeout)
+    try AgentClient.session(start: .never, until: deadline) { try $0.stop(until: deadline) }
+    let agent = try AgentClient.session(start: .whenNoneRuns, until: deadline) { try $0.greet() }
     if let agent = agent ?? nil { try output.data(AgentState(agent), text: AgentState(agent).text) }
   }
 }
@@ -84,8 +108,11 @@ struct AgentStatusCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
   func run() throws {
-    let agent = try AgentClient.session(start: .never, timeout: .ofRequest) { try $0.greet() }
+    let agent = try AgentClient.session(start: .never, timeout: timeout) { try $0.greet() }
     let state = AgentState(agent ?? nil)
     try output.data(state, text: state.text)
     if !state.running { throw ExitCode(1) }
@@ -107,12 +134,17 @@ struct AgentLogCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
   func validate() throws {
     if let lines, lines < 0 { throw ValidationError("The number of lines is negative.") }
   }
 
   func run() throws {
-    for line in LogTail.lines(of: try AgentPaths.current().log, last: lines ?? .max) {
+    let path = try AgentPaths.current().log
+    Deadline(timeout).endProcess(waitingFor: path, json: output.json)
+    for line in try LogTail.lines(of: path, last: lines ?? .max) {
       try output.data(Answer(line: line), text: "\(peer: line)")
     }
   }

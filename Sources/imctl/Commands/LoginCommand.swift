@@ -37,7 +37,7 @@ struct LoginCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Bound of the login; 0 for none, and to retry after network problems.", valueName: "seconds"))
+      "Bound of the whole login; 0 for none, and to retry after network problems.", valueName: "seconds"))
   var timeout = Timeout(seconds: 30)
 
   func validate() throws {
@@ -52,36 +52,37 @@ struct LoginCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.install()
-    var parameters = LoginMethod.Parameters(account: try chosenJID())
+    let deadline = Deadline(timeout)
+    var parameters = LoginMethod.Parameters(account: try chosenJID(until: deadline))
     parameters.options = try connection.options()
     parameters.store = secret.policy
-    parameters.timeout = timeout.seconds
     parameters.presence = presence
     parameters.noPresence = noPresence
     parameters.noSync = noSync
     parameters.wire = output.verbose > 1
     parameters.passwordCommand = secret.passwordCommand
-    parameters.password = try secret.read()
-    if try parameters.password == nil && needsSecret(parameters.account) {
-      parameters.password = try secret.ask(for: parameters.account)
+    parameters.password = try secret.read(until: deadline)
+    if try parameters.password == nil && needsSecret(parameters.account, until: deadline) {
+      parameters.password = try secret.ask(for: parameters.account, until: deadline)
     }
-    if foreground { return try stay(parameters) }
-    try logIn(parameters)
+    if foreground { return try stay(parameters, until: deadline) }
+    try logIn(parameters, until: deadline)
   }
 
-  private func logIn(_ parameters: LoginMethod.Parameters) throws {
+  private func logIn(_ parameters: LoginMethod.Parameters, until deadline: Deadline) throws {
+    var parameters = parameters
     var watch = WatchMethod.Parameters()
     watch.account = parameters.account
     watch.events = ["state", "dataReady", "success"] + (output.verbose > 1 ? ["wire"] : [])
-    // The agent keeps to the time; this bound is for an agent that does not answer at all.
-    let patience = timeout.seconds > 0 ? Timeout(seconds: timeout.seconds + 5) : timeout
     let progress = Progress(
       inLanguage("logging in…", "正在登录…"), wanted: !output.json && !output.quiet && output.verbose == 0)
     var succeeded = false
     var cursor: Int64 = 0
-    let result = try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { agent in
+    let result = try AgentClient.session(start: .whenNoneRuns, until: deadline.atMost(.ofRequest)) { agent in
       try agent.greet()
-      agent.deadline = Deadline(patience)
+      parameters.timeout = deadline.secondsLeft ?? 0
+      // The agent keeps to the time; this bound is for an agent that does not answer at all.
+      agent.deadline = deadline.secondsLeft.map { Deadline(Timeout(seconds: $0 + 5)) } ?? .never
       _ = try agent.send(WatchMethod.self, watch)
       return try agent.answer(to: agent.send(LoginMethod.self, parameters)) { event in
         if case .success = event.body { succeeded = true }
@@ -104,7 +105,10 @@ struct LoginCommand: ParsableCommand {
     }
   }
 
-  private func stay(_ parameters: LoginMethod.Parameters) throws {
+  private func stay(_ parameters: LoginMethod.Parameters, until deadline: Deadline) throws {
+    try IdleAgent.stop(until: deadline.atMost(.ofRequest))
+    var parameters = parameters
+    parameters.timeout = deadline.secondsLeft ?? 0
     try Foreground.login(parameters) { event in
       try? show(event)
       if case .success(let success) = event.body, !output.json {
@@ -124,11 +128,11 @@ struct LoginCommand: ParsableCommand {
   }
 
   /// The JID that is named, or the last one: on a terminal only as a proposal.
-  private func chosenJID() throws -> String {
+  private func chosenJID(until deadline: Deadline) throws -> String {
     if let jid = jid ?? account.account { return jid }
     let last = try StoredAccounts.last()
     if Prompt.isPossible {
-      let answer = try Prompt.line(last.map { "JID [\(peer: $0)]: " } ?? "JID: ") ?? ""
+      let answer = try Prompt.line(last.map { "JID [\(peer: $0)]: " } ?? "JID: ", until: deadline) ?? ""
       if !answer.isEmpty { return answer }
     }
     guard let last else { throw Failure.invalid(inLanguage("no JID is given", "没有给出 JID")) }
@@ -136,10 +140,11 @@ struct LoginCommand: ParsableCommand {
   }
 
   /// Nothing is stored that the agent could log in with, and it is not online already.
-  private func needsSecret(_ account: String) throws -> Bool {
+  private func needsSecret(_ account: String, until deadline: Deadline) throws -> Bool {
     if try StoredAccounts.hasSecret(account) { return false }
-    let sessions = try? AgentClient.ask(
-      StatusMethod.self, .init(account: account), start: .never, timeout: .ofRequest)
+    let sessions = try? AgentClient.session(start: .never, until: deadline.atMost(.ofRequest)) {
+      try $0.answer(to: $0.send(StatusMethod.self, .init(account: account)))
+    }
     return !(sessions ?? []).contains(where: \.isOnline)
   }
 }

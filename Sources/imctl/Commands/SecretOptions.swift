@@ -40,14 +40,14 @@ struct SecretOptions: ParsableArguments {
   }
 
   /// The secret that is given now; nil when none is.
-  func read() throws -> String? {
-    if let passwordCommand { return try CredentialSource.run(passwordCommand) }
-    if passwordStdin { return try Self.standardInput() }
+  func read(until deadline: Deadline) throws -> String? {
+    if let passwordCommand { return try CredentialSource.run(passwordCommand, until: deadline) }
+    if passwordStdin { return try Self.standardInput(until: deadline) }
     return nil
   }
 
   /// Asks for the password on the terminal.
-  func ask(for account: String) throws -> String {
+  func ask(for account: String, until deadline: Deadline) throws -> String {
     guard Prompt.isPossible else {
       throw Failure.invalid(
         inLanguage(
@@ -55,17 +55,14 @@ struct SecretOptions: ParsableArguments {
           "没有密码：请使用 --password-stdin 或 --password-command"))
     }
     let question = inLanguage("Password for ", "密码 ") + "\(peer: account): "
-    guard let answer = try Prompt.secret(question), !answer.isEmpty else { throw Self.empty }
+    guard let answer = try Prompt.secret(question, until: deadline), !answer.isEmpty else { throw Self.empty }
     return answer
   }
 
-  private static var empty: Failure {
-    Failure(
-      .credentialSourceFailed, stage: .authenticate, detail: inLanguage("the password is empty", "密码为空"))
-  }
+  private static var empty: Failure { .invalid(inLanguage("the password is empty", "密码为空")) }
 
-  private static func standardInput() throws -> String {
-    guard let password = try StandardInput.line(), !password.isEmpty else { throw empty }
+  private static func standardInput(until deadline: Deadline) throws -> String {
+    guard let password = try StandardInput.line(until: deadline), !password.isEmpty else { throw empty }
     return password
   }
 }

@@ -1,7 +1,7 @@
 import AgentProtocol
 import Glibc
 
-/// Lines of standard input, read so that SIGINT can end the wait.
+/// Lines of standard input, read so that SIGINT and the time limit of the command can end the wait.
 enum StandardInput {
   /// Longer is no password and no JID.
   static let longestLine = 16_384
@@ -9,7 +9,7 @@ enum StandardInput {
   /// The next line, without its end (LF or CR LF). Nil at the end of input.
   ///
   /// Reads no byte beyond the line: what follows belongs to somebody else.
-  static func line() throws -> String? {
+  static func line(until deadline: Deadline) throws -> String? {
     Interrupt.install()
     var line: [UInt8] = []
     while true {
@@ -17,7 +17,9 @@ enum StandardInput {
         pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
         pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
       ]
-      if poll(&waits, 2, -1) < 0 { continue }
+      let ready = poll(&waits, 2, deadline.pollTimeout)
+      if ready < 0 { continue }
+      if ready == 0 { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
       if waits[1].revents != 0 { throw Failure.cancelled() }
       var byte: UInt8 = 0
       if read(STDIN_FILENO, &byte, 1) != 1 {
@@ -44,10 +46,10 @@ enum Prompt {
   static var isPossible: Bool { Console.isTerminal(STDIN_FILENO) && Console.isTerminal(STDERR_FILENO) }
 
   /// Nil at the end of input.
-  static func line(_ question: String) throws -> String? {
+  static func line(_ question: String, until deadline: Deadline) throws -> String? {
     Console.errPart(question)
     do {
-      return try StandardInput.line()
+      return try StandardInput.line(until: deadline)
     } catch {
       Console.err("")
       throw error
@@ -55,7 +57,7 @@ enum Prompt {
   }
 
   /// A secret: the terminal does not show it. Echo is back on however this ends.
-  static func secret(_ question: String) throws -> String? {
+  static func secret(_ question: String, until deadline: Deadline) throws -> String? {
     var before = termios()
     tcgetattr(STDIN_FILENO, &before)
     var silent = before
@@ -67,6 +69,6 @@ enum Prompt {
       Console.err("")
     }
     Console.errPart(question)
-    return try StandardInput.line()
+    return try StandardInput.line(until: deadline)
   }
 }
