@@ -13,7 +13,8 @@ import XMPPStanza
     let home = try TemporaryDirectory()
     let hub = EventHub(cursor: 0)
     let session = Session(
-      account: try JID(server.jid("alice")), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
+      account: try JID(server.jid("alice")), hub: hub,
+      accounts: AccountStore(directory: home.path + "/config"),
       log: Logger(label: "test"), language: "en", keepAlive: .milliseconds(300))
     var parameters = LoginMethod.Parameters(account: server.jid("alice"))
     parameters.password = server.password("alice")

@@ -68,7 +68,8 @@ struct HangingLoginTests {
     let silent = try await ScriptedServer([.stall])
     let login = try await user.imctl.start(
       [
-        "login", user.jid, "--password-stdin", "--json", "--timeout", "0", "--host", TestServer.host, "--port",
+        "login", user.jid, "--password-stdin", "--json", "--timeout", "0", "--host", TestServer.host,
+        "--port",
         String(silent.port),
       ])
     login.write(user.password)

@@ -56,13 +56,33 @@ struct AccountCommandTests {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
       let agent = try FakeAgent(imctl) { call in call.method == "account.remove" ? [.result(Nothing())] : [] }
-      #expect(try await imctl.run("account", "remove", "bob@example.org").status == 0)
+      let removed = try await imctl.run("account", "remove", "bob@example.org", "--json")
+      #expect(
+        (removed.output, removed.status) == (#"{"account":"bob@example.org","removed":true}"# + "\n", 0))
       #expect(try agent.parameters(of: AccountRemoveMethod.self)?.account == "bob@example.org")
       agent.end()
-      #expect(try await imctl.run("account", "remove", "bob@example.org").status == 0)
+      let result = try await imctl.run("account", "remove", "bob@example.org")
+      #expect((result.output, result.errors, result.status) == ("", "", 0))
       #expect(try await imctl.run("account", "list").output == "* alice@example.org\n")
       #expect(try await imctl.run("account", "remove", "bob@example.org").status == 67)
       #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("--timeout bounds the wait for a writer that does not end.")
+  func timeout() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.two, in: imctl)
+      let lock = open(imctl.home + "/.config/imctl/accounts.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      #expect(flock(lock, LOCK_EX) == 0)
+      let arguments = ["account", "use", "alice@example.org", "--timeout", "0.2"]
+      let result = try await imctl.run(arguments)
+      #expect((result.output, result.status) == ("", 75))
+      #expect(result.errors.hasPrefix("imctl: no answer in time (waited for the local store)\n"))
+      close(lock)
+      #expect(try await imctl.run(arguments).status == 0)
+      #expect(try await imctl.run("account", "list", "--timeout", "0").lines.count == 2)
+      #expect(try await imctl.run("account", "last", "--timeout", "3").status == 0)
     }
   }
 

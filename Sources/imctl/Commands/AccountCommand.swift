@@ -10,6 +10,9 @@ struct AccountCommand: ParsableCommand {
     subcommands: [
       AccountListCommand.self, AccountUseCommand.self, AccountLastCommand.self, AccountRemoveCommand.self,
     ])
+
+  /// What a command waits for that is not answered in time.
+  static var store: String { inLanguage("the local store", "本地存储") }
 }
 
 /// An account as `account list --json` prints it.
@@ -41,7 +44,11 @@ struct AccountListCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
   func run() throws {
+    Deadline(timeout).endProcess(waitingFor: AccountCommand.store, json: output.json)
     let file = try StoredAccounts.load()
     for account in file.accounts {
       let line = AccountLine(account, in: file)
@@ -61,7 +68,11 @@ struct AccountUseCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
   func run() throws {
+    Deadline(timeout).endProcess(waitingFor: AccountCommand.store, json: output.json)
     try StoredAccounts.store().update { file throws(Failure) in try file.use(jid) }
     if output.json {
       let file = try StoredAccounts.load()
@@ -82,7 +93,11 @@ struct AccountLastCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
+  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
   func run() throws {
+    Deadline(timeout).endProcess(waitingFor: AccountCommand.store, json: output.json)
     guard let last = try StoredAccounts.last() else { throw Failure(.notInitialized, stage: .store) }
     try output.data(Answer(account: last), text: "\(peer: last)")
   }
@@ -102,12 +117,22 @@ struct AccountRemoveCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
+  struct Answer: Encodable {
+    let account: String
+    let removed = true
+  }
+
   func run() throws {
-    let removed = try AgentClient.ask(
-      AccountRemoveMethod.self, .init(account: jid), start: .never, timeout: timeout)
-    if removed != nil { return }
-    try StoredAccounts.store().update { file throws(Failure) in
-      file[try file.account(jid).account] = nil
+    let deadline = Deadline(timeout)
+    let removed = try AgentClient.session(start: .never, until: deadline) {
+      try $0.answer(to: $0.send(AccountRemoveMethod.self, .init(account: jid)))
     }
+    if removed == nil {
+      deadline.endProcess(waitingFor: AccountCommand.store, json: output.json)
+      try StoredAccounts.store().update { file throws(Failure) in
+        file[try file.account(jid).account] = nil
+      }
+    }
+    if output.json { try output.data(Answer(account: try BareJID.normalise(jid)), text: "") }
   }
 }
