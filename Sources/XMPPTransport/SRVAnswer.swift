@@ -26,15 +26,15 @@ enum SRVAnswer: Sendable, Equatable {
     }
   }
 
-  /// Asks DNS. Blocks the thread for some seconds at most per name server; longer where one accepts TCP and is silent.
-  init(name: String, nameServer: SRVResolver.NameServer?) {
+  /// Asks DNS, at most `attempts` times. Blocks the thread for two seconds an attempt and name server; longer where one accepts TCP and is silent.
+  init(name: String, nameServer: SRVResolver.NameServer?, attempts: Int32) {
     self = .none
     let state = res_state.allocate(capacity: 1)
     defer { state.deallocate() }
     guard resolv_init(state) == 0 else { return }
     defer { resolv_close(state) }
     state.pointee.retrans = 2
-    state.pointee.retry = 2
+    state.pointee.retry = attempts
     if let nameServer {
       var address = in_addr()
       guard inet_pton(AF_INET, nameServer.address, &address) == 1 else { return }

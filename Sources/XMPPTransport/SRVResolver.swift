@@ -58,9 +58,10 @@ public struct SRVResolver: ServiceResolver {
   private func lookUp(_ domain: String) async -> [TLSMode: SRVAnswer] {
     let (stream, feed) = AsyncStream.makeStream(of: (TLSMode, SRVAnswer).self)
     let nameServer = nameServer
+    let attempts = Int32(min(30, max(2, timeout.components.seconds / 2)))
     for (mode, service) in [(TLSMode.direct, "_xmpps-client"), (.startTLS, "_xmpp-client")] {
       DetachedThread.run {
-        feed.yield((mode, SRVAnswer(name: "\(service)._tcp.\(domain).", nameServer: nameServer)))
+        feed.yield((mode, SRVAnswer(name: "\(service)._tcp.\(domain).", nameServer: nameServer, attempts: attempts)))
       }
     }
     let clock = Task { [timeout] in

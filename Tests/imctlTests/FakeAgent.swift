@@ -56,7 +56,11 @@ final class FakeAgent: Sendable {
     detachThread { [self] in
       while true {
         let client = accept(listener, nil, nil)
-        if client < 0 { return }
+        if client < 0 {
+          // Here, when nobody calls accept any more: its number may be another socket's at once.
+          close(listener)
+          return
+        }
         _ = fcntl(client, F_SETFD, FD_CLOEXEC)
         detachThread { [self] in serve(client) }
       }
@@ -86,7 +90,6 @@ final class FakeAgent: Sendable {
   func end() {
     unlink(socketPath)
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
   }
 
   private func serve(_ client: Int32) {
