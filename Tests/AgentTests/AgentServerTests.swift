@@ -35,6 +35,7 @@ import Testing
     mkdir(directory.paths.state, 0o755)
     let server = try AgentServer(
       paths: directory.paths, hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+    server.keepAlive(accounts: 1)
     try await withThrowingTaskGroup { group in
       group.addTask { try await server.run(FakeService { server.stop() }) }
       try await Conversation.with(directory.paths.socket) { client in
@@ -77,6 +78,7 @@ import Testing
             let server = try await pool.runIfActive {
               try AgentServer(paths: paths, hub: EventHub(cursor: 0), logger: Logger(label: "test"))
             }
+            server.keepAlive(accounts: 1)
             Task { try await server.run(FakeService()) }
             return .success(server)
           } catch {
@@ -108,6 +110,7 @@ import Testing
     #expect(mode(directory.paths.socket) != 0)
     let server = try AgentServer(
       paths: directory.paths, hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+    server.keepAlive(accounts: 1)
     try await withThrowingTaskGroup { group in
       group.addTask { try await server.run(FakeService { server.stop() }) }
       try await Conversation.with(directory.paths.socket) { client in

@@ -77,8 +77,8 @@ import Testing
 
   @Test("A closed port is told as refused.")
   func refused() async throws {
-    let (server, port) = try await server()
-    try await server.close()
+    // Nobody listens on the port of tcpmux, and no other test is given it.
+    let port = 1
     let error = await failure("127.0.0.1", port)
     #expect(error?.code == .connectionRefused)
     #expect(error?.message.contains("127.0.0.1:\(port)") == true)
