@@ -32,7 +32,7 @@ final class StreamChannelHandler: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     let failure =
       (error as? TransportError).map(XMPPError.init(transportError:))
-      ?? XMPPError(.networkError, stage: .stream, "the connection broke: \(error)")
+      ?? XMPPError(.networkError, stage: .stream, TransportError(ofBroken: error).message)
     stream.assumeIsolated { $0.broke(failure) }
     context.close(promise: nil)
   }

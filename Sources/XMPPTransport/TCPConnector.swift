@@ -91,6 +91,17 @@ extension TransportError {
     }
   }
 
+  /// Names what SwiftNIO says about a connection that stood and broke.
+  public init(ofBroken error: any Error) {
+    switch error {
+    case let error as TransportError: self = error
+    case let error as IOError:
+      let reason = strerror(error.errnoCode).map { String(cString: $0) } ?? "error \(error.errnoCode)"
+      self.init(Code(errno: error.errnoCode), "The connection broke: \(reason).", underlying: error)
+    default: self.init(.connectionFailed, "The connection broke: \(error).", underlying: error)
+    }
+  }
+
   /// Of the failures of several addresses, the one that came nearest to a server.
   static func mostTelling(_ failures: [TransportError]) -> TransportError? {
     let order: [Code] = [.connectionRefused, .connectionReset, .timedOut, .unreachable]

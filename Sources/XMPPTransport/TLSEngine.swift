@@ -172,7 +172,9 @@ public final class TLSEngine {
     if ERR_GET_LIB(code) == ERR_LIB_SSL {
       switch ERR_GET_REASON(code) {
       case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST:
-        return TransportError(.tlsFailed, "The TLS handshake failed: the server does not answer with TLS.")
+        return TransportError(
+          .tlsFailed,
+          "The TLS handshake failed: the server does not answer with TLS; its port may be one for STARTTLS.")
       case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
         return TransportError(
           .tlsFailed, "The TLS handshake failed: the server speaks no TLS version of today (\(reason)).")

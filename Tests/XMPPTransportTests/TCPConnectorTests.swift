@@ -143,6 +143,14 @@ import Testing
     }
   }
 
+  @Test("A connection that broke is told in words, not in calls of a library.")
+  func broken() {
+    let error = TransportError(
+      ofBroken: IOError(errnoCode: ECONNRESET, reason: "read(descriptor:pointer:size:)"))
+    #expect(error.code == .connectionReset)
+    #expect(error.message == "The connection broke: Connection reset by peer.")
+  }
+
   @Test("Of several failures the one nearest to a server is told.")
   func mostTelling() {
     func best(_ codes: TransportError.Code...) -> TransportError.Code? {
