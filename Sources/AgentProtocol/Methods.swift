@@ -304,9 +304,9 @@ extension LoginMethod.Parameters {
     self.init(account: try fields.decode(String.self, forKey: .account))
     password = try fields.decodeIfPresent(String.self, forKey: .password)
     passwordCommand = try fields.decodeIfPresent(String.self, forKey: .passwordCommand)
-    options = try fields.decodeIfPresent(ConnectionOptions.self, forKey: .options) ?? options
+    options = try fields.number(ConnectionOptions.self, forKey: .options) ?? options
     store = try fields.decodeIfPresent(StorePolicy.self, forKey: .store)
-    timeout = try fields.decodeIfPresent(Double.self, forKey: .timeout) ?? timeout
+    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
     presence = try fields.decodeIfPresent(PresenceShow.self, forKey: .presence)
     noPresence = try fields.decodeIfPresent(Bool.self, forKey: .noPresence) ?? noPresence
     noSync = try fields.decodeIfPresent(Bool.self, forKey: .noSync) ?? noSync
@@ -322,7 +322,7 @@ extension LogoutMethod.Parameters {
     all = try fields.decodeIfPresent(Bool.self, forKey: .all) ?? all
     forget = try fields.decodeIfPresent(Bool.self, forKey: .forget) ?? forget
     force = try fields.decodeIfPresent(Bool.self, forKey: .force) ?? force
-    flush = try fields.decodeIfPresent(Double.self, forKey: .flush) ?? flush
+    flush = try fields.number(Double.self, forKey: .flush) ?? flush
   }
 }
 
@@ -344,9 +344,22 @@ extension PresenceSetMethod.Parameters {
       account: try fields.decodeIfPresent(String.self, forKey: .account),
       show: try fields.decode(PresenceShow.self, forKey: .show))
     status = try fields.decodeIfPresent(String.self, forKey: .status)
-    priority = try fields.decodeIfPresent(Int.self, forKey: .priority)
+    priority = try fields.number(Int.self, forKey: .priority)
     to = try fields.decodeIfPresent(String.self, forKey: .to)
-    duration = try fields.decodeIfPresent(Double.self, forKey: .duration)
+    duration = try fields.number(Double.self, forKey: .duration)
     hold = try fields.decodeIfPresent(Bool.self, forKey: .hold) ?? hold
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// As `decodeIfPresent`, for what is a number or has one inside: the decoder does not tell where a number stood
+  /// that is not what it should be.
+  fileprivate func number<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+    do {
+      return try decodeIfPresent(type, forKey: key)
+    } catch DecodingError.dataCorrupted(let context) where context.codingPath.count <= codingPath.count {
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: self, debugDescription: context.debugDescription)
+    }
   }
 }

@@ -84,8 +84,9 @@ public enum RPC {
   /// Where and why, without the value: it may be a secret.
   static func describe(_ error: any Error) -> String {
     func path(_ context: DecodingError.Context, _ last: (any CodingKey)? = nil) -> String {
-      (context.codingPath + (last.map { [$0] } ?? [])).map(\.stringValue).filter { $0 != "params" }
-        .joined(separator: ".")
+      let path = (context.codingPath + (last.map { [$0] } ?? [])).map(\.stringValue)
+        .filter { $0 != "params" }.joined(separator: ".")
+      return path.isEmpty ? "something" : path
     }
     return switch error {
     case DecodingError.keyNotFound(let key, let context): "\(path(context, key)) is missing"

@@ -102,6 +102,8 @@ import Testing
     } catch {
       #expect(error.code == RPCError.invalidParameters)
       #expect(error.failure.name == .invalidParameter)
+      let name = field.split(separator: "\"").first.map(String.init) ?? ""
+      #expect(error.message.hasPrefix("Invalid params: \(name) "))
     }
   }
 
