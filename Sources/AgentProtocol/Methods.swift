@@ -353,13 +353,12 @@ extension PresenceSetMethod.Parameters {
 
 extension KeyedDecodingContainer {
   /// As `decodeIfPresent`, for what is a number or has one inside: the decoder does not tell where a number stood
-  /// that is not what it should be.
+  /// that does not fit.
   fileprivate func number<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
     do {
       return try decodeIfPresent(type, forKey: key)
-    } catch DecodingError.dataCorrupted(let context) where context.codingPath.count <= codingPath.count {
-      throw DecodingError.dataCorruptedError(
-        forKey: key, in: self, debugDescription: context.debugDescription)
+    } catch  where !(error is DecodingError) {
+      throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "no such number")
     }
   }
 }

@@ -39,7 +39,7 @@ struct CommandEnd {
     case .validationFailure where json:
       self.init(Failure.invalid(Imctl.message(for: error)), json: true)
     case .validationFailure:
-      self.init(error: Imctl.fullMessage(for: error), status: code.rawValue)
+      self.init(error: Self.inFrame(Imctl.fullMessage(for: error)), status: code.rawValue)
     default:
       self.init(Failure(.internalError, stage: .request, detail: String(describing: error)), json: json)
     }
@@ -49,6 +49,20 @@ struct CommandEnd {
     standardOutput = output
     standardError = error
     self.status = status
+  }
+
+  /// What ArgumentParser writes around a message, in the language of this process.
+  private static func inFrame(_ message: String) -> String {
+    guard Language.current == .chinese else { return message }
+    let frame = [("Error: ", "错误："), ("Help:  ", "帮助："), ("Usage: ", "用法：")]
+    return message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      let end = "' for more information."
+      if line.hasPrefix("  See '"), line.hasSuffix(end) {
+        return "  详见 '\(line.dropFirst(7).dropLast(end.count))'。"
+      }
+      guard let (english, chinese) = frame.first(where: { line.hasPrefix($0.0) }) else { return String(line) }
+      return chinese + line.dropFirst(english.count)
+    }.joined(separator: "\n")
   }
 
   /// The message, and the hint on a line of its own.

@@ -22,10 +22,28 @@ struct Imctl: ParsableCommand {
     runNothingOnCrash()
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
+      try checkHelp(arguments)
       var command = try parseAsRoot(arguments)
       try command.run()
     } catch {
-      CommandEnd(error, json: arguments.prefix { $0 != "--" }.contains("--json")).exit()
+      CommandEnd(error, json: wantsJSON).exit()
+    }
+  }
+
+  /// Whether `--json` was given: known before anything is parsed.
+  static var wantsJSON: Bool { CommandLine.arguments.prefix { $0 != "--" }.contains("--json") }
+
+  /// `help` of what does not exist is refused: ArgumentParser would show the help of what is above it.
+  private static func checkHelp(_ arguments: [String]) throws {
+    guard arguments.first == "help" else { return }
+    var command: any ParsableCommand.Type = Imctl.self
+    for word in arguments.dropFirst() where !word.hasPrefix("-") && word != "help" {
+      guard
+        let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word })
+      else {
+        throw ValidationError(inLanguage("There is no command '\(word)'.", "没有命令“\(word)”。"))
+      }
+      command = next
     }
   }
 

@@ -9,11 +9,17 @@ struct OutputOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Print nothing but errors.")
   var quiet = false
 
-  @Flag(name: .shortAndLong, help: "Tell the steps and decisions on standard error.")
+  @Flag(
+    name: .shortAndLong,
+    help:
+      "Tell the steps and decisions on standard error; -vv: and the wire log of a login, secrets replaced.")
   var verbose: Int
 
   func validate() throws {
-    if quiet && verbose > 0 { throw ValidationError("--quiet and --verbose exclude each other.") }
+    if quiet && verbose > 0 {
+      throw ValidationError(
+        inLanguage("--quiet and --verbose exclude each other.", "--quiet 和 --verbose 不能同时使用。"))
+    }
   }
 
   /// Data: a line on standard output.
@@ -41,7 +47,7 @@ struct AccountOption: ParsableArguments {
   var account: String?
 
   func validate() throws {
-    if account?.isEmpty == true { throw ValidationError("The account is empty.") }
+    if account?.isEmpty == true { throw ValidationError(inLanguage("The account is empty.", "账号为空。")) }
   }
 }
 

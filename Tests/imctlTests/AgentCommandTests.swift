@@ -95,7 +95,8 @@ struct AgentCommandTests {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("--version").output == "imctl \(Version.current)\n")
       for arguments in [
-        ["--help"], ["help"], ["help", "login"], ["login", "--help"], ["agent"], ["account", "-h"],
+        ["--help"], ["help"], ["help", "login"], ["help", "agent", "log"], ["login", "--help"], ["agent"],
+        ["account", "-h"],
       ] {
         let result = try await imctl.run(arguments)
         #expect((result.errors, result.status) == ("", 0))
@@ -117,12 +118,43 @@ struct AgentCommandTests {
     "What does not exist is exit status 64, on standard error alone.",
     arguments: [
       ["nonsense"], ["--nonsense"], ["agent", "nonsense"], ["status", "extra"], ["account", "use"],
+      ["help", "nonsense"], ["help", "agent", "nonsense"],
     ])
   func usage(arguments: [String]) async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run(arguments)
       #expect((result.output, result.status) == ("", 64))
       #expect(result.errors.hasPrefix("Error: "))
+    }
+  }
+
+  @Test("A usage error is told in the user's language, and a negative time is no missing one.")
+  func usageLanguage() async throws {
+    try await withIMCTL { imctl in
+      let port = try await imctl.run(["login", "a@b", "--port", "0"], environment: ["LANG": "zh_CN.UTF-8"])
+      #expect(port.errors.hasPrefix("错误：端口 0 不在 1 到 65535 之间。\n用法：imctl login "))
+      #expect(port.errors.hasSuffix("\n  详见 'imctl login --help'。\n"))
+      let timeout = try await imctl.run("status", "--timeout", "-1")
+      #expect(timeout.errors.hasPrefix("Error: The value '-1' is invalid for '--timeout <seconds>'\n"))
+      let duration = try await imctl.run("presence", "away", "--for", "-1s")
+      #expect(duration.errors.hasPrefix("Error: The value '-1s' is invalid for '--for <duration>'\n"))
+    }
+  }
+
+  @Test("Output that cannot be written is an error.")
+  func fullDisk() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.two, in: imctl)
+      for option in ["-v", "--json"] {
+        let shell = try await ChildProcess(
+          "/bin/sh", ["-c", "exec \"$0\" account list \"$1\" > /dev/full", IMCTL.executable, option],
+          environment: [
+            "XDG_CONFIG_HOME": imctl.home + "/.config", "XDG_STATE_HOME": imctl.home + "/.local/state",
+            "LC_ALL": "C.UTF-8",
+          ])
+        #expect(try await shell.ended(within: .seconds(30)) == .exited(73))
+        #expect(shell.errors.text.contains("standard output: No space left on device"))
+      }
     }
   }
 

@@ -35,7 +35,8 @@ struct ManualTests {
       var options: Set<String> = ["-generate-completion-script"]
       func visit(_ command: Command) {
         #expect(words.contains(command.commandName), "\(command.commandName) is missing")
-        for argument in command.arguments ?? [] where argument.kind != "positional" && argument.shouldDisplay {
+        for argument in command.arguments ?? [] where argument.kind != "positional" && argument.shouldDisplay
+        {
           for name in argument.names ?? [] {
             options.insert(name.kind == "short" ? name.name : "-" + name.name)
           }

@@ -44,7 +44,9 @@ struct AccountListCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -68,7 +70,9 @@ struct AccountUseCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -93,7 +97,9 @@ struct AccountLastCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -114,7 +120,9 @@ struct AccountRemoveCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   struct Answer: Encodable {

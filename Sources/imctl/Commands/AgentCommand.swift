@@ -29,7 +29,8 @@ struct AgentRunCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("End after this time, 0 for never.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("End after this time, 0 for never.", valueName: "seconds"))
   var timeout = Timeout(seconds: 0)
 
   func run() throws {
@@ -51,7 +52,9 @@ struct AgentStartCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -68,7 +71,9 @@ struct AgentStopCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout(seconds: 15)
 
   func run() throws {
@@ -89,7 +94,9 @@ struct AgentRestartCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   func run() throws {
@@ -108,7 +115,9 @@ struct AgentStatusCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -134,11 +143,15 @@ struct AgentLogCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws {
-    if let lines, lines < 0 { throw ValidationError("The number of lines is negative.") }
+    if let lines, lines < 0 {
+      throw ValidationError(inLanguage("The number of lines is negative.", "行数为负数。"))
+    }
   }
 
   func run() throws {

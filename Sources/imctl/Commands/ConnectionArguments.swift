@@ -32,13 +32,16 @@ struct ConnectionArguments: ParsableArguments {
   func validate() throws {
     for (name, value) in [("--host", host), ("--ca-file", caFile), ("--resource", resource)]
     where value?.isEmpty == true {
-      throw ValidationError("The value of \(name) is empty.")
+      throw ValidationError(inLanguage("The value of \(name) is empty.", "\(name) 的值为空。"))
     }
     if let port, !(1...65_535).contains(port) {
-      throw ValidationError("The port \(port) is outside of 1 to 65535.")
+      throw ValidationError(
+        inLanguage("The port \(port) is outside of 1 to 65535.", "端口 \(port) 不在 1 到 65535 之间。"))
     }
     if let certSHA256, Self.fingerprint(certSHA256) == nil {
-      throw ValidationError("The value of --cert-sha256 is not 64 hexadecimal digits.")
+      throw ValidationError(
+        inLanguage(
+          "The value of --cert-sha256 is not 64 hexadecimal digits.", "--cert-sha256 的值不是 64 位十六进制数字。"))
     }
   }
 

@@ -36,17 +36,20 @@ struct LoginCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "Bound of the whole login; 0 for none, and to retry after network problems.", valueName: "seconds"))
   var timeout = Timeout(seconds: 30)
 
   func validate() throws {
-    if jid?.isEmpty == true { throw ValidationError("The JID is empty.") }
+    if jid?.isEmpty == true { throw ValidationError(inLanguage("The JID is empty.", "JID 为空。")) }
     if let jid, let account = account.account, jid != account {
-      throw ValidationError("JID and --account name different accounts.")
+      throw ValidationError(
+        inLanguage("JID and --account name different accounts.", "JID 和 --account 指定了不同的账号。"))
     }
     if presence != nil && noPresence {
-      throw ValidationError("--presence and --no-presence exclude each other.")
+      throw ValidationError(
+        inLanguage("--presence and --no-presence exclude each other.", "--presence 和 --no-presence 不能同时使用。"))
     }
   }
 

@@ -31,21 +31,27 @@ struct LogoutCommand: ParsableCommand {
   @Flag(help: "Delete the stored account too.")
   var forget = false
 
-  @Option(help: ArgumentHelp("How long to wait for acknowledgements.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("How long to wait for acknowledgements.", valueName: "seconds"))
   var flush = Timeout(seconds: 10)
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "Bound of the whole command, 0 for none; without it --flush and 10 seconds more.", valueName: "seconds")
   )
   var timeout: Timeout?
 
   func validate() throws {
-    if jid?.isEmpty == true { throw ValidationError("The JID is empty.") }
+    if jid?.isEmpty == true { throw ValidationError(inLanguage("The JID is empty.", "JID 为空。")) }
     if let jid, let account = account.account, jid != account {
-      throw ValidationError("JID and --account name different accounts.")
+      throw ValidationError(
+        inLanguage("JID and --account name different accounts.", "JID 和 --account 指定了不同的账号。"))
     }
-    if all && (jid ?? account.account) != nil { throw ValidationError("--all and a JID exclude each other.") }
+    if all && (jid ?? account.account) != nil {
+      throw ValidationError(inLanguage("--all and a JID exclude each other.", "--all 和 JID 不能同时使用。"))
+    }
   }
 
   func run() throws {

@@ -35,23 +35,31 @@ struct PresenceCommand: ParsableCommand {
   var to: String?
 
   @Option(
-    name: .customLong("for"),
+    name: .customLong("for"), parsing: .unconditional,
     help: ArgumentHelp("Back to what was before after this time: 90s, 30m, 2h.", valueName: "duration"))
   var duration: TimeSpan?
 
-  @Option(help: ArgumentHelp("Bound of the whole command without COMMAND, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command without COMMAND, 0 for none.", valueName: "seconds"))
   var timeout = Timeout(seconds: 10)
 
   func validate() throws {
     if show == nil && (priority != nil || to != nil || duration != nil || !command.isEmpty) {
-      throw ValidationError("Missing SHOW: online, chat, away, xa, dnd or offline.")
+      throw ValidationError(
+        inLanguage(
+          "Missing SHOW: online, chat, away, xa, dnd or offline.",
+          "缺少 SHOW：online、chat、away、xa、dnd 或 offline。"))
     }
     if let priority, !(-128...127).contains(priority) {
-      throw ValidationError("The priority \(priority) is outside of -128 to 127.")
+      throw ValidationError(
+        inLanguage("The priority \(priority) is outside of -128 to 127.", "优先级 \(priority) 不在 -128 到 127 之间。")
+      )
     }
-    if to?.isEmpty == true { throw ValidationError("The value of --to is empty.") }
+    if to?.isEmpty == true { throw ValidationError(inLanguage("The value of --to is empty.", "--to 的值为空。")) }
     if [to != nil, duration != nil, !command.isEmpty].count(where: { $0 }) > 1 {
-      throw ValidationError("--to, --for and -- COMMAND exclude each other.")
+      throw ValidationError(
+        inLanguage("--to, --for and -- COMMAND exclude each other.", "--to、--for 和 -- COMMAND 不能同时使用。"))
     }
   }
 

@@ -29,13 +29,18 @@ struct SecretOptions: ParsableArguments {
 
   func validate() throws {
     if passwordStdin && passwordCommand != nil {
-      throw ValidationError("--password-stdin and --password-command exclude each other.")
+      throw ValidationError(
+        inLanguage(
+          "--password-stdin and --password-command exclude each other.",
+          "--password-stdin 和 --password-command 不能同时使用。"))
     }
     if noSave, let store, store != .none {
-      throw ValidationError("--no-save and --store exclude each other.")
+      throw ValidationError(
+        inLanguage("--no-save and --store exclude each other.", "--no-save 和 --store 不能同时使用。"))
     }
     if passwordStdin && store == .command {
-      throw ValidationError("--store command needs --password-command.")
+      throw ValidationError(
+        inLanguage("--store command needs --password-command.", "--store command 需要 --password-command。"))
     }
   }
 

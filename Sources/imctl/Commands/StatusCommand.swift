@@ -17,11 +17,16 @@ struct StatusCommand: ParsableCommand {
   @Flag(help: "Show every account.")
   var all = false
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws {
-    if all && account.account != nil { throw ValidationError("--all and --account exclude each other.") }
+    if all && account.account != nil {
+      throw ValidationError(
+        inLanguage("--all and --account exclude each other.", "--all 和 --account 不能同时使用。"))
+    }
   }
 
   func run() throws {

@@ -24,13 +24,17 @@ struct WatchCommand: ParsableCommand {
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("End after this time, 0 for never.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("End after this time, 0 for never.", valueName: "seconds"))
   var timeout = Timeout(seconds: 0)
 
   private static func names(in list: String) throws -> [String] {
     let wanted = list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     for name in wanted where !names.contains(name) {
-      throw ValidationError("No event is called \"\(name)\"; there are: \(names.joined(separator: ", ")).")
+      throw ValidationError(
+        inLanguage(
+          "No event is called \"\(name)\"; there are: \(names.joined(separator: ", ")).",
+          "没有名为“\(name)”的事件；可用的有：\(names.joined(separator: ", "))。"))
     }
     return wanted
   }

@@ -17,7 +17,9 @@ struct WhoamiCommand: ParsableCommand {
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {

@@ -1,10 +1,11 @@
+import AgentProtocol
 import Glibc
 
 /// The two streams of a command: data on standard output, everything else on standard error.
 ///
 /// Every call writes whole lines with one `write(2)` (more only if the kernel takes less), so nothing is
 /// buffered and lines of several processes do not mix. A reader that went away ends the process quietly, as
-/// SIGPIPE does.
+/// SIGPIPE does; data that cannot be written for another reason is a failure of the command.
 enum Console {
   static func out(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
   static func err(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
@@ -28,10 +29,17 @@ enum Console {
           var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
           _ = poll(&wait, 1, -1)
         } else if errno != EINTR {
+          if descriptor == STDOUT_FILENO { endWithoutOutput(systemError()) }
           return
         }
       }
     }
+  }
+
+  private static func endWithoutOutput(_ why: String) -> Never {
+    let output = inLanguage("standard output: ", "标准输出：")
+    let failure = Failure(.databaseError, stage: .store, detail: output + why)
+    CommandEnd(failure, json: Imctl.wantsJSON).exit()
   }
 
   /// Ends as a process does whose reader went away, whether or not it inherited an ignored SIGPIPE.
