@@ -18,13 +18,18 @@ enum WireLog {
     redacted(element).xmlString(inheriting: Namespaces.client)
   }
 
-  /// SASL payloads carry passwords, proofs and tokens; so do the passwords of in-band registration and forms.
+  /// In the namespaces of authentication everything is secret but what is known to be public; elsewhere passwords,
+  /// tokens, and the fields of forms that hold a password (XEP-0004, XEP-0077).
   private static func redacted(_ element: XMLElement) -> XMLElement {
     var element = element
-    let isSecret = element.name.namespace == Namespaces.sasl && !publicSASL.contains(element.name.local)
-    if isSecret || element.name.local == "password" {
-      if !element.children.isEmpty { element.children = [.text("[secret]")] }
-      return element
+    if let names = publicNames[element.name.namespace], !names.contains(element.name.local) {
+      return hidden(element)
+    }
+    if element.name.local == "password" || isSecretField(element) {
+      return hidden(element, but: publicOfField)
+    }
+    for index in element.attributes.indices where element.attributes[index].name.local == "token" {
+      element.attributes[index].value = mark
     }
     element.children = element.children.map { child in
       if case .element(let inner) = child { .element(redacted(inner)) } else { child }
@@ -32,5 +37,31 @@ enum WireLog {
     return element
   }
 
-  private static let publicSASL: Set = ["mechanisms", "mechanism", "failure", "text", "abort"]
+  private static func isSecretField(_ element: XMLElement) -> Bool {
+    guard element.name == XMLName("field", "jabber:x:data") else { return false }
+    return element["type"] == "text-private" || element["var"]?.lowercased().contains("password") == true
+  }
+
+  /// An element of which nothing is seen but its name and some attributes.
+  private static func hidden(_ element: XMLElement, but shown: Set<String> = ["mechanism"]) -> XMLElement {
+    var element = element
+    for index in element.attributes.indices where !shown.contains(element.attributes[index].name.local) {
+      element.attributes[index].value = mark
+    }
+    if !element.children.isEmpty { element.children = [.text(mark)] }
+    return element
+  }
+
+  private static let mark = "[secret]"
+  private static let publicOfField: Set = ["type", "var", "label"]
+
+  /// What the elements of authentication show: RFC 6120 §6, XEP-0388, XEP-0484.
+  private static let publicNames: [String: Set<String>] = [
+    Namespaces.sasl: ["mechanisms", "mechanism", "failure", "text", "abort"],
+    Namespaces.sasl2: [
+      "authentication", "mechanism", "inline", "authenticate", "user-agent", "software", "device", "success",
+      "authorization-identifier", "continue", "tasks", "task", "failure", "text", "abort",
+    ],
+    Namespaces.fast: ["fast", "mechanism", "request-token", "invalidate"],
+  ]
 }

@@ -2,6 +2,7 @@ import Synchronization
 import TestSupport
 import Testing
 import XMPPSASL
+import XMPPXML
 
 @testable import XMPP
 
@@ -32,6 +33,47 @@ struct WireLogTests {
     for data in sent { #expect(!log.contains(data)) }
     #expect(!log.contains(Login.password))
     try await server.end()
+  }
+
+  @Test(
+    "hides what may be secret, wherever it stands.",
+    arguments: [
+      "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>hidden</auth>",
+      "<of-tomorrow xmlns='urn:ietf:params:xml:ns:xmpp-sasl' of='hidden'><x>hidden</x></of-tomorrow>",
+      "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><of-tomorrow>hidden</of-tomorrow></failure>",
+      "<authenticate xmlns='urn:xmpp:sasl:2' mechanism='PLAIN'><initial-response>hidden</initial-response></authenticate>",
+      "<success xmlns='urn:xmpp:sasl:2'><additional-data>hidden</additional-data></success>",
+      "<challenge xmlns='urn:xmpp:sasl:2'>hidden</challenge>",
+      "<response xmlns='urn:xmpp:sasl:2'>hidden</response>",
+      "<success xmlns='urn:xmpp:sasl:2'><token xmlns='urn:xmpp:fast:0' expiry='2027-01-01T00:00:00Z' token='hidden'/></success>",
+      "<iq type='set'><enable xmlns='urn:xmpp:push:0' token='hidden'/></iq>",
+      "<iq type='set'><query xmlns='jabber:iq:register'><password>hidden</password></query></iq>",
+      "<iq type='set'><x xmlns='jabber:x:data'><field type='text-private' var='x'><value>hidden</value></field></x></iq>",
+      "<iq type='set'><x xmlns='jabber:x:data'><field var='muc#roomconfig_roomPassword'><value>hidden</value></field></x></iq>",
+    ])
+  func secrets(_ xml: String) throws {
+    let line = try line(xml)
+    #expect(!line.contains("hidden"), "\(line)")
+    #expect(line.contains("[secret]"))
+  }
+
+  @Test(
+    "shows what is no secret.",
+    arguments: [
+      "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><not-authorized/><text>shown</text></failure>",
+      "<authentication xmlns='urn:xmpp:sasl:2'><mechanism>shown</mechanism></authentication>",
+      "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='shown'>x</auth>",
+      "<x xmlns='jabber:x:data'><field type='text-single' var='x'><value>shown</value></field></x>",
+      "<x xmlns='jabber:x:data'><field type='text-private' var='shown'><value>x</value></field></x>",
+      "<message><body>password shown</body></message>",
+    ])
+  func facts(_ xml: String) throws { #expect(try line(xml).contains("shown")) }
+
+  private func line(_ xml: String) throws -> String {
+    let events = try XMLStreamParser().parse(
+      Array("<stream:stream xmlns='jabber:client' xmlns:stream='s' version='1.0'>\(xml)".utf8))
+    guard case .element(let element)? = events.last else { throw TestSupportError("no element") }
+    return WireLog.line(element)
   }
 }
 
