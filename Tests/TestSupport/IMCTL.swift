@@ -87,6 +87,13 @@ public final class IMCTL: Sendable {
       "/usr/bin/python3", ["-u", Script.path("terminal.py"), Self.executable] + arguments, environment: all)
   }
 
+  /// Runs a script of the shell on a terminal of its own; `$imctl` is the executable.
+  public func startShell(_ script: String) async throws -> ChildProcess {
+    try await ChildProcess(
+      "/usr/bin/python3", ["-u", Script.path("terminal.py"), "/bin/bash", "-c", script],
+      environment: environment.merging(["imctl": Self.executable]) { $1 })
+  }
+
   /// Ends every process that runs with this home (SIGTERM, then SIGKILL) and deletes the home.
   public func end() async throws { try await script.process.stop() }
 

@@ -58,14 +58,10 @@ enum Prompt {
 
   /// A secret: the terminal does not show it. Echo is back on however this ends.
   static func secret(_ question: String, until deadline: Deadline) throws -> String? {
-    var before = termios()
-    tcgetattr(STDIN_FILENO, &before)
-    var silent = before
-    silent.c_lflag &= ~tcflag_t(ECHO)
     Interrupt.install()
-    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    Echo.off()
     defer {
-      tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+      Echo.on()
       Console.err("")
     }
     Console.errPart(question)
