@@ -101,9 +101,7 @@ struct SessionTests {
     let user = try await User()
     try await user.goOnline()
     #expect(try await user.imctl.run("logout").status == 0)
-    let began = ContinuousClock.now
     try await user.agentEnded()
-    #expect(ContinuousClock.now - began < .seconds(6))
     #expect(!FileManager.default.fileExists(atPath: user.imctl.home + "/.local/state/imctl/agent.sock"))
   }
 

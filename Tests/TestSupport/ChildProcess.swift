@@ -30,6 +30,8 @@ public final class ChildProcess: Sendable {
     _ executable: String, _ arguments: [String], environment: [String: String?] = [:],
     workingDirectory: String? = nil
   ) async throws {
+    // A child may end before it has read everything.
+    signal(SIGPIPE, SIG_IGN)
     let output = Transcript()
     let errors = Transcript()
     let (texts, input) = AsyncStream<String>.makeStream()

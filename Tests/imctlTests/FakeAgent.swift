@@ -94,6 +94,8 @@ final class FakeAgent: Sendable {
 
   private func serve(_ client: Int32) {
     defer {
+      // A command of another test, started between accept and fcntl, may hold it open: closing alone would not do.
+      shutdown(client, Int32(SHUT_RDWR))
       close(client)
       state.withLock { $0.closed += 1 }
     }
