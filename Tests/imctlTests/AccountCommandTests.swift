@@ -127,8 +127,12 @@ struct AccountCommandTests {
       #expect(try await imctl.run("logout").status == 87)
       agent.end()
       #expect(try await imctl.run("logout").status == 78)
+      // Of all accounts, none may be there, with an agent and without.
+      let nobody = try await imctl.run("logout", "--all")
+      #expect((nobody.output, nobody.errors, nobody.status) == ("", "", 0))
       try Accounts.write(Accounts.two, in: imctl)
       #expect(try await imctl.run("logout", "alice@example.org").status == 67)
+      #expect(try await imctl.run("logout", "--all").status == 0)
       #expect(try await imctl.run("logout", "--all", "alice@example.org").status == 64)
     }
   }

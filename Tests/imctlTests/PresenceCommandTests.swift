@@ -52,6 +52,23 @@ struct PresenceCommandTests {
     }
   }
 
+  @Test("What is stored under the hold of another command says so.")
+  func underHold() async throws {
+    try await withIMCTL { imctl in
+      var held = Self.applied
+      held.applied = false
+      let agent = try Self.agent(imctl, held)
+      let away = try await imctl.run("presence", "away")
+      #expect(away.errors == "stored, applied when the command that holds the presence ends\n")
+      #expect(away.status == 0)
+      #expect(try await imctl.run("presence", "dnd", "deploying", "--priority", "3").errors == away.errors)
+      // Sent to one JID by somebody who shows no presence to the others.
+      let directed = try await imctl.run("presence", "dnd", "--to", "carol@example.org")
+      #expect((directed.errors, directed.status) == ("", 0))
+      agent.end()
+    }
+  }
+
   @Test("Without SHOW the presence that is wanted is shown, from the store when no agent runs.")
   func show() async throws {
     try await withIMCTL { imctl in

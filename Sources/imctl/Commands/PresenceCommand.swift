@@ -81,9 +81,23 @@ struct PresenceCommand: ParsableCommand {
   private func set(_ parameters: PresenceSetMethod.Parameters, over agent: AgentClient) throws {
     let status = try agent.answer(to: agent.send(PresenceSetMethod.self, parameters))
     if output.json { try output.data(status, text: "") }
-    if !status.applied {
-      output.note(inLanguage("not online: stored, applied at the next login", "未在线：已保存，下次登录时生效"))
+    if !status.applied, parameters.to == nil { output.note(Self.reason(status, parameters)) }
+  }
+
+  /// Why others do not see what was asked for.
+  private static func reason(
+    _ status: PresenceStatus, _ parameters: PresenceSetMethod.Parameters
+  ) -> String {
+    if (status.show, status.status) != (parameters.show, parameters.status)
+      || parameters.priority.map({ $0 != status.priority }) == true
+    {
+      return inLanguage(
+        "stored, applied when the command that holds the presence ends", "已保存，占用状态的命令结束后生效")
     }
+    if parameters.hold {
+      return inLanguage("not online: held from a login on, while the command runs", "未在线：命令运行期间登录后生效")
+    }
+    return inLanguage("not online: stored, applied at the next login", "未在线：已保存，下次登录时生效")
   }
 
   /// The hold lives as long as the connection: it ends with this process, however that ends.
