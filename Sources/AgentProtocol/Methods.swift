@@ -3,6 +3,12 @@ public protocol AgentMethod: Sendable {
   associatedtype Parameters: Codable & Sendable
   associatedtype Result: Codable & Sendable
   static var name: String { get }
+  /// Whether carrying it out twice is as good as once: such a request need not wait to know the agent's version.
+  static var isIdempotent: Bool { get }
+}
+
+extension AgentMethod {
+  public static var isIdempotent: Bool { false }
 }
 
 /// The object `{}`.
@@ -102,6 +108,7 @@ public enum LogoutMethod: AgentMethod {
 /// State of the sessions, as `status --json` prints it, one object an account.
 public enum StatusMethod: AgentMethod {
   public static let name = "status"
+  public static let isIdempotent = true
   public struct Parameters: Codable, Sendable {
     public var account: String?
     public var all: Bool
@@ -163,6 +170,7 @@ public struct SessionStatus: Codable, Sendable, Equatable {
 /// The desired presence of an account.
 public enum PresenceGetMethod: AgentMethod {
   public static let name = "presence.get"
+  public static let isIdempotent = true
   public struct Parameters: Codable, Sendable {
     public var account: String?
     public init(account: String?) { self.account = account }
@@ -173,6 +181,7 @@ public enum PresenceGetMethod: AgentMethod {
 /// Sets the desired presence, sends it when online, stores it always.
 public enum PresenceSetMethod: AgentMethod {
   public static let name = "presence.set"
+  public static let isIdempotent = true
   public struct Parameters: Codable, Sendable {
     public var account: String?
     public var show: PresenceShow
@@ -197,6 +206,7 @@ public enum PresenceSetMethod: AgentMethod {
 /// Starts the notifications `event` on this connection; answered before the first of them.
 public enum WatchMethod: AgentMethod {
   public static let name = "watch"
+  public static let isIdempotent = true
   public struct Parameters: Codable, Sendable {
     /// Names of events; absent: all.
     public var events: [String]?
@@ -216,6 +226,7 @@ public enum WatchMethod: AgentMethod {
 /// Who the agent is. The first call of every client.
 public enum AgentStatusMethod: AgentMethod {
   public static let name = "agent.status"
+  public static let isIdempotent = true
   public typealias Parameters = Nothing
   public struct Result: Codable, Sendable, Equatable {
     public var version: String
@@ -240,6 +251,7 @@ public enum AgentStatusMethod: AgentMethod {
 /// Ends the agent; `isLogin` and secrets stay. Answered before the sessions are closed.
 public enum AgentStopMethod: AgentMethod {
   public static let name = "agent.stop"
+  public static let isIdempotent = true
   public typealias Parameters = Nothing
   public typealias Result = Nothing
 }

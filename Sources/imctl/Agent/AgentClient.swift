@@ -3,7 +3,8 @@ import AgentProtocol
 /// A connection to the agent: JSON-RPC 2.0, one object a line.
 ///
 /// `agent.status` is the first request of every connection. It is not waited for: it leaves in one write with
-/// the first real request, and its answer is read before that one's.
+/// the first real request, and its answer is read before that one's. Only where an agent of another version would
+/// be replaced, a request that must not be carried out twice waits for it.
 final class AgentClient {
   /// Whether a command may start an agent.
   enum Start { case never, whenNoneRuns }
@@ -50,8 +51,10 @@ final class AgentClient {
     try session(start: start, until: Deadline(timeout), body)
   }
 
-  /// Runs `body` over a connection; nil when no agent runs and none is to be started. Where agents may be started, one that ends just now or is of another version
-  /// than this command makes way for a new one, and `body` runs again.
+  /// Runs `body` over a connection; nil when no agent runs and none is to be started.
+  ///
+  /// Where agents may be started, one that ends just now or is of another version than this command makes way for
+  /// a new one, and `body` runs again.
   @discardableResult
   static func session<Answer>(
     start: Start, until deadline: Deadline, _ body: (AgentClient) throws -> Answer
@@ -83,6 +86,7 @@ final class AgentClient {
   func send<Method: AgentMethod>(_ method: Method.Type, _ parameters: Method.Parameters) throws -> Request<
     Method
   > {
+    if start == .whenNoneRuns && !Method.isIdempotent { try greet() }
     let request = queue(method, parameters)
     try flush()
     return request
