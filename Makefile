@@ -75,7 +75,7 @@ demo: setup build ## Log in, change presence, log out: on a private server, seen
 .PHONY: test
 test: setup test-asan ## All tests, against private Prosody and ejabberd servers
 	@swift build --build-tests
-	@swift test --skip-build --disable-xctest
+	@swift test --skip-build --disable-xctest --no-parallel
 
 .PHONY: test-asan
 test-asan: setup ## The tests of the XML and TLS rooms, with the address sanitizer

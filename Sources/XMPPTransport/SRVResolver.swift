@@ -61,7 +61,8 @@ public struct SRVResolver: ServiceResolver {
     let attempts = Int32(min(30, max(2, timeout.components.seconds / 2)))
     for (mode, service) in [(TLSMode.direct, "_xmpps-client"), (.startTLS, "_xmpp-client")] {
       DetachedThread.run {
-        feed.yield((mode, SRVAnswer(name: "\(service)._tcp.\(domain).", nameServer: nameServer, attempts: attempts)))
+        let name = "\(service)._tcp.\(domain)."
+        feed.yield((mode, SRVAnswer(name: name, nameServer: nameServer, attempts: attempts)))
       }
     }
     let clock = Task { [timeout] in
