@@ -44,14 +44,16 @@ let package = Package(
       name: "XMPP",
       dependencies: ["XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", nioCore, nioPosix],
       swiftSettings: strict),
-    .target(name: "XMPPFeatures", dependencies: ["XMPP", nioCore], swiftSettings: strict),
+    .target(
+      name: "XMPPFeatures", dependencies: ["XMPP", "XMPPStanza", "XMPPXML", nioCore], swiftSettings: strict),
     .target(name: "AgentProtocol", swiftSettings: strict),
     .target(
       name: "Agent",
       dependencies: [
-        "XMPPFeatures", "XMPPStanza", "AgentProtocol", "CLinux", nioCore, nioPosix, logging, subprocess,
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
+        "CLinux",
+        nioCore, nioPosix, logging, subprocess,
         .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
@@ -75,12 +77,25 @@ let package = Package(
     .testTarget(name: "XMPPXMLTests", dependencies: ["XMPPXML"]),
     .testTarget(
       name: "XMPPStanzaTests", dependencies: ["XMPPStanza", "XMPPXML"], resources: [.copy("Vectors")]),
-    .testTarget(name: "XMPPTransportTests", dependencies: ["XMPPTransport", nioEmbedded]),
+    .testTarget(
+      name: "XMPPTransportTests",
+      dependencies: ["XMPPTransport", "COpenSSL", "CResolv", nioCore, nioPosix, nioEmbedded]),
     .testTarget(name: "XMPPSASLTests", dependencies: ["XMPPSASL"]),
-    .testTarget(name: "XMPPTests", dependencies: ["XMPP", "TestSupport", nioEmbedded]),
-    .testTarget(name: "XMPPFeaturesTests", dependencies: ["XMPPFeatures", "TestSupport"]),
+    .testTarget(
+      name: "XMPPTests",
+      dependencies: [
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "TestSupport", nioCore, nioPosix,
+      ]),
+    .testTarget(
+      name: "XMPPFeaturesTests",
+      dependencies: ["XMPPXML", "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "TestSupport"]),
     .testTarget(name: "AgentProtocolTests", dependencies: ["AgentProtocol"]),
-    .testTarget(name: "AgentTests", dependencies: ["Agent", "TestSupport"]),
+    .testTarget(
+      name: "AgentTests",
+      dependencies: [
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "AgentProtocol", "Agent", "TestSupport",
+        nioCore, nioPosix, logging,
+      ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
     .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "AgentProtocol"]),
 
