@@ -9,8 +9,8 @@ import NIOPosix
 /// and renamed: whoever reads it, even after a crash or on a full disk, finds the old contents or the new ones.
 /// Writers of all processes take turns on a lock. Nothing is ever overwritten that could not be read.
 ///
-/// Every call blocks on the disk: on an event loop or in an actor use ``inBackground(_:)``.
-public struct AccountStore: Sendable {
+/// Every call blocks on the disk: on an event loop or in an actor use ``BlockingStore/inBackground(_:)``.
+public struct AccountStore: BlockingStore {
   /// Something unsafe that was put right.
   public enum Repair: Sendable, Equatable {
     /// Other users could read the file at this path; its mode is 0600 now.
@@ -76,21 +76,6 @@ public struct AccountStore: Sendable {
     if new != old { try replace(with: new) }
     _ = consume lock
     return result
-  }
-
-  /// Runs `work` on a thread that may block.
-  public func inBackground<Result: Sendable>(
-    _ work: @escaping @Sendable (AccountStore) throws(Failure) -> Result
-  ) async throws(Failure) -> Result {
-    let outcome: Swift.Result<Result, Failure>
-    do {
-      outcome = try await NIOThreadPool.singleton.runIfActive {
-        do throws(Failure) { return .success(try work(self)) } catch { return .failure(error) }
-      }
-    } catch {
-      throw Failure(.internalError, stage: .store, detail: "\(error)")
-    }
-    return try outcome.get()
   }
 
   private func ensureDirectory() throws(Failure) {

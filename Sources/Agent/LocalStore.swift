@@ -6,8 +6,8 @@ import NIOPosix
 /// The agent's database: what outlives it beside the accounts.
 ///
 /// SQLite in WAL mode, mode 0600 in a directory of mode 0700. Every call blocks on the disk: on an event loop or
-/// in an actor use ``inBackground(_:)``.
-public final class LocalStore: Sendable {
+/// in an actor use ``BlockingStore/inBackground(_:)``.
+public final class LocalStore: BlockingStore {
   private let database: DatabaseQueue
   public let path: String
   /// Where a file was moved that SQLite could not read, to tell the user.
@@ -55,21 +55,6 @@ public final class LocalStore: Sendable {
     } catch {
       throw Self.failure(error, path)
     }
-  }
-
-  /// Runs `work` on a thread that may block.
-  public func inBackground<Result: Sendable>(
-    _ work: @escaping @Sendable (LocalStore) throws(Failure) -> Result
-  ) async throws(Failure) -> Result {
-    let outcome: Swift.Result<Result, Failure>
-    do {
-      outcome = try await NIOThreadPool.singleton.runIfActive {
-        do throws(Failure) { return .success(try work(self)) } catch { return .failure(error) }
-      }
-    } catch {
-      throw Failure(.internalError, stage: .store, detail: "\(error)")
-    }
-    return try outcome.get()
   }
 
   private static func open(_ path: String) throws -> DatabaseQueue {
