@@ -4,7 +4,7 @@ import Glibc
 /// The right to be the agent of this user: a lock that ends with the process, however it ends.
 final class AgentLock: Sendable {
   private let file: FileDescriptor
-  private let paths: AgentPaths
+  let paths: AgentPaths
 
   /// Seconds to wait for an agent that no longer listens but has not ended yet.
   static let patience = 3

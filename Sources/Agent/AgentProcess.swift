@@ -4,7 +4,7 @@ import Glibc
 import Logging
 import UnixSignals
 
-/// The agent as a process: opens the stores, takes the lock, logs in who was logged in, serves, and says goodbye.
+/// The agent as a process: takes the lock, opens the stores, logs in who was logged in, serves, and says goodbye.
 public struct AgentProcess: Sendable {
   private let accounts: AccountStore
   private let hub: EventHub
@@ -18,14 +18,15 @@ public struct AgentProcess: Sendable {
   /// - Throws: `alreadyRunning` where there is one, `databaseError` where a store cannot be used.
   public init(_ paths: AgentPaths) throws(Failure) {
     Self.harden()
-    try PrivateDirectory.ensure(paths.state)
+    // Before the stores: of several agents that start at a time, only one is to open them.
+    let lock = try AgentLock(paths)
     let log = AgentLog(paths).logger("agent")
     self.log = log
     accounts = AccountStore(directory: paths.configuration) { log.warning("\($0.localized(.english))") }
     let store = try LocalStore(path: paths.database)
     if let moved = store.movedAside { log.error("a damaged database was moved to \(moved)") }
     hub = try EventCursor(store: store).hub()
-    let server = try AgentServer(paths: paths, hub: hub, logger: log)
+    let server = AgentServer(lock: lock, hub: hub, logger: log)
     self.server = server
     let (activity, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.activity = activity

@@ -28,27 +28,19 @@ public final class AgentServer: Sendable {
   private let connections: AsyncStream<ClientConnection.Channel>
   private let connected: AsyncStream<ClientConnection.Channel>.Continuation
 
-  /// Becomes the agent of this user, before anything is logged in; ``run(_:)`` starts to listen.
+  /// ``run(_:)`` starts to listen.
   ///
-  /// Throws `alreadyRunning` where there is one. Blocks while an agent that ends is waited for.
-  public convenience init(
-    paths: AgentPaths, hub: EventHub, logger: Logger,
-    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
-  ) throws(Failure) {
-    try self.init(
-      paths: paths, hub: hub, logger: logger, group: group, eventBuffer: 1000, owner: geteuid(),
-      idle: IdleExit(started: .now))
-  }
-
   /// - Parameters:
+  ///   - lock: held as long as the server lives.
   ///   - eventBuffer: events that may wait for a client before it is dropped.
   ///   - owner: the user whose clients are served.
   init(
-    paths: AgentPaths, hub: EventHub, logger: Logger, group: any EventLoopGroup, eventBuffer: Int,
-    owner: uid_t, idle: IdleExit
-  ) throws(Failure) {
-    lock = try AgentLock(paths)
-    self.paths = paths
+    lock: AgentLock, hub: EventHub, logger: Logger,
+    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, eventBuffer: Int = 1000,
+    owner: uid_t = geteuid(), idle: IdleExit = IdleExit(started: .now)
+  ) {
+    self.lock = lock
+    paths = lock.paths
     self.hub = hub
     self.logger = logger
     self.group = group

@@ -34,7 +34,7 @@ import Testing
     let directory = try TemporaryDirectory()
     mkdir(directory.paths.state, 0o755)
     let server = try AgentServer(
-      paths: directory.paths, hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+      lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
     server.keepAlive(accounts: 1)
     try await withThrowingTaskGroup { group in
       group.addTask { try await server.run(FakeService { server.stop() }) }
@@ -76,7 +76,7 @@ import Testing
         group.addTask {
           do {
             let server = try await pool.runIfActive {
-              try AgentServer(paths: paths, hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+              try AgentServer(lock: AgentLock(paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
             }
             server.keepAlive(accounts: 1)
             Task { try await server.run(FakeService()) }
@@ -109,14 +109,15 @@ import Testing
     try await dead.close()
     #expect(mode(directory.paths.socket) != 0)
     let server = try AgentServer(
-      paths: directory.paths, hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+      lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
     server.keepAlive(accounts: 1)
     try await withThrowingTaskGroup { group in
       group.addTask { try await server.run(FakeService { server.stop() }) }
       try await Conversation.with(directory.paths.socket) { client in
         _ = try await client.call(AgentStatusMethod.self, Nothing())
         #expect(throws: Failure(.alreadyRunning, stage: .store, detail: directory.paths.socket)) {
-          try AgentServer(paths: directory.paths, hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+          try AgentServer(
+            lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
         }
         _ = try await client.call(AgentStatusMethod.self, Nothing())
         _ = try await client.call(AgentStopMethod.self, Nothing())
@@ -131,7 +132,7 @@ import Testing
     try PrivateDirectory.ensure(directory.paths.state)
     write("precious", to: directory.paths.socket)
     let server = try AgentServer(
-      paths: directory.paths, hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+      lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
     await #expect(throws: Failure.self) { try await server.run(FakeService()) }
     #expect(contents(directory.paths.socket) == "precious")
   }
@@ -207,7 +208,7 @@ import Testing
   func idle() async throws {
     let directory = try TemporaryDirectory()
     let server = try AgentServer(
-      paths: directory.paths, hub: EventHub(cursor: 0), logger: Logger(label: "test"),
+      lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"),
       group: MultiThreadedEventLoopGroup.singleton, eventBuffer: 10, owner: geteuid(),
       idle: IdleExit(started: .now, grace: .zero, linger: .zero))
     server.keepAlive(accounts: 1)

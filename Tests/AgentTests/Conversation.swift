@@ -101,7 +101,8 @@ func withAgent(
   let paths = AgentPaths(configuration: directory.path + "/config", state: directory.path + state)
   let hub = EventHub(cursor: 100)
   let server = try AgentServer(
-    paths: paths, hub: hub, logger: AgentLog(path: directory.path + "/log", limit: 1 << 20).logger("test"),
+    lock: AgentLock(paths), hub: hub,
+    logger: AgentLog(path: directory.path + "/log", limit: 1 << 20).logger("test"),
     group: MultiThreadedEventLoopGroup.singleton, eventBuffer: eventBuffer, owner: owner,
     idle: IdleExit(started: .now, grace: .seconds(3600), linger: .seconds(3600)))
   let service = FakeService { server.stop() }

@@ -38,7 +38,8 @@ struct AgentRunCommand: ParsableCommand {
     do {
       try Foreground.agent(until: Deadline(timeout))
     } catch let failure as Failure where launched {
-      guard AgentLauncher.report(failure) else { throw failure }
+      // Whoever started this one may have gone, content with another: only what else went wrong is worth the log.
+      guard AgentLauncher.report(failure) || failure.name == .alreadyRunning else { throw failure }
       throw ExitCode(failure.exit)
     }
   }
