@@ -26,6 +26,10 @@ public struct BoundStream: Sendable, Equatable {
   public var features: StreamFeatures
   /// Round trips from TCP connect to this point.
   public var roundTrips: Int
+  /// A token that the server has given with this login, in the place of any earlier one (XEP-0484).
+  public var fastToken: FASTToken?
+  /// The keys of this login, which spare the next one the derivation.
+  public var scramKeys: SCRAMKeys?
 
   public init(
     jid: JID, target: ServerTarget, tls: TLSInfo? = nil, mechanism: SASLMechanismName,

@@ -30,6 +30,12 @@ public struct StreamConfiguration: Sendable {
   public var anticipatedTarget: ServerTarget?
   /// Which mechanisms may be used, and what is known of the server's.
   public var policy: SASLPolicy
+  /// Which installation this is, where the server wants to tell devices apart (XEP-0388 §2.3).
+  public var userAgent: UserAgent?
+  /// Asks for a token for this device where the server gives one (XEP-0484).
+  public var requestsToken = true
+  /// With a refused token the stream goes on to log in with the other credentials.
+  public var fallsBackFromToken = true
   public var resolver: any ServiceResolver
   /// Answers to IQ requests by the name of their payload; others are answered `service-unavailable`.
   public var responders: [XMLName: Responder]

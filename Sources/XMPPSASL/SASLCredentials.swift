@@ -7,6 +7,16 @@ public struct SASLCredentials: Sendable {
   public var password: Secret?
   /// Keys derived at earlier logins, which save the derivation or stand in for the password.
   public var scramKeys: [SCRAMKeys]
+  /// Somebody's word for who logs in (RFC 6750), for OAUTHBEARER and X-OAUTH2.
+  public var bearerToken: Secret?
+  /// The server's own token for this device.
+  public var fastToken: FASTToken?
+  /// TLS shows a client certificate: EXTERNAL.
+  public var hasCertificate = false
+  /// Wants whatever identity the server gives, and no other mechanism than ANONYMOUS.
+  public var isAnonymous = false
+  /// Free text for whoever checks the login, where the mechanism has room for it.
+  public var loginExtension: String?
 
   public init(authcid: String, authzid: String? = nil, password: Secret? = nil, scramKeys: [SCRAMKeys] = []) {
     self.authcid = authcid

@@ -9,6 +9,10 @@ public protocol SASLMechanism: Sendable {
   /// The message that goes with `<auth/>`, nil where the mechanism has none. Called once, first.
   mutating func initialResponse() throws(SASLError) -> [UInt8]?
 
+  /// What the server really offers, told before the first challenge where the mechanism was chosen by what it
+  /// offered last time.
+  mutating func offered(_ offer: SASLOffer)
+
   /// The answer to a challenge.
   mutating func challenge(_ data: [UInt8]) throws(SASLError) -> SASLStep
 
@@ -20,6 +24,9 @@ public protocol SASLMechanism: Sendable {
 }
 
 extension SASLMechanism {
+  /// Only SCRAM looks at it (XEP-0474).
+  public mutating func offered(_ offer: SASLOffer) {}
+
   /// Only SCRAM derives.
   public mutating func derived(_ keys: SCRAMKeys) throws(SASLError) -> SASLStep {
     throw SASLError(.misuse, "\(name) derives no keys")

@@ -46,6 +46,24 @@ public enum SASLMechanismChoice {
       ?? SASLError(.mechanismUnavailable, "no usable mechanism: the server offers \(list(offered))")
   }
 
+  /// As ``choose(offered:credentials:context:policy:)``.
+  public static func choose(
+    offer: SASLOffer, credentials: SASLCredentials, context: SASLContext, policy: SASLPolicy = SASLPolicy()
+  ) throws(SASLError) -> any SASLMechanism {
+    try choose(offered: offer.mechanisms, credentials: credentials, context: context, policy: policy)
+  }
+
+  /// The mechanism for ``SASLCredentials/fastToken``; nil without a token, where the server does not take it, or
+  /// where TLS lacks what it is bound to.
+  public static func fast(
+    offered: [SASLMechanismName], credentials: SASLCredentials, context: SASLContext
+  ) -> (any SASLMechanism)? { nil }
+
+  /// The mechanism to ask a token for: the best of those offered that this TLS connection can be bound with.
+  public static func tokenMechanism(
+    offered: [SASLMechanismName], context: SASLContext
+  ) -> SASLMechanismName? { nil }
+
   /// The place of a name in the order of strength; names that are not ours pin nothing.
   private static func rankOf(_ name: SASLMechanismName) -> Int {
     candidates.firstIndex { $0.name == name } ?? candidates.count

@@ -42,4 +42,8 @@ extension SASLMechanismName {
   public static let external = Self("EXTERNAL")
   public static let oauthBearer = Self("OAUTHBEARER")
   public static let xOAuth2 = Self("X-OAUTH2")
+  public static let htSHA256Exporter = Self("HT-SHA-256-EXPR")
+  public static let htSHA256Unique = Self("HT-SHA-256-UNIQ")
+  public static let htSHA256EndPoint = Self("HT-SHA-256-ENDP")
+  public static let htSHA256None = Self("HT-SHA-256-NONE")
 }

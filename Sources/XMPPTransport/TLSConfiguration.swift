@@ -46,6 +46,9 @@ public struct TLSInfo: Sendable, Hashable {
   public var alpn: String?
   /// SHA-256 digest (32 octets) of the server's certificate in DER form.
   public var peerCertificateSHA256: [UInt8]
+  public var channelBindings = TLSChannelBindings()
+  /// The handshake resumed an earlier session (RFC 8446 §2.2).
+  public var isResumed = false
 
   public init(version: String, cipher: String, alpn: String? = nil, peerCertificateSHA256: [UInt8]) {
     self.version = version
@@ -53,4 +56,16 @@ public struct TLSInfo: Sendable, Hashable {
     self.alpn = alpn
     self.peerCertificateSHA256 = peerCertificateSHA256
   }
+}
+
+/// What authentication can be bound to, so that nobody in between can pass it on (RFC 5056).
+public struct TLSChannelBindings: Sendable, Hashable {
+  /// `tls-exporter` (RFC 9266), 32 octets. Only where it is safe: TLS 1.3, or 1.2 with extended master secret.
+  public var exporter: [UInt8]?
+  /// `tls-unique` (RFC 5929 §3): TLS 1.2 with extended master secret (RFC 7627), nothing else.
+  public var unique: [UInt8]?
+  /// `tls-server-end-point` (RFC 5929 §4): a digest of the server's certificate.
+  public var serverEndPoint: [UInt8]?
+
+  public init() {}
 }
