@@ -17,6 +17,15 @@ static inline void tls_ctx_set_defaults(SSL_CTX *ctx) {
   SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 }
 
+// Connections of `ctx` ask for tickets; `told` learns of every session that can be resumed.
+static inline void tls_ctx_ask_for_sessions(SSL_CTX *ctx, int (*told)(SSL *, SSL_SESSION *)) {
+  SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+  SSL_CTX_sess_set_new_cb(ctx, told);
+}
+
+// 1 when the handshake used it (RFC 7627).
+static inline long tls_has_extended_master_secret(SSL *ssl) { return SSL_get_extms_support(ssl); }
+
 static inline long tls_set_server_name(SSL *ssl, const char *name) {
   return SSL_set_tlsext_host_name(ssl, name);
 }
@@ -40,6 +49,15 @@ static inline int tls_chain_count(const STACK_OF(X509) *chain) {
 
 static inline X509 *tls_chain_certificate(const STACK_OF(X509) *chain, int index) {
   return sk_X509_value(chain, index);
+}
+
+static inline int tls_store_count(const X509_STORE *store) {
+  return sk_X509_OBJECT_num(X509_STORE_get0_objects(store));
+}
+
+// The certificate at `index`, or NULL for an entry of another kind.
+static inline X509 *tls_store_certificate(const X509_STORE *store, int index) {
+  return X509_OBJECT_get0_X509(sk_X509_OBJECT_value(X509_STORE_get0_objects(store), index));
 }
 
 // A name on one line of printable ASCII; control and non-ASCII characters are escaped (RFC 2253).

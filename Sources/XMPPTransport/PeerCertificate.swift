@@ -25,10 +25,22 @@ enum PeerCertificate {
 
   /// SHA-256 digest of the DER form.
   static func digest(_ certificate: OpaquePointer) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
+    digest(certificate, EVP_sha256()) ?? []
+  }
+
+  static func digest(_ certificate: OpaquePointer, _ hash: OpaquePointer) -> [UInt8]? {
+    let value = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
       var length: UInt32 = 0
-      count = X509_digest(certificate, EVP_sha256(), buffer.baseAddress, &length) == 1 ? Int(length) : 0
+      count = X509_digest(certificate, hash, buffer.baseAddress, &length) == 1 ? Int(length) : 0
     }
+    return value.isEmpty ? nil : value
+  }
+
+  /// Whether a certificate that was accepted earlier still is, as far as that lies in itself.
+  static func isStillAccepted(_ certificate: OpaquePointer, _ configuration: TLSConfiguration) -> Bool {
+    if let pin = configuration.pinnedCertificateSHA256 { return digest(certificate) == pin }
+    return X509_cmp_current_time(X509_get0_notBefore(certificate)) < 0
+      && X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0
   }
 
   /// What is wrong with the certificate, in words; nil when it is accepted.

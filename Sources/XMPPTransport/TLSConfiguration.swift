@@ -21,6 +21,10 @@ public struct TLSConfiguration: Sendable, Hashable {
   /// Protocols offered with ALPN (RFC 7301); for direct TLS (XEP-0368 §3). A server may ignore it.
   public var alpn: [String]
   public var minimumVersion: Version
+  /// What the client shows when the server asks for a certificate, for SASL EXTERNAL.
+  public var clientCertificate: ClientCertificate?
+  /// Ask for sessions that later connections can resume, and resume them (RFC 8446 §2.2, RFC 5077).
+  public var resumesSessions = false
 
   public init(
     domain: String, unicodeDomain: String? = nil, caFile: String? = nil,
@@ -34,38 +38,4 @@ public struct TLSConfiguration: Sendable, Hashable {
     self.alpn = alpn
     self.minimumVersion = minimumVersion
   }
-}
-
-/// What a completed TLS handshake agreed on.
-public struct TLSInfo: Sendable, Hashable {
-  /// As OpenSSL writes it, for example `TLSv1.3`.
-  public var version: String
-  /// As OpenSSL writes it, for example `TLS_AES_256_GCM_SHA384`.
-  public var cipher: String
-  /// The protocol the server chose by ALPN, if it did.
-  public var alpn: String?
-  /// SHA-256 digest (32 octets) of the server's certificate in DER form.
-  public var peerCertificateSHA256: [UInt8]
-  public var channelBindings = TLSChannelBindings()
-  /// The handshake resumed an earlier session (RFC 8446 §2.2).
-  public var isResumed = false
-
-  public init(version: String, cipher: String, alpn: String? = nil, peerCertificateSHA256: [UInt8]) {
-    self.version = version
-    self.cipher = cipher
-    self.alpn = alpn
-    self.peerCertificateSHA256 = peerCertificateSHA256
-  }
-}
-
-/// What authentication can be bound to, so that nobody in between can pass it on (RFC 5056).
-public struct TLSChannelBindings: Sendable, Hashable {
-  /// `tls-exporter` (RFC 9266), 32 octets. Only where it is safe: TLS 1.3, or 1.2 with extended master secret.
-  public var exporter: [UInt8]?
-  /// `tls-unique` (RFC 5929 §3): TLS 1.2 with extended master secret (RFC 7627), nothing else.
-  public var unique: [UInt8]?
-  /// `tls-server-end-point` (RFC 5929 §4): a digest of the server's certificate.
-  public var serverEndPoint: [UInt8]?
-
-  public init() {}
 }

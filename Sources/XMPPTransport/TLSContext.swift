@@ -4,16 +4,18 @@ import COpenSSL
 ///
 /// Make one per account and keep it across reconnects.
 public final class TLSContext: @unchecked Sendable {
-  // Unchecked: after `init` only the store of the SSL_CTX grows, which has a lock of its own; making connections from
+  // Unchecked: nothing changes after `init` but the store of the SSL_CTX grows, which has a lock of its own; making connections from
   // an SSL_CTX is safe on any thread.
 
   public let configuration: TLSConfiguration
   let handle: OpaquePointer
   /// nil: the file OpenSSL was built for, or the one that its variable SSL_CERT_FILE names.
   private let systemFile: String?
+  /// What a session to be resumed must have been made for; nil: none is resumed.
+  private(set) var origin: [UInt8]?
 
   /// - Throws: `invalidConfiguration`, when `caFile` cannot be read or holds no certificate, a pin is not 32 octets,
-  ///   or a protocol name is not 1 to 255 octets.
+  ///   a protocol name is not 1 to 255 octets, or the client certificate or its key cannot be used.
   public convenience init(_ configuration: TLSConfiguration) throws(TransportError) {
     try self.init(configuration, systemFile: nil)
   }
@@ -31,13 +33,17 @@ public final class TLSContext: @unchecked Sendable {
 
   deinit { SSL_CTX_free(handle) }
 
+  /// As OpenSSL numbers it.
+  var minimumVersion: Int32 {
+    configuration.minimumVersion == .tls12 ? TLS1_2_VERSION : TLS1_3_VERSION
+  }
+
   private func configure() throws(TransportError) {
     tls_ctx_set_defaults(handle)
-    let version = configuration.minimumVersion == .tls12 ? TLS1_2_VERSION : TLS1_3_VERSION
     // Level 2: keys of at least 112 bits of security, no SHA-1 in signatures.
     SSL_CTX_set_security_level(handle, 2)
     guard
-      tls_ctx_set_min_version(handle, version) == 1,
+      tls_ctx_set_min_version(handle, minimumVersion) == 1,
       SSL_CTX_set_cipher_list(handle, "DEFAULT:!kRSA:!PSK:!SRP:!aNULL") == 1
     else { throw TransportError(.tlsFailed, "OpenSSL cannot be set up: \(OpenSSLErrors.take())") }
     if let pin = configuration.pinnedCertificateSHA256, pin.count != 32 {
@@ -46,8 +52,13 @@ public final class TLSContext: @unchecked Sendable {
     }
     try offerProtocols()
     try trust()
+    try configuration.clientCertificate?.load(into: handle)
     SSL_CTX_set_verify(handle, SSL_VERIFY_PEER, nil)
     SSL_CTX_set_cert_verify_callback(handle, { store, _ in PeerCertificate.verify(store) }, nil)
+    if configuration.resumesSessions {
+      origin = makeOrigin()
+      tls_ctx_ask_for_sessions(handle) { ssl, session in TLSEngine.received(session, on: ssl) }
+    }
   }
 
   private func offerProtocols() throws(TransportError) {

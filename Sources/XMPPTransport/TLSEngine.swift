@@ -1,4 +1,5 @@
 import COpenSSL
+import Glibc
 import NIOCore
 
 /// The client side of one TLS connection over memory; does no I/O.
@@ -23,12 +24,17 @@ public final class TLSEngine {
   let context: TLSContext
   private let ssl: OpaquePointer
   private var failure: TransportError?
+  private var session: TLSSession?
+  /// When the certificate of the session that is offered was verified.
+  private var offeredVerified: Int?
 
   /// Buffers above this size are replaced when empty: an idle connection holds little memory.
   private static let idleCapacity = 4096
   private static let maximumRecord = 16_384
 
-  public init(_ context: TLSContext) throws(TransportError) {
+  /// - Parameter session: an earlier one to be resumed; ignored where it does not fit, and where the server does not
+  ///   know it any more: the handshake is a full one then.
+  public init(_ context: TLSContext, resuming session: TLSSession? = nil) throws(TransportError) {
     self.context = context
     ERR_clear_error()
     guard let ssl = SSL_new(context.handle) else {
@@ -51,6 +57,8 @@ public final class TLSEngine {
       throw TransportError(
         .invalidConfiguration, "The domain cannot be asked for by SNI: \(OpenSSLErrors.take())")
     }
+    if let session, session.offer(on: ssl, context) { offeredVerified = session.verified }
+    ERR_clear_error()
   }
 
   deinit { SSL_free(ssl) }
@@ -82,7 +90,9 @@ public final class TLSEngine {
       if error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE { return false }
       throw fail(handshakeFailure(error))
     }
-    info = agreement()
+    info = TLSInfo(ssl)
+    // Under TLS 1.3 they come later, on their own.
+    if SSL_version(ssl) < TLS1_3_VERSION { keep(SSL_get_session(ssl)) }
     return true
   }
 
@@ -150,6 +160,28 @@ public final class TLSEngine {
     }
   }
 
+  /// The newest session that the server has given since the last call, for another connection to resume.
+  ///
+  /// Look here after `handshake` and `read`; always nil where the configuration does not ask for sessions.
+  public func takeSession() -> TLSSession? {
+    defer { session = nil }
+    return session
+  }
+
+  /// OpenSSL's callback: 0, the session remains its own.
+  static func received(_ session: OpaquePointer?, on ssl: OpaquePointer?) -> Int32 {
+    guard let ssl, SSL_version(ssl) >= TLS1_3_VERSION, let data = SSL_get_ex_data(ssl, 0) else { return 0 }
+    Unmanaged<TLSEngine>.fromOpaque(data).takeUnretainedValue().keep(session)
+    return 0
+  }
+
+  private func keep(_ session: OpaquePointer?) {
+    guard let session, let origin = context.origin else { return }
+    let verified = SSL_session_reused(ssl) == 1 ? offeredVerified : time(nil)
+    guard let verified else { return }
+    self.session = TLSSession(session, of: ssl, origin: origin, verified: verified) ?? self.session
+  }
+
   private func shrinkIncoming() {
     guard let incoming = SSL_get_rbio(ssl), tls_bio_pending(incoming) == 0 else { return }
     if tls_bio_capacity(incoming) > Self.idleCapacity, let fresh = BIO_new(BIO_s_mem()) {
@@ -182,19 +214,5 @@ public final class TLSEngine {
       }
     }
     return TransportError(.tlsFailed, "The TLS handshake failed: \(reason).")
-  }
-
-  private func agreement() -> TLSInfo {
-    var selected: UnsafePointer<UInt8>?
-    var length: UInt32 = 0
-    SSL_get0_alpn_selected(ssl, &selected, &length)
-    let alpn = selected.map {
-      String(decoding: UnsafeBufferPointer(start: $0, count: Int(length)), as: UTF8.self)
-    }
-    return TLSInfo(
-      version: String(cString: SSL_get_version(ssl)),
-      cipher: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl)).map { String(cString: $0) } ?? "",
-      alpn: alpn,
-      peerCertificateSHA256: SSL_get0_peer_certificate(ssl).map(PeerCertificate.digest) ?? [])
   }
 }

@@ -7,6 +7,15 @@ public struct TLSHandshakeCompleted: Sendable, Hashable {
   public init(info: TLSInfo) { self.info = info }
 }
 
+/// User inbound event: the server gave a session that another connection can resume; the last one is the best.
+///
+/// Under TLS 1.2 fired before `TLSHandshakeCompleted`, under 1.3 at any time after it.
+public struct TLSSessionReceived: Sendable, Hashable {
+  public var session: TLSSession
+
+  public init(session: TLSSession) { self.session = session }
+}
+
 /// User inbound event: how the peer ended its side, fired once, before `ChannelEvent.inputClosed` or `channelInactive`.
 public enum TLSInputClosed: Sendable, Hashable {
   /// By close_notify, as it should.
@@ -41,9 +50,10 @@ public final class TLSHandler: ChannelDuplexHandler {
   private var unsentPromise: EventLoopPromise<Void>?
   private var flushRequested = false
 
+  /// - Parameter session: an earlier one to be resumed, if the server still knows it.
   /// - Throws: `tlsFailed`, `invalidConfiguration`.
-  public init(_ context: TLSContext) throws(TransportError) {
-    engine = try TLSEngine(context)
+  public init(_ context: TLSContext, resuming session: TLSSession? = nil) throws(TransportError) {
+    engine = try TLSEngine(context, resuming: session)
   }
 
   // MARK: Life of the channel
@@ -106,16 +116,23 @@ public final class TLSHandler: ChannelDuplexHandler {
       sendCiphertext(context)
       guard complete, let info = engine.info else { return }
       state = .open
+      tellSession(context)
       context.fireUserInboundEventTriggered(TLSHandshakeCompleted(info: info))
       encryptUnsent(context)
     }
     guard state == .open else { return }
     let result = try engine.read(into: &plaintext)
     sendCiphertext(context)
+    tellSession(context)
     if case .closed = result {
       deliver(&plaintext, context)
       closeNotified(context)
     }
+  }
+
+  private func tellSession(_ context: ChannelHandlerContext) {
+    guard let session = engine.takeSession() else { return }
+    context.fireUserInboundEventTriggered(TLSSessionReceived(session: session))
   }
 
   public func channelReadComplete(context: ChannelHandlerContext) {

@@ -1,0 +1,92 @@
+import COpenSSL
+import Glibc
+
+/// The certificate and the key by which a client proves who it is, in PEM files.
+public struct ClientCertificate: Sendable, Hashable {
+  /// The client's own certificate first, then those that lead to its CA.
+  public var chainFile: String
+  /// Its private key, not encrypted, and readable by its owner alone. May be the same file.
+  public var keyFile: String
+
+  public init(chainFile: String, keyFile: String) {
+    self.chainFile = chainFile
+    self.keyFile = keyFile
+  }
+
+  /// Has connections of `context` show the certificate to servers that ask for one.
+  ///
+  /// - Throws: `invalidConfiguration`.
+  func load(into context: OpaquePointer) throws(TransportError) {
+    let chain = try Self.open(chainFile, "client certificate")
+    fclose(chain)
+    ERR_clear_error()
+    guard SSL_CTX_use_certificate_chain_file(context, chainFile) == 1 else {
+      throw Self.unusable(chainFile, "client certificate", "certificate")
+    }
+    let file = try Self.open(keyFile, "key of the client certificate")
+    defer { fclose(file) }
+    var status = stat()
+    fstat(fileno(file), &status)
+    // As ssh: what belongs to another user, for example to root, may be given to a group.
+    guard status.st_mode & (status.st_uid == geteuid() ? 0o077 : 0o007) == 0 else {
+      throw TransportError(
+        .invalidConfiguration,
+        "Others can read the file \(keyFile) with the key of the client certificate: chmod 600 it.")
+    }
+    var isEncrypted = false
+    let key = PEM_read_PrivateKey(
+      file, nil,
+      { _, _, _, asked in
+        asked?.assumingMemoryBound(to: Bool.self).pointee = true
+        return -1
+      }, &isEncrypted)
+    defer { EVP_PKEY_free(key) }
+    guard let key else {
+      if isEncrypted {
+        ERR_clear_error()
+        throw TransportError(
+          .invalidConfiguration, "The key of the client certificate in \(keyFile) is encrypted.")
+      }
+      throw Self.unusable(keyFile, "key of the client certificate", "private key")
+    }
+    guard X509_check_private_key(SSL_CTX_get0_certificate(context), key) == 1 else {
+      ERR_clear_error()
+      throw TransportError(
+        .invalidConfiguration,
+        "The key in \(keyFile) does not belong to the client certificate in \(chainFile).")
+    }
+    guard SSL_CTX_use_PrivateKey(context, key) == 1 else {
+      throw Self.unusable(keyFile, "key of the client certificate", "private key")
+    }
+  }
+
+  /// Opens a regular file; another kind could block, or never end.
+  private static func open(
+    _ path: String, _ role: String
+  ) throws(TransportError) -> UnsafeMutablePointer<FILE> {
+    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    var reason = String(cString: strerror(errno))
+    if descriptor >= 0 {
+      var status = stat()
+      if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+        let file = fdopen(descriptor, "r")
+      {
+        return file
+      }
+      close(descriptor)
+      reason = "not a regular file"
+    }
+    throw TransportError(
+      .invalidConfiguration, "The file \(path) with the \(role) cannot be read: \(reason).")
+  }
+
+  private static func unusable(_ path: String, _ role: String, _ content: String) -> TransportError {
+    let isMissing = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
+    let reason = OpenSSLErrors.take()
+    return TransportError(
+      .invalidConfiguration,
+      isMissing
+        ? "The file \(path) holds no \(content) in PEM form."
+        : "The \(role) in \(path) cannot be used: \(reason).")
+  }
+}
