@@ -10,25 +10,26 @@ public struct KnownServer: Codable, Sendable, Equatable {
   public var port: Int
   /// `starttls` or `direct`.
   public var tls: String
-  /// The strongest mechanism that was offered.
-  public var mechanism: String
+  /// The strongest mechanism that a login has used with the password: the server has to go on offering it.
+  public var mechanism: String?
+  /// What it offered at the last login.
+  public var offer: AuthenticationOffer?
   /// How often in a row a login that went ahead of the server failed: once may be a passing fault, an error that the
   /// server sent counts twice.
   public var objections = 0
 
   /// - Parameters:
-  ///   - offered: the mechanisms the server has offered inside TLS.
   ///   - before: what was known before this login.
-  init(_ bound: BoundStream, offered: [SASLMechanismName], before: KnownServer?) {
+  ///   - objections: those of this login.
+  init(_ bound: BoundStream, offer: AuthenticationOffer?, before: KnownServer?, objections: Int = 0) {
     host = bound.target.host
     port = bound.target.port
     tls = bound.target.tls.rawValue
-    mechanism = (SASLMechanismChoice.supported.first(where: offered.contains) ?? bound.mechanism).rawValue
-    objections = before?.objections ?? 0
+    self.offer = offer
+    let used = [before?.mechanism, bound.mechanism.rawValue]
+    mechanism = SASLMechanismChoice.supported.map(\.rawValue).first { used.contains($0) }
+    self.objections = min((before?.objections ?? 0) + objections, 100)
   }
-
-  /// The server does not like to be answered before it asked.
-  var isStepByStep: Bool { objections > 1 }
 
   /// Where ``anticipation`` holds.
   var target: ServerTarget? {
@@ -36,29 +37,22 @@ public struct KnownServer: Codable, Sendable, Equatable {
   }
 
   /// How far the next login goes ahead of the server's answers.
-  var anticipation: Anticipation {
-    if isStepByStep { return .stepByStep }
-    return Anticipation(startTLS: true, mechanism: SASLMechanismName(rawValue: mechanism), binding: true)
-  }
+  var anticipation: Anticipation { Anticipation(startTLS: true, offer: offer, binding: true) }
 
-  /// A server that had SCRAM does not get to see the password any more. Which of the SCRAM mechanisms it has may
-  /// change with the way it stores passwords.
-  var policy: SASLPolicy {
-    SASLPolicy(pinned: SASLMechanismName(rawValue: mechanism).isSCRAM ? .scramSHA1 : nil)
-  }
+  /// A weaker mechanism than the strongest one used is refused.
+  var policy: SASLPolicy { SASLPolicy(pinned: mechanism.map(SASLMechanismName.init(rawValue:))) }
 
-  /// Whether a login that went ahead may have failed because of that, and is worth a step by step one.
+  /// How much speaks for it that a login failed because it went ahead: then a step by step one is worth a try.
   ///
-  /// A server that failed to prove itself is not: no second proof goes to it.
-  mutating func objects(with failure: Failure) -> Bool {
+  /// A server that failed to prove itself gets no second proof.
+  static func objections(in failure: Failure) -> Int {
     switch (failure.name, failure.stage) {
     case (.protocolError, .stream), (.protocolError, .bind), (.downgrade, .authenticate),
       (.mechanismUnavailable, .authenticate):
-      objections += 2
-    case (.protocolError, .authenticate) where failure.condition != nil: objections += 2
-    case (.networkError, .stream), (.networkError, .authenticate), (.networkError, .bind): objections += 1
-    default: return false
+      2
+    case (.protocolError, .authenticate) where failure.condition != nil: 2
+    case (.networkError, .stream), (.networkError, .authenticate), (.networkError, .bind): 1
+    default: 0
     }
-    return true
   }
 }

@@ -22,6 +22,8 @@ struct LoginPlan: Sendable, Equatable {
   var sendsPresence = true
   /// What is known of the server.
   var server: KnownServer?
+  /// How much the server objected to being answered before it asked, in this login.
+  var objections = 0
 
   private var tls: TLSMode?
   private var certificateSHA256: [UInt8]?
@@ -65,17 +67,19 @@ struct LoginPlan: Sendable, Equatable {
     configuration.caFile = options.caFile
     configuration.certificateSHA256 = certificateSHA256
     configuration.timeout = timeout
-    if let server {
-      configuration.anticipation = server.anticipation
-      configuration.anticipatedTarget = server.target
-      configuration.policy = server.policy
-    }
+    configuration.anticipation =
+      isStepByStep ? .stepByStep : server?.anticipation ?? .ofUnknownServer
+    configuration.anticipatedTarget = server?.target
+    configuration.policy = server?.policy ?? SASLPolicy()
     configuration.language = language
     configuration.responders = Dictionary(uniqueKeysWithValues: [
       Ping.responder, Roster.responder(own: account),
     ])
     return configuration
   }
+
+  /// The server does not like to be answered before it asked.
+  var isStepByStep: Bool { (server?.objections ?? 0) + objections > 1 }
 
   /// Whether a session of another plan has to make way for this one.
   func differs(from running: LoginPlan) -> Bool {

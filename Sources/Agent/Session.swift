@@ -67,8 +67,8 @@ actor Session {
     var stream: XMPPStream
     var plan: LoginPlan
     var attempt: Attempt
-    /// The mechanisms the server offers.
-    var offered: [SASLMechanismName] = []
+    /// What the server offers to log in with.
+    var offer: AuthenticationOffer?
     var waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>?
   }
 

@@ -14,11 +14,11 @@ extension Session {
     do throws(Failure) {
       return try await openOnce(plan, attempt)
     } catch {
-      guard var server = plan.server, !server.isStepByStep, !Task.isCancelled, server.objects(with: error)
-      else { throw error }
+      let weight = KnownServer.objections(in: error)
+      guard !plan.isStepByStep, !Task.isCancelled, weight > (plan.server == nil ? 1 : 0) else { throw error }
       log.info("once more, step by step", metadata: ["account": "\(account)"])
       var plan = plan
-      plan.server = server
+      plan.objections = weight
       var again = attempt
       again.isStepByStep = true
       return try await openOnce(plan, again)
@@ -113,8 +113,8 @@ extension Session {
         $0.port = target.port
         $0.attempt = attempt
       }
-    case .linkOK(let tls, let mechanisms):
-      opening?.offered = mechanisms
+    case .linkOK(let tls, let offer):
+      opening?.offer = offer
       enter(.linkOK) { $0.tls = tls.map(TLSSummary.init) }
     case .logining(let mechanism): enter(.logining) { $0.mechanism = mechanism.rawValue }
     case .loginOK(let bound): await bind(bound)
@@ -124,7 +124,9 @@ extension Session {
   private func bind(_ bound: BoundStream) async {
     guard let opening else { return }
     var plan = opening.plan
-    plan.server = KnownServer(bound, offered: opening.offered, before: plan.server)
+    plan.server = KnownServer(
+      bound, offer: opening.offer, before: plan.server, objections: plan.objections)
+    plan.objections = 0
     if let show = opening.attempt.presence {
       presence.set(.init(show: show, priority: presence.base.priority))
     }

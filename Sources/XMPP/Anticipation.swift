@@ -1,5 +1,3 @@
-import XMPPSASL
-
 /// How far a client goes ahead of the server's answers, to spare round trips.
 ///
 /// Nothing is ever sent past `<success/>` before it has arrived and is verified (RFC 6120 §6.4.6), and what
@@ -7,18 +5,20 @@ import XMPPSASL
 public struct Anticipation: Sendable, Equatable {
   /// `<starttls/>` goes out with the stream header.
   public var startTLS: Bool
-  /// `<auth/>` with this mechanism goes out with the header inside TLS: the one this server took last time.
-  public var mechanism: SASLMechanismName?
+  /// The request to authenticate goes out with the header inside TLS, made for this offer: the server's last one.
+  public var offer: AuthenticationOffer?
   /// The bind request goes out with the header behind a verified `<success/>`.
   public var binding: Bool
 
-  /// PLAIN is never anticipated, since its first message is the password.
-  public init(startTLS: Bool = false, mechanism: SASLMechanismName? = nil, binding: Bool = false) {
+  public init(startTLS: Bool = false, offer: AuthenticationOffer? = nil, binding: Bool = false) {
     self.startTLS = startTLS
-    self.mechanism = mechanism == .plain ? nil : mechanism
+    self.offer = offer
     self.binding = binding
   }
 
   /// Every request waits for the answer to the one before.
   public static let stepByStep = Anticipation()
+
+  /// For a server that nothing is known of: goes ahead where that needs no guess about the account.
+  public static let ofUnknownServer = Anticipation(startTLS: true, binding: true)
 }

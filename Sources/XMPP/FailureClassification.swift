@@ -32,7 +32,7 @@ extension XMPPError {
       condition: error.condition.rawValue, text: error.text)
   }
 
-  /// `<failure/>` of SASL (RFC 6120 §6.5), with its text in the stream's language.
+  /// `<failure/>` of SASL (RFC 6120 §6.5, XEP-0388 §2.6.2), with its text in the stream's language.
   init(saslFailure element: XMLElement) {
     let conditions = element.elements.filter {
       $0.name.namespace == Namespaces.sasl && $0.name.local != "text"
@@ -50,7 +50,7 @@ extension XMPPError {
     }
     self.init(
       code, stage: .authenticate, "the server refused the login: \(condition)", condition: condition,
-      text: element.first("text", Namespaces.sasl)?.text)
+      text: element.first("text")?.text)
   }
 
   /// The answer to the bind request is an error (RFC 6120 §7.6.2, §7.7.2).

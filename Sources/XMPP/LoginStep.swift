@@ -7,7 +7,7 @@ public enum LoginStep: Sendable, Equatable {
   /// A server is being connected to; once for every target that is tried.
   case linking(ServerTarget)
   /// The stream is encrypted and its features have arrived; nothing secret was sent yet.
-  case linkOK(tls: TLSInfo?, mechanisms: [SASLMechanismName])
+  case linkOK(tls: TLSInfo?, offer: AuthenticationOffer)
   /// `<auth/>` was sent.
   case logining(SASLMechanismName)
   /// A resource is bound.
@@ -22,12 +22,14 @@ public struct BoundStream: Sendable, Equatable {
   public var target: ServerTarget
   public var tls: TLSInfo?
   public var mechanism: SASLMechanismName
-  /// The features after authentication.
+  /// The features after authentication; empty where they come later, behind an inline bind (XEP-0386).
   public var features: StreamFeatures
   /// Round trips from TCP connect to this point.
   public var roundTrips: Int
   /// A token that the server has given with this login, in the place of any earlier one (XEP-0484).
   public var fastToken: FASTToken?
+  /// A stored token was refused, and something else was accepted.
+  public var isTokenRefused = false
   /// The keys of this login, which spare the next one the derivation.
   public var scramKeys: SCRAMKeys?
 

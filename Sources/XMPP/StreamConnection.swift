@@ -137,18 +137,27 @@ extension XMPPStream {
     take(channel)
     negotiation = .running(nil)
     restart()
-    negotiator = StreamNegotiator(
-      .init(
-        jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
-        tls: target.tls, language: configuration.language, anticipation: anticipation(for: target),
-        policy: configuration.policy))
+    negotiator = StreamNegotiator(negotiation(with: target))
     negotiate(.connected)
   }
 
-  private func anticipation(for target: ServerTarget) -> Anticipation {
-    guard let known = configuration.anticipatedTarget else { return configuration.anticipation }
-    let isKnown = (known.host, known.port, known.tls) == (target.host, target.port, target.tls)
-    return isKnown ? configuration.anticipation : .stepByStep
+  private func negotiation(with target: ServerTarget) -> StreamNegotiator.Configuration {
+    var negotiation = StreamNegotiator.Configuration(
+      jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
+      tls: target.tls, language: configuration.language, anticipation: configuration.anticipation,
+      policy: configuration.policy)
+    // What is known of one server says nothing about another.
+    if let known = configuration.anticipatedTarget,
+      (known.host, known.port, known.tls) != (target.host, target.port, target.tls)
+    {
+      negotiation.anticipation.offer = nil
+    }
+    negotiation.bindsInline = beforeBinding == nil
+    negotiation.userAgent = configuration.userAgent
+    negotiation.requestsToken = configuration.requestsToken
+    negotiation.fallsBackFromToken = configuration.fallsBackFromToken
+    negotiation.invalidatesToken = configuration.invalidatesToken
+    return negotiation
   }
 
   private func abandonConnection() {
@@ -188,14 +197,24 @@ extension XMPPStream {
     case .restartParser: restart()
     case .derive(let request): derive(request)
     case .step(let step): report(.step(step))
-    case .bound(let jid, let mechanism, let features):
-      guard let target, let roundTrips = negotiator?.roundTrips else { return }
-      let bound = BoundStream(
-        jid: jid, target: target, tls: tls, mechanism: mechanism, features: features, roundTrips: roundTrips)
-      becomeOnline(bound)
-      endNegotiation(.success(bound))
+    case .bound(let login): complete(login)
     case .fail(let error): endNegotiation(.failure(error))
     }
+  }
+
+  private func complete(_ login: StreamNegotiator.Login) {
+    guard let target, let negotiator else { return }
+    // A stream that only ends a token has no resource, and the account's JID stands in its place.
+    var bound = BoundStream(
+      jid: login.jid ?? configuration.account, target: target, tls: tls, mechanism: login.mechanism,
+      features: login.features ?? StreamFeatures(XMLElement("features", namespace: Namespaces.streams)),
+      roundTrips: negotiator.roundTrips)
+    bound.fastToken = login.fastToken
+    bound.isTokenRefused = login.isTokenRefused
+    bound.scramKeys = login.scramKeys
+    streamManagement = StreamManagement(inline: login.inline)
+    becomeOnline(bound)
+    endNegotiation(.success(bound))
   }
 
   private func hold(
@@ -282,7 +301,9 @@ extension XMPPStream {
 
   private func receivedOnline(_ event: XMLStreamParser.Event) {
     switch event {
-    case .element(let element): route(StanzaRouter.route(element))
+    case .element(let element):
+      if let acknowledgement = streamManagement?.received(element) { write(acknowledgement) }
+      route(StanzaRouter.route(element))
     case .opened: break
     case .closed:
       if case .closing = state { return finish(nil) }

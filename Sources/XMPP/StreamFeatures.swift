@@ -1,4 +1,3 @@
-import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
@@ -22,14 +21,5 @@ public struct StreamFeatures: Sendable, Equatable {
   public var requiresSession: Bool {
     guard let session = element.first("session", Namespaces.session) else { return false }
     return session.first("optional") == nil
-  }
-
-  /// SASL mechanisms in the server's order (RFC 6120 §6.4.1), at most 64.
-  public var mechanisms: [SASLMechanismName] {
-    guard let list = element.first("mechanisms", Namespaces.sasl) else { return [] }
-    return list.elements.lazy
-      .filter { $0.name.local == "mechanism" && $0.name.namespace == Namespaces.sasl }
-      .prefix(64)
-      .map { SASLMechanismName(rawValue: $0.text) }
   }
 }

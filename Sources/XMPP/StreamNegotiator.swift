@@ -20,6 +20,14 @@ public struct StreamNegotiator: Sendable {
     public var language: String?
     public var anticipation: Anticipation
     public var policy: SASLPolicy
+    public var userAgent: UserAgent?
+    /// As in ``StreamConfiguration``.
+    public var requestsToken = true
+    public var fallsBackFromToken = true
+    /// The resource may come with the authentication, where the server can.
+    public var bindsInline = true
+    /// The stream is for ending the token alone, and no resource is bound.
+    public var invalidatesToken = false
 
     public init(
       jid: JID, resource: String? = nil, credentials: SASLCredentials, tls: TLSMode, language: String? = nil,
@@ -61,8 +69,24 @@ public struct StreamNegotiator: Sendable {
     /// To be derived away from the event loop.
     case derive(SCRAMKeyRequest)
     case step(LoginStep)
-    case bound(jid: JID, mechanism: SASLMechanismName, features: StreamFeatures)
+    case bound(Login)
     case fail(XMPPError)
+  }
+
+  /// What a negotiation has given.
+  public struct Login: Sendable, Equatable {
+    /// nil where no resource was asked for.
+    public var jid: JID?
+    public var mechanism: SASLMechanismName
+    /// After authentication; nil where they have not come yet, behind an inline bind.
+    public var features: StreamFeatures?
+    /// The server's token for the next login, where it gave one.
+    public var fastToken: FASTToken?
+    /// The token of this login was refused, and something else was accepted.
+    public var isTokenRefused = false
+    public var scramKeys: SCRAMKeys?
+    /// The answer to an inline bind: what was switched on with it (XEP-0386 §3.2).
+    public var inline: XMLElement?
   }
 
   /// What the server owes us, in the order it must come.
@@ -77,14 +101,15 @@ public struct StreamNegotiator: Sendable {
 
   let configuration: Configuration
   private(set) var level = Level.plain
-  private(set) var owed: [Answer] = []
+  var owed: [Answer] = []
   private var tls: TLSInfo?
-  private var features: StreamFeatures?
-  private var mechanism: (any SASLMechanism)?
-  private var isDeriving = false
+  var features: StreamFeatures?
+  var authentication: Authentication?
+  /// What the authentication has given.
+  var login: Login?
+  var isTokenRefused = false
   private var isEncrypting = false
   private var isOver = false
-  private var boundJID: JID?
   /// Round trips so far: TCP, the TLS handshake, and every flight that waits for its answer.
   public private(set) var roundTrips = 0
 
@@ -104,6 +129,17 @@ public struct StreamNegotiator: Sendable {
     }
   }
 
+  mutating func authenticated() {
+    level = .authenticated
+    features = nil
+  }
+
+  /// Nothing more is to be done.
+  mutating func end(_ login: Login) -> [Action] {
+    isOver = true
+    return [.bound(login)]
+  }
+
   private mutating func react(to input: Input) throws(XMPPError) -> [Action] {
     switch input {
     case .connected: return connected()
@@ -121,7 +157,7 @@ public struct StreamNegotiator: Sendable {
     switch level {
     case .plain where isEncrypting: .tls
     case .authenticated: .bind
-    case .encrypted where mechanism != nil && owed.first == .authentication: .authenticate
+    case .encrypted where authentication != nil && owed.first == .authentication: .authenticate
     case .plain, .encrypted: .stream
     }
   }
@@ -130,6 +166,15 @@ public struct StreamNegotiator: Sendable {
 // MARK: - The connection
 
 extension StreamNegotiator {
+  /// What mechanisms may know of the connection.
+  var saslContext: SASLContext {
+    var bindings: [ChannelBindingType: [UInt8]] = [:]
+    bindings[.tlsExporter] = tls?.channelBindings.exporter
+    bindings[.tlsUnique] = tls?.channelBindings.unique
+    bindings[.tlsServerEndPoint] = tls?.channelBindings.serverEndPoint
+    return SASLContext(isEncrypted: level != .plain, channelBindings: bindings)
+  }
+
   private mutating func connected() -> [Action] {
     roundTrips += 1
     switch configuration.tls {
@@ -148,8 +193,8 @@ extension StreamNegotiator {
     tls = info
     features = nil
     var flight = openStream()
-    if let learned = configuration.anticipation.mechanism {
-      flight.append(try authenticate(offered: [learned]))
+    if let offer = configuration.anticipation.offer, let request = anticipate(offer) {
+      flight.append(request)
     }
     return [.restartParser, write(flight)]
   }
@@ -159,16 +204,17 @@ extension StreamNegotiator {
     return .startTLS
   }
 
-  private mutating func write(_ flight: [Output]) -> Action {
+  mutating func write(_ flight: [Output]) -> Action {
     roundTrips += 1
     return .write(flight)
   }
 
   /// Before TLS the header does not tell who is coming (RFC 6120 §4.7.1).
-  private mutating func openStream() -> [Output] {
+  mutating func openStream() -> [Output] {
     owed += [.header, .features]
+    let isTelling = level != .plain && configuration.jid.local != nil
     let header = StreamHeader.element(
-      to: configuration.jid.domain, from: level == .plain ? nil : configuration.jid.bare.description,
+      to: configuration.jid.domain, from: isTelling ? configuration.jid.bare.description : nil,
       language: configuration.language)
     return [.header(header)]
   }
@@ -208,7 +254,7 @@ extension StreamNegotiator {
       return [startTLS()]
     case (.proceed, "failure", Namespaces.tls):
       throw XMPPError(.tlsFailure, stage: .tls, "the server refused to start TLS")
-    case (.authentication, let name, Namespaces.sasl):
+    case (.authentication, let name, authentication?.profile.namespace):
       return try receivedAuthentication(name, element)
     case (.binding, "iq", Namespaces.client), (.session, "iq", Namespaces.client):
       return try receivedResult(element)
@@ -225,20 +271,8 @@ extension StreamNegotiator {
       }
       return owed.isEmpty ? [write([requestTLS()])] : []
     case .encrypted:
-      var actions: [Action] = [.step(.linkOK(tls: tls, mechanisms: features.mechanisms))]
-      if let mechanism {
-        guard features.mechanisms.contains(mechanism.name) else {
-          throw XMPPError(
-            .downgrade, stage: .authenticate,
-            "the server no longer offers \(mechanism.name.rawValue), which it offered before")
-        }
-        actions.append(.step(.logining(mechanism.name)))
-      } else {
-        let auth = try authenticate(offered: features.mechanisms)
-        if let mechanism { actions.append(.step(.logining(mechanism.name))) }
-        actions.append(write([auth]))
-      }
-      return actions
+      return [.step(.linkOK(tls: tls, offer: features.authentication))]
+        + (try authenticate(features.authentication))
     case .authenticated:
       guard features.bind else {
         throw XMPPError(.protocolError, stage: .bind, "the server does not offer resource binding")
@@ -247,150 +281,9 @@ extension StreamNegotiator {
     }
   }
 
-  private func unexpected(_ element: XMLElement) -> XMPPError {
+  func unexpected(_ element: XMLElement) -> XMPPError {
     XMPPError(
       .protocolError, stage: stage,
       "the server sent <\(element.name.local)/> where it had to send something else")
-  }
-}
-
-// MARK: - Authentication
-
-extension StreamNegotiator {
-  private mutating func authenticate(offered: [SASLMechanismName]) throws(XMPPError) -> Output {
-    do {
-      var chosen = try SASLMechanismChoice.choose(
-        offered: offered, credentials: configuration.credentials,
-        context: SASLContext(isEncrypted: level != .plain), policy: configuration.policy)
-      let response = try chosen.initialResponse()
-      mechanism = chosen
-      owed.append(.authentication)
-      return .element(
-        XMLElement(
-          "auth", namespace: Namespaces.sasl, attributes: ["mechanism": chosen.name.rawValue],
-          text: response.map(Self.encode)))
-    } catch {
-      throw XMPPError(saslError: error)
-    }
-  }
-
-  private mutating func receivedAuthentication(
-    _ name: String, _ element: XMLElement
-  ) throws(XMPPError) -> [Action] {
-    guard var mechanism, !isDeriving else { throw unexpected(element) }
-    defer { self.mechanism = mechanism }
-    switch name {
-    case "challenge":
-      return try perform { () throws(SASLError) in
-        try mechanism.challenge(try Self.decode(element.text) ?? [])
-      }
-    case "success":
-      do {
-        try mechanism.success(try Self.decode(element.text))
-      } catch {
-        throw XMPPError(saslError: error)
-      }
-      owed.removeFirst()
-      level = .authenticated
-      features = nil
-      var flight = openStream()
-      if configuration.anticipation.binding { flight.append(requestBinding()) }
-      return [.restartParser, write(flight)]
-    case "failure":
-      throw XMPPError(saslFailure: element)
-    default: throw unexpected(element)
-    }
-  }
-
-  private mutating func derived(_ result: Result<SCRAMKeys, SASLError>) throws(XMPPError) -> [Action] {
-    guard isDeriving, var mechanism else { return [] }
-    isDeriving = false
-    defer { self.mechanism = mechanism }
-    return try perform { () throws(SASLError) in try mechanism.derived(try result.get()) }
-  }
-
-  private mutating func perform(
-    _ step: () throws(SASLError) -> SASLStep
-  ) throws(XMPPError) -> [Action] {
-    do {
-      switch try step() {
-      case .respond(let bytes):
-        let text = bytes.isEmpty ? nil : Base64.encode(bytes)
-        return [write([.element(XMLElement("response", namespace: Namespaces.sasl, text: text))])]
-      case .derive(let request):
-        isDeriving = true
-        return [.derive(request)]
-      case .complete: return []
-      }
-    } catch {
-      throw XMPPError(saslError: error)
-    }
-  }
-
-  /// An empty initial response is a single equals sign (RFC 6120 §6.4.2).
-  private static func encode(_ bytes: [UInt8]) -> String {
-    bytes.isEmpty ? "=" : Base64.encode(bytes)
-  }
-
-  private static func decode(_ text: String) throws(SASLError) -> [UInt8]? {
-    if text.isEmpty { return nil }
-    if text == "=" { return [] }
-    guard let bytes = Base64.decode(text) else {
-      throw SASLError(.malformed, "the server's SASL data is not base64")
-    }
-    return bytes
-  }
-}
-
-// MARK: - Binding
-
-extension StreamNegotiator {
-  private mutating func requestBinding() -> Output {
-    owed.append(.binding)
-    var bind = XMLElement("bind", namespace: Namespaces.bind)
-    if let resource = configuration.resource {
-      bind.children = [.element(XMLElement("resource", namespace: Namespaces.bind, text: resource))]
-    }
-    return .element(
-      XMLElement(
-        "iq", namespace: Namespaces.client, attributes: ["type": "set", "id": Self.bindID], children: [bind]))
-  }
-
-  private mutating func receivedResult(_ element: XMLElement) throws(XMPPError) -> [Action] {
-    let wanted = owed.first == .binding ? Self.bindID : Self.sessionID
-    guard let iq = IQ(element), iq.id == wanted else { throw unexpected(element) }
-    if let error = iq.error { throw XMPPError(bindError: error) }
-    guard iq.type == .result else { throw unexpected(element) }
-    owed.removeFirst()
-    if wanted == Self.bindID {
-      boundJID = try boundJID(in: element)
-      if features?.requiresSession == true { return [requestSession()] }
-    }
-    guard let boundJID, let features, let mechanism else { throw unexpected(element) }
-    isOver = true
-    return [.bound(jid: boundJID, mechanism: mechanism.name, features: features)]
-  }
-
-  /// The server may choose the resource (RFC 6120 §7.7.1), but not whose it is.
-  private func boundJID(in iq: XMLElement) throws(XMPPError) -> JID {
-    guard let text = iq.first("bind", Namespaces.bind)?.first("jid")?.text, let jid = try? JID(text),
-      !jid.isBare
-    else { throw XMPPError(.protocolError, stage: .bind, "the server bound no full JID") }
-    guard jid.bare == configuration.jid.bare else {
-      throw XMPPError(
-        .protocolError, stage: .bind, "the server bound the JID of another account: \(jid.bare)")
-    }
-    return jid
-  }
-
-  /// Servers of RFC 3921 want a session before they route stanzas.
-  private mutating func requestSession() -> Action {
-    owed.append(.session)
-    return write([
-      .element(
-        XMLElement(
-          "iq", namespace: Namespaces.client, attributes: ["type": "set", "id": Self.sessionID],
-          children: [XMLElement("session", namespace: Namespaces.session)]))
-    ])
   }
 }

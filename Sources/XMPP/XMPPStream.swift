@@ -64,6 +64,7 @@ public actor XMPPStream {
   var closers: [CheckedContinuation<Void, Never>] = []
   var requests = IQTracker<CheckedContinuation<Result<IQ, XMPPError>, Never>>()
   var inbox = StreamInbox()
+  var streamManagement: StreamManagement?
   /// When bytes were last received.
   var lastInput = NIODeadline.now()
   var beforeBinding: (@Sendable () async -> Void)?

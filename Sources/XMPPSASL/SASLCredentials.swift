@@ -40,7 +40,7 @@ public struct SASLContext: Sendable {
 }
 
 /// The registered name of a channel binding (RFC 5056 §7).
-public struct ChannelBindingType: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+public struct ChannelBindingType: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
   public let rawValue: String
   public init(rawValue: String) { self.rawValue = rawValue }
   public var description: String { rawValue }

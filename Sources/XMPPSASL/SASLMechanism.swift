@@ -9,6 +9,9 @@ public protocol SASLMechanism: Sendable {
   /// The message that goes with `<auth/>`, nil where the mechanism has none. Called once, first.
   mutating func initialResponse() throws(SASLError) -> [UInt8]?
 
+  /// The keys of a SCRAM that succeeded, to spare the next one the derivation.
+  var scramKeys: SCRAMKeys? { get }
+
   /// What the server really offers, told before the first challenge where the mechanism was chosen by what it
   /// offered last time.
   mutating func offered(_ offer: SASLOffer)
@@ -24,6 +27,8 @@ public protocol SASLMechanism: Sendable {
 }
 
 extension SASLMechanism {
+  public var scramKeys: SCRAMKeys? { nil }
+
   /// Only SCRAM looks at it (XEP-0474).
   public mutating func offered(_ offer: SASLOffer) {}
 

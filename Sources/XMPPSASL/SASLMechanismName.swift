@@ -1,7 +1,7 @@
 /// The registered name of a SASL mechanism (RFC 4422 §3.1), for example `SCRAM-SHA-256`.
 ///
 /// Names that this library does not know are kept as they were read.
-public struct SASLMechanismName: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+public struct SASLMechanismName: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
   public let rawValue: String
 
   public init(rawValue: String) { self.rawValue = rawValue }
@@ -25,6 +25,9 @@ public struct SASLMechanismName: RawRepresentable, Hashable, Sendable, CustomStr
 
   /// Whether this is of the SCRAM family (RFC 5802), with any hash, with or without channel binding.
   public var isSCRAM: Bool { rawValue.hasPrefix("SCRAM-") }
+
+  /// Whether its first message holds the secret itself, for whoever gets it to use again.
+  public var showsSecret: Bool { self == .plain || self == .oauthBearer || self == .xOAuth2 }
 
   /// Whether this binds to the TLS channel (RFC 5801 §5.1).
   public var bindsChannel: Bool { rawValue.hasSuffix("-PLUS") }

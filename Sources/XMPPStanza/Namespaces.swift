@@ -31,6 +31,8 @@ public enum Namespaces {
   public static let time = "urn:xmpp:time"
   /// XEP-0203: Delayed Delivery.
   public static let delay = "urn:xmpp:delay"
+  /// XEP-0280: Message Carbons.
+  public static let carbons = "urn:xmpp:carbons:2"
   /// XEP-0297: Stanza Forwarding.
   public static let forward = "urn:xmpp:forward:0"
   /// XEP-0352: Client State Indication.
@@ -43,4 +45,6 @@ public enum Namespaces {
   public static let channelBinding = "urn:xmpp:sasl-cb:0"
   /// XEP-0484: Fast Authentication Streamlining Tokens.
   public static let fast = "urn:xmpp:fast:0"
+  /// Of this project: a text that goes with a login, for whoever checks it.
+  public static let loginExtension = "urn:imctl:login-ext:0"
 }

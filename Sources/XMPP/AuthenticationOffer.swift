@@ -1,0 +1,89 @@
+import XMPPSASL
+import XMPPStanza
+import XMPPXML
+
+/// What a server offers to log in with, as its features inside TLS say.
+///
+/// It is stable for an account (XEP-0388 §2.1), so that the next login may go by the offer of the last one.
+public struct AuthenticationOffer: Sendable, Hashable, Codable {
+  /// SASL as in RFC 6120 §6.4.1.
+  public var mechanisms: [SASLMechanismName]
+  /// What `-PLUS` mechanisms can bind to (XEP-0440); nil where the server does not say.
+  public var channelBindings: [ChannelBindingType]?
+  /// The extensible profile (XEP-0388); nil where the server has the one of RFC 6120 alone.
+  public var extensible: Extensible?
+
+  public struct Extensible: Sendable, Hashable, Codable {
+    public var mechanisms: [SASLMechanismName]
+    /// What a token of the server serves for (XEP-0484); empty: it gives none.
+    public var tokenMechanisms: [SASLMechanismName]
+    /// The features that can be switched on with a resource bound inline (XEP-0386); nil: none can be bound so.
+    public var bindFeatures: [String]?
+
+    public init(
+      mechanisms: [SASLMechanismName], tokenMechanisms: [SASLMechanismName] = [],
+      bindFeatures: [String]? = nil
+    ) {
+      self.mechanisms = mechanisms
+      self.tokenMechanisms = tokenMechanisms
+      self.bindFeatures = bindFeatures
+    }
+  }
+
+  public init(
+    mechanisms: [SASLMechanismName], channelBindings: [ChannelBindingType]? = nil,
+    extensible: Extensible? = nil
+  ) {
+    self.mechanisms = mechanisms
+    self.channelBindings = channelBindings
+    self.extensible = extensible
+  }
+
+  /// What mechanisms are chosen from: the extensible profile is the better one where it is there.
+  public var sasl: SASLOffer {
+    SASLOffer(mechanisms: extensible?.mechanisms ?? mechanisms, channelBindings: channelBindings)
+  }
+}
+
+extension StreamFeatures {
+  public var authentication: AuthenticationOffer {
+    AuthenticationOffer(
+      mechanisms: mechanisms, channelBindings: channelBindings, extensible: extensibleAuthentication)
+  }
+
+  /// SASL mechanisms in the server's order (RFC 6120 §6.4.1).
+  public var mechanisms: [SASLMechanismName] {
+    Self.mechanisms(in: element.first("mechanisms", Namespaces.sasl))
+  }
+
+  /// Channel bindings in the server's order (XEP-0440).
+  private var channelBindings: [ChannelBindingType]? {
+    element.first("sasl-channel-binding", Namespaces.channelBinding).map { list in
+      list.elements.lazy.filter { $0.name.local == "channel-binding" }.compactMap { $0["type"] }
+        .filter { $0.utf8.count <= 64 }.prefix(Self.limit).map(ChannelBindingType.init)
+    }
+  }
+
+  private var extensibleAuthentication: AuthenticationOffer.Extensible? {
+    guard let authentication = element.first("authentication", Namespaces.sasl2) else { return nil }
+    let inline = authentication.first("inline", Namespaces.sasl2)
+    return AuthenticationOffer.Extensible(
+      mechanisms: Self.mechanisms(in: authentication),
+      tokenMechanisms: Self.mechanisms(in: inline?.first("fast", Namespaces.fast)),
+      bindFeatures: inline?.first("bind", Namespaces.bind2).map { bind in
+        (bind.first("inline", Namespaces.bind2)?.elements ?? []).lazy.filter { $0.name.local == "feature" }
+          .compactMap { $0["var"] }.filter { $0.utf8.count <= 128 }.prefix(Self.limit).map(\.self)
+      })
+  }
+
+  /// Names of the list's own namespace.
+  private static func mechanisms(in list: XMLElement?) -> [SASLMechanismName] {
+    guard let list else { return [] }
+    return list.elements.lazy
+      .filter { $0.name.local == "mechanism" && $0.name.namespace == list.name.namespace }
+      .prefix(limit).map { SASLMechanismName(rawValue: $0.text) }
+  }
+
+  /// Entries of a list that are looked at.
+  private static let limit = 64
+}

@@ -1,0 +1,51 @@
+import XMPPSASL
+import XMPPStanza
+import XMPPXML
+
+/// How an authentication is worded: the profiles of RFC 6120 §6 and XEP-0388 differ in little else.
+enum SASLProfile: Sendable, Equatable {
+  case core, extensible
+
+  var namespace: String { self == .core ? Namespaces.sasl : Namespaces.sasl2 }
+
+  /// - Parameter inline: what else the extensible profile asks for in the same request.
+  func request(
+    _ mechanism: SASLMechanismName, initialResponse: [UInt8]?, inline: [XMLElement] = []
+  ) -> XMLElement {
+    switch self {
+    case .core:
+      // An empty initial response is a single equals sign (RFC 6120 §6.4.2).
+      let text = initialResponse.map { $0.isEmpty ? "=" : Base64.encode($0) }
+      return XMLElement(
+        "auth", namespace: namespace, attributes: ["mechanism": mechanism.rawValue], text: text)
+    case .extensible:
+      let response = initialResponse.map {
+        XMLElement("initial-response", namespace: namespace, text: Base64.encode($0))
+      }
+      return XMLElement(
+        "authenticate", namespace: namespace, attributes: ["mechanism": mechanism.rawValue],
+        children: [response].compactMap(\.self) + inline)
+    }
+  }
+
+  func response(_ bytes: [UInt8]) -> XMLElement {
+    XMLElement("response", namespace: namespace, text: bytes.isEmpty ? nil : Base64.encode(bytes))
+  }
+
+  /// What the server's mechanism says with a challenge or a success.
+  func data(of element: XMLElement) throws(SASLError) -> [UInt8]? {
+    guard self == .extensible, element.name.local != "challenge" else { return try Self.decode(element.text) }
+    guard let data = element.first("additional-data", namespace) else { return nil }
+    // ejabberd sends an empty one where there is nothing to say.
+    return try Self.decode(data.text)
+  }
+
+  private static func decode(_ text: String) throws(SASLError) -> [UInt8]? {
+    if text.isEmpty { return nil }
+    if text == "=" { return [] }
+    guard let bytes = Base64.decode(text) else {
+      throw SASLError(.malformed, "the server's SASL data is not base64")
+    }
+    return bytes
+  }
+}

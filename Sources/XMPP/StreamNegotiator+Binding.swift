@@ -1,0 +1,59 @@
+import XMPPStanza
+import XMPPXML
+
+// A resource for an authenticated stream (RFC 6120 §7). Where the server can, it comes with the authentication.
+
+extension StreamNegotiator {
+  mutating func requestBinding() -> Output {
+    owed.append(.binding)
+    var bind = XMLElement("bind", namespace: Namespaces.bind)
+    if let resource = configuration.resource {
+      bind.children = [.element(XMLElement("resource", namespace: Namespaces.bind, text: resource))]
+    }
+    return .element(
+      XMLElement(
+        "iq", namespace: Namespaces.client, attributes: ["type": "set", "id": Self.bindID], children: [bind]))
+  }
+
+  mutating func receivedResult(_ element: XMLElement) throws(XMPPError) -> [Action] {
+    let wanted = owed.first == .binding ? Self.bindID : Self.sessionID
+    guard let iq = IQ(element), iq.id == wanted else { throw unexpected(element) }
+    if let error = iq.error { throw XMPPError(bindError: error) }
+    guard iq.type == .result else { throw unexpected(element) }
+    owed.removeFirst()
+    if wanted == Self.bindID {
+      let jid = try boundJID(element.first("bind", Namespaces.bind)?.first("jid")?.text)
+      login?.jid = jid
+      if features?.requiresSession == true { return [requestSession()] }
+    }
+    guard var login else { throw unexpected(element) }
+    login.features = features
+    return end(login)
+  }
+
+  /// The server may choose the resource (RFC 6120 §7.7.1), but not whose it is; unless nobody said who comes.
+  func boundJID(_ text: String?) throws(XMPPError) -> JID {
+    guard let text, let jid = try? JID(text), !jid.isBare else {
+      throw XMPPError(.protocolError, stage: .bind, "the server bound no full JID")
+    }
+    let isOurs =
+      configuration.credentials.isAnonymous
+      ? jid.domain == configuration.jid.domain : jid.bare == configuration.jid.bare
+    guard isOurs else {
+      throw XMPPError(
+        .protocolError, stage: .bind, "the server bound the JID of another account: \(jid.bare)")
+    }
+    return jid
+  }
+
+  /// Servers of RFC 3921 want a session before they route stanzas.
+  private mutating func requestSession() -> Action {
+    owed.append(.session)
+    return write([
+      .element(
+        XMLElement(
+          "iq", namespace: Namespaces.client, attributes: ["type": "set", "id": Self.sessionID],
+          children: [XMLElement("session", namespace: Namespaces.session)]))
+    ])
+  }
+}
