@@ -13,12 +13,28 @@ extension XMPPStream {
   /// Bounded by the configuration's `timeout`; cancelling the task closes the connection.
   /// - Throws: an ``XMPPError`` whose stage says how far it came.
   public func connect() async throws(XMPPError) -> BoundStream {
+    guard case .login(let bound) = try await connect(for: .login) else { throw Self.notOnline }
+    return bound
+  }
+
+  /// Connects as far as the features inside TLS, and logs nobody in.
+  ///
+  /// From then on ``request(_:followedBy:timeout:)`` reaches the server: for what may be asked without a login, as
+  /// in-band registration (XEP-0077 §3.1.1). An account without a local part is enough. Bounded and cancelled as
+  /// ``connect()``, and fails as it does.
+  public func connectBeforeLogin() async throws(XMPPError) -> StreamFeatures {
+    guard case .features(let features) = try await connect(for: .features) else { throw Self.notOnline }
+    return features
+  }
+
+  private func connect(for purpose: StreamNegotiator.Purpose) async throws(XMPPError) -> Negotiated {
     guard case .idle = state else {
       throw XMPPError(.internalError, stage: .connect, "a stream connects only once")
     }
     state = .connecting
+    self.purpose = purpose
     let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { (waiter: CheckedContinuation<Result<BoundStream, XMPPError>, Never>) in
+      await withCheckedContinuation { (waiter: CheckedContinuation<Result<Negotiated, XMPPError>, Never>) in
         connection = waiter
         deadline = eventLoop.scheduleTask(in: configuration.timeout) {
           self.assumeIsolated { $0.expireConnecting() }
@@ -112,7 +128,7 @@ extension XMPPStream {
   /// Connects to one target, within a limit, and negotiates; a success has made the stream online.
   private func link(
     _ target: ServerTarget, within limit: TimeAmount
-  ) async -> Result<BoundStream, XMPPError> {
+  ) async -> Result<Negotiated, XMPPError> {
     self.target = target
     do {
       _ = try await TCPConnector().connect(to: target, on: eventLoop, timeout: limit) { channel in
@@ -146,12 +162,14 @@ extension XMPPStream {
       jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
       tls: target.tls, language: configuration.language, anticipation: configuration.anticipation,
       policy: configuration.policy)
+    negotiation.purpose = purpose
     // What is known of one server says nothing about another.
     if let known = configuration.anticipatedTarget,
       (known.host, known.port, known.tls) != (target.host, target.port, target.tls)
     {
       negotiation.anticipation.offer = nil
     }
+    if purpose == .features { negotiation.anticipation.offer = nil }
     negotiation.bindsInline = beforeBinding == nil
     negotiation.userAgent = configuration.userAgent
     negotiation.requestsToken = configuration.requestsToken
@@ -174,7 +192,16 @@ extension XMPPStream {
     deadline?.cancel()
     negotiator = nil
     report(.step(.loginOK(bound)))
-    connection?.resume(returning: .success(bound))
+    connection?.resume(returning: .success(.login(bound)))
+    connection = nil
+  }
+
+  private func becomeReady(_ features: StreamFeatures) {
+    guard case .connecting = state else { return }
+    state = .beforeLogin
+    deadline?.cancel()
+    negotiator = nil
+    connection?.resume(returning: .success(.features(features)))
     connection = nil
   }
 
@@ -198,6 +225,9 @@ extension XMPPStream {
     case .derive(let request): derive(request)
     case .step(let step): report(.step(step))
     case .bound(let login): complete(login)
+    case .ready(let features):
+      becomeReady(features)
+      endNegotiation(.success(.features(features)))
     case .fail(let error): endNegotiation(.failure(error))
     }
   }
@@ -214,7 +244,7 @@ extension XMPPStream {
     bound.scramKeys = login.scramKeys
     streamManagement = StreamManagement(inline: login.inline)
     becomeOnline(bound)
-    endNegotiation(.success(bound))
+    endNegotiation(.success(.login(bound)))
   }
 
   private func hold(
@@ -227,7 +257,7 @@ extension XMPPStream {
     }
   }
 
-  func endNegotiation(_ result: Result<BoundStream, XMPPError>) {
+  func endNegotiation(_ result: Result<Negotiated, XMPPError>) {
     guard case .running(let waiter) = negotiation else { return }
     negotiation = .ended(result)
     waiter?.resume(returning: result)
@@ -294,44 +324,40 @@ extension XMPPStream {
       case .element(let element): negotiate(.element(element, bytesBehind: bytesBehind))
       case .closed: negotiate(.closed)
       }
-    case .online, .closing: receivedOnline(event)
+    case .beforeLogin, .online, .closing: receivedOpen(event)
     case .idle, .closed: break
     }
   }
 
-  private func receivedOnline(_ event: XMLStreamParser.Event) {
-    switch event {
-    case .element(let element):
+  private func receivedOpen(_ event: XMLStreamParser.Event) {
+    switch (event, state) {
+    case (.element(let element), .beforeLogin): route(StanzaRouter.route(element), .beforeLogin)
+    case (.element(let element), .online(let bound)):
       if let acknowledgement = streamManagement?.received(element) { write(acknowledgement) }
-      route(StanzaRouter.route(element))
-    case .opened: break
-    case .closed:
-      if case .closing = state { return finish(nil) }
+      route(StanzaRouter.route(element), .online, bound.jid)
+    case (.closed, .closing): finish(nil)
+    case (.closed, .beforeLogin):
+      finish(XMPPError(.networkError, stage: .stream, "the server closed the stream"))
+    case (.closed, _):
       finish(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
+    case (.opened, _), (.element, _): break
     }
   }
 
-  private func route(_ route: Route) {
-    guard case .online(let bound) = state else {
-      if case .answer(let iq) = route { resume(with: iq, own: nil) }
-      return
-    }
+  /// - Parameter own: the full JID; nil before a login, where the server speaks to whoever is there.
+  private func route(_ route: Route, _ phase: XMPPError.Phase, _ own: JID? = nil) {
     switch route {
     case .message(let message): report(.message(message))
     case .presence(let presence): report(.presence(presence))
-    case .answer(let iq): resume(with: iq, own: bound.jid)
+    case .answer(let iq):
+      requests.take(answer: iq, own: own ?? configuration.account)?.resume(returning: .success(iq))
     case .request(let iq):
       let responder = iq.payload.first.flatMap { configuration.responders[$0.name] }
       write((responder?(iq) ?? StanzaRouter.refusal(of: iq)).element)
     case .refused(let answer): write(answer)
-    case .streamError(let error): finish(XMPPError(streamError: error, phase: .online, stage: .stream))
+    case .streamError(let error): finish(XMPPError(streamError: error, phase: phase, stage: .stream))
     case .ignored: break
     }
-  }
-
-  private func resume(with answer: IQ, own: JID?) {
-    guard let own else { return }
-    requests.take(answer: answer, own: own)?.resume(returning: .success(answer))
   }
 
   private func write(_ element: XMLElement) {
@@ -364,7 +390,7 @@ extension XMPPStream {
       endNegotiation(.failure(error))
     case .idle, .closed: break
     case .closing: finish(nil)
-    case .online: finish(error)
+    case .beforeLogin, .online: finish(error)
     }
   }
 }

@@ -9,9 +9,17 @@ import XMPPXML
 /// queue of ``Answer``s, so that a flight may carry requests whose answers are several steps away: how far to go
 /// ahead of the server is ``Anticipation``, a policy, and the machine is the same for all of them.
 public struct StreamNegotiator: Sendable {
+  /// What a stream is negotiated for.
+  public enum Purpose: Sendable {
+    case login
+    /// To ask, inside TLS, what may be asked without a login: the features, a registration (XEP-0077 §3.1.1).
+    case features
+  }
+
   public struct Configuration: Sendable {
     /// Bare JID of the account.
     public var jid: JID
+    public var purpose = Purpose.login
     /// Wanted resource; nil: the server makes one.
     public var resource: String?
     public var credentials: SASLCredentials
@@ -70,6 +78,8 @@ public struct StreamNegotiator: Sendable {
     case derive(SCRAMKeyRequest)
     case step(LoginStep)
     case bound(Login)
+    /// Encrypted, and as far as a stream for ``Purpose/features`` goes.
+    case ready(StreamFeatures)
     case fail(XMPPError)
   }
 
@@ -209,7 +219,7 @@ extension StreamNegotiator {
     return .write(flight)
   }
 
-  /// Before TLS the header does not tell who is coming (RFC 6120 §4.7.1).
+  /// Before TLS the header does not tell who is coming (RFC 6120 §4.7.1), and who is nobody yet never does.
   mutating func openStream() -> [Output] {
     owed += [.header, .features]
     let isTelling = level != .plain && configuration.jid.local != nil
@@ -271,8 +281,12 @@ extension StreamNegotiator {
       }
       return owed.isEmpty ? [write([requestTLS()])] : []
     case .encrypted:
-      return [.step(.linkOK(tls: tls, offer: features.authentication))]
-        + (try authenticate(features.authentication))
+      let linked = Action.step(.linkOK(tls: tls, offer: features.authentication))
+      if configuration.purpose == .features {
+        isOver = true
+        return [linked, .ready(features)]
+      }
+      return [linked] + (try authenticate(features.authentication))
     case .authenticated:
       guard features.bind else {
         throw XMPPError(.protocolError, stage: .bind, "the server does not offer resource binding")

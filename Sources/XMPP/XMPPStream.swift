@@ -28,18 +28,33 @@ public actor XMPPStream {
   enum State {
     case idle
     case connecting
+    /// Encrypted, and not to be logged in: only the server can be asked.
+    case beforeLogin
     case online(BoundStream)
     /// `</stream:stream>` was sent.
     case closing
     case closed
+
+    var isOpen: Bool {
+      switch self {
+      case .beforeLogin, .online: true
+      case .idle, .connecting, .closing, .closed: false
+      }
+    }
+  }
+
+  /// What a negotiation has led to, by its purpose.
+  enum Negotiated {
+    case login(BoundStream)
+    case features(StreamFeatures)
   }
 
   /// What becomes of the present connection while ``connect()`` runs.
   enum Negotiation {
     case none
     /// With who waits for its end: a connection may break before anyone does.
-    case running(CheckedContinuation<Result<BoundStream, XMPPError>, Never>?)
-    case ended(Result<BoundStream, XMPPError>)
+    case running(CheckedContinuation<Result<Negotiated, XMPPError>, Never>?)
+    case ended(Result<Negotiated, XMPPError>)
   }
 
   public nonisolated let configuration: StreamConfiguration
@@ -56,8 +71,9 @@ public actor XMPPStream {
   var tls: TLSInfo?
   var tlsContext: TLSContext?
   var negotiation = Negotiation.none
+  var purpose = StreamNegotiator.Purpose.login
   /// Waits for ``connect()`` as a whole.
-  var connection: CheckedContinuation<Result<BoundStream, XMPPError>, Never>?
+  var connection: CheckedContinuation<Result<Negotiated, XMPPError>, Never>?
   var establishing: Task<Void, Never>?
   /// Bounds connecting, and later closing.
   var deadline: Scheduled<Void>?
@@ -101,7 +117,7 @@ public actor XMPPStream {
   public func request(
     _ request: IQ, followedBy companions: [XMLElement] = [], timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> IQ {
-    guard case .online = state, let channel else { throw Self.notOnline }
+    guard state.isOpen, let channel else { throw Self.notOnline }
     var request = request
     let id = request.id ?? IQTracker<Void>.makeID()
     request.id = id
@@ -188,7 +204,7 @@ public actor XMPPStream {
 
   /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event.
   public func abort(_ error: XMPPError) {
-    if case .online = state { finish(error) }
+    if state.isOpen { finish(error) }
   }
 
   /// Ends the stream: `stanzas`, `</stream:stream>`, and the server's own within `patience` (RFC 6120 §4.4).
@@ -199,7 +215,7 @@ public actor XMPPStream {
     case .idle: finish(nil)
     case .connecting: finish(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
     case .closed: return
-    case .online:
+    case .beforeLogin, .online:
       state = .closing
       endOutput(with: stanzas)
       updateReading()

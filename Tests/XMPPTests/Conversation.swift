@@ -17,14 +17,16 @@ struct Conversation {
 
   init(
     _ jid: String = "alice@example.org", password: String = "secret", tls: TLSMode = .startTLS,
-    resource: String? = nil, anticipation: Anticipation = .stepByStep
+    resource: String? = nil, anticipation: Anticipation = .stepByStep,
+    purpose: StreamNegotiator.Purpose = .login
   ) throws {
     let jid = try JID(jid)
-    negotiator = StreamNegotiator(
-      .init(
-        jid: jid, resource: resource,
-        credentials: SASLCredentials(authcid: jid.local ?? "", password: Secret(password)), tls: tls,
-        anticipation: anticipation))
+    var configuration = StreamNegotiator.Configuration(
+      jid: jid, resource: resource,
+      credentials: SASLCredentials(authcid: jid.local ?? "", password: Secret(password)), tls: tls,
+      anticipation: anticipation)
+    configuration.purpose = purpose
+    negotiator = StreamNegotiator(configuration)
   }
 
   static let header =
@@ -88,6 +90,8 @@ struct Conversation {
       case .step(.logining(let mechanism)): log.append("logining \(mechanism.rawValue)")
       case .step(let step): log.append("\(step)")
       case .bound(let jid, _, _): boundJID = jid
+      case .ready(let features):
+        log.append("ready " + features.mechanisms.map(\.rawValue).joined(separator: " "))
       case .fail(let error): failure = error
       }
     }
