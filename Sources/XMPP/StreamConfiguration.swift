@@ -36,8 +36,6 @@ public struct StreamConfiguration: Sendable {
   public var requestsToken = true
   /// With a refused token the stream goes on to log in with the other credentials.
   public var fallsBackFromToken = true
-  /// The stream is for ending the token at the server: it binds no resource, and is closed when it is connected.
-  public var invalidatesToken = false
   public var resolver: any ServiceResolver
   /// Answers to IQ requests by the name of their payload; others are answered `service-unavailable`.
   public var responders: [XMLName: Responder]

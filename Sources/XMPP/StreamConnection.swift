@@ -27,6 +27,14 @@ extension XMPPStream {
     return features
   }
 
+  /// Ends the token of the configuration's credentials at the server (XEP-0484 §3.6), binds no resource, and closes.
+  ///
+  /// - Throws: as ``connect()``; `authFailed` or `tokenExpired` where the server does not know the token any more.
+  public func invalidateToken() async throws(XMPPError) {
+    _ = try await connect(for: .tokenInvalidation)
+    await close()
+  }
+
   private func connect(for purpose: StreamNegotiator.Purpose) async throws(XMPPError) -> Negotiated {
     guard case .idle = state else {
       throw XMPPError(.internalError, stage: .connect, "a stream connects only once")
@@ -174,7 +182,6 @@ extension XMPPStream {
     negotiation.userAgent = configuration.userAgent
     negotiation.requestsToken = configuration.requestsToken
     negotiation.fallsBackFromToken = configuration.fallsBackFromToken
-    negotiation.invalidatesToken = configuration.invalidatesToken
     return negotiation
   }
 
@@ -233,10 +240,9 @@ extension XMPPStream {
   }
 
   private func complete(_ login: StreamNegotiator.Login) {
-    guard let target, let negotiator else { return }
-    // A stream that only ends a token has no resource, and the account's JID stands in its place.
+    guard let jid = login.jid, let target, let negotiator else { return }
     var bound = BoundStream(
-      jid: login.jid ?? configuration.account, target: target, tls: tls, mechanism: login.mechanism,
+      jid: jid, target: target, tls: tls, mechanism: login.mechanism,
       features: login.features ?? StreamFeatures(XMLElement("features", namespace: Namespaces.streams)),
       roundTrips: negotiator.roundTrips)
     bound.fastToken = login.fastToken

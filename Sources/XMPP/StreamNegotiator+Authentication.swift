@@ -18,6 +18,8 @@ extension StreamNegotiator {
     var isAnticipated = false
   }
 
+  private var isInvalidating: Bool { configuration.purpose == .tokenInvalidation }
+
   /// The request that the last offer of this server makes likely; nil where the real one is to be waited for.
   ///
   /// What shows a secret is never sent on a guess.
@@ -49,7 +51,7 @@ extension StreamNegotiator {
     {
       return Authentication(profile: .extensible, mechanism: mechanism, isToken: true)
     }
-    if configuration.invalidatesToken {
+    if isInvalidating {
       throw XMPPError(
         .mechanismUnavailable, stage: .authenticate, "the server does not take the token any more")
     }
@@ -103,12 +105,12 @@ extension StreamNegotiator {
     if let agent = configuration.userAgent { requests.append(agent.element) }
     // A wanted resource can only be had the old way: here the server makes one of the tag.
     if let features = offer.bindFeatures, configuration.bindsInline, configuration.resource == nil,
-      !configuration.invalidatesToken
+      !isInvalidating
     {
       requests.append(InlineBind.request(tag: configuration.userAgent?.software, features: features))
     }
     if choice.isToken {
-      let invalidate = configuration.invalidatesToken ? "true" : nil
+      let invalidate = isInvalidating ? "true" : nil
       requests.append(
         XMLElement("fast", namespace: Namespaces.fast, attributes: ["invalidate": invalidate]))
     } else if configuration.requestsToken, configuration.userAgent != nil,
@@ -187,7 +189,8 @@ extension StreamNegotiator {
   private mutating func succeeded(
     _ authentication: Authentication, _ element: XMLElement
   ) throws(XMPPError) -> [Action] {
-    authenticated()
+    let features = features
+    becomeAuthenticated()
     var login = Login(
       mechanism: authentication.mechanism.name, isTokenRefused: isTokenRefused,
       scramKeys: authentication.mechanism.scramKeys)
@@ -199,11 +202,11 @@ extension StreamNegotiator {
     }
     login.fastToken = FASTToken(
       element, mechanism: authentication.requestedToken ?? authentication.mechanism.name)
-    if configuration.invalidatesToken { return end(login) }
+    if isInvalidating, let features { return end(with: .ready(features)) }
     if let bound = element.first("bound", Namespaces.bind2) {
       login.jid = try boundJID(element.first("authorization-identifier")?.text)
       login.inline = bound
-      return end(login)
+      return end(with: .bound(login))
     }
     // The features follow without a new stream (XEP-0388 §2.6.1).
     self.login = login
@@ -218,7 +221,7 @@ extension StreamNegotiator {
     guard authentication.isToken else { throw error }
     var refusal = error
     if error.code == .authFailed, !configuration.fallsBackFromToken { refusal.code = .deviceChanged }
-    guard configuration.fallsBackFromToken, !configuration.invalidatesToken, let features else {
+    guard configuration.fallsBackFromToken, !isInvalidating, let features else {
       throw refusal
     }
     isTokenRefused = true

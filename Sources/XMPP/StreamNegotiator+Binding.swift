@@ -28,7 +28,7 @@ extension StreamNegotiator {
     }
     guard var login else { throw unexpected(element) }
     login.features = features
-    return end(login)
+    return end(with: .bound(login))
   }
 
   /// The server may choose the resource (RFC 6120 §7.7.1), but not whose it is; unless nobody said who comes.

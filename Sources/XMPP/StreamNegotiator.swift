@@ -14,6 +14,8 @@ public struct StreamNegotiator: Sendable {
     case login
     /// To ask, inside TLS, what may be asked without a login: the features, a registration (XEP-0077 §3.1.1).
     case features
+    /// To end the token that is logged in with (XEP-0484 §3.6).
+    case tokenInvalidation
   }
 
   public struct Configuration: Sendable {
@@ -34,8 +36,6 @@ public struct StreamNegotiator: Sendable {
     public var fallsBackFromToken = true
     /// The resource may come with the authentication, where the server can.
     public var bindsInline = true
-    /// The stream is for ending the token alone, and no resource is bound.
-    public var invalidatesToken = false
 
     public init(
       jid: JID, resource: String? = nil, credentials: SASLCredentials, tls: TLSMode, language: String? = nil,
@@ -78,14 +78,14 @@ public struct StreamNegotiator: Sendable {
     case derive(SCRAMKeyRequest)
     case step(LoginStep)
     case bound(Login)
-    /// Encrypted, and as far as a stream for ``Purpose/features`` goes.
+    /// Done what a stream that is for no login is for.
     case ready(StreamFeatures)
     case fail(XMPPError)
   }
 
   /// What a negotiation has given.
   public struct Login: Sendable, Equatable {
-    /// nil where no resource was asked for.
+    /// nil until a resource is bound.
     public var jid: JID?
     public var mechanism: SASLMechanismName
     /// After authentication; nil where they have not come yet, behind an inline bind.
@@ -139,15 +139,16 @@ public struct StreamNegotiator: Sendable {
     }
   }
 
-  mutating func authenticated() {
+  /// The features of before say nothing any more.
+  mutating func becomeAuthenticated() {
     level = .authenticated
     features = nil
   }
 
   /// Nothing more is to be done.
-  mutating func end(_ login: Login) -> [Action] {
+  mutating func end(with action: Action) -> [Action] {
     isOver = true
-    return [.bound(login)]
+    return [action]
   }
 
   private mutating func react(to input: Input) throws(XMPPError) -> [Action] {
@@ -282,10 +283,7 @@ extension StreamNegotiator {
       return owed.isEmpty ? [write([requestTLS()])] : []
     case .encrypted:
       let linked = Action.step(.linkOK(tls: tls, offer: features.authentication))
-      if configuration.purpose == .features {
-        isOver = true
-        return [linked, .ready(features)]
-      }
+      if configuration.purpose == .features { return [linked] + end(with: .ready(features)) }
       return [linked] + (try authenticate(features.authentication))
     case .authenticated:
       guard features.bind else {

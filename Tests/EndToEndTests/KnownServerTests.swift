@@ -37,7 +37,7 @@ struct KnownServerTests {
       }
       #expect(try await user.imctl.run("logout").status == 0)
     }
-    #expect(spent == (directTLS ? [7, 5, 5] : [9, 6, 6]))
+    #expect(spent == (directTLS ? [6, 5, 5] : [7, 6, 6]))
   }
 
   @Test("and does not like to be answered before it asked is spoken to step by step, now and later.")

@@ -18,7 +18,7 @@ struct BeforeLoginTests {
   @Test("ends at the features inside TLS, and has said nothing of who is there.", arguments: [false, true])
   func negotiation(anticipates: Bool) throws {
     let anticipation = Anticipation(startTLS: anticipates)
-    var talk = try Conversation("example.org", anticipation: anticipation, purpose: .features)
+    var talk = try Conversation("example.org", anticipation: anticipation) { $0.purpose = .features }
     talk.connect()
     try talk.server(C.header, C.startTLSFeatures)
     try talk.server(C.proceed)
@@ -37,7 +37,7 @@ struct BeforeLoginTests {
 
   @Test("names the account inside TLS where one is named: some servers offer more then.")
   func from() throws {
-    var talk = try Conversation("alice@example.org", tls: .direct, purpose: .features)
+    var talk = try Conversation("alice@example.org", tls: .direct) { $0.purpose = .features }
     talk.connect()
     talk.encrypt()
     try talk.server(C.header, C.mechanisms("PLAIN"))
@@ -46,7 +46,7 @@ struct BeforeLoginTests {
 
   @Test("is not opened before TLS, whatever is offered there.")
   func startTLSMissing() throws {
-    var talk = try Conversation("example.org", purpose: .features)
+    var talk = try Conversation("example.org") { $0.purpose = .features }
     talk.connect()
     try talk.server(C.header, C.mechanisms("PLAIN"))
     #expect(talk.failure?.code == .tlsFailure)

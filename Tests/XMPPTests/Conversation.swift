@@ -13,19 +13,20 @@ struct Conversation {
   /// What the client did: `<…>` for what it wrote, one entry a flight, `TLS`, `restart`, step names, failures.
   private(set) var log: [String] = []
   private(set) var failure: XMPPError?
-  private(set) var boundJID: JID?
+  private(set) var login: StreamNegotiator.Login?
+  var boundJID: JID? { login?.jid }
 
   init(
     _ jid: String = "alice@example.org", password: String = "secret", tls: TLSMode = .startTLS,
     resource: String? = nil, anticipation: Anticipation = .stepByStep,
-    purpose: StreamNegotiator.Purpose = .login
+    _ change: (inout StreamNegotiator.Configuration) -> Void = { _ in }
   ) throws {
     let jid = try JID(jid)
     var configuration = StreamNegotiator.Configuration(
       jid: jid, resource: resource,
       credentials: SASLCredentials(authcid: jid.local ?? "", password: Secret(password)), tls: tls,
       anticipation: anticipation)
-    configuration.purpose = purpose
+    change(&configuration)
     negotiator = StreamNegotiator(configuration)
   }
 
@@ -89,9 +90,9 @@ struct Conversation {
       case .step(.linkOK): log.append("linkOK")
       case .step(.logining(let mechanism)): log.append("logining \(mechanism.rawValue)")
       case .step(let step): log.append("\(step)")
-      case .bound(let jid, _, _): boundJID = jid
       case .ready(let features):
         log.append("ready " + features.mechanisms.map(\.rawValue).joined(separator: " "))
+      case .bound(let login): self.login = login
       case .fail(let error): failure = error
       }
     }

@@ -82,7 +82,7 @@ struct HostileSASLTests {
       Attack(
         "a challenge before the features",
         start + [.server("<challenge \(Self.sasl)>cj0x</challenge>")], .protocolError, .stream),
-    ].run { $0.anticipation = Anticipation(mechanism: .scramSHA256) }
+    ].run { $0.anticipation = Anticipation(offer: .init(mechanisms: [.scramSHA256])) }
   }
 
   @Test("is stopped where it goes on asking.")

@@ -109,7 +109,7 @@ struct HostileTLSTests {
         start + [.features(Self.offer), .server("<failure xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")],
         .tlsFailure, .tls),
     ].run {
-      $0.anticipation = Anticipation(startTLS: true, mechanism: .scramSHA256, binding: true)
+      $0.anticipation = Anticipation(startTLS: true, offer: .init(mechanisms: [.scramSHA256]), binding: true)
     }
   }
 

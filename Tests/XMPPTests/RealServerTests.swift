@@ -20,7 +20,8 @@ struct RealServerTests {
     }
   }
 
-  private static let ahead = Anticipation(startTLS: true, mechanism: .scramSHA1, binding: true)
+  private static let ahead = Anticipation(
+    startTLS: true, offer: .init(mechanisms: [.scramSHA1]), binding: true)
 
   /// The names of the steps, without their details.
   private static func steps(_ events: [StreamEvent]) -> [String] {
@@ -196,8 +197,7 @@ struct RealServerTests {
   private func mechanisms(_ known: [SASLMechanismName], of server: TestServer) async throws {
     for mechanism in known + [nil] {
       let stream = XMPPStream(
-        try await Login(to: server).with { $0.anticipation = Anticipation(mechanism: mechanism) }
-          .configuration)
+        try await Login(to: server).with { $0.policy.allowed = mechanism.map { [$0] } }.configuration)
       #expect(try await stream.connect().mechanism == mechanism ?? known.last)
       await stream.close()
     }

@@ -1,0 +1,192 @@
+import Testing
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+import XMPPXML
+
+@testable import XMPP
+
+/// XEP-0388 with XEP-0386 and XEP-0484. The password is "secret"; PLAIN carries it as AGFsaWNlAHNlY3JldA==.
+@Suite("The extensible profile of SASL")
+struct ExtensibleAuthenticationTests {
+  typealias C = Conversation
+
+  private static let success = """
+    <success xmlns='urn:xmpp:sasl:2'><authorization-identifier>%JID%</authorization-identifier>%MORE%</success>
+    """
+  private static let failure = """
+    <failure xmlns='urn:xmpp:sasl:2'><%CONDITION% xmlns='urn:ietf:params:xml:ns:xmpp-sasl'/><text>no</text></failure>
+    """
+
+  static func success(_ jid: String, _ more: String = "<bound xmlns='urn:xmpp:bind:0'/>") -> String {
+    success.replacing("%JID%", with: jid).replacing("%MORE%", with: more)
+  }
+
+  static func failure(_ condition: String) -> String { failure.replacing("%CONDITION%", with: condition) }
+
+  static func features(
+    _ mechanisms: [String] = ["PLAIN"], fast: [String] = [], bind: [String]? = [], old: [String] = []
+  ) -> String {
+    func list(_ names: [String]) -> String { names.map { "<mechanism>\($0)</mechanism>" }.joined() }
+    let inline = bind.map { features in
+      "<bind xmlns='urn:xmpp:bind:0'><inline>" + features.map { "<feature var='\($0)'/>" }.joined()
+        + "</inline></bind>"
+    }
+    let tokens = fast.isEmpty ? "" : "<fast xmlns='urn:xmpp:fast:0'>\(list(fast))</fast>"
+    return "<stream:features><mechanisms xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>\(list(old))</mechanisms>"
+      + "<authentication xmlns='urn:xmpp:sasl:2'>\(list(mechanisms))<inline>\(inline ?? "")\(tokens)</inline>"
+      + "</authentication></stream:features>"
+  }
+
+  /// As far as the header inside TLS.
+  private func encrypted(
+    anticipation: Anticipation = .stepByStep, resource: String? = nil,
+    _ change: (inout StreamNegotiator.Configuration) -> Void = { _ in }
+  ) throws -> Conversation {
+    var talk = try Conversation(tls: .direct, resource: resource, anticipation: anticipation) {
+      $0.userAgent = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770", software: "imctl", device: "desk")
+      change(&$0)
+    }
+    talk.connect()
+    talk.encrypt()
+    return talk
+  }
+
+  private func lastElement(_ talk: Conversation) throws -> XMLElement {
+    let text = (talk.log.last ?? "").replacing("<stream from>", with: "")
+    let events = try XMLStreamParser().parse(Array("<r xmlns='jabber:client'>\(text)</r>".utf8))
+    guard case .element(let element)? = events.dropFirst().first else { throw Missing() }
+    return element
+  }
+  private struct Missing: Error {}
+
+  @Test(
+    "One request says who comes, from what, and asks for a resource and what is to be switched on with it.")
+  func request() throws {
+    var talk = try encrypted()
+    try talk.server(
+      C.header,
+      Self.features(
+        ["PLAIN"], bind: ["urn:xmpp:carbons:2", "urn:xmpp:csi:0", "urn:xmpp:sm:3", "urn:xmpp:unknown"],
+        old: ["PLAIN"]))
+    #expect(
+      talk.log.last == """
+        <authenticate xmlns='urn:xmpp:sasl:2' mechanism='PLAIN'>\
+        <initial-response>AGFsaWNlAHNlY3JldA==</initial-response>\
+        <user-agent id='d4565fa7-4d72-4749-b3d3-740edbf87770'><software>imctl</software><device>desk</device>\
+        </user-agent><bind xmlns='urn:xmpp:bind:0'><tag>imctl</tag><enable xmlns='urn:xmpp:carbons:2'/>\
+        <active xmlns='urn:xmpp:csi:0'/><enable xmlns='urn:xmpp:sm:3'/></bind></authenticate>
+        """)
+    try talk.server(Self.success("alice@example.org/imctl.x"))
+    #expect(talk.boundJID?.description == "alice@example.org/imctl.x")
+    #expect(talk.failure == nil)
+    // TCP, TLS 1.3, header, authenticate.
+    #expect(talk.negotiator.roundTrips == 4)
+  }
+
+  @Test("By the offer of the last login the request goes with the header; a password on a guess does not.")
+  func anticipated() throws {
+    let offer = AuthenticationOffer(
+      mechanisms: [], extensible: .init(mechanisms: [.scramSHA256, .plain], bindFeatures: []))
+    var talk = try encrypted(anticipation: Anticipation(offer: offer))
+    #expect(talk.log.last?.hasPrefix("<stream from><authenticate ") == true)
+    try talk.server(C.header, Self.features(["SCRAM-SHA-256", "PLAIN"]))
+    #expect(talk.log.suffix(2) == ["linkOK", "logining SCRAM-SHA-256"])
+    #expect(talk.failure == nil)
+    var plain = offer
+    plain.extensible?.mechanisms = [.plain]
+    #expect(try encrypted(anticipation: Anticipation(offer: plain)).log.last == "<stream from>")
+  }
+
+  @Test(
+    "An anticipated request that the server's true offer does not fit is a downgrade.",
+    arguments: [features(["PLAIN"]), C.mechanisms("SCRAM-SHA-256", "PLAIN")])
+  func missing(_ features: String) throws {
+    let offer = AuthenticationOffer(
+      mechanisms: [], extensible: .init(mechanisms: [.scramSHA256, .plain], bindFeatures: []))
+    var talk = try encrypted(anticipation: Anticipation(offer: offer))
+    try talk.server(C.header, features)
+    #expect(talk.failure?.code == .downgrade)
+  }
+
+  @Test("Success that comes before the proof is refused, and nothing is bound.")
+  func earlySuccess() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, Self.features(["SCRAM-SHA-256"]))
+    try talk.server(Self.success("alice@example.org/x"))
+    #expect(talk.failure?.code == .protocolError)
+    #expect(talk.boundJID == nil)
+  }
+
+  @Test(
+    "Another account's JID, no JID or a bare one is not bound.",
+    arguments: ["mallory@example.org/x", "alice@example.net/x", "alice@example.org", "", "@"])
+  func foreignJID(_ jid: String) throws {
+    var talk = try encrypted()
+    try talk.server(C.header, Self.features())
+    try talk.server(Self.success(jid))
+    #expect(talk.failure?.code == .protocolError)
+    #expect(talk.boundJID == nil)
+  }
+
+  @Test("A wanted resource is bound the old way, without a new stream.")
+  func resource() throws {
+    for anticipation in [Anticipation.stepByStep, .ofUnknownServer] {
+      var talk = try encrypted(anticipation: anticipation, resource: "phone")
+      try talk.server(C.header, Self.features())
+      #expect(talk.log.last?.contains("<bind") == false)
+      try talk.server(Self.success("alice@example.org", ""), C.bindFeatures)
+      #expect(talk.log.last?.contains("<resource>phone</resource>") == true)
+      try talk.server(C.bound("alice@example.org/phone"))
+      #expect(talk.boundJID?.resource == "phone")
+      #expect(talk.login?.features?.bind == true)
+      #expect(talk.log.filter { $0 == "<stream from>" }.count == 1)
+    }
+  }
+
+  @Test("A server that binds nothing inline, though asked to, is asked the old way.")
+  func notBound() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, Self.features())
+    try talk.server(Self.success("alice@example.org", ""))
+    try talk.server(C.bindFeatures)
+    try talk.server(C.bound("alice@example.org/x"))
+    #expect(talk.boundJID?.resource == "x")
+  }
+
+  @Test("A failure becomes the failure it means, with the server's text.")
+  func refused() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, Self.features())
+    try talk.server(Self.failure("account-disabled"))
+    #expect(talk.failure?.code == .userBlocked)
+    #expect(talk.failure?.text == "no")
+  }
+
+  @Test("A further step that nobody knows here ends the login, and is named.")
+  func continued() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, Self.features())
+    try talk.server(
+      "<continue xmlns='urn:xmpp:sasl:2'><tasks><task>TOTP-EXAMPLE</task></tasks><text>2FA</text></continue>")
+    #expect(talk.failure?.code == .mechanismUnavailable)
+    #expect(talk.failure?.message.contains("TOTP-EXAMPLE") == true)
+    #expect(talk.failure?.text == "2FA")
+  }
+
+  @Test("What the other profile would answer is not taken.")
+  func otherProfile() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, Self.features())
+    try talk.server(C.sasl("success"))
+    #expect(talk.failure?.code == .protocolError)
+  }
+
+  @Test("A text for whoever checks the login goes along.")
+  func loginExtension() throws {
+    var talk = try encrypted { $0.credentials.loginExtension = "a<b" }
+    try talk.server(C.header, Self.features())
+    #expect(
+      try lastElement(talk).first("login-ext", "urn:imctl:login-ext:0")?.text == "a<b")
+  }
+}
