@@ -81,7 +81,7 @@ extension XMPPError {
     switch error.code {
     case .mechanismUnavailable, .plainRefused: code = .mechanismUnavailable
     case .downgrade: code = .downgrade
-    case .invalidPassword, .invalidUserName: code = .invalidParameter
+    case .invalidPassword, .invalidToken, .invalidUserName: code = .invalidParameter
     case .serverError where Self.wrongCredentials.contains(error.serverValue ?? ""): code = .authFailed
     case .misuse, .libraryFailure: code = .internalError
     default: code = .protocolError

@@ -14,3 +14,30 @@ public struct FASTToken: Hashable, Sendable {
     self.expiry = expiry
   }
 }
+
+extension FASTToken: Codable {
+  private enum CodingKeys: String, CodingKey { case mechanism, secret, expiry }
+
+  /// The secret is base64 text.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(mechanism.rawValue, forKey: .mechanism)
+    try container.encode(secret.withBytes { Base64.encode($0) }, forKey: .secret)
+    try container.encodeIfPresent(expiry, forKey: .expiry)
+  }
+
+  /// Throws `DecodingError` for what no server can have issued.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    mechanism = SASLMechanismName(try container.decode(String.self, forKey: .mechanism))
+    guard mechanism.isWellFormed else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .mechanism, in: container, debugDescription: "not a name")
+    }
+    guard var bytes = Base64.decode(try container.decode(String.self, forKey: .secret)), !bytes.isEmpty else {
+      throw DecodingError.dataCorruptedError(forKey: .secret, in: container, debugDescription: "not base64")
+    }
+    secret = Secret(wiping: &bytes)
+    expiry = try container.decodeIfPresent(String.self, forKey: .expiry)
+  }
+}

@@ -7,11 +7,11 @@ public struct SASLCredentials: Sendable {
   public var password: Secret?
   /// Keys derived at earlier logins, which save the derivation or stand in for the password.
   public var scramKeys: [SCRAMKeys]
-  /// Somebody's word for who logs in (RFC 6750), for OAUTHBEARER and X-OAUTH2.
+  /// Somebody's word for who logs in (RFC 6750): OAUTHBEARER and X-OAUTH2, and no other mechanism.
   public var bearerToken: Secret?
   /// The server's own token for this device.
   public var fastToken: FASTToken?
-  /// TLS shows a client certificate: EXTERNAL.
+  /// TLS shows a client certificate: EXTERNAL, where there is nothing else to log in with.
   public var hasCertificate = false
   /// Wants whatever identity the server gives, and no other mechanism than ANONYMOUS.
   public var isAnonymous = false
@@ -26,6 +26,29 @@ public struct SASLCredentials: Sendable {
   }
 }
 
+extension SASLCredentials {
+  /// What they are good for: each mechanism serves one kind.
+  enum Kind: String, Sendable {
+    case password = "a password"
+    case bearerToken = "a token"
+    case certificate = "a certificate"
+    case anonymous = "an anonymous login"
+  }
+
+  var kind: Kind {
+    if isAnonymous { return .anonymous }
+    if bearerToken != nil { return .bearerToken }
+    return hasCertificate && password == nil && scramKeys.isEmpty ? .certificate : .password
+  }
+}
+
+extension SASLCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The name alone: a login extension, too, may be somebody's secret.
+  public var description: String { "credentials of \(authcid)" }
+  public var debugDescription: String { description }
+  public var customMirror: Mirror { Mirror(self, children: ["authcid": authcid]) }
+}
+
 /// The stream that carries an authentication, as far as mechanisms must know it.
 public struct SASLContext: Sendable {
   /// Whether TLS protects the stream, with the certificate verified.
@@ -37,18 +60,4 @@ public struct SASLContext: Sendable {
     self.isEncrypted = isEncrypted
     self.channelBindings = channelBindings
   }
-}
-
-/// The registered name of a channel binding (RFC 5056 §7).
-public struct ChannelBindingType: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-  public let rawValue: String
-  public init(rawValue: String) { self.rawValue = rawValue }
-  public var description: String { rawValue }
-
-  /// RFC 9266, TLS 1.3.
-  public static let tlsExporter = Self(rawValue: "tls-exporter")
-  /// RFC 5929 §3, TLS 1.2 and before.
-  public static let tlsUnique = Self(rawValue: "tls-unique")
-  /// RFC 5929 §4, the server's certificate.
-  public static let tlsServerEndPoint = Self(rawValue: "tls-server-end-point")
 }

@@ -36,10 +36,12 @@ extension SASLError.Code {
   public static let mechanismUnavailable = Self(rawValue: "mechanismUnavailable")
   /// The only way left would show the password: without TLS, or where the server has SCRAM.
   public static let plainRefused = Self(rawValue: "plainRefused")
-  /// All that is offered is weaker than what this server was known to do.
+  /// All that is offered is weaker than what this server was known to do, or the offer was changed on its way.
   public static let downgrade = Self(rawValue: "downgrade")
   /// The password is empty, or SASLprep forbids a character of it.
   public static let invalidPassword = Self(rawValue: "invalidPassword")
+  /// The token is empty, or holds a character that tokens do not have.
+  public static let invalidToken = Self(rawValue: "invalidToken")
   /// The user name is empty, or SASLprep forbids a character of it.
   public static let invalidUserName = Self(rawValue: "invalidUserName")
 
@@ -57,7 +59,7 @@ extension SASLError.Code {
   public static let unsupportedExtension = Self(rawValue: "unsupportedExtension")
   /// Success without the server's signature.
   public static let serverSignatureMissing = Self(rawValue: "serverSignatureMissing")
-  /// The server does not know the password either.
+  /// The server does not know the password, or the token, either.
   public static let serverSignatureMismatch = Self(rawValue: "serverSignatureMismatch")
   /// A challenge where the mechanism has none.
   public static let unexpectedChallenge = Self(rawValue: "unexpectedChallenge")

@@ -9,9 +9,6 @@ public protocol SASLMechanism: Sendable {
   /// The message that goes with `<auth/>`, nil where the mechanism has none. Called once, first.
   mutating func initialResponse() throws(SASLError) -> [UInt8]?
 
-  /// The keys of a SCRAM that succeeded, to spare the next one the derivation.
-  var scramKeys: SCRAMKeys? { get }
-
   /// What the server really offers, told before the first challenge where the mechanism was chosen by what it
   /// offered last time.
   mutating func offered(_ offer: SASLOffer)
@@ -24,11 +21,15 @@ public protocol SASLMechanism: Sendable {
 
   /// Takes the server's success; throws unless the server has proved itself where the mechanism demands it.
   mutating func success(_ additionalData: [UInt8]?) throws(SASLError)
+
+  /// Why the server will say failure, where it told the mechanism before.
+  var refusal: SASLRefusal? { get }
+
+  /// After success, the keys that have logged in: the next login with them needs neither password nor derivation.
+  var scramKeys: SCRAMKeys? { get }
 }
 
 extension SASLMechanism {
-  public var scramKeys: SCRAMKeys? { nil }
-
   /// Only SCRAM looks at it (XEP-0474).
   public mutating func offered(_ offer: SASLOffer) {}
 
@@ -36,6 +37,12 @@ extension SASLMechanism {
   public mutating func derived(_ keys: SCRAMKeys) throws(SASLError) -> SASLStep {
     throw SASLError(.misuse, "\(name) derives no keys")
   }
+
+  /// Only OAUTHBEARER hears of it.
+  public var refusal: SASLRefusal? { nil }
+
+  /// Only SCRAM has keys.
+  public var scramKeys: SCRAMKeys? { nil }
 }
 
 /// What the stream does next for a mechanism.

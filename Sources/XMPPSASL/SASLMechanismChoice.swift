@@ -1,79 +1,112 @@
 /// Which of the mechanisms that a server offers is used: a pure decision, best first.
 public enum SASLMechanismChoice {
-  /// Every mechanism of this library, strongest first. A new one is one file and one line here.
+  /// Every mechanism of this library; those for one kind of credentials strongest first. A new one is one file and
+  /// one line here.
   static let candidates: [SASLCandidate] = [
-    SCRAMMechanism.candidate(.sha512),
-    SCRAMMechanism.candidate(.sha256),
-    SCRAMMechanism.candidate(.sha1),
-    PlainMechanism.candidate,
+    SCRAMMechanism.candidate(.sha512, bindsChannel: true),
+    SCRAMMechanism.candidate(.sha256, bindsChannel: true),
+    SCRAMMechanism.candidate(.sha1, bindsChannel: true),
+    SCRAMMechanism.candidate(.sha512, bindsChannel: false),
+    SCRAMMechanism.candidate(.sha256, bindsChannel: false),
+    SCRAMMechanism.candidate(.sha1, bindsChannel: false),
+    OneMessageMechanism.plainCandidate,
+    OAuthBearerMechanism.candidate,
+    OneMessageMechanism.xOAuth2Candidate,
+    OneMessageMechanism.externalCandidate,
+    OneMessageMechanism.anonymousCandidate,
   ]
 
-  /// The names that ``choose(offered:credentials:context:policy:)`` can give, strongest first.
+  /// The names that ``choose(offer:credentials:context:policy:)`` can give, strongest first.
   public static var supported: [SASLMechanismName] { candidates.map(\.name) }
 
   /// The strongest mechanism that both sides have, that `credentials` can serve and that `policy` allows.
   ///
-  /// A mechanism that shows the password is used only inside TLS, and never where the server offers any
-  /// SCRAM: a server that has SCRAM has no need to see it.
+  /// Credentials are of one kind: a password (or keys derived from one), a bearer token, a certificate, or none;
+  /// a mechanism for another kind is never chosen. What shows a password or a token is used only inside TLS, and a
+  /// password is never shown where the server offers any SCRAM: a server that has SCRAM has no need to see it.
   ///
-  /// Throws `mechanismUnavailable` (nothing in common), `plainRefused` (the password would have to be shown),
-  /// `downgrade` (all that is offered is weaker than ``SASLPolicy/pinned``), or what is wrong with the
-  /// credentials (`invalidPassword`, `invalidUserName`).
-  public static func choose(
-    offered: [SASLMechanismName],
-    credentials: SASLCredentials,
-    context: SASLContext,
-    policy: SASLPolicy = SASLPolicy()
-  ) throws(SASLError) -> any SASLMechanism {
-    let common = candidates.filter { offered.contains($0.name) }
-    if let pinned = policy.pinned, let strongest = common.first, rankOf(strongest.name) > rankOf(pinned) {
-      throw SASLError(
-        .downgrade, "downgrade: this server was known to do \(pinned), now it offers \(list(offered))")
-    }
-    var refusal: SASLError?
-    for candidate in common where policy.allows(candidate.name) && candidate.accepts(credentials) {
-      if candidate.showsPassword, !context.isEncrypted {
-        refusal = SASLError(.plainRefused, "\(candidate.name) would send the password without TLS")
-      } else if candidate.showsPassword, offered.contains(where: \.isSCRAM) {
-        refusal = SASLError(
-          .plainRefused,
-          "\(candidate.name) would show the password to a server that has SCRAM: \(list(offered))")
-      } else {
-        return try candidate.make(credentials, context)
-      }
-    }
-    throw refusal
-      ?? SASLError(.mechanismUnavailable, "no usable mechanism: the server offers \(list(offered))")
-  }
-
-  /// As ``choose(offered:credentials:context:policy:)``.
+  /// A `-PLUS` mechanism is chosen where server and TLS have a type of channel binding in common. For the offer as
+  /// XEP-0474 compares it, give that of the profile of SASL that is used.
+  ///
+  /// Throws `mechanismUnavailable` (nothing in common), `plainRefused` (the password or token would have to be
+  /// shown), `downgrade` (all that is offered is weaker than ``SASLPolicy/pinned``), or what is wrong with the
+  /// credentials (`invalidPassword`, `invalidToken`, `invalidUserName`).
   public static func choose(
     offer: SASLOffer, credentials: SASLCredentials, context: SASLContext, policy: SASLPolicy = SASLPolicy()
   ) throws(SASLError) -> any SASLMechanism {
-    try choose(offered: offer.mechanisms, credentials: credentials, context: context, policy: policy)
+    let kind = credentials.kind
+    let offered = Set(offer.mechanisms)
+    let bindsChannel = SCRAMChannelBinding.common(offer, context) != nil
+    let common = candidates.filter {
+      $0.kind == kind && offered.contains($0.name) && (bindsChannel || !$0.name.bindsChannel)
+    }
+    if kind == .password, let pinned = policy.pinned {
+      try refuseDowngrade(from: pinned, to: common.first?.name, offer, context)
+    }
+    var refusal: SASLError?
+    for candidate in common where policy.allows(candidate.name) && candidate.accepts(credentials) {
+      guard let reason = candidate.reasonToRefuse(offer, context) else {
+        return try candidate.make(credentials, offer, context)
+      }
+      refusal = reason
+    }
+    throw refusal ?? unavailable(kind, offer, context)
   }
 
   /// The mechanism for ``SASLCredentials/fastToken``; nil without a token, where the server does not take it, or
   /// where TLS lacks what it is bound to.
+  ///
+  /// - Parameter offered: the mechanisms that the server lists for tokens (XEP-0484 §3.1).
   public static func fast(
     offered: [SASLMechanismName], credentials: SASLCredentials, context: SASLContext
-  ) -> (any SASLMechanism)? { nil }
+  ) -> (any SASLMechanism)? {
+    guard let token = credentials.fastToken, offered.contains(token.mechanism) else { return nil }
+    return try? HTMechanism(authcid: credentials.authcid, token: token, context: context)
+  }
 
   /// The mechanism to ask a token for: the best of those offered that this TLS connection can be bound with.
   public static func tokenMechanism(
     offered: [SASLMechanismName], context: SASLContext
-  ) -> SASLMechanismName? { nil }
-
-  /// The place of a name in the order of strength; names that are not ours pin nothing.
-  private static func rankOf(_ name: SASLMechanismName) -> Int {
-    candidates.firstIndex { $0.name == name } ?? candidates.count
+  ) -> SASLMechanismName? {
+    HTMechanism.bindings.map(\.name).first {
+      offered.contains($0) && HTMechanism.bindingData(for: $0, context) != nil
+    }
   }
 
-  /// The offer as text of bounded length that is safe to print.
-  private static func list(_ names: [SASLMechanismName]) -> String {
-    if names.isEmpty { return "none" }
-    let shown = names.prefix(16).map(\.description).joined(separator: ", ")
-    return names.count > 16 ? "\(shown) and \(names.count - 16) more" : shown
+  /// A pin is about what a password is proved with; any other name pins nothing.
+  private static func refuseDowngrade(
+    from pinned: SASLMechanismName, to strongest: SASLMechanismName?, _ offer: SASLOffer,
+    _ context: SASLContext
+  ) throws(SASLError) {
+    let order = candidates.filter { $0.kind == .password }.map(\.name)
+    guard let rank = order.firstIndex(of: pinned) else { return }
+    let best = strongest.flatMap(order.firstIndex(of:)) ?? order.endIndex
+    guard best > rank else { return }
+    if pinned.bindsChannel, offer.mechanisms.contains(where: \.bindsChannel),
+      SCRAMChannelBinding.common(offer, context) == nil
+    {
+      throw SASLError(
+        .downgrade,
+        "downgrade: this server was known to do \(pinned), now that cannot be used: "
+          + SCRAMChannelBinding.lack(offer, context))
+    }
+    guard let strongest else { return }
+    throw SASLError(
+      .downgrade,
+      "downgrade: this server was known to do \(pinned), now the best it offers is \(strongest): \(list(offer.mechanisms))"
+    )
+  }
+
+  private static func unavailable(
+    _ kind: SASLCredentials.Kind, _ offer: SASLOffer, _ context: SASLContext
+  ) -> SASLError {
+    var text = "no usable mechanism for \(kind.rawValue): the server offers \(list(offer.mechanisms))"
+    if kind == .password, offer.mechanisms.contains(where: \.bindsChannel),
+      SCRAMChannelBinding.common(offer, context) == nil
+    {
+      text += "; \(SCRAMChannelBinding.lack(offer, context))"
+    }
+    return SASLError(.mechanismUnavailable, text)
   }
 }
 
@@ -81,7 +114,8 @@ public enum SASLMechanismChoice {
 public struct SASLPolicy: Sendable, Hashable {
   /// The mechanisms that may be used; nil for all.
   public var allowed: Set<SASLMechanismName>?
-  /// What this server was last seen to do: it must still offer that, or something stronger.
+  /// What this server was last seen to do with a password: it must still offer that, or something stronger.
+  /// Mechanisms that need no password are no measure, and are not measured.
   public var pinned: SASLMechanismName?
 
   public init(allowed: Set<SASLMechanismName>? = nil, pinned: SASLMechanismName? = nil) {
@@ -94,10 +128,40 @@ public struct SASLPolicy: Sendable, Hashable {
 
 /// A line of the list that ``SASLMechanismChoice`` chooses from.
 struct SASLCandidate: Sendable {
+  /// What the server gets to see.
+  enum Exposure: Sendable {
+    /// Nothing that it could use elsewhere.
+    case nothing
+    /// Who has shown a certificate to TLS: without TLS nobody has.
+    case identity
+    case token
+    case password
+  }
+
   let name: SASLMechanismName
-  /// Whether the server gets to see the password itself.
-  let showsPassword: Bool
-  /// Whether the credentials hold what this mechanism needs.
-  let accepts: @Sendable (SASLCredentials) -> Bool
-  let make: @Sendable (SASLCredentials, SASLContext) throws(SASLError) -> any SASLMechanism
+  let kind: SASLCredentials.Kind
+  let shows: Exposure
+  /// Whether credentials of this kind hold what this mechanism needs.
+  var accepts: @Sendable (SASLCredentials) -> Bool = { _ in true }
+  let make: @Sendable (SASLCredentials, SASLOffer, SASLContext) throws(SASLError) -> any SASLMechanism
+
+  func reasonToRefuse(_ offer: SASLOffer, _ context: SASLContext) -> SASLError? {
+    switch shows {
+    case .nothing: nil
+    case .identity:
+      context.isEncrypted
+        ? nil
+        : SASLError(
+          .mechanismUnavailable, "\(name) needs the certificate that TLS has shown: there is no TLS")
+    case .token:
+      context.isEncrypted ? nil : SASLError(.plainRefused, "\(name) would send the token without TLS")
+    case .password where !context.isEncrypted:
+      SASLError(.plainRefused, "\(name) would send the password without TLS")
+    case .password:
+      offer.mechanisms.contains(where: \.isSCRAM)
+        ? SASLError(
+          .plainRefused,
+          "\(name) would show the password to a server that has SCRAM: \(list(offer.mechanisms))") : nil
+    }
+  }
 }

@@ -9,4 +9,14 @@ public struct SASLOffer: Sendable, Hashable {
     self.mechanisms = mechanisms
     self.channelBindings = channelBindings
   }
+
+  /// What the server says about its offer in SCRAM's `h=` (XEP-0474 §5.1), in base64.
+  func hash(_ hash: Digest) throws(SASLError) -> String {
+    func joined(_ names: [String]) -> String {
+      names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: "\u{1E}")
+    }
+    var text = joined(mechanisms.map(\.rawValue))
+    if let channelBindings { text += "\u{1F}" + joined(channelBindings.map(\.rawValue)) }
+    return Base64.encode(try hash.hash(text.utf8))
+  }
 }

@@ -8,12 +8,13 @@ public struct SCRAMMechanism: SASLMechanism {
   private let hash: Digest
   /// After SASLprep.
   private let userName: String
-  private let authzid: String?
+  private let header: GS2Header
   /// After SASLprep; nil where only stored keys can serve.
   private let password: Secret?
   private let storedKeys: [SCRAMKeys]
-  private let binding: SCRAMChannelBinding
+  private let bindingData: [UInt8]
   private let clientNonce: String
+  private var offer: SASLOffer?
   private var state: State = .start
 
   private enum State: Sendable {
@@ -21,29 +22,31 @@ public struct SCRAMMechanism: SASLMechanism {
     /// The client-first message has gone out; kept without its GS2 header, for the signature.
     case firstSent(clientFirstBare: String)
     case deriving(SCRAMExchange)
-    case finalSent(serverSignature: [UInt8])
+    case finalSent(serverSignature: [UInt8], SCRAMKeys)
     /// The server has proved itself in a challenge; its success is missing.
-    case verified
+    case verified(SCRAMKeys)
+    case succeeded(SCRAMKeys)
     case ended
   }
 
-  /// `nonce` (printable, no comma) is for published vectors; without it one of 24 random bytes is made.
+  /// - Parameters:
+  ///   - offer: what the server offers, to be compared with what it says about that itself (XEP-0474).
+  ///   - nonce: for published vectors (printable, no comma); without it one of 24 random bytes is made.
   ///
   /// Throws `invalidUserName` or `invalidPassword` for what SASLprep refuses.
   public init(
     hash: Digest,
     credentials: SASLCredentials,
     binding: SCRAMChannelBinding = .unsupported,
+    offer: SASLOffer? = nil,
     nonce: String? = nil
   ) throws(SASLError) {
     name = .scram(hash, bindsChannel: binding.isRequired)
     self.hash = hash
-    self.binding = binding
+    bindingData = binding.data
+    self.offer = offer
     userName = try Self.prepare(userName: credentials.authcid)
-    authzid = credentials.authzid.flatMap { $0.isEmpty ? nil : $0 }
-    guard authzid?.utf8.contains(0) != true else {
-      throw SASLError(.invalidUserName, "the name to act as holds a NUL")
-    }
+    header = try GS2Header(flag: binding.flag, authzid: credentials.authzid)
     password = try credentials.password.map { (password) throws(SASLError) in
       try Self.prepare(password: password)
     }
@@ -53,20 +56,22 @@ public struct SCRAMMechanism: SASLMechanism {
 
   public mutating func initialResponse() throws(SASLError) -> [UInt8]? {
     guard case .start = take() else { throw SASLError(.misuse, "SCRAM has begun already") }
-    let clientFirstBare = "n=\(escape(userName)),r=\(clientNonce)"
+    let clientFirstBare = "n=\(GS2Header.escape(userName)),r=\(clientNonce)"
     state = .firstSent(clientFirstBare: clientFirstBare)
-    return Array((gs2Header + clientFirstBare).utf8)
+    return Array("\(header)\(clientFirstBare)".utf8)
   }
+
+  public mutating func offered(_ offer: SASLOffer) { self.offer = offer }
 
   public mutating func challenge(_ data: [UInt8]) throws(SASLError) -> SASLStep {
     switch take() {
     case .firstSent(let clientFirstBare):
       return try answer(serverFirst: data, clientFirstBare: clientFirstBare)
-    case .finalSent(let serverSignature):
+    case .finalSent(let serverSignature, let keys):
       try verify(serverFinal: data, against: serverSignature)
-      state = .verified
+      state = .verified(keys)
       return .respond([])
-    case .start, .deriving, .verified, .ended:
+    case .start, .deriving, .verified, .succeeded, .ended:
       throw SASLError(.unexpectedChallenge, "a challenge where SCRAM has none")
     }
   }
@@ -80,18 +85,24 @@ public struct SCRAMMechanism: SASLMechanism {
 
   public mutating func success(_ additionalData: [UInt8]?) throws(SASLError) {
     switch take() {
-    case .finalSent(let serverSignature):
+    case .finalSent(let serverSignature, let keys):
       guard let additionalData, !additionalData.isEmpty else {
         throw SASLError(.serverSignatureMissing, "the server has not proved that it knows the password")
       }
       try verify(serverFinal: additionalData, against: serverSignature)
-    case .verified:
+      state = .succeeded(keys)
+    case .verified(let keys):
       guard additionalData?.isEmpty ?? true else {
         throw SASLError(.malformed, "the server's success holds more than SCRAM has")
       }
-    case .start, .firstSent, .deriving, .ended:
+      state = .succeeded(keys)
+    case .start, .firstSent, .deriving, .succeeded, .ended:
       throw SASLError(.unexpectedSuccess, "success before the client has authenticated")
     }
+  }
+
+  public var scramKeys: SCRAMKeys? {
+    if case .succeeded(let keys) = state { keys } else { nil }
   }
 }
 
@@ -109,8 +120,9 @@ extension SCRAMMechanism {
     guard serverFirst.nonce.utf8.starts(with: clientNonce.utf8),
       serverFirst.nonce.utf8.count > clientNonce.utf8.count
     else { throw SASLError(.nonceMismatch, "the server's nonce does not continue the client's") }
+    try refuseDowngrade(serverFirst)
 
-    let bound = Base64.encode(Array(gs2Header.utf8) + binding.data)
+    let bound = Base64.encode(Array(header.description.utf8) + bindingData)
     let exchange = SCRAMExchange(
       serverFirst: serverFirst, clientFirstBare: Array(clientFirstBare.utf8), serverFirstBytes: data,
       clientFinalWithoutProof: Array("c=\(bound),r=\(serverFirst.nonce)".utf8))
@@ -127,13 +139,21 @@ extension SCRAMMechanism {
     return .derive(request)
   }
 
+  /// The server has signed what it offered: what has arrived must be that (XEP-0474 §5.2).
+  private func refuseDowngrade(_ serverFirst: SCRAMServerFirst) throws(SASLError) {
+    guard let offer, let claimed = serverFirst.offerHash, claimed != (try offer.hash(hash)) else { return }
+    throw SASLError(
+      .downgrade,
+      "downgrade: the mechanisms or channel bindings that the server offers were changed on their way here")
+  }
+
   private mutating func prove(_ exchange: SCRAMExchange, with keys: SCRAMKeys) throws(SASLError) -> SASLStep {
     let serverFirst = exchange.serverFirst
     guard keys.belong(toHash: hash, salt: serverFirst.salt, iterations: serverFirst.iterations) else {
       throw SASLError(.misuse, "these keys answer another request")
     }
     let message = exchange.clientFinal(proof: try exchange.proof(keys))
-    state = .finalSent(serverSignature: try exchange.serverSignature(keys))
+    state = .finalSent(serverSignature: try exchange.serverSignature(keys), keys)
     return .respond(message)
   }
 
@@ -145,23 +165,6 @@ extension SCRAMMechanism {
     guard isRight else {
       throw SASLError(
         .serverSignatureMismatch, "the server's signature is wrong: it does not know the password")
-    }
-  }
-
-  /// `n,,` and its relatives (RFC 5801 §4).
-  private var gs2Header: String {
-    let authzid = authzid.map { "a=\(escape($0))" } ?? ""
-    return "\(binding.flag),\(authzid),"
-  }
-
-  /// `saslname`: `,` and `=` have a meaning of their own (RFC 5802 §5.1).
-  private func escape(_ name: String) -> String {
-    name.unicodeScalars.reduce(into: "") { result, scalar in
-      switch scalar {
-      case ",": result += "=2C"
-      case "=": result += "=3D"
-      default: result.unicodeScalars.append(scalar)
-      }
     }
   }
 
@@ -181,44 +184,22 @@ extension SCRAMMechanism {
     return Secret(wiping: &prepared)
   }
 
-  static func candidate(_ hash: Digest) -> SASLCandidate {
+  static func candidate(_ hash: Digest, bindsChannel: Bool) -> SASLCandidate {
     SASLCandidate(
-      name: .scram(hash, bindsChannel: false),
-      showsPassword: false,
+      name: .scram(hash, bindsChannel: bindsChannel), kind: .password, shows: .nothing,
       accepts: { $0.password != nil || $0.scramKeys.contains { $0.hash == hash } },
-      make: { (credentials, _) throws(SASLError) in try SCRAMMechanism(hash: hash, credentials: credentials) }
-    )
+      make: { (credentials, offer, context) throws(SASLError) in
+        let common = SCRAMChannelBinding.common(offer, context)
+        guard let binding = bindsChannel ? common : .absent(offer, context) else {
+          throw SASLError(.mechanismUnavailable, SCRAMChannelBinding.lack(offer, context))
+        }
+        return try SCRAMMechanism(hash: hash, credentials: credentials, binding: binding, offer: offer)
+      })
   }
 }
 
 extension SASLMechanismName {
   static func scram(_ hash: Digest, bindsChannel: Bool) -> Self {
     Self("SCRAM-\(hash.rawValue)\(bindsChannel ? "-PLUS" : "")")
-  }
-}
-
-/// What SCRAM says about the TLS channel (RFC 5802 §6).
-public enum SCRAMChannelBinding: Sendable, Hashable {
-  /// The client cannot bind.
-  case unsupported
-  /// The client could, but believes that the server cannot: an attacker who removed the offer is found out.
-  case notOffered
-  /// Bound to this channel.
-  case required(ChannelBindingType, data: [UInt8])
-
-  var isRequired: Bool {
-    if case .required = self { true } else { false }
-  }
-
-  var flag: String {
-    switch self {
-    case .unsupported: "n"
-    case .notOffered: "y"
-    case .required(let type, _): "p=\(type)"
-    }
-  }
-
-  var data: [UInt8] {
-    if case .required(_, let data) = self { data } else { [] }
   }
 }

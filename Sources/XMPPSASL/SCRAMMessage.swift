@@ -4,6 +4,8 @@ struct SCRAMServerFirst: Hashable, Sendable {
   let nonce: String
   let salt: [UInt8]
   let iterations: Int
+  /// What the server says about its offer (XEP-0474), as it is written.
+  let offerHash: String?
 
   /// Reads the message against the grammar and the bounds of ``SCRAMKeyRequest``; whether the nonce continues
   /// the client's is not known here. Extensions that are optional are ignored.
@@ -31,6 +33,7 @@ struct SCRAMServerFirst: Hashable, Sendable {
     }
     self.iterations = iterations
     try attributes.refuseReserved()
+    offerHash = try attributes.onlyValue(of: "h")
   }
 }
 
@@ -86,6 +89,15 @@ struct SCRAMAttributes: Sendable {
     }
     rest.removeFirst()
     return next.value
+  }
+
+  /// The value of an extension, which must not come twice.
+  func onlyValue(of letter: Unicode.Scalar) throws(SASLError) -> String? {
+    let values = rest.filter { $0.letter == letter }
+    guard values.count <= 1 else {
+      throw SASLError(.malformed, "the server's message has \(letter)= twice")
+    }
+    return values.first?.value
   }
 
   /// Throws `serverError` where the message is the server's refusal.

@@ -43,7 +43,7 @@ struct SCRAMInteroperationTests {
     func logIn(_ typed: String) throws -> (server: SCRAMServer, client: any SASLMechanism, accepted: Bool) {
       var server = original
       var client = try SASLMechanismChoice.choose(
-        offered: [SASLMechanismName("SCRAM-\(hash.rawValue)"), .plain],
+        offer: SASLOffer(mechanisms: [SASLMechanismName("SCRAM-\(hash.rawValue)"), .plain]),
         credentials: SASLCredentials(authcid: name.typed, authzid: authzid, password: Secret(typed)),
         context: SASLContext(isEncrypted: true))
       let first = try #require(try client.initialResponse())

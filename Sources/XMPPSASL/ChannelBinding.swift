@@ -1,0 +1,99 @@
+/// The registered name of a channel binding (RFC 5056 §7).
+public struct ChannelBindingType: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+  public let rawValue: String
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// The name where it is one, `?` for what a server made up against the grammar: safe on a terminal.
+  public var description: String { isWellFormed ? rawValue : "?" }
+
+  private var isWellFormed: Bool {
+    (1...32).contains(rawValue.utf8.count)
+      && rawValue.utf8.allSatisfy {
+        $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+      }
+  }
+
+  /// RFC 9266, TLS 1.3.
+  public static let tlsExporter = Self(rawValue: "tls-exporter")
+  /// RFC 5929 §3, TLS 1.2 and before.
+  public static let tlsUnique = Self(rawValue: "tls-unique")
+  /// RFC 5929 §4, the server's certificate.
+  public static let tlsServerEndPoint = Self(rawValue: "tls-server-end-point")
+
+  /// Those that this library can use, the strongest first.
+  static let supported: [Self] = [.tlsExporter, .tlsUnique, .tlsServerEndPoint]
+}
+
+/// What SCRAM says about the TLS channel (RFC 5802 §6).
+public enum SCRAMChannelBinding: Sendable, Hashable {
+  /// The client cannot bind.
+  case unsupported
+  /// The client could, but believes that the server cannot: an attacker who removed the offer is found out.
+  case notOffered
+  /// Bound to this channel.
+  case required(ChannelBindingType, data: [UInt8])
+
+  /// For a `-PLUS` mechanism: the strongest type that both sides have, nil where there is none.
+  ///
+  /// A server that names no types (XEP-0440) is taken to know tls-unique, the oldest, and nothing else: some
+  /// offer `-PLUS` whatever the version of TLS and have no other.
+  static func common(_ offer: SASLOffer, _ context: SASLContext) -> Self? {
+    let known = offer.channelBindings ?? [.tlsUnique]
+    for type in ChannelBindingType.supported where known.contains(type) {
+      if let data = context.channelBindings[type] { return .required(type, data: data) }
+    }
+    return nil
+  }
+
+  /// For a mechanism without `-PLUS`. `notOffered` is said only where no mechanism of the offer binds at all: a
+  /// server that offers any knows that the claim is wrong, and ends the login.
+  static func absent(_ offer: SASLOffer, _ context: SASLContext) -> Self {
+    let canBind = ChannelBindingType.supported.contains { context.channelBindings[$0] != nil }
+    return canBind && !offer.mechanisms.contains(where: \.bindsChannel) ? .notOffered : .unsupported
+  }
+
+  /// Why there is nothing in ``common(_:_:)``, for the user.
+  static func lack(_ offer: SASLOffer, _ context: SASLContext) -> String {
+    let ours = ChannelBindingType.supported.filter { context.channelBindings[$0] != nil }
+    if ours.isEmpty { return "this TLS connection has nothing to bind to" }
+    guard let theirs = offer.channelBindings else {
+      return "this TLS connection lacks tls-unique, and the server names nothing else to bind to"
+    }
+    return "the server binds to \(list(theirs)), this TLS connection to \(list(ours))"
+  }
+
+  var isRequired: Bool {
+    if case .required = self { true } else { false }
+  }
+
+  /// As in a GS2 header (RFC 5801 §4).
+  var flag: String {
+    switch self {
+    case .unsupported: "n"
+    case .notOffered: "y"
+    case .required(let type, _): "p=\(type.rawValue)"
+    }
+  }
+
+  var data: [UInt8] {
+    if case .required(_, let data) = self { data } else { [] }
+  }
+}
+
+/// Names as text of bounded length.
+func list(_ names: some Collection<some CustomStringConvertible>) -> String {
+  if names.isEmpty { return "none" }
+  let shown = names.prefix(16).map(\.description).joined(separator: ", ")
+  return names.count > 16 ? "\(shown) and \(names.count - 16) more" : shown
+}
+
+extension UInt8 {
+  var isASCIILetterOrDigit: Bool {
+    switch self {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: false
+    }
+  }
+}

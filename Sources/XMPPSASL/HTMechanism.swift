@@ -1,0 +1,84 @@
+/// The hashed token mechanisms (draft-schmaus-kitten-sasl-ht), with which FAST (XEP-0484) logs in: one message each
+/// way proves on both sides that the token is known, and to which TLS connection it belongs.
+public struct HTMechanism: SASLMechanism {
+  public let name: SASLMechanismName
+
+  private let authcid: String
+  private let token: Secret
+  private let bindingData: [UInt8]
+  private var state = State.start
+
+  private enum State: Sendable {
+    case start, sent, ended
+  }
+
+  /// The mechanisms, the one with the strongest binding first, and what each is bound to.
+  static let bindings: [(name: SASLMechanismName, type: ChannelBindingType?)] = [
+    (.htSHA256Exporter, .tlsExporter), (.htSHA256Unique, .tlsUnique),
+    (.htSHA256EndPoint, .tlsServerEndPoint), (.htSHA256None, nil),
+  ]
+
+  /// Throws `mechanismUnavailable` where the mechanism is unknown or TLS lacks what it is bound to, `invalidToken`
+  /// for an empty token, `invalidUserName` for a name that is empty or holds a NUL.
+  public init(authcid: String, token: FASTToken, context: SASLContext) throws(SASLError) {
+    guard let bindingData = Self.bindingData(for: token.mechanism, context) else {
+      throw SASLError(.mechanismUnavailable, "\(token.mechanism) cannot be used with this connection")
+    }
+    guard !token.secret.isEmpty else { throw SASLError(.invalidToken, "the token is empty") }
+    guard !authcid.isEmpty, !authcid.utf8.contains(0) else {
+      throw SASLError(.invalidUserName, "the user name is empty or holds a NUL")
+    }
+    name = token.mechanism
+    self.authcid = authcid
+    self.token = token.secret
+    self.bindingData = bindingData
+  }
+
+  /// What a mechanism signs of the TLS connection, nil where it cannot be used. Without TLS none can: the message of
+  /// HT-SHA-256-NONE is the same each time.
+  static func bindingData(for mechanism: SASLMechanismName, _ context: SASLContext) -> [UInt8]? {
+    guard context.isEncrypted, let binding = bindings.first(where: { $0.name == mechanism }) else {
+      return nil
+    }
+    guard let type = binding.type else { return [] }
+    return context.channelBindings[type]
+  }
+
+  public mutating func initialResponse() throws(SASLError) -> [UInt8]? {
+    guard case .start = take() else { throw SASLError(.misuse, "\(name) has begun already") }
+    let message = Array(authcid.utf8) + [0] + (try signature(of: "Initiator"))
+    state = .sent
+    return message
+  }
+
+  public mutating func challenge(_ data: [UInt8]) throws(SASLError) -> SASLStep {
+    state = .ended
+    throw SASLError(.unexpectedChallenge, "\(name) has no challenges")
+  }
+
+  public mutating func success(_ additionalData: [UInt8]?) throws(SASLError) {
+    guard case .sent = take() else {
+      throw SASLError(.unexpectedSuccess, "success before the client has authenticated")
+    }
+    guard let additionalData, !additionalData.isEmpty else {
+      throw SASLError(.serverSignatureMissing, "the server has not proved that it knows the token")
+    }
+    let expected = try signature(of: "Responder")
+    let isRight = additionalData.withUnsafeBytes { additionalData in
+      expected.withUnsafeBytes { constantTimeEqual(additionalData, $0) }
+    }
+    guard isRight else {
+      throw SASLError(.serverSignatureMismatch, "the server's proof is wrong: it does not know the token")
+    }
+  }
+
+  /// The state, leaving the end behind: whoever does not set another one has failed.
+  private mutating func take() -> State {
+    defer { state = .ended }
+    return state
+  }
+
+  private func signature(of side: String) throws(SASLError) -> [UInt8] {
+    try Digest.sha256.hmac(key: token, Array(side.utf8) + bindingData)
+  }
+}
