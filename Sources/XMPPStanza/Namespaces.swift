@@ -13,10 +13,14 @@ public enum Namespaces {
   public static let preApproval = "urn:xmpp:features:pre-approval"
   public static let xml = "http://www.w3.org/XML/1998/namespace"
 
+  /// XEP-0004: Data Forms.
+  public static let dataForm = "jabber:x:data"
   /// XEP-0030: Service Discovery.
   public static let discoInfo = "http://jabber.org/protocol/disco#info"
   /// XEP-0030: Service Discovery.
   public static let discoItems = "http://jabber.org/protocol/disco#items"
+  /// XEP-0066: Out of Band Data.
+  public static let outOfBand = "jabber:x:oob"
   /// XEP-0077: In-Band Registration.
   public static let register = "jabber:iq:register"
   /// XEP-0092: Software Version.
@@ -33,6 +37,8 @@ public enum Namespaces {
   public static let delay = "urn:xmpp:delay"
   /// XEP-0280: Message Carbons.
   public static let carbons = "urn:xmpp:carbons:2"
+  /// XEP-0221: Data Forms Media Element.
+  public static let media = "urn:xmpp:media-element"
   /// XEP-0297: Stanza Forwarding.
   public static let forward = "urn:xmpp:forward:0"
   /// XEP-0352: Client State Indication.

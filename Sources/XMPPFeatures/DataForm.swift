@@ -1,0 +1,100 @@
+import XMPPStanza
+import XMPPXML
+
+/// A form that a service wants to have filled in (XEP-0004).
+public struct DataForm: Sendable, Equatable {
+  /// What is asked in one place (§3.2).
+  public struct Field: Sendable, Equatable {
+    /// How the answer looks (§3.3); what XEP-0004 does not know is kept and counts as `text-single`.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+      public let rawValue: String
+      public init(rawValue: String) { self.rawValue = rawValue }
+
+      public static let boolean = Kind(rawValue: "boolean")
+      /// A text of the service; there is nothing to answer.
+      public static let fixed = Kind(rawValue: "fixed")
+      /// Goes back as it came.
+      public static let hidden = Kind(rawValue: "hidden")
+      public static let jidMulti = Kind(rawValue: "jid-multi")
+      public static let jidSingle = Kind(rawValue: "jid-single")
+      public static let listMulti = Kind(rawValue: "list-multi")
+      public static let listSingle = Kind(rawValue: "list-single")
+      public static let textMulti = Kind(rawValue: "text-multi")
+      /// Not to be seen while it is typed.
+      public static let textPrivate = Kind(rawValue: "text-private")
+      public static let textSingle = Kind(rawValue: "text-single")
+
+      /// More than one value may be given.
+      public var takesMany: Bool { [.jidMulti, .listMulti, .textMulti].contains(self) }
+    }
+
+    /// One of the values to choose from.
+    public struct Option: Sendable, Equatable {
+      public var label: String?
+      public var value: String
+    }
+
+    /// Name of the field: `var`.
+    public var name: String
+    public var kind: Kind
+    public var label: String?
+    public var isRequired: Bool
+    /// What the service proposes, and what the answer is when nobody gives another.
+    public var values: [String]
+    public var options: [Option]
+    /// Addresses of pictures and sounds that belong to the question (XEP-0221).
+    public var media: [String]
+  }
+
+  /// What more than this is no form for a person.
+  static let maximumFields = 256
+
+  public var title: String?
+  public var instructions: [String]
+  public var fields: [Field]
+
+  /// The form in `<x type='form'/>`; nil for another element, and for more fields than a person fills in.
+  public init?(_ element: XMLElement) {
+    guard element.name == XMLName("x", Namespaces.dataForm), element["type"] == "form" else { return nil }
+    let parts = element.elements.filter { $0.name.namespace == Namespaces.dataForm }
+    title = parts.first { $0.name.local == "title" }?.text
+    instructions = parts.filter { $0.name.local == "instructions" }.map(\.text)
+    let fields = parts.filter { $0.name.local == "field" }
+    guard fields.count <= Self.maximumFields else { return nil }
+    self.fields = fields.compactMap(Field.init)
+  }
+
+  /// What the form is for: the value of the hidden field `FORM_TYPE` (XEP-0068).
+  public var formType: String? { fields.first { $0.name == "FORM_TYPE" }?.values.first }
+
+  /// The form with `answers`, by field name: what nobody has answered goes back as the service proposed it (§3.2).
+  public func submission(_ answers: [String: [String]]) -> XMLElement {
+    let filled = fields.compactMap { field -> XMLElement? in
+      let values = answers[field.name] ?? field.values
+      guard field.kind != .fixed, !values.isEmpty else { return nil }
+      return XMLElement(
+        "field", namespace: Namespaces.dataForm,
+        attributes: ["var": field.name, "type": field.kind == .hidden ? "hidden" : nil],
+        children: values.map { XMLElement("value", namespace: Namespaces.dataForm, text: $0) })
+    }
+    return XMLElement("x", namespace: Namespaces.dataForm, attributes: ["type": "submit"], children: filled)
+  }
+}
+
+extension DataForm.Field {
+  /// Only a text of the service may be without a name.
+  init?(_ element: XMLElement) {
+    kind = element["type"].map(Kind.init) ?? .textSingle
+    guard let name = element["var"] ?? (kind == .fixed ? "" : nil) else { return nil }
+    self.name = name
+    label = element["label"]
+    isRequired = element.first("required") != nil
+    let parts = element.elements.filter { $0.name.namespace == Namespaces.dataForm }
+    values = parts.filter { $0.name.local == "value" }.map(\.text)
+    options = parts.filter { $0.name.local == "option" }.compactMap { option in
+      option.first("value").map { Option(label: option["label"], value: $0.text) }
+    }
+    media = element.elements.filter { $0.name == XMLName("media", Namespaces.media) }
+      .flatMap(\.elements).filter { $0.name.local == "uri" }.map(\.text)
+  }
+}

@@ -1,0 +1,137 @@
+import XMPP
+import XMPPStanza
+import XMPPXML
+
+/// What a server wants to know of who registers: a data form, or the older list of fields (XEP-0077 §3.1.1, §4).
+public struct RegistrationForm: Sendable, Equatable {
+  /// A field to answer, of either kind of form.
+  public struct Field: Sendable, Equatable {
+    public var name: String
+    /// The server's words for it.
+    public var label: String?
+    public var isRequired: Bool
+    /// Not to be seen while it is typed.
+    public var isSecret = false
+    public var takesMany = false
+    /// What the server proposes.
+    public var values: [String] = []
+    /// The values there are to choose from; empty: any.
+    public var options: [String] = []
+    /// Where the picture or sound is that this asks about (XEP-0158).
+    public var media: [String] = []
+  }
+
+  /// The server's words to the user.
+  public var instructions: String?
+  public var fields: [Field]
+  /// Where to register, or what to look at, with a browser (XEP-0066, XEP-0158).
+  public var address: String?
+  private var form: DataForm?
+
+  private static let noFields: Set = ["instructions", "registered", "x", "key"]
+  /// What a server may put an address into that is no question (XEP-0158 §3).
+  private static let addressFields: Set = ["url", "captcha-fallback-url"]
+
+  /// The form in an answer; nil where there is none, or one of more fields than a person fills in.
+  public init?(_ answer: IQ) {
+    guard let query = answer.child, query.name == XMLName("query", Namespaces.register) else { return nil }
+    let plain = query.elements.filter { $0.name.namespace == Namespaces.register }
+    guard plain.count <= DataForm.maximumFields else { return nil }
+    instructions = plain.first { $0.name.local == "instructions" }?.text
+    address = (query.first("x", Namespaces.outOfBand)?.first("url")?.text).flatMap(Self.nonempty)
+    if let element = query.first("x", Namespaces.dataForm) {
+      guard let form = DataForm(element) else { return nil }
+      self.form = form
+      let words = form.instructions.filter { !$0.isEmpty }.joined(separator: "\n")
+      instructions = Self.nonempty(words) ?? instructions
+      fields = form.fields.filter { $0.kind != .fixed && $0.kind != .hidden && !Self.isAddress($0) }
+        .map(Field.init)
+      address = address ?? form.fields.first(where: Self.isAddress)?.values.first.flatMap(Self.nonempty)
+    } else {
+      // All that is listed is wanted.
+      fields = plain.filter { !Self.noFields.contains($0.name.local) }.map {
+        Field(
+          name: $0.name.local, isRequired: true, isSecret: $0.name.local == "password",
+          values: Self.nonempty($0.text).map { [$0] } ?? [])
+      }
+    }
+  }
+
+  /// The filled form, to be handed in.
+  ///
+  /// - Parameter answers: by field name; what is not answered stays as the server proposes it.
+  /// - Throws: `invalidParameter` for an answer to what was not asked or that cannot be chosen, and for a required
+  ///   field without one, with the names of all that are; `protocolError` for a form that asks for no user name.
+  public func submission(_ answers: [String: [String]]) throws(XMPPError) -> XMLElement {
+    try check(answers)
+    if let form {
+      return XMLElement(
+        "query", namespace: Namespaces.register, children: [form.submission(answers)])
+    }
+    return XMLElement(
+      "query", namespace: Namespaces.register,
+      children: fields.compactMap { field in
+        (answers[field.name] ?? field.values).first.map {
+          XMLElement(field.name, namespace: Namespaces.register, text: $0)
+        }
+      })
+  }
+
+  /// The required fields that neither `answers` nor the server has a value for.
+  public func missing(in answers: [String: [String]]) -> [Field] {
+    fields.filter { field in
+      field.isRequired && (answers[field.name] ?? field.values).allSatisfy(\.isEmpty)
+    }
+  }
+
+  private func check(_ answers: [String: [String]]) throws(XMPPError) {
+    for name in ["username", "password"] where !fields.contains(where: { $0.name == name }) {
+      guard let address else {
+        throw XMPPError(.protocolError, stage: .request, "the registration form has no field \(name)")
+      }
+      throw XMPPError(.stanzaError, stage: .request, "the server wants you to register at \(address)")
+    }
+    for (name, values) in answers.sorted(by: { $0.key < $1.key }) {
+      guard let field = fields.first(where: { $0.name == name }) else {
+        let names = fields.map(\.name).joined(separator: ", ")
+        throw Self.invalid("the server does not ask for \(name), but for: \(names)")
+      }
+      if values.count > 1 && !field.takesMany { throw Self.invalid("\(name) takes one value") }
+      if !field.options.isEmpty && !values.allSatisfy(field.options.contains) {
+        throw Self.invalid("\(name) must be one of: \(field.options.joined(separator: ", "))")
+      }
+    }
+    let missing = missing(in: answers)
+    if !missing.isEmpty {
+      let names = missing.map(\.description).joined(separator: ", ")
+      let place = address.map { "; see \($0)" } ?? ""
+      throw Self.invalid("the server wants to know as well: \(names)\(place)")
+    }
+  }
+
+  private static func isAddress(_ field: DataForm.Field) -> Bool {
+    addressFields.contains(field.name) && !field.isRequired && !field.values.isEmpty
+  }
+
+  private static func nonempty(_ text: String) -> String? { text.isEmpty ? nil : text }
+
+  private static func invalid(_ message: String) -> XMPPError {
+    XMPPError(.invalidParameter, stage: .request, message)
+  }
+}
+
+extension RegistrationForm.Field: CustomStringConvertible {
+  init(_ field: DataForm.Field) {
+    self.init(
+      name: field.name, label: field.label, isRequired: field.isRequired,
+      isSecret: field.kind == .textPrivate, takesMany: field.kind.takesMany, values: field.values,
+      options: field.kind == .boolean ? ["true", "false", "1", "0"] : field.options.map(\.value),
+      media: field.media)
+  }
+
+  /// The name, with the server's words for it.
+  public var description: String {
+    let words = [label].compactMap { $0 } + media
+    return words.isEmpty ? name : "\(name) (\(words.joined(separator: ", ")))"
+  }
+}

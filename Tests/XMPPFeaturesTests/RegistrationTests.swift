@@ -1,0 +1,133 @@
+import TestSupport
+import Testing
+import XMPP
+import XMPPSASL
+import XMPPStanza
+import XMPPXML
+
+@testable import XMPPFeatures
+
+@Suite("In-band registration", .timeLimit(.minutes(5)))
+struct RegistrationTests {
+  private static let asked = ScriptedServer.Step.client(
+    "<iq type='get' id='{id}'><query xmlns='jabber:iq:register'/></iq>")
+
+  private static func stream(
+    _ account: String, password: String = "", port: Int, caFile: String
+  ) throws -> XMPPStream {
+    let jid = try JID(account)
+    var configuration = StreamConfiguration(
+      account: jid, credentials: SASLCredentials(authcid: jid.local ?? "", password: Secret(password)))
+    configuration.host = TestServer.host
+    configuration.port = port
+    configuration.caFile = caFile
+    configuration.timeout = .seconds(50)
+    return XMPPStream(configuration)
+  }
+
+  private static func refusal(
+    _ condition: StanzaError.Condition, _ type: StanzaError.Kind? = nil
+  ) -> XMPPError.Code {
+    Registration.refusal(StanzaError(condition, type: type), of: "to register").code
+  }
+
+  @Test("is refused in words, and a server that is asked too often is left alone for a while.")
+  func refusals() {
+    let taken = Registration.refusal(
+      StanzaError(.conflict, text: "The requested username already exists."), of: "to register")
+    #expect(taken.code == .stanzaError)
+    #expect(taken.message == "this account exists already")
+    #expect(taken.condition == "conflict")
+    #expect(taken.text == "The requested username already exists.")
+    for condition in [StanzaError.Condition.notAllowed, .serviceUnavailable, .notAcceptable, .gone] {
+      #expect(Self.refusal(condition) == .stanzaError)
+    }
+    #expect(Self.refusal(.resourceConstraint) == .rateLimited)
+    #expect(Self.refusal(.policyViolation, .wait) == .rateLimited)
+    #expect(Self.refusal(.policyViolation, .modify) == .stanzaError)
+  }
+
+  @Test(
+    "fails by what a server says instead of a form.",
+    arguments: [
+      ("<iq type='result' id='{id}'/>", XMPPError.Code.protocolError),
+      ("<iq type='result' id='{id}'><query xmlns='jabber:iq:roster'/></iq>", .protocolError),
+      (
+        "<iq type='error' id='{id}'><error type='cancel'>"
+          + "<service-unavailable xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>", .stanzaError
+      ),
+      ("<iq type='error' id='{id}'/>", .stanzaError),
+      (
+        "<stream:error><not-authorized xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>",
+        .stanzaError
+      ),
+      (
+        "<iq type='result' id='other'/><iq type='result' id='{id}' from='mallory@im.example'/>", .networkError
+      ),
+    ])
+  func oddAnswers(answer: String, code: XMPPError.Code) async throws {
+    let server = try await ScriptedServer(.login(until: .mechanisms) + [Self.asked, .server(answer)])
+    let stream = try Self.stream(
+      TestServer.domain, port: server.port, caFile: try await TestAuthority.shared.caFile)
+    _ = try await stream.connectBeforeLogin()
+    let failure = await #expect(throws: XMPPError.self) {
+      try await Registration.form(
+        on: stream, domain: TestServer.domain, timeout: code == .networkError ? .seconds(1) : .seconds(30))
+    }
+    #expect(failure?.code == code)
+    await stream.close(patience: .milliseconds(1))
+    try await server.end()
+  }
+
+  @Test("makes an account, changes its password and deletes it.", arguments: TestServer.Kind.allCases)
+  func realServer(kind: TestServer.Kind) async throws {
+    let server = try await TestServer(.registering(kind))
+    let (domain, port, caFile) = (server.options.domain, server.port, server.caFile)
+    func login(_ password: String) async throws -> XMPPStream {
+      let stream = try Self.stream("dora@\(domain)", password: password, port: port, caFile: caFile)
+      _ = try await stream.connect()
+      return stream
+    }
+    func register(_ name: String) async throws {
+      let stream = try Self.stream(domain, port: port, caFile: caFile)
+      let features = try await stream.connectBeforeLogin()
+      #expect(features.offers(Registration.feature.local, Registration.feature.namespace))
+      let form = try await Registration.form(on: stream, domain: domain)
+      #expect(form.missing(in: [:]).map(\.name).sorted() == ["password", "username"])
+      let filled = try form.submission(["username": [name], "password": ["dora-secret"]])
+      try await Registration.register(filled, on: stream, domain: domain)
+      await stream.close()
+    }
+    try await register("dora")
+    let taken = await #expect(throws: XMPPError.self) { try await register("dora") }
+    #expect(taken?.condition == "conflict")
+
+    let stream = try await login("dora-secret")
+    try await Registration.changePassword(
+      of: stream.configuration.account, to: "dora's new <secret>", on: stream)
+    await stream.close()
+    let old = await #expect(throws: XMPPError.self) { try await login("dora-secret") }
+    #expect(old?.code == .authFailed)
+
+    let again = try await login("dora's new <secret>")
+    try await Registration.cancel(on: again)
+    await again.close()
+    let gone = await #expect(throws: XMPPError.self) { try await login("dora's new <secret>") }
+    #expect(gone?.code == .authFailed)
+    try await server.end()
+  }
+
+  @Test("that is switched off is told from a network problem.", arguments: TestServer.Kind.allCases)
+  func switchedOff(kind: TestServer.Kind) async throws {
+    let server = try await TestServer.shared(kind)
+    let stream = try Self.stream(server.options.domain, port: server.port, caFile: server.caFile)
+    let features = try await stream.connectBeforeLogin()
+    #expect(!features.offers(Registration.feature.local, Registration.feature.namespace))
+    let failure = await #expect(throws: XMPPError.self) {
+      try await Registration.form(on: stream, domain: server.options.domain)
+    }
+    #expect(failure?.code == .stanzaError)
+    #expect(failure?.message == "the server allows nobody to register by itself")
+    await stream.close()
+  }
+}
