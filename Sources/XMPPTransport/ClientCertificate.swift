@@ -17,18 +17,45 @@ public struct ClientCertificate: Sendable, Hashable {
   ///
   /// - Throws: `invalidConfiguration`.
   func load(into context: OpaquePointer) throws(TransportError) {
-    let chain = try Self.open(chainFile, "client certificate")
-    fclose(chain)
-    ERR_clear_error()
-    guard SSL_CTX_use_certificate_chain_file(context, chainFile) == 1 else {
-      throw Self.unusable(chainFile, "client certificate", "certificate")
+    try loadChain(into: context)
+    let key = try readKey()
+    defer { EVP_PKEY_free(key) }
+    guard X509_check_private_key(SSL_CTX_get0_certificate(context), key) == 1 else {
+      ERR_clear_error()
+      throw TransportError(
+        .invalidConfiguration,
+        "The key in \(keyFile) does not belong to the client certificate in \(chainFile).")
     }
+    guard SSL_CTX_use_PrivateKey(context, key) == 1 else {
+      throw TransportError(
+        .invalidConfiguration,
+        "The key of the client certificate in \(keyFile) cannot be used: \(OpenSSLErrors.take()).")
+    }
+  }
+
+  private func loadChain(into context: OpaquePointer) throws(TransportError) {
+    fclose(try Self.open(chainFile, "client certificate"))
+    ERR_clear_error()
+    guard SSL_CTX_use_certificate_chain_file(context, chainFile) != 1 else { return }
+    let code = ERR_peek_error()
+    let reason = OpenSSLErrors.take()
+    throw TransportError(
+      .invalidConfiguration,
+      ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE
+        ? "The file \(chainFile) holds no certificate in PEM form."
+        : "The client certificate in \(chainFile) cannot be used: \(reason).")
+  }
+
+  /// - Returns: an `EVP_PKEY`, to be freed.
+  private func readKey() throws(TransportError) -> OpaquePointer {
     let file = try Self.open(keyFile, "key of the client certificate")
     defer { fclose(file) }
     var status = stat()
-    fstat(fileno(file), &status)
     // As ssh: what belongs to another user, for example to root, may be given to a group.
-    guard status.st_mode & (status.st_uid == geteuid() ? 0o077 : 0o007) == 0 else {
+    guard
+      fstat(fileno(file), &status) == 0,
+      status.st_mode & (status.st_uid == geteuid() ? 0o077 : 0o007) == 0
+    else {
       throw TransportError(
         .invalidConfiguration,
         "Others can read the file \(keyFile) with the key of the client certificate: chmod 600 it.")
@@ -40,24 +67,13 @@ public struct ClientCertificate: Sendable, Hashable {
         asked?.assumingMemoryBound(to: Bool.self).pointee = true
         return -1
       }, &isEncrypted)
-    defer { EVP_PKEY_free(key) }
-    guard let key else {
-      if isEncrypted {
-        ERR_clear_error()
-        throw TransportError(
-          .invalidConfiguration, "The key of the client certificate in \(keyFile) is encrypted.")
-      }
-      throw Self.unusable(keyFile, "key of the client certificate", "private key")
-    }
-    guard X509_check_private_key(SSL_CTX_get0_certificate(context), key) == 1 else {
-      ERR_clear_error()
-      throw TransportError(
-        .invalidConfiguration,
-        "The key in \(keyFile) does not belong to the client certificate in \(chainFile).")
-    }
-    guard SSL_CTX_use_PrivateKey(context, key) == 1 else {
-      throw Self.unusable(keyFile, "key of the client certificate", "private key")
-    }
+    ERR_clear_error()
+    if let key { return key }
+    throw TransportError(
+      .invalidConfiguration,
+      isEncrypted
+        ? "The key of the client certificate in \(keyFile) is encrypted."
+        : "The file \(keyFile) holds no private key in PEM form.")
   }
 
   /// Opens a regular file; another kind could block, or never end.
@@ -78,15 +94,5 @@ public struct ClientCertificate: Sendable, Hashable {
     }
     throw TransportError(
       .invalidConfiguration, "The file \(path) with the \(role) cannot be read: \(reason).")
-  }
-
-  private static func unusable(_ path: String, _ role: String, _ content: String) -> TransportError {
-    let isMissing = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
-    let reason = OpenSSLErrors.take()
-    return TransportError(
-      .invalidConfiguration,
-      isMissing
-        ? "The file \(path) holds no \(content) in PEM form."
-        : "The \(role) in \(path) cannot be used: \(reason).")
   }
 }

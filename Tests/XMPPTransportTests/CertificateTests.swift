@@ -165,10 +165,10 @@ import Testing
 
   @Test("A SHA-1 signature is refused.")
   func sha1() throws {
-    let certificate = try TestCertificate(issuer: authority, sha1: true)
+    let certificate = try TestCertificate(issuer: authority, hash: EVP_sha1())
     #expect(try refusal(of: certificate, trusting: [authority]).contains("digest"))
     let middle = try TestCertificate(
-      commonName: "Middle", names: nil, issuer: authority, isCA: true, sha1: true)
+      commonName: "Middle", names: nil, issuer: authority, isCA: true, hash: EVP_sha1())
     _ = try refusal(of: TestCertificate(issuer: middle), chain: [middle], trusting: [authority])
   }
 
@@ -204,7 +204,7 @@ import Testing
       #expect(try connect(showing: TestCertificate(issuer: authority)) != nil)
       for hostile in [
         try TestCertificate(names: "DNS:other.example", issuer: authority),
-        try TestCertificate(issuer: authority, sha1: true),
+        try TestCertificate(issuer: authority, hash: EVP_sha1()),
         try TestCertificate(issuer: authority, validity: -9..<(-1)),
         try TestCertificate(issuer: authority, extensions: [(NID_ext_key_usage, "clientAuth")]),
       ] {
@@ -216,7 +216,7 @@ import Testing
 
   @Test("A pinned certificate is accepted whatever it says, and no other one is.")
   func pin() throws {
-    let odd = try TestCertificate(names: "DNS:other.example", validity: -30..<(-1), sha1: true)
+    let odd = try TestCertificate(names: "DNS:other.example", validity: -30..<(-1), hash: EVP_sha1())
     let configuration = TLSConfiguration(domain: "example.org", pinnedCertificateSHA256: odd.sha256)
     var conversation = try Conversation(configuration, MemoryTLSServer(odd))
     try conversation.talk()

@@ -34,13 +34,20 @@ struct Conversation {
   /// What the client read.
   var plaintext = ByteBuffer()
   var clientClosed = false
+  /// The newest session the server gave.
+  var session: TLSSession?
 
-  init(_ configuration: TLSConfiguration, _ server: MemoryTLSServer, cut: Cut = .whole) throws {
-    try self.init(TLSContext(configuration), server, cut: cut)
+  init(
+    _ configuration: TLSConfiguration, _ server: MemoryTLSServer, cut: Cut = .whole,
+    resuming session: TLSSession? = nil
+  ) throws {
+    try self.init(TLSContext(configuration), server, cut: cut, resuming: session)
   }
 
-  init(_ context: TLSContext, _ server: MemoryTLSServer, cut: Cut = .whole) throws {
-    client = try TLSEngine(context)
+  init(
+    _ context: TLSContext, _ server: MemoryTLSServer, cut: Cut = .whole, resuming session: TLSSession? = nil
+  ) throws {
+    client = try TLSEngine(context, resuming: session)
     self.server = server
     self.cut = cut
   }
@@ -56,6 +63,7 @@ struct Conversation {
         do {
           try piece.withUnsafeBytes { try client.receive($0) }
           if try client.handshake(), case .closed = try client.read(into: &plaintext) { clientClosed = true }
+          session = client.takeSession() ?? session
         } catch {
           send()
           throw error

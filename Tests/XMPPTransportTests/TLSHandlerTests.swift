@@ -10,6 +10,7 @@ import XMPPTransport
 
     var plaintext = ""
     var events: [String] = []
+    var sessions: [TLSSession] = []
     var onHandshake: ((any Channel) -> Void)?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -21,6 +22,7 @@ import XMPPTransport
       case let completed as TLSHandshakeCompleted:
         events.append(completed.info.version)
         onHandshake?(context.channel)
+      case let received as TLSSessionReceived: sessions.append(received.session)
       case let closed as TLSInputClosed: events.append("\(closed)")
       case let event as ChannelEvent: events.append("\(event)")
       default: break
@@ -57,7 +59,9 @@ import XMPPTransport
   }
 
   /// Carries bytes between the channel and the server until both are silent.
-  private func talk() throws {
+  private func talk() throws { try talk(channel, server) }
+
+  private func talk(_ channel: EmbeddedChannel, _ server: MemoryTLSServer) throws {
     while true {
       while let sent = try channel.readOutbound(as: ByteBuffer.self) {
         server.receive(Array(sent.readableBytesView))
@@ -81,6 +85,30 @@ import XMPPTransport
     server.write(Array("<features/>".utf8))
     try talk()
     #expect(observer.plaintext == "<features/>")
+  }
+
+  @Test(
+    "The sessions that a server gives are told, and one is resumed.", arguments: [0x0303, 0x0304] as [Int32])
+  func resumption(version: Int32) throws {
+    var configuration = TLSConfiguration(
+      domain: "example.org", pinnedCertificateSHA256: certificate.sha256)
+    configuration.resumesSessions = true
+    let context = try TLSContext(configuration)
+    var server = try MemoryTLSServer(certificate, versions: version...version)
+    for isResumed in [false, true] {
+      let channel = EmbeddedChannel()
+      let observer = Observer()
+      try channel.pipeline.syncOperations.addHandler(
+        TLSHandler(context, resuming: self.observer.sessions.last))
+      try channel.pipeline.syncOperations.addHandler(observer)
+      channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 5222), promise: nil)
+      try talk(channel, server)
+      #expect(server.isResumed == isResumed)
+      #expect(!observer.sessions.isEmpty)
+      self.observer.sessions = observer.sessions
+      _ = try channel.finish(acceptAlreadyClosed: true)
+      server = try MemoryTLSServer(again: server)
+    }
   }
 
   @Test("What is written before the handshake is sent after it, and its promise is kept.")

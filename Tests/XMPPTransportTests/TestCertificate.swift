@@ -14,12 +14,16 @@ final class TestCertificate: @unchecked Sendable {
   ///   - names: subjectAltName in OpenSSL's notation, for example `DNS:example.org`; nil for none.
   ///   - issuer: who signs; nil for self-signed.
   ///   - validity: days from now.
+  ///   - hash: of the signature; nil for an algorithm that has its own.
+  ///   - keyType: OpenSSL's NID: of P-256, RSA or Ed25519.
   ///   - extensions: further ones by OpenSSL's NID and notation.
   init(
     commonName: String = "a server", names: String? = "DNS:example.org", issuer: TestCertificate? = nil,
-    isCA: Bool = false, validity: Range<Int> = -1..<30, sha1: Bool = false, extensions: [(Int32, String)] = []
+    isCA: Bool = false, validity: Range<Int> = -1..<30, hash: OpaquePointer? = EVP_sha256(),
+    keyType: Int32 = NID_X9_62_id_ecPublicKey,
+    extensions: [(Int32, String)] = []
   ) throws {
-    let key = try Self.makeKey()
+    let key = try Self.makeKey(keyType)
     guard let x509 = X509_new() else { throw Failure() }
     self.key = key
     self.x509 = x509
@@ -42,7 +46,7 @@ final class TestCertificate: @unchecked Sendable {
       X509_add_ext(x509, made, -1)
       X509_EXTENSION_free(made)
     }
-    guard X509_sign(x509, issuer?.key ?? key, sha1 ? EVP_sha1() : EVP_sha256()) > 0 else { throw Failure() }
+    guard X509_sign(x509, issuer?.key ?? key, hash) > 0 else { throw Failure() }
   }
 
   deinit {
@@ -50,34 +54,45 @@ final class TestCertificate: @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
-  var sha256: [UInt8] {
-    var digest = [UInt8](repeating: 0, count: 32)
+  var sha256: [UInt8] { Self.sha256(x509) }
+
+  static func sha256(_ x509: OpaquePointer) -> [UInt8] { digest(x509, EVP_sha256()) }
+
+  static func digest(_ x509: OpaquePointer, _ hash: OpaquePointer) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var length: UInt32 = 0
-    X509_digest(x509, EVP_sha256(), &digest, &length)
-    return digest
+    X509_digest(x509, hash, &digest, &length)
+    return Array(digest.prefix(Int(length)))
   }
 
-  /// Runs `body` with the path of a PEM file of the certificates.
+  /// Runs `body` with the path of a PEM file of the certificates, and of the key.
   static func withFile<Result>(
-    _ certificates: [TestCertificate], _ body: (String) throws -> Result
+    _ certificates: [TestCertificate], key: TestCertificate? = nil, password: String? = nil,
+    _ body: (String) throws -> Result
   ) throws -> Result {
     var template = Array("/tmp/imctl-test-XXXXXX".utf8CString)
     let descriptor = mkstemp(&template)
     guard descriptor >= 0, let file = fdopen(descriptor, "w") else { throw Failure() }
     for certificate in certificates { PEM_write_X509(file, certificate.x509) }
+    if let key {
+      PEM_write_PKCS8PrivateKey(
+        file, key.key, password == nil ? nil : EVP_aes_128_cbc(), password, Int32(password?.utf8.count ?? 0),
+        nil, nil)
+    }
     fclose(file)
     let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     defer { unlink(path) }
     return try body(path)
   }
 
-  private static func makeKey() throws -> OpaquePointer {
-    guard let context = EVP_PKEY_CTX_new_id(NID_X9_62_id_ecPublicKey, nil) else { throw Failure() }
+  private static func makeKey(_ type: Int32) throws -> OpaquePointer {
+    guard let context = EVP_PKEY_CTX_new_id(type, nil) else { throw Failure() }
     defer { EVP_PKEY_CTX_free(context) }
     var key: OpaquePointer?
     guard
       EVP_PKEY_keygen_init(context) == 1,
-      EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1,
+      type != NID_X9_62_id_ecPublicKey
+        || EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1,
       EVP_PKEY_keygen(context, &key) == 1, let key
     else { throw Failure() }
     return key
