@@ -17,6 +17,8 @@ final class StreamChannelHandler: ChannelInboundHandler {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if let completed = event as? TLSHandshakeCompleted {
       stream.assumeIsolated { $0.encrypted(completed.info) }
+    } else if let received = event as? TLSSessionReceived {
+      stream.configuration.onTLSSession?(received.session)
     } else if let event = event as? ChannelEvent, event == .inputClosed {
       context.close(promise: nil)
     }

@@ -21,6 +21,12 @@ public struct StreamConfiguration: Sendable {
   public var caFile: String?
   /// SHA-256 of the only certificate to accept.
   public var certificateSHA256: [UInt8]?
+  /// Shown to a server that asks who comes, for EXTERNAL.
+  public var clientCertificate: ClientCertificate?
+  /// A TLS session to resume, if the server still knows it.
+  public var tlsSession: TLSSession?
+  /// Told of TLS sessions that later streams can resume; nil: none are asked for.
+  public var onTLSSession: (@Sendable (TLSSession) -> Void)?
   /// Bound on connecting and negotiating together.
   public var timeout: TimeAmount
   /// `xml:lang` of the stream.

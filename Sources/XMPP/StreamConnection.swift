@@ -75,9 +75,11 @@ extension XMPPStream {
   private func establish() async {
     var failure = XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)")
     do {
-      let targets = try await targets()
+      let targets = try await configuration.targets()
       for target in targets {
-        tlsContext = try await tlsContext(for: target)
+        let tls = configuration.tlsConfiguration(for: target)
+        // Reads certificates from files.
+        tlsContext = try await Self.onThread { () throws(TransportError) in try TLSContext(tls) }
         guard case .connecting = state else { return }
         report(.step(.linking(target)))
         // A target that swallows everything leaves the others their share of the time.
@@ -94,33 +96,6 @@ extension XMPPStream {
       failure = XMPPError(transportError: error)
     }
     finish(failure)
-  }
-
-  private func targets() async throws(TransportError) -> [ServerTarget] {
-    let tls = configuration.tls
-    if configuration.host != nil || configuration.port != nil {
-      let host = configuration.host ?? configuration.account.asciiDomain
-      let tls = tls ?? .startTLS
-      return [ServerTarget(host: host, port: configuration.port ?? Self.port(for: tls), tls: tls)]
-    }
-    let domain = configuration.account.asciiDomain
-    let found = try await configuration.resolver.targets(for: domain)
-    guard let tls else { return found }
-    let matching = found.filter { $0.tls == tls }
-    // The user knows of a service that the DNS does not name.
-    return matching.isEmpty ? [ServerTarget(host: domain, port: Self.port(for: tls), tls: tls)] : matching
-  }
-
-  private static func port(for tls: TLSMode) -> Int { tls == .direct ? 5223 : 5222 }
-
-  /// Reads certificates from files: on a thread of the pool. ALPN is for direct TLS only (XEP-0368 §2.2).
-  private func tlsContext(for target: ServerTarget) async throws(TransportError) -> TLSContext {
-    var settings = TLSConfiguration(domain: configuration.account.asciiDomain)
-    settings.unicodeDomain = configuration.account.domain
-    if target.tls == .startTLS { settings.alpn = [] }
-    settings.caFile = configuration.caFile
-    settings.pinnedCertificateSHA256 = configuration.certificateSHA256
-    return try await Self.onThread { [settings] () throws(TransportError) in try TLSContext(settings) }
   }
 
   /// Runs what blocks or computes long away from the event loop.
@@ -273,7 +248,8 @@ extension XMPPStream {
     guard let tlsContext else { return }
     restart()
     do {
-      try channel.pipeline.syncOperations.addHandler(TLSHandler(tlsContext), position: .first)
+      let handler = try TLSHandler(tlsContext, resuming: configuration.tlsSession)
+      try channel.pipeline.syncOperations.addHandler(handler, position: .first)
     } catch let error as TransportError {
       endNegotiation(.failure(XMPPError(transportError: error)))
     } catch {

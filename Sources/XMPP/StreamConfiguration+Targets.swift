@@ -1,0 +1,33 @@
+import XMPPTransport
+
+// Where a stream goes, and what TLS has to prove there.
+
+extension StreamConfiguration {
+  /// The servers to try, in order.
+  func targets() async throws(TransportError) -> [ServerTarget] {
+    if host != nil || port != nil {
+      let tls = tls ?? .startTLS
+      return [ServerTarget(host: host ?? account.asciiDomain, port: port ?? Self.port(for: tls), tls: tls)]
+    }
+    let domain = account.asciiDomain
+    let found = try await resolver.targets(for: domain)
+    guard let tls else { return found }
+    let matching = found.filter { $0.tls == tls }
+    // The user knows of a service that the DNS does not name.
+    return matching.isEmpty ? [ServerTarget(host: domain, port: Self.port(for: tls), tls: tls)] : matching
+  }
+
+  private static func port(for tls: TLSMode) -> Int { tls == .direct ? 5223 : 5222 }
+
+  /// ALPN is for direct TLS only (XEP-0368 §2.2).
+  func tlsConfiguration(for target: ServerTarget) -> TLSConfiguration {
+    var settings = TLSConfiguration(domain: account.asciiDomain)
+    settings.unicodeDomain = account.domain
+    if target.tls == .startTLS { settings.alpn = [] }
+    settings.caFile = caFile
+    settings.pinnedCertificateSHA256 = certificateSHA256
+    settings.clientCertificate = clientCertificate
+    settings.resumesSessions = onTLSSession != nil
+    return settings
+  }
+}
