@@ -53,6 +53,17 @@ extension XMPPError {
       text: element.first("text")?.text)
   }
 
+  /// The same failure, where the server has told the mechanism more: what it does not like is a token (RFC 7628 §3.2.2).
+  func explained(by mechanism: any SASLMechanism) -> XMPPError {
+    guard code == .authFailed, mechanism.name == .oauthBearer || mechanism.name == .xOAuth2 else {
+      return self
+    }
+    var explained = self
+    explained.code = mechanism.refusal?.status == "expired_token" ? .tokenExpired : .tokenIncorrect
+    if let refusal = mechanism.refusal { explained.message += ": \(refusal.status)" }
+    return explained
+  }
+
   /// The answer to the bind request is an error (RFC 6120 §7.6.2, §7.7.2).
   init(bindError error: StanzaError) {
     let code: Code

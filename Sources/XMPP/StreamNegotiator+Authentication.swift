@@ -218,7 +218,7 @@ extension StreamNegotiator {
   private mutating func failed(
     _ authentication: Authentication, _ error: XMPPError
   ) throws(XMPPError) -> [Action] {
-    guard authentication.isToken else { throw error }
+    guard authentication.isToken else { throw error.explained(by: authentication.mechanism) }
     var refusal = error
     if error.code == .authFailed, !configuration.fallsBackFromToken { refusal.code = .deviceChanged }
     guard configuration.fallsBackFromToken, !isInvalidating, let features else {

@@ -45,6 +45,8 @@ extension XMPPError.Code {
   public static let protocolError = Self(rawValue: "protocolError")
   public static let downgrade = Self(rawValue: "downgrade")
   public static let authFailed = Self(rawValue: "authFailed")
+  public static let tokenIncorrect = Self(rawValue: "tokenIncorrect")
+  public static let invalidToken = Self(rawValue: "invalidToken")
   public static let deviceChanged = Self(rawValue: "deviceChanged")
   public static let tokenExpired = Self(rawValue: "tokenExpired")
   public static let kicked = Self(rawValue: "kicked")
@@ -61,7 +63,8 @@ extension XMPPError.Code {
   /// Every code this library uses: a test holds them against the failure table.
   public static let all: [Self] = [
     .invalidParameter, .unknownDomain, .serviceGone, .connectionRefused, .mechanismUnavailable, .networkError,
-    .connectTimeout, .tlsFailure, .protocolError, .downgrade, .authFailed, .deviceChanged, .tokenExpired,
+    .connectTimeout, .tlsFailure, .protocolError, .downgrade, .authFailed, .tokenIncorrect, .invalidToken,
+    .deviceChanged, .tokenExpired,
     .kicked,
     .otherDeviceLogin, .loginForbidden, .userBlocked, .tooManyDevices, .rateLimited, .stanzaError,
     .notLoggedIn, .cancelled, .internalError,

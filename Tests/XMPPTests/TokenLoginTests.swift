@@ -1,0 +1,174 @@
+import Testing
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+import XMPPXML
+
+@testable import XMPP
+
+/// XEP-0484: a token of the server instead of the password, which is "secret" here as well.
+@Suite("A login with the server's token")
+struct TokenLoginTests {
+  typealias C = Conversation
+  typealias E = ExtensibleAuthenticationTests
+
+  private static let token = FASTToken(mechanism: .htSHA256None, secret: Secret("t0ken"))
+  private static let fast = ["HT-SHA-256-NONE"]
+  private static let offer = AuthenticationOffer(
+    mechanisms: [],
+    extensible: .init(mechanisms: [.plain], tokenMechanisms: [.htSHA256None], bindFeatures: []))
+
+  /// The server's half of the proof.
+  private static func proof(_ token: String = "t0ken") throws -> String {
+    let proof = try Digest.sha256.hmac(key: Secret(token), Array("Responder".utf8))
+    return "<additional-data>\(Base64.encode(proof))</additional-data>"
+  }
+
+  private func encrypted(
+    password: String? = "secret", fallsBack: Bool = true, anticipation: Anticipation = .stepByStep,
+    purpose: StreamNegotiator.Purpose = .login
+  ) throws -> Conversation {
+    var talk = try Conversation(tls: .direct, anticipation: anticipation) {
+      $0.userAgent = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770")
+      $0.credentials.fastToken = Self.token
+      $0.credentials.password = password.map { Secret($0) }
+      $0.fallsBackFromToken = fallsBack
+      $0.purpose = purpose
+    }
+    talk.connect()
+    talk.encrypt()
+    return talk
+  }
+
+  @Test("takes three round trips over direct TLS: everything goes with the header.")
+  func anticipated() throws {
+    var talk = try encrypted(anticipation: Anticipation(startTLS: true, offer: Self.offer, binding: true))
+    let request = try #require(talk.log.last)
+    #expect(
+      request.hasPrefix("<stream from><authenticate xmlns='urn:xmpp:sasl:2' mechanism='HT-SHA-256-NONE'>"))
+    #expect(request.contains("<fast xmlns='urn:xmpp:fast:0'/>"))
+    #expect(request.contains("<bind xmlns='urn:xmpp:bind:0'"))
+    #expect(!request.contains("request-token"))
+    try talk.server(C.header, E.features(fast: Self.fast), E.success("alice@example.org/x", try Self.bound()))
+    #expect(talk.failure == nil)
+    #expect(talk.boundJID?.resource == "x")
+    #expect(talk.login?.mechanism == .htSHA256None)
+    #expect(talk.login?.fastToken == nil)
+    #expect(talk.negotiator.roundTrips == 3)
+  }
+
+  private static func bound(_ token: String = "t0ken", _ more: String = "") throws -> String {
+    try proof(token) + "<bound xmlns='urn:xmpp:bind:0'/>" + more
+  }
+
+  @Test("A server that does not know the token is not trusted.")
+  func wrongProof() throws {
+    for success in [try Self.bound("other"), "<bound xmlns='urn:xmpp:bind:0'/>"] {
+      var talk = try encrypted()
+      try talk.server(C.header, E.features(fast: Self.fast))
+      try talk.server(E.success("alice@example.org/x", success))
+      #expect(talk.failure?.code == .protocolError)
+      #expect(talk.boundJID == nil)
+    }
+  }
+
+  @Test("A new token that comes with the success takes the place of the old one.")
+  func rotation() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, E.features(fast: Self.fast))
+    try talk.server(
+      E.success(
+        "alice@example.org/x",
+        try Self.bound("t0ken", "<token xmlns='urn:xmpp:fast:0' token='n3w' expiry='2030-01-01T00:00:00Z'/>"))
+    )
+    #expect(
+      talk.login?.fastToken
+        == FASTToken(mechanism: .htSHA256None, secret: Secret("n3w"), expiry: "2030-01-01T00:00:00Z"))
+  }
+
+  @Test("With the password a token is asked for, and kept for the mechanism it was asked for.")
+  func request() throws {
+    var talk = try Conversation(tls: .direct) {
+      $0.userAgent = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770")
+    }
+    talk.connect()
+    talk.encrypt()
+    try talk.server(C.header, E.features(fast: ["HT-SHA-256-ENDP", "HT-SHA-256-NONE"]))
+    #expect(
+      talk.log.last?.contains("<request-token xmlns='urn:xmpp:fast:0' mechanism='HT-SHA-256-NONE'/>") == true)
+    try talk.server(
+      E.success(
+        "alice@example.org/x",
+        "<bound xmlns='urn:xmpp:bind:0'/><token xmlns='urn:xmpp:fast:0' token='n3w'/>"))
+    #expect(talk.login?.fastToken == FASTToken(mechanism: .htSHA256None, secret: Secret("n3w")))
+  }
+
+  @Test("A token that no server would send is none.", arguments: ["", String(repeating: "x", count: 4097)])
+  func absurd(_ token: String) throws {
+    var talk = try encrypted()
+    try talk.server(C.header, E.features(fast: Self.fast))
+    try talk.server(
+      E.success(
+        "alice@example.org/x", try Self.bound("t0ken", "<token xmlns='urn:xmpp:fast:0' token='\(token)'/>")))
+    #expect(talk.boundJID != nil)
+    #expect(talk.login?.fastToken == nil)
+  }
+
+  @Test(
+    "Refused, the same stream goes on with the password, and asks for a new one.",
+    arguments: [Anticipation.stepByStep, Anticipation(startTLS: true, offer: offer, binding: true)])
+  func fallback(_ anticipation: Anticipation) throws {
+    var talk = try encrypted(anticipation: anticipation)
+    try talk.server(C.header, E.features(fast: Self.fast))
+    try talk.server(E.failure("not-authorized"))
+    #expect(talk.log.suffix(2).first == "logining PLAIN")
+    let request = try #require(talk.log.last)
+    #expect(request.contains("mechanism='PLAIN'") && request.contains("AGFsaWNlAHNlY3JldA=="))
+    #expect(request.contains("<request-token"))
+    #expect(!request.contains("<fast"))
+    try talk.server(E.success("alice@example.org/x"))
+    #expect(talk.boundJID != nil)
+    #expect(talk.login?.isTokenRefused == true)
+  }
+
+  @Test(
+    "Refused where no other way is wanted or there, it is the failure it means.",
+    arguments: [
+      ("not-authorized", "secret", false, XMPPError.Code.deviceChanged),
+      ("credentials-expired", "secret", false, .tokenExpired),
+      ("not-authorized", nil, true, .authFailed), ("credentials-expired", nil, true, .tokenExpired),
+    ] as [(String, String?, Bool, XMPPError.Code)])
+  func refused(_ condition: String, _ password: String?, _ fallsBack: Bool, _ code: XMPPError.Code) throws {
+    var talk = try encrypted(password: password, fallsBack: fallsBack)
+    try talk.server(C.header, E.features(fast: Self.fast))
+    try talk.server(E.failure(condition))
+    #expect(talk.failure?.code == code)
+    #expect(talk.failure?.condition == condition)
+    #expect(talk.failure?.text == "no")
+  }
+
+  @Test("A server that takes no tokens any more gets the password, the way it wants.")
+  func gone() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    #expect(talk.log.last?.hasPrefix("<auth ") == true)
+  }
+
+  @Test("The end of a token binds nothing, and goes no other way.")
+  func invalidation() throws {
+    var talk = try encrypted(purpose: .tokenInvalidation)
+    try talk.server(C.header, E.features(fast: Self.fast))
+    #expect(talk.log.last?.contains("<fast xmlns='urn:xmpp:fast:0' invalidate='true'/>") == true)
+    #expect(talk.log.last?.contains("<bind") == false)
+    try talk.server(E.success("alice@example.org", try Self.proof()))
+    #expect(talk.log.last?.hasPrefix("ready") == true)
+    var refused = try encrypted(purpose: .tokenInvalidation)
+    try refused.server(C.header, E.features(fast: Self.fast))
+    try refused.server(E.failure("not-authorized"))
+    #expect(refused.failure?.code == .authFailed)
+    var gone = try encrypted(purpose: .tokenInvalidation)
+    try gone.server(C.header, E.features())
+    #expect(gone.failure?.code == .mechanismUnavailable)
+    #expect(!gone.log.joined().contains("AGFsaWNlAHNlY3JldA=="))
+  }
+}
