@@ -40,6 +40,8 @@ extension SASLCredentials {
     if bearerToken != nil { return .bearerToken }
     return hasCertificate && password == nil && scramKeys.isEmpty ? .certificate : .password
   }
+
+  var hasKeysOnly: Bool { kind == .password && password == nil && !scramKeys.isEmpty }
 }
 
 extension SASLCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -29,8 +29,9 @@ public enum SASLMechanismChoice {
   /// XEP-0474 compares it, give that of the profile of SASL that is used.
   ///
   /// Throws `mechanismUnavailable` (nothing in common), `plainRefused` (the password or token would have to be
-  /// shown), `downgrade` (all that is offered is weaker than ``SASLPolicy/pinned``), or what is wrong with the
-  /// credentials (`invalidPassword`, `invalidToken`, `invalidUserName`).
+  /// shown), `keysOutdated` (a password could serve, the keys cannot), `downgrade` (all that is offered is weaker
+  /// than ``SASLPolicy/pinned``), or what is wrong with the credentials (`invalidPassword`, `invalidToken`,
+  /// `invalidUserName`).
   public static func choose(
     offer: SASLOffer, credentials: SASLCredentials, context: SASLContext, policy: SASLPolicy = SASLPolicy()
   ) throws(SASLError) -> any SASLMechanism {
@@ -50,13 +51,18 @@ public enum SASLMechanismChoice {
       }
       refusal = reason
     }
-    throw refusal ?? unavailable(kind, offer, context)
+    if let refusal { throw refusal }
+    if credentials.hasKeysOnly, common.contains(where: { policy.allows($0.name) }) {
+      throw SASLError(
+        .keysOutdated, "the stored keys do not fit what the server offers: the password is needed")
+    }
+    throw unavailable(kind, offer, context)
   }
 
   /// The mechanism for ``SASLCredentials/fastToken``; nil without a token, where the server does not take it, or
   /// where TLS lacks what it is bound to.
   ///
-  /// - Parameter offered: the mechanisms that the server lists for tokens (XEP-0484 §3.1).
+  /// - Parameter offered: what the server lists for tokens (XEP-0484 §3.1).
   public static func fast(
     offered: [SASLMechanismName], credentials: SASLCredentials, context: SASLContext
   ) -> (any SASLMechanism)? {
@@ -65,12 +71,17 @@ public enum SASLMechanismChoice {
   }
 
   /// The mechanism to ask a token for: the best of those offered that this TLS connection can be bound with.
+  ///
+  /// - Parameters:
+  ///   - offered: what the server lists for tokens (XEP-0484 §3.1). Some list all there are.
+  ///   - channelBindings: what the server can bind to (XEP-0440), nil where it does not say.
   public static func tokenMechanism(
-    offered: [SASLMechanismName], context: SASLContext
+    offered: [SASLMechanismName], channelBindings: [ChannelBindingType]? = nil, context: SASLContext
   ) -> SASLMechanismName? {
-    HTMechanism.bindings.map(\.name).first {
-      offered.contains($0) && HTMechanism.bindingData(for: $0, context) != nil
-    }
+    HTMechanism.bindings.first { name, type in
+      let isKnown = type.map { channelBindings?.contains($0) ?? true } ?? true
+      return isKnown && offered.contains(name) && HTMechanism.bindingData(for: name, context) != nil
+    }?.name
   }
 
   /// A pin is about what a password is proved with; any other name pins nothing.

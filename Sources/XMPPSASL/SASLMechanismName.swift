@@ -50,3 +50,14 @@ extension SASLMechanismName {
   public static let htSHA256EndPoint = Self("HT-SHA-256-ENDP")
   public static let htSHA256None = Self("HT-SHA-256-NONE")
 }
+
+extension UInt8 {
+  var isASCIILetterOrDigit: Bool {
+    switch self {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: false
+    }
+  }
+}

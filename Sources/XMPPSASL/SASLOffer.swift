@@ -20,3 +20,10 @@ public struct SASLOffer: Sendable, Hashable {
     return Base64.encode(try hash.hash(text.utf8))
   }
 }
+
+/// Names as text of bounded length.
+func list(_ names: some Collection<some CustomStringConvertible>) -> String {
+  if names.isEmpty { return "none" }
+  let shown = names.prefix(16).map(\.description).joined(separator: ", ")
+  return names.count > 16 ? "\(shown) and \(names.count - 16) more" : shown
+}

@@ -103,9 +103,7 @@ struct SCRAMAttributes: Sendable {
   /// Throws `serverError` where the message is the server's refusal.
   func refuseServerError() throws(SASLError) {
     guard let first = rest.first, first.letter == "e" else { return }
-    let isPlain = first.value.utf8.allSatisfy {
-      (0x61...0x7A).contains($0) || (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D
-    }
+    let isPlain = first.value.utf8.allSatisfy { $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") }
     let value = isPlain && first.value.utf8.count <= 64 ? first.value : "other-error"
     throw SASLError(.serverError, "the server ended SCRAM: \(value)", serverValue: value)
   }

@@ -16,7 +16,7 @@ struct SASLMechanismChoiceTests {
     }
   }
 
-  private static let unknown = SASLMechanismName("SCRAM-SHA3-512")
+  static let unknown = SASLMechanismName("SCRAM-SHA3-512")
 
   private static let rows: [Row] = [
     // Strongest first, in whatever order the server lists them.
@@ -87,7 +87,10 @@ struct SASLMechanismChoiceTests {
       offer: SASLOffer(mechanisms: [.scramSHA512, .scramSHA256, .plain]), credentials: credentials,
       context: SASLContext(isEncrypted: true))
     #expect(mechanism.name == .scramSHA256)
-    expectRefusal(.mechanismUnavailable, credentials, [.scramSHA1, .plain])
+    // With the password it could go on; without anything in common it could not.
+    expectRefusal(.keysOutdated, credentials, [.scramSHA1, .plain])
+    expectRefusal(.keysOutdated, credentials, [.plain])
+    expectRefusal(.mechanismUnavailable, credentials, [.external, Self.unknown])
   }
 
   @Test(
@@ -123,14 +126,171 @@ struct SASLMechanismChoiceTests {
     #expect(SASLMechanismChoice.candidates.filter { $0.kind == .password }.last?.name == .plain)
   }
 
+  /// Credentials by what they hold, a password apart.
+  private static let bearer = with { $0.bearerToken = Secret("hunter2") }
+  private static let certificate = with { $0.hasCertificate = true }
+  private static let anonymous = with { $0.isAnonymous = true }
+
+  private static func with(_ change: (inout SASLCredentials) -> Void) -> SASLCredentials {
+    var credentials = SASLCredentials(authcid: "user")
+    change(&credentials)
+    return credentials
+  }
+
+  private static let all: [SASLMechanismName] = [
+    .plain, .scramSHA1, .scramSHA256Plus, .oauthBearer, .xOAuth2, .external, .anonymous, .htSHA256None,
+  ]
+
+  @Test(
+    "Each kind of credentials has its own mechanisms and never uses another's.",
+    arguments: [
+      (bearer, all, .oauthBearer), (bearer, [.xOAuth2, .plain, .scramSHA1], .xOAuth2),
+      (bearer, [.plain, .scramSHA512, .anonymous, .external], nil),
+      (certificate, all, .external), (certificate, [.plain, .scramSHA1, .anonymous, .oauthBearer], nil),
+      (anonymous, all, .anonymous), (anonymous, [.plain, .scramSHA1, .external, .oauthBearer], nil),
+      // What is given besides does not matter.
+      (
+        with {
+          $0.isAnonymous = true
+          $0.password = Secret("hunter2")
+          $0.hasCertificate = true
+        }, all, .anonymous
+      ),
+      (
+        with {
+          $0.isAnonymous = true
+          $0.bearerToken = Secret("hunter2")
+        }, [.oauthBearer, .plain], nil
+      ),
+      (
+        with {
+          $0.bearerToken = Secret("hunter2")
+          $0.password = Secret("hunter2")
+        }, all, .oauthBearer
+      ),
+      (
+        with {
+          $0.bearerToken = Secret("hunter2")
+          $0.password = Secret("hunter2")
+        }, [.plain, .scramSHA1], nil
+      ),
+      (
+        with {
+          $0.hasCertificate = true
+          $0.password = Secret("hunter2")
+        }, all, .scramSHA1
+      ),
+      (
+        with {
+          $0.hasCertificate = true
+          $0.password = Secret("hunter2")
+        }, [.external], nil
+      ),
+      (
+        with {
+          $0.hasCertificate = true
+          $0.bearerToken = Secret("hunter2")
+        }, [.external], nil
+      ),
+      (with { $0.password = Secret("hunter2") }, [.external, .anonymous, .oauthBearer, .xOAuth2], nil),
+    ] as [(SASLCredentials, [SASLMechanismName], SASLMechanismName?)])
+  func kinds(credentials: SASLCredentials, offered: [SASLMechanismName], chosen: SASLMechanismName?) throws {
+    guard let chosen else {
+      return expectRefusal(.mechanismUnavailable, credentials, offered)
+    }
+    let mechanism = try SASLMechanismChoice.choose(
+      offer: SASLOffer(mechanisms: offered), credentials: credentials, context: SASLContext(isEncrypted: true)
+    )
+    #expect(mechanism.name == chosen)
+    expectSilence(of: mechanism, about: "hunter2")
+  }
+
+  @Test("Without TLS neither a token nor a certificate is used; an anonymous login has nothing to lose.")
+  func withoutTLS() throws {
+    func choose(_ credentials: SASLCredentials) throws(SASLError) -> SASLMechanismName {
+      try SASLMechanismChoice.choose(
+        offer: SASLOffer(mechanisms: [.oauthBearer, .xOAuth2, .external, .anonymous]),
+        credentials: credentials, context: SASLContext(isEncrypted: false)
+      ).name
+    }
+    #expect { try choose(Self.bearer) } throws: { ($0 as? SASLError)?.code == .plainRefused }
+    #expect { try choose(Self.certificate) } throws: { ($0 as? SASLError)?.code == .mechanismUnavailable }
+    #expect(try choose(Self.anonymous) == .anonymous)
+  }
+
+  @Test(
+    "A server that was known to do better is refused with a text that names both.",
+    arguments: [
+      (.scramSHA256Plus, [.scramSHA512, .plain], .scramSHA512), (.scramSHA256, [.plain], .plain),
+      (.scramSHA512Plus, [.scramSHA256Plus, .scramSHA512], .scramSHA256Plus),
+      (.scramSHA1Plus, [.scramSHA512, .scramSHA256], .scramSHA512), (.scramSHA256, [.scramSHA1], .scramSHA1),
+    ] as [(SASLMechanismName, [SASLMechanismName], SASLMechanismName)])
+  func downgrade(pinned: SASLMechanismName, offered: [SASLMechanismName], best: SASLMechanismName) {
+    expectRefusal(
+      .downgrade, SASLCredentials(authcid: "user", password: Secret("hunter2")), offered,
+      context: Self.exporter, list: [.tlsExporter], pinned: pinned
+    ) {
+      $0.message.hasPrefix("downgrade: this server was known to do \(pinned),")
+        && $0.message.contains("the best it offers is \(best):")
+    }
+  }
+
+  private static let exporter = SASLContext(isEncrypted: true, channelBindings: [.tlsExporter: [1]])
+
+  @Test("A pin that cannot be kept because nothing can be bound to says what is missing.")
+  func missingBinding() {
+    let credentials = SASLCredentials(authcid: "user", password: Secret("hunter2"))
+    func expect(_ text: String, _ context: SASLContext, _ list: [ChannelBindingType]?) {
+      for offered in [[.scramSHA256Plus, .scramSHA256], [.scramSHA256Plus]] as [[SASLMechanismName]] {
+        expectRefusal(
+          .downgrade, credentials, offered, context: context, list: list, pinned: .scramSHA256Plus
+        ) {
+          $0.message
+            == "downgrade: this server was known to do SCRAM-SHA-256-PLUS, now that cannot be used: \(text)"
+        }
+      }
+    }
+    expect("this TLS connection has nothing to bind to", SASLContext(isEncrypted: true), [.tlsExporter])
+    expect(
+      "the server binds to tls-unique, ?, this TLS connection to tls-exporter", Self.exporter,
+      [.tlsUnique, ChannelBindingType(rawValue: "\u{1B}[31m")])
+    expect("the server binds to none, this TLS connection to tls-exporter", Self.exporter, [])
+    expect(
+      "this TLS connection lacks tls-unique, and the server names nothing else to bind to", Self.exporter, nil
+    )
+  }
+
+  @Test("A pin is about passwords: other kinds of credentials neither keep nor break it.")
+  func foreignPins() throws {
+    func choose(
+      _ credentials: SASLCredentials, _ offered: [SASLMechanismName], pinned: SASLMechanismName
+    ) throws -> SASLMechanismName {
+      try SASLMechanismChoice.choose(
+        offer: SASLOffer(mechanisms: offered), credentials: credentials,
+        context: SASLContext(isEncrypted: true), policy: SASLPolicy(pinned: pinned)
+      ).name
+    }
+    #expect(try choose(Self.bearer, [.plain, .oauthBearer], pinned: .scramSHA512Plus) == .oauthBearer)
+    #expect(try choose(Self.certificate, [.plain, .external], pinned: .scramSHA512Plus) == .external)
+    #expect(try choose(Self.anonymous, [.anonymous], pinned: .scramSHA512Plus) == .anonymous)
+    let password = SASLCredentials(authcid: "user", password: Secret("hunter2"))
+    for pinned in [.oauthBearer, .xOAuth2, .external, .anonymous, .htSHA256Exporter, Self.unknown]
+      as [SASLMechanismName]
+    {
+      #expect(try choose(password, [.plain], pinned: pinned) == .plain)
+    }
+  }
+
   private func expectRefusal(
     _ code: SASLError.Code, _ credentials: SASLCredentials, _ offered: [SASLMechanismName],
+    context: SASLContext = SASLContext(isEncrypted: true), list: [ChannelBindingType]? = nil,
+    pinned: SASLMechanismName? = nil,
     sourceLocation: SourceLocation = #_sourceLocation, where holds: (SASLError) -> Bool = { _ in true }
   ) {
     #expect(sourceLocation: sourceLocation) {
       _ = try SASLMechanismChoice.choose(
-        offer: SASLOffer(mechanisms: offered), credentials: credentials,
-        context: SASLContext(isEncrypted: true))
+        offer: SASLOffer(mechanisms: offered, channelBindings: list), credentials: credentials,
+        context: context, policy: SASLPolicy(pinned: pinned))
     } throws: { error in
       guard let error = error as? SASLError else { return false }
       expectSilence(of: error, about: "hunter2")

@@ -74,4 +74,35 @@ struct SCRAMInteroperationTests {
       ($0 as? SASLError)?.code == .serverSignatureMismatch
     }
   }
+
+  @Test(
+    "Bound to the channel, the login goes through on that channel and on no other.",
+    arguments: Digest.allCases)
+  func channelBinding(hash: Digest) throws {
+    func logIn(seen: [UInt8], has: [UInt8]) throws -> Bool {
+      var server = try SCRAMServer(
+        hash: hash, iterations: 4096, salt: [7], userName: "user", authzid: nil, password: "pencil",
+        nonce: "server", channelBindings: ["tls-exporter": has, "tls-server-end-point": [9]])
+      let name = SASLMechanismName("SCRAM-\(hash.rawValue)-PLUS")
+      var client = try SASLMechanismChoice.choose(
+        offer: SASLOffer(mechanisms: [name, .plain], channelBindings: [.tlsServerEndPoint, .tlsExporter]),
+        credentials: SASLCredentials(authcid: "user", password: Secret("pencil")),
+        context: SASLContext(
+          isEncrypted: true, channelBindings: [.tlsExporter: seen, .tlsServerEndPoint: [9]]))
+      #expect(client.name == name)
+      let first = try #require(try client.initialResponse())
+      guard case .derive(let request) = try client.challenge(server.begin(first)),
+        case .respond(let final) = try client.derived(request.derive())
+      else {
+        Issue.record("the client does not go on")
+        return false
+      }
+      guard try server.finish(final) else { return false }
+      try client.success(bytes(server.signature))
+      return true
+    }
+    #expect(try logIn(seen: [1, 2, 3], has: [1, 2, 3]))
+    // Somebody in between has one TLS connection to each side.
+    #expect(try !logIn(seen: [1, 2, 3], has: [1, 2, 4]))
+  }
 }

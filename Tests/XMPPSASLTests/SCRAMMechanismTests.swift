@@ -144,6 +144,60 @@ struct SCRAMMechanismTests {
     }
   }
 
+  @Test("The keys that have logged in can be had once the server has proved itself.", arguments: vectors)
+  func keysOfSuccess(vector: Vector) throws {
+    for endsInChallenge in [false, true] {
+      var mechanism = try mechanism(vector)
+      _ = try mechanism.initialResponse()
+      let keys = try request(mechanism.challenge(bytes(vector.serverFirst))).derive()
+      _ = try mechanism.derived(keys)
+      #expect(mechanism.scramKeys == nil)
+      if endsInChallenge {
+        _ = try mechanism.challenge(bytes(vector.serverFinal))
+        #expect(mechanism.scramKeys == nil)
+      }
+      try mechanism.success(endsInChallenge ? nil : bytes(vector.serverFinal))
+      #expect(mechanism.scramKeys == keys)
+
+      // Those that were stored are no other.
+      var again = try self.mechanism(
+        vector, credentials: SASLCredentials(authcid: "user", scramKeys: [keys]))
+      _ = try again.initialResponse()
+      _ = try again.challenge(bytes(vector.serverFirst))
+      try again.success(bytes(vector.serverFinal))
+      #expect(again.scramKeys == keys)
+    }
+  }
+
+  @Test("A server that did not prove itself leaves no keys behind.")
+  func keysOfFailure() throws {
+    let vector = Self.vectors[0]
+    var mechanism = try mechanism(vector)
+    _ = try mechanism.initialResponse()
+    _ = try mechanism.derived(try request(mechanism.challenge(bytes(vector.serverFirst))).derive())
+    #expect(throws: SASLError.self) { try mechanism.success(bytes("v=AAAA")) }
+    #expect(mechanism.scramKeys == nil)
+  }
+
+  @Test("Of several stored keys those of the challenge are used, whether or not the channel is bound.")
+  func manyKeys() throws {
+    func keys(_ hash: Digest, _ salt: String) throws -> SCRAMKeys {
+      try SCRAMKeyRequest(
+        hash: hash, salt: try #require(Base64.decode(salt)), iterations: 4096, password: Secret("pencil")
+      ).derive()
+    }
+    let stored = try [
+      keys(.sha1, "W22ZaJ0SNY7soEsUEjb6gQ=="), keys(.sha256, "QSXCR+Q6sek8bf92"),
+      keys(.sha256, "W22ZaJ0SNY7soEsUEjb6gQ=="), keys(.sha512, "W22ZaJ0SNY7soEsUEjb6gQ=="),
+      keys(.sha1, "QSXCR+Q6sek8bf92"),
+    ]
+    for vector in Self.vectors {
+      var mechanism = try mechanism(vector, credentials: SASLCredentials(authcid: "user", scramKeys: stored))
+      _ = try mechanism.initialResponse()
+      #expect(try mechanism.challenge(bytes(vector.serverFirst)) == .respond(bytes(vector.clientFinal)))
+    }
+  }
+
   @Test("Keys that answer another request are refused.")
   func foreignKeys() throws {
     var mechanism = try mechanism(Self.vectors[1])

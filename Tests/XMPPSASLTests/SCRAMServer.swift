@@ -10,10 +10,15 @@ struct SCRAMServer {
   let userName: String
   let authzid: String?
   let nonce: String
+  /// What follows the iteration count, with its comma.
+  let extensions: String
+  /// What TLS has on this side, by type; a client that names one is held to it.
+  let channelBindings: [String: [UInt8]]
   private let storedKey: [UInt8]
   private let serverKey: [UInt8]
 
   private var gs2Header = ""
+  private var bindingData: [UInt8] = []
   private var signedSoFar = ""
   private var wholeNonce = ""
   private(set) var signature = ""
@@ -21,7 +26,7 @@ struct SCRAMServer {
   /// `password` is the one that an administrator entered, prepared already.
   init(
     hash: Digest, iterations: Int, salt: [UInt8], userName: String, authzid: String?, password: String,
-    nonce: String
+    nonce: String, extensions: String = "", channelBindings: [String: [UInt8]] = [:]
   ) throws {
     self.hash = hash
     self.iterations = iterations
@@ -29,6 +34,8 @@ struct SCRAMServer {
     self.userName = userName
     self.authzid = authzid
     self.nonce = nonce
+    self.extensions = extensions
+    self.channelBindings = channelBindings
     // Hi() of §2.2, as the page has it.
     var block = try hash.hmac(key: Secret(password), salt + [0, 0, 0, 1])
     var salted = block
@@ -46,14 +53,19 @@ struct SCRAMServer {
       separator: ",", maxSplits: 2, omittingEmptySubsequences: false)
     try #require(parts.count == 3)
     gs2Header = "\(parts[0]),\(parts[1]),"
-    #expect(parts[0] == "n")
+    if channelBindings.isEmpty {
+      #expect(parts[0] == "n")
+    } else {
+      bindingData = try #require(channelBindings[String(parts[0].dropFirst(2))])
+      #expect(parts[0].hasPrefix("p="))
+    }
     #expect(parts[1].isEmpty == (authzid == nil))
     #expect(unescaped(parts[1].dropFirst(2)) == authzid ?? "")
     let fields = parts[2].split(separator: ",")
     try #require(fields.count == 2)
     #expect(unescaped(fields[0].dropFirst(2)) == userName)
     wholeNonce = fields[1].dropFirst(2) + nonce
-    let answer = "r=\(wholeNonce),s=\(Base64.encode(salt)),i=\(iterations)"
+    let answer = "r=\(wholeNonce),s=\(Base64.encode(salt)),i=\(iterations)\(extensions)"
     signedSoFar = "\(parts[2]),\(answer)"
     return Array(answer.utf8)
   }
@@ -69,7 +81,10 @@ struct SCRAMServer {
     let withoutProof = text[..<lastComma]
     let proofField = text[lastComma...]
     try #require(proofField.hasPrefix(",p="))
-    #expect(withoutProof == "c=\(Base64.encode(Array(gs2Header.utf8))),r=\(wholeNonce)")
+    // Data of another channel is a wrong proof.
+    guard withoutProof == "c=\(Base64.encode(Array(gs2Header.utf8) + bindingData)),r=\(wholeNonce)" else {
+      return false
+    }
     let signed = Array("\(signedSoFar),\(withoutProof)".utf8)
     let proof = try #require(Base64.decode(String(proofField.dropFirst(3))))
     let clientSignature = try hash.hmac(key: Secret(bytes: storedKey), signed)

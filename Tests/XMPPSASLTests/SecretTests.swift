@@ -12,7 +12,13 @@ struct SecretTests {
     expectSilence(of: secret, about: Self.word)
     expectSilence(of: [secret], about: Self.word)
     expectSilence(of: ["key": secret], about: Self.word)
-    expectSilence(of: SASLCredentials(authcid: "user", password: secret), about: Self.word)
+    var credentials = SASLCredentials(authcid: "user", password: secret)
+    credentials.bearerToken = secret
+    credentials.fastToken = FASTToken(mechanism: .htSHA256None, secret: secret)
+    credentials.loginExtension = Self.word
+    expectSilence(of: credentials, about: Self.word)
+    expectSilence(of: [credentials], about: Self.word)
+    #expect("\(credentials)" == "credentials of user")
     let request = try SCRAMKeyRequest(hash: .sha256, salt: [1, 2], iterations: 4096, password: secret)
     expectSilence(of: request, about: Self.word)
     expectSilence(of: SASLStep.derive(request), about: Self.word)

@@ -1,29 +1,3 @@
-/// The registered name of a channel binding (RFC 5056 §7).
-public struct ChannelBindingType: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-  public let rawValue: String
-  public init(rawValue: String) { self.rawValue = rawValue }
-
-  /// The name where it is one, `?` for what a server made up against the grammar: safe on a terminal.
-  public var description: String { isWellFormed ? rawValue : "?" }
-
-  private var isWellFormed: Bool {
-    (1...32).contains(rawValue.utf8.count)
-      && rawValue.utf8.allSatisfy {
-        $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
-      }
-  }
-
-  /// RFC 9266, TLS 1.3.
-  public static let tlsExporter = Self(rawValue: "tls-exporter")
-  /// RFC 5929 §3, TLS 1.2 and before.
-  public static let tlsUnique = Self(rawValue: "tls-unique")
-  /// RFC 5929 §4, the server's certificate.
-  public static let tlsServerEndPoint = Self(rawValue: "tls-server-end-point")
-
-  /// Those that this library can use, the strongest first.
-  static let supported: [Self] = [.tlsExporter, .tlsUnique, .tlsServerEndPoint]
-}
-
 /// What SCRAM says about the TLS channel (RFC 5802 §6).
 public enum SCRAMChannelBinding: Sendable, Hashable {
   /// The client cannot bind.
@@ -77,23 +51,5 @@ public enum SCRAMChannelBinding: Sendable, Hashable {
 
   var data: [UInt8] {
     if case .required(_, let data) = self { data } else { [] }
-  }
-}
-
-/// Names as text of bounded length.
-func list(_ names: some Collection<some CustomStringConvertible>) -> String {
-  if names.isEmpty { return "none" }
-  let shown = names.prefix(16).map(\.description).joined(separator: ", ")
-  return names.count > 16 ? "\(shown) and \(names.count - 16) more" : shown
-}
-
-extension UInt8 {
-  var isASCIILetterOrDigit: Bool {
-    switch self {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: false
-    }
   }
 }
