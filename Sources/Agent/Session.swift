@@ -198,5 +198,6 @@ extension SessionStatus.Server {
     port = bound.target.port
     tls = bound.tls.map(TLSSummary.init)
     mechanism = bound.mechanism.rawValue
+    roundTrips = bound.roundTrips
   }
 }

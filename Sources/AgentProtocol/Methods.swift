@@ -142,6 +142,8 @@ public struct SessionStatus: Codable, Sendable, Equatable {
     public var tls: TLSSummary?
     public var mechanism: String?
     public var software: String?
+    /// What the login took, from TCP connect to a bound resource.
+    public var roundTrips: Int?
     public init() {}
   }
   public var account: String
@@ -306,6 +308,7 @@ extension SessionStatus.Server {
     try fields.encode(tls, forKey: .tls)
     try fields.encode(mechanism, forKey: .mechanism)
     try fields.encode(software, forKey: .software)
+    try fields.encode(roundTrips, forKey: .roundTrips)
   }
 }
 

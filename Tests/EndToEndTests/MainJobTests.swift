@@ -83,7 +83,7 @@ struct MainJobTests {
     }
     let inner = try #require(try result.objects(Inner.self).first)
     #expect(Set(inner.presence.keys) == ["show", "status", "priority", "applied"])
-    #expect(Set(inner.server.keys) == ["host", "port", "tls", "mechanism", "software"])
+    #expect(Set(inner.server.keys) == ["host", "port", "tls", "mechanism", "software", "roundTrips"])
     let presence = try await user.imctl.run("presence", "--json")
     #expect(presence.output == #"{"applied":true,"priority":0,"show":"online","status":null}"# + "\n")
   }

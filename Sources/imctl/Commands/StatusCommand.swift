@@ -88,6 +88,7 @@ struct StatusText: CustomStringConvertible {
     if let tls = server.tls { parts.append("\(tls.version) \(tls.cipher)") }
     if let mechanism = server.mechanism { parts.append(mechanism) }
     if let software = server.software { parts.append(software) }
+    if let roundTrips = server.roundTrips { parts.append("\(roundTrips) round trips") }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 }
