@@ -33,7 +33,8 @@ public final class TLSEngine {
   private static let maximumRecord = 16_384
 
   /// - Parameter session: an earlier one to be resumed; ignored where it does not fit, and where the server does not
-  ///   know it any more: the handshake is a full one then.
+  ///   know it any more: the handshake is a full one then. But servers exist that fail the handshake instead (OpenSSL
+  ///   that asks for client certificates and was given no session id context): then try without.
   public init(_ context: TLSContext, resuming session: TLSSession? = nil) throws(TransportError) {
     self.context = context
     ERR_clear_error()

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 
 /// User inbound event: the TLS handshake is complete, and what is written from now on is sent.
@@ -44,6 +45,8 @@ public final class TLSHandler: ChannelDuplexHandler {
   private var outputClosed = false
   /// Whether a handler after this one waits for plaintext.
   private var readRequested = false
+  /// Before the first plaintext: the server may be sending tickets.
+  private var awaitsFirstPlaintext = true
 
   /// Plaintext that waits for a flush or for the handshake.
   private var unsent = ByteBuffer()
@@ -130,6 +133,16 @@ public final class TLSHandler: ChannelDuplexHandler {
     }
   }
 
+  /// Has the kernel acknowledge what was read now, not 40 ms later.
+  ///
+  /// OpenSSL's servers send tickets after every handshake of TLS 1.3, wanted or not; one that leaves Nagle's algorithm
+  /// on (RFC 1122 §4.2.3.4) holds its first answer back until they are acknowledged.
+  private func acknowledgeAtOnce(_ context: ChannelHandlerContext) {
+    guard let socket = context.channel as? any SocketOptionProvider else { return }
+    _ = socket.unsafeSetSocketOption(
+      level: .tcp, name: NIOBSDSocket.Option(rawValue: TCP_QUICKACK), value: Int32(1))
+  }
+
   private func tellSession(_ context: ChannelHandlerContext) {
     guard let session = engine.takeSession() else { return }
     context.fireUserInboundEventTriggered(TLSSessionReceived(session: session))
@@ -137,6 +150,7 @@ public final class TLSHandler: ChannelDuplexHandler {
 
   public func channelReadComplete(context: ChannelHandlerContext) {
     context.fireChannelReadComplete()
+    if state == .open, awaitsFirstPlaintext { acknowledgeAtOnce(context) }
     // Ciphertext that gave no plaintext does not fulfil the wish of a handler that reads by hand.
     if readRequested { context.read() }
   }
@@ -144,6 +158,7 @@ public final class TLSHandler: ChannelDuplexHandler {
   private func deliver(_ plaintext: inout ByteBuffer, _ context: ChannelHandlerContext) {
     guard plaintext.readableBytes > 0 else { return }
     readRequested = false
+    awaitsFirstPlaintext = false
     let whole = plaintext
     plaintext = context.channel.allocator.buffer(capacity: 0)
     context.fireChannelRead(wrapInboundOut(whole))
