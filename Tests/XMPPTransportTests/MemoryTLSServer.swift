@@ -11,11 +11,12 @@ final class MemoryTLSServer {
   ///   - choosesALPN: whether it answers ALPN with the client's first protocol, or ignores it.
   ///   - remembersSessions: whether it keeps sessions itself, rather than in tickets.
   ///   - requestsCertificate: whether it asks for a client certificate, of which any will do.
+  ///   - hasSessionContext: without it, OpenSSL fails the handshake of who offers a session and has to show a certificate.
   init(
     _ certificate: TestCertificate, chain: [TestCertificate] = [],
     versions: ClosedRange<Int32> = 0x0301...0x0304,
     choosesALPN: Bool = true, hasExtendedMasterSecret: Bool = true, remembersSessions: Bool = false,
-    requestsCertificate: Bool = false
+    requestsCertificate: Bool = false, hasSessionContext: Bool = true
   ) throws {
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw TestCertificate.Failure() }
     self.context = context
@@ -25,7 +26,7 @@ final class MemoryTLSServer {
     SSL_CTX_set_cipher_list(context, "ALL:@SECLEVEL=0")
     SSL_CTX_use_certificate(context, certificate.x509)
     SSL_CTX_use_PrivateKey(context, certificate.key)
-    SSL_CTX_set_session_id_context(context, "tests", 5)
+    if hasSessionContext { SSL_CTX_set_session_id_context(context, "tests", 5) }
     for issuer in chain {
       X509_up_ref(issuer.x509)
       SSL_CTX_ctrl(context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(issuer.x509))

@@ -68,6 +68,20 @@ import Testing
     #expect(try !connect(pinned(), other, resuming: #require(session)).isResumed)
   }
 
+  @Test(
+    "A server that answers an offered session with an alert has a handshake without one.", arguments: versions
+  )
+  func alert(version: Int32) throws {
+    let server = try MemoryTLSServer(
+      certificate, versions: version...version, requestsCertificate: true, hasSessionContext: false)
+    let session = try #require(try connect(pinned(), server).session)
+    let error = try #require(throws: TransportError.self) {
+      try connect(pinned(), MemoryTLSServer(again: server), resuming: session)
+    }
+    #expect(error.code == .tlsFailed)
+    #expect(try !connect(pinned(), MemoryTLSServer(again: server)).isResumed)
+  }
+
   @Test("A session of one version is of no use with a server of the other.", arguments: versions)
   func otherVersion(version: Int32) throws {
     let server = try MemoryTLSServer(certificate, versions: version...version)
