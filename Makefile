@@ -25,7 +25,7 @@ help: ## This list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
 
 .PHONY: setup
-setup: ## Install what building and testing need and this machine lacks (apt-get, no service is started)
+setup: ## Install what building and testing need and this machine lacks (apt-get, debootstrap; starts no service)
 	@Tests/Servers/setup
 
 .PHONY: build
@@ -69,7 +69,8 @@ uninstall: ## Take away what install put there
 	  $(to)/share/fish/vendor_completions.d/imctl.fish
 
 .PHONY: demo
-demo: setup build ## Log in, change presence, log out: on a private server, seen by another client
+demo: build ## Log in, change presence, log out: on a private server, seen by another client
+	@Tests/Servers/setup servers
 	@Examples/demo.sh
 
 .PHONY: test
@@ -84,7 +85,7 @@ test-asan: setup ## The tests of the XML and TLS rooms, with the address sanitiz
 .PHONY: lint
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
-	@for file in Tests/Servers/setup Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
+	@for file in Tests/Servers/setup Tests/Servers/trixie Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
 	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run
 
 .PHONY: format

@@ -66,7 +66,7 @@ class Authority:
         common = names[0] if kind not in ("addressOnly",) else "127.0.0.1"
         request = self._request(key, common)
         alternative = "subjectAltName=" + ",".join("DNS:" + name for name in names) + "\n"
-        if kind == "addressOfXMPP":
+        if kind in ("addressOfXMPP", "client"):
             # OpenSSL's own notation reads the text as Latin-1.
             address = tlv(0xA0, XMPP_ADDR, tlv(0xA0, tlv(0x0C, common.encode())))
             alternative = "subjectAltName=DER:" + tlv(0x30, address).hex() + "\n"
@@ -74,7 +74,8 @@ class Authority:
             alternative = "subjectAltName=IP:127.0.0.1\n"
         if kind == "commonNameOnly":
             alternative = ""
-        extensions = "basicConstraints=critical,CA:FALSE\nextendedKeyUsage=serverAuth\n" + alternative
+        usage = "clientAuth" if kind == "client" else "serverAuth"
+        extensions = f"basicConstraints=critical,CA:FALSE\nextendedKeyUsage={usage}\n" + alternative
         now = datetime.datetime.now(datetime.timezone.utc)
         hour, day = datetime.timedelta(hours=1), datetime.timedelta(days=1)
         sign = dict(extensions=extensions)

@@ -35,9 +35,9 @@ def report(**fields):
 
 
 @contextlib.contextmanager
-def temporary():
-    """A directory that is deleted at the end; its path is short enough for sockets inside."""
-    directory = tempfile.mkdtemp(prefix="imctl-", dir="/tmp")
+def temporary(parent="/tmp"):
+    """A directory that is deleted at the end; its path below /tmp is short enough for sockets inside."""
+    directory = tempfile.mkdtemp(prefix="imctl-", dir=parent)
     # An interrupt from the terminal reaches the whole group: the end of input decides, not that.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -1,121 +1,133 @@
 #!/usr/bin/python3
 """Runs a private Prosody or ejabberd of Debian's packages on loopback.
 
-Reads a line of JSON {"kind": "prosody"|"ejabberd", "domain", "accounts": {NAME: PASSWORD}, …} (all but the
-kind and the accounts may be missing), makes a directory, a certificate where none is given, and a configuration, starts
-the server, and answers {"port", "directTLSPort", "id", "caFile"} when it listens. Then obeys
-{"order": "stop"|"kill"|"start"|"freeze"|"thaw", "number": N} and answers {"done": N}.
+Reads a line of JSON, the options: {"kind": "prosody"|"ejabberd"|"prosody13"|"ejabberd24", "accounts": {NAME:
+PASSWORD}, …}; what the others are is in DEFAULTS. The first two kinds are Debian 12's, the others Debian 13's, run
+by chroot in the directory that `trixie` has made. Makes a directory, a certificate where none is given, and a
+configuration, starts the server, and answers {"port", "directTLSPort", "id", "caFile", "directory", "tokens"} when
+it listens. Then obeys {"order": "stop"|"kill"|"start"|"freeze"|"thaw", "number": N} and answers {"done": N}.
 At the end of its input it ends the server and deletes the directory. The server's log goes to standard error.
 """
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 
+import ejabberd
+import prosody
 from authority import Authority
 from child import die_with_parent, options, orders, report, temporary
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-claims = []
+TRIXIE = "/var/cache/imctl-tests/trixie"
+DEFAULTS = {
+    "domain": "im.example",
+    # Another domain where everybody gets in (ANONYMOUS).
+    "anonymousDomain": None,
+    # hashed or plain; the hash of the former; lifetime and age of renewal of FAST tokens, seconds.
+    "passwordStore": "hashed", "hash": "SHA-1", "fastTokenLifetime": None, "fastTokenRefreshAge": None,
+    # internal, or of ejabberd jwt with the key (base64url of HMAC's) or external: a script that knows the accounts.
+    "authentication": "internal", "jwtKey": "",
+    # What is issued to each account when the server starts, for OAUTHBEARER or X-OAUTH2: lifetime in seconds.
+    "bearerTokenLifetime": None,
+    # Accounts that may not log in, and what the server says of it; those that the listener turns away.
+    "disabled": {}, "denied": [],
+    # Whether strangers may make accounts.
+    "registration": False,
+    "maximumTLS": "1.3", "certificate": None,
+    # Path of the authority of clients' certificates, which EXTERNAL is for (not Debian 12's Prosody).
+    "clientAuthority": None,
+    # Files of the server's directory, @DIRECTORY@ in the lines.
+    "files": {},
+    "extraModules": [], "withoutModules": [], "extraLines": [], "hostLines": [],
+}
 
 
 class Server:
-    """A server in `directory`, started and stopped any number of times."""
+    """A server in `directory`, started and stopped any number of times.
+
+    It may see the directory by another path, `inside`: its root is then not ours.
+    """
 
     def __init__(self, wanted, directory):
-        self.directory = directory
+        unknown = set(wanted) - set(DEFAULTS) - {"kind", "accounts"}
+        if unknown:
+            raise SystemExit(f"serve.py knows no {', '.join(unknown)}")
+        self.options = {**DEFAULTS, **{name: value for name, value in wanted.items() if value is not None}}
         self.process = None
-        # ejabberd makes this file when its accounts are there.
-        self.started = os.path.join(directory, "started")
-        self.kind = wanted["kind"]
-        self.domain = wanted.get("domain", "im.example")
-        self.accounts = wanted["accounts"]
-        self.hashed = wanted.get("passwordStore", "hashed") == "hashed"
-        self.hash = wanted.get("hash", "SHA-1")
-        self.maximum_tls = wanted.get("maximumTLS", "1.3")
-        self.modules = wanted.get("extraModules", [])
-        self.lines = "\n".join(wanted.get("extraLines", []))
+        self.kind, self.accounts, self.domain = wanted["kind"], wanted["accounts"], self.options["domain"]
+        self.root = root_of(self.kind)
+        self.directory, self.inside = directory, directory.removeprefix(self.root)
+        self.software = prosody if self.kind.startswith("prosody") else ejabberd
+        self.is_newer = bool(self.root)
+        # A file that is there when the server is as it should be.
+        self.started = "started"
         self.port, self.direct_tls_port = free_ports(2)
         self.ca = None
-        certificate = wanted.get("certificate")
+        certificate = self.options["certificate"]
         if certificate is None:
             authority = Authority(os.path.join(directory, "authority"))
             self.ca = authority.certificate
-            self.chain, self.key = authority.issue("valid", [self.domain])
+            chain, key = authority.issue("valid", [self.domain, *self.other_domains()])
         else:
-            self.chain, self.key = certificate["chainFile"], certificate["keyFile"]
-        self.command, self.environment = getattr(self, "prepare_" + self.kind)()
+            chain, key = certificate["chainFile"], certificate["keyFile"]
+        shutil.copy(chain, self.path("chain.pem"))
+        shutil.copy(key, self.path("key.pem"))
+        if self.options["clientAuthority"]:
+            shutil.copy(self.options["clientAuthority"], self.path("clients.pem"))
+        for name, text in self.options["files"].items():
+            self.write(name, text)
+        self.command, self.environment = self.software.prepare(self)
 
-    def fill(self, template, path, **fields):
-        """Writes a template of this directory with its @FIELDS@ filled in."""
-        text = open(os.path.join(HERE, template)).read()
-        fields.update(DIRECTORY=self.directory, DOMAIN=self.domain, PORT=self.port,
-                      DIRECT_TLS_PORT=self.direct_tls_port, CERTIFICATE=self.chain, KEY=self.key,
-                      LINES=self.lines)
-        for name, value in fields.items():
-            text = text.replace(f"@{name}@", str(value))
+    def other_domains(self):
+        return [self.options["anonymousDomain"]] if self.options["anonymousDomain"] else []
+
+    def path(self, *names):
+        return os.path.join(self.directory, *names)
+
+    def write(self, name, text):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w") as file:
             file.write(text)
+        os.chmod(path, 0o755)
 
-    def prepare_prosody(self):
-        config = os.path.join(self.directory, "prosody.cfg.lua")
-        groups = os.path.join(self.directory, "groups.txt")
-        with open(groups, "w") as file:
-            file.write("[Friends]\n" + "".join(f"{name}@{self.domain}\n" for name in self.accounts))
-        self.fill("prosody.cfg.lua", config, GROUPS=groups,
-                  AUTHENTICATION="internal_hashed" if self.hashed else "internal_plain",
-                  PASSWORD_HASH=self.hash,
-                  PROTOCOL="tlsv1_2" if self.maximum_tls == "1.2" else "tlsv1_2+",
-                  MODULES="".join(json.dumps(name) + ";" for name in self.modules))
-        # Prosody reads an account from its data file: no admin command, no second process.
-        store = os.path.join(self.directory, "data", self.domain.replace(".", "%2e"), "accounts")
-        os.makedirs(store)
-        for name, password in self.accounts.items():
-            with open(os.path.join(store, name + ".dat"), "w") as file:
-                file.write("return {\n\t[\"password\"] = %s;\n};\n" % json.dumps(password))
-        return ["/usr/bin/prosody", "-F", "--config", config], {}
+    def fill(self, template, **fields):
+        """Writes a template of this directory with its @FIELDS@ filled in; gives the path inside."""
+        with open(os.path.join(HERE, template)) as file:
+            text = file.read()
+        fields.update(LINES="\n".join(self.options["extraLines"]))
+        common = dict(DIRECTORY=self.inside, DOMAIN=self.domain, PORT=self.port, DIRECT_TLS_PORT=self.direct_tls_port)
+        for name, value in [*fields.items(), *common.items()]:
+            text = text.replace(f"@{name}@", str(value))
+        self.write(template, text)
+        return os.path.join(self.inside, template)
 
-    def prepare_ejabberd(self):
-        config = os.path.join(self.directory, "ejabberd.yml")
-        self.fill("ejabberd.yml", config,
-                  PASSWORD_FORMAT="scram" if self.hashed else "plain",
-                  HASH={"SHA-1": "sha", "SHA-256": "sha256", "SHA-512": "sha512"}[self.hash],
-                  NO_TLS13="    - no_tlsv1_3\n" if self.maximum_tls == "1.2" else "",
-                  MODULES="".join(f"  {name}: {{}}\n" for name in self.modules))
-        with open(os.path.join(self.directory, "inetrc"), "w") as file:
-            file.write("{lookup, [file]}.\n{host, {127,0,0,1}, [\"localhost\"]}.\n{file, hosts, \"/dev/null\"}.\n{file, resolv, \"/dev/null\"}.\n")
-        # A code path of our own, no node name: neither epmd nor Erlang's distribution listens anywhere.
-        users = "[" + ",".join(
-            "{%s,%s}" % (binary(name), binary(password)) for name, password in self.accounts.items()) + "]"
-        make = (
-            "{ok,_}=application:ensure_all_started(ejabberd),"
-            "D = %s,U = %s,"
-            "[ejabberd_auth:try_register(N,D,P)||{N,P}<-U],"
-            "mod_shared_roster:create_group(D,<<\"friends\">>,[{name,<<\"Friends\">>},{displayed_groups,[<<\"friends\">>]}]),"
-            "[mod_shared_roster:add_user_to_group(D,{N,D},<<\"friends\">>)||{N,_}<-U],"
-            "ok = file:write_file(\"%s\",\"\")."
-        ) % (binary(self.domain), users, self.started)
-        command = ["/usr/bin/erl", "-noinput", "-start_epmd", "false", "+S", "1:1", "+A", "4", "+sbwt", "none",
-                   "-mnesia", "dir", '"%s/mnesia"' % self.directory, "-eval", make]
-        environment = {
-            "EJABBERD_CONFIG_PATH": config, "EJABBERD_LOG_PATH": os.path.join(self.directory, "ejabberd.log"),
-            "ERL_LIBS": "/usr/lib/x86_64-linux-gnu", "ERL_INETRC": os.path.join(self.directory, "inetrc"),
-            "ERL_CRASH_DUMP": "/dev/null", "ERL_EPMD_ADDRESS": "127.0.0.1", "HOME": self.directory,
-            "SPOOL_DIR": os.path.join(self.directory, "mnesia"),
-            "EJABBERD_PID_PATH": os.path.join(self.directory, "pid"),
-        }
-        return command, environment
+    def tokens(self):
+        """The bearer tokens of the accounts, by name."""
+        if self.options["bearerTokenLifetime"] is None:
+            return {}
+        with open(self.path("tokens")) as file:
+            return dict(line.split() for line in file)
 
     def start(self):
-        if os.path.exists(self.started):
-            os.unlink(self.started)
+        if os.path.exists(self.path(self.started)):
+            os.unlink(self.path(self.started))
+
+        def before():
+            die_with_parent()
+            if self.root:
+                os.chroot(self.root)
+            os.chdir(self.inside)
+
         self.process = subprocess.Popen(
-            self.command, cwd=self.directory, env={**os.environ, **self.environment}, stdin=subprocess.DEVNULL,
-            stdout=sys.stderr, preexec_fn=die_with_parent)
+            self.command, env={**os.environ, **self.environment}, stdin=subprocess.DEVNULL, stdout=sys.stderr,
+            preexec_fn=before)
         deadline = time.monotonic() + 60
         while not self.is_ready():
             if self.process.poll() is not None:
@@ -125,7 +137,7 @@ class Server:
             time.sleep(0.02)
 
     def is_ready(self):
-        if self.kind == "ejabberd" and not os.path.exists(self.started):
+        if not os.path.exists(self.path(self.started)):
             return False
         return answers(self.port) and answers(self.direct_tls_port)
 
@@ -150,9 +162,9 @@ class Server:
         self.process.send_signal(signal.SIGCONT)
 
 
-def binary(text):
-    """An Erlang binary of a string's UTF-8."""
-    return "<<" + ",".join(str(byte) for byte in text.encode()) + ">>"
+def root_of(kind):
+    """The directory that is a server's root, empty for ours."""
+    return TRIXIE if kind in ("prosody13", "ejabberd24") else ""
 
 
 def free_ports(count):
@@ -177,6 +189,9 @@ def free_ports(count):
     return ports
 
 
+claims = []
+
+
 def answers(port):
     with socket.socket() as client:
         client.settimeout(1)
@@ -185,12 +200,17 @@ def answers(port):
 
 def main():
     wanted = options()
-    with temporary() as directory:
+    root = root_of(wanted["kind"])
+    if root and not os.path.exists(os.path.join(root, "unpacked")):
+        raise SystemExit(f"{wanted['kind']} is not there: `make setup`, as root, unpacks it into {root}")
+    if root and os.geteuid() != 0:
+        raise SystemExit(f"{wanted['kind']} runs by chroot in {root}: be root")
+    with temporary(root + "/srv" if root else "/tmp") as directory:
         server = Server(wanted, directory)
         try:
             server.start()
             report(port=server.port, directTLSPort=server.direct_tls_port, id=server.process.pid,
-                   caFile=server.ca)
+                   caFile=server.ca, directory=directory, tokens=server.tokens())
             for order in orders():
                 getattr(server, order["order"])()
                 report(done=order["number"])

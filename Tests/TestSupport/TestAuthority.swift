@@ -21,6 +21,8 @@ public final class TestAuthority: Sendable {
     case commonNameOnly
     /// Signed by an authority that nobody trusts.
     case otherAuthority
+    /// A user's: names a bare JID (xmppAddr).
+    case client
   }
 
   private static let one = Task { try await TestAuthority() }

@@ -3,7 +3,15 @@
 /// It is a child of this process, and is ended and its directory deleted when this process ends in any way.
 public final class TestServer: Sendable {
   public enum Kind: String, Codable, Sendable, CaseIterable {
+    /// Debian 12's: Prosody 0.12, ejabberd 23.01.
     case prosody, ejabberd
+    /// Debian 13's: Prosody 13.0, ejabberd 24.12. They have SASL2 with Bind 2 and FAST, and channel binding.
+    case prosody13, ejabberd24
+
+    /// Those with SASL2.
+    public static let newer = [prosody13, ejabberd24]
+    public var isProsody: Bool { self == .prosody || self == .prosody13 }
+    public var hasSASL2: Bool { Self.newer.contains(self) }
   }
 
   /// How the server keeps passwords, which decides what mechanisms it offers.
@@ -11,9 +19,21 @@ public final class TestServer: Sendable {
     case hashed, plain
   }
 
+  /// Who knows whether a login is right.
+  public enum Authentication: String, Codable, Sendable {
+    /// The server's own store of passwords.
+    case `internal`
+    /// The signature of a JSON Web Token (ejabberd); see `jwtKey`.
+    case jwt
+    /// A script that knows the accounts (ejabberd): only PLAIN.
+    case external
+  }
+
   public struct Options: Codable, Sendable {
     public var kind: Kind
     public var domain = TestServer.domain
+    /// Another domain of the server, where everybody gets in by ANONYMOUS.
+    public var anonymousDomain: String?
     /// Local part to password; all of them see each other's presence.
     public var accounts = ["alice": "alice-secret", "bob": "bob-secret", "carol": "carol-secret"]
     public var passwordStore = PasswordStore.hashed
@@ -23,16 +43,43 @@ public final class TestServer: Sendable {
     public var maximumTLS = "1.3"
     /// Made for the domain by `TestAuthority.shared` when absent.
     public var certificate: TestCertificate?
+    public var authentication = Authentication.internal
+    /// HMAC key of JSON Web Tokens, base64url without padding.
+    public var jwtKey = TestServer.jwtKey
+    /// Seconds until a FAST token dies, and until its use is answered with the next one; the server's when absent
+    /// (weeks, a day).
+    public var fastTokenLifetime: Int?
+    public var fastTokenRefreshAge: Int?
+    /// Issues each account a token for OAUTHBEARER (Prosody 13) or X-OAUTH2 (ejabberd), which lives that many seconds:
+    /// `bearerToken`.
+    public var bearerTokenLifetime: Int?
+    /// Accounts that may not log in, with the reason (not Debian 12's Prosody).
+    public var disabled: [String: String] = [:]
+    /// Accounts that ejabberd's listener turns away when they bind.
+    public var denied: [String] = []
+    /// Whether strangers may make accounts.
+    public var registration = false
+    /// Path of the authority (PEM) of clients' certificates: EXTERNAL is offered. Prosody then has
+    /// no passwords, and Debian 12's has none of it.
+    public var clientAuthority: String?
+    /// Files of the server's directory, name to text. In lines, `@DIRECTORY@` is its path as the server sees it.
+    public var files: [String: String] = [:]
     /// Lines of Lua in Prosody's global section, or of YAML at the top level of ejabberd's configuration.
     public var extraLines: [String] = []
-    /// Further Prosody modules, or ejabberd modules without options.
+    /// The same for the domain alone: in its `VirtualHost` or `host_config`.
+    public var hostLines: [String] = []
+    /// Further Prosody modules, or ejabberd modules: `mod_x`, or `mod_x: {option: value}`.
     public var extraModules: [String] = []
+    /// Modules to leave out of what `extraModules`, SASL2 and FAST bring, or (Prosody) of all.
+    public var withoutModules: [String] = []
 
     public init(_ kind: Kind) { self.kind = kind }
   }
 
   /// The domain of the test servers unless an option says otherwise.
   public static let domain = "im.example"
+  /// The HMAC key of the test servers' JSON Web Tokens: the 32 letters `imctl-tests-imctl-tests-imctl-te`.
+  public static let jwtKey = "aW1jdGwtdGVzdHMtaW1jdGwtdGVzdHMtaW1jdGwtdGU"
   /// Where it listens.
   public static let host = "127.0.0.1"
 
@@ -45,9 +92,14 @@ public final class TestServer: Sendable {
   public let caFile: String
   /// The server's process id when it was first started.
   public let id: Int32
+  /// The server's directory: configuration, data, and `Options.files`.
+  public let directory: String
+  private let tokens: [String: String]
   private let script: Script
   private static let prosody = Task { try await TestServer(Options(.prosody)) }
   private static let ejabberd = Task { try await TestServer(Options(.ejabberd)) }
+  private static let prosody13 = Task { try await TestServer(Options(.prosody13)) }
+  private static let ejabberd24 = Task { try await TestServer(Options(.ejabberd24)) }
 
   /// The server of this kind that all tests of this process share. Tests that stop or change a server start
   /// their own.
@@ -55,6 +107,8 @@ public final class TestServer: Sendable {
     switch kind {
     case .prosody: try await prosody.value
     case .ejabberd: try await ejabberd.value
+    case .prosody13: try await prosody13.value
+    case .ejabberd24: try await ejabberd24.value
     }
   }
 
@@ -64,11 +118,14 @@ public final class TestServer: Sendable {
       var port: Int
       var directTLSPort: Int
       var id: Int32
+      var directory: String
+      var tokens: [String: String]
     }
     let authority = try await TestAuthority.shared
     var options = options
     if options.certificate == nil {
-      options.certificate = try await authority.certificate(for: [options.domain])
+      options.certificate = try await authority.certificate(
+        for: [options.domain] + (options.anonymousDomain.map { [$0] } ?? []))
     }
     script = try await Script("serve.py", options: options)
     let ready = try await script.first(Ready.self)
@@ -77,6 +134,8 @@ public final class TestServer: Sendable {
     port = ready.port
     directTLSPort = ready.directTLSPort
     id = ready.id
+    directory = ready.directory
+    tokens = ready.tokens
   }
 
   /// The bare JID of an account.
@@ -84,6 +143,9 @@ public final class TestServer: Sendable {
 
   /// The password of an account, empty where there is none.
   public func password(_ account: String) -> String { options.accounts[account] ?? "" }
+
+  /// The bearer token of an account, empty where there is none; see `Options.bearerTokenLifetime`.
+  public func bearerToken(_ account: String) -> String { tokens[account] ?? "" }
 
   /// What the server has logged.
   public var log: String { script.process.errors.text }

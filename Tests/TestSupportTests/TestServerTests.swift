@@ -51,4 +51,96 @@ struct TestServerTests {
     try await Counterpart("alice", on: plain).end()
     try await plain.end()
   }
+
+  @Test("offers SASL2 with Bind 2 and FAST if it is new enough.", arguments: TestServer.Kind.allCases)
+  func features(kind: TestServer.Kind) async throws {
+    let server = try await TestServer.shared(kind)
+    let features = try await server.features()
+    #expect(features.contains("<mechanism>SCRAM-SHA-1</mechanism>"))
+    #expect(features.contains("<authentication xmlns='urn:xmpp:sasl:2'>") == kind.hasSASL2)
+    #expect(features.contains("<bind xmlns='urn:xmpp:bind:0'>") == kind.hasSASL2)
+    #expect(features.contains("<mechanism>HT-SHA-256-EXPR</mechanism>") == kind.hasSASL2)
+    #expect(features.contains("<channel-binding type='tls-exporter'/>") == kind.hasSASL2)
+    #expect(!features.contains("<register "))
+    if kind == .prosody13 {
+      let older = try await server.features(directTLS: true, maximumTLS: "1.2")
+      #expect(older.contains("<mechanism>HT-SHA-256-UNIQ</mechanism>"))
+      #expect(older.contains("<channel-binding type='tls-unique'/>"))
+    }
+  }
+
+  @Test(
+    "has a domain for everybody, refuses some, and registers others.", arguments: TestServer.Kind.allCases)
+  func admission(kind: TestServer.Kind) async throws {
+    var options = TestServer.Options(kind)
+    options.anonymousDomain = "anonymous.example"
+    options.registration = true
+    options.denied = kind.isProsody ? [] : ["carol"]
+    options.disabled = kind == .prosody ? [:] : ["bob": "enough"]
+    let server = try await TestServer(options)
+    #expect(try await server.features().contains("<register "))
+    #expect(try await server.answer(to: "ANONYMOUS", "", at: "anonymous.example").contains("<success"))
+    #expect(try await server.answer(to: "PLAIN", "\0alice\0alice-secret").contains("<success"))
+    let bob = try await server.answer(to: "PLAIN", "\0bob\0bob-secret")
+    #expect(bob.contains("<success") == (kind == .prosody))
+    #expect(bob.contains("<account-disabled/>") == kind.hasSASL2)
+    #expect(bob.contains("Account is banned: enough") == (kind == .ejabberd24))
+    if !kind.isProsody {
+      let carol = try await server.answer(to: "PLAIN", "\0carol\0carol-secret", account: "carol", bind: true)
+      #expect(carol.contains("<not-allowed "))
+    }
+    try await server.end()
+  }
+
+  @Test(
+    "issues bearer tokens and takes them.", arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
+  func bearerTokens(kind: TestServer.Kind) async throws {
+    var options = TestServer.Options(kind)
+    options.bearerTokenLifetime = 3600
+    let server = try await TestServer(options)
+    let token = server.bearerToken("alice")
+    #expect(!token.isEmpty)
+    let (mechanism, response) =
+      kind.isProsody
+      ? ("OAUTHBEARER", "n,a=\(server.jid("alice")),\u{1}auth=Bearer \(token)\u{1}\u{1}")
+      : ("X-OAUTH2", "\0alice\0\(token)")
+    #expect(try await server.answer(to: mechanism, response).contains("<success"))
+    let wrong = response.replacing(token, with: "wrong")
+    #expect(try await !server.answer(to: mechanism, wrong).contains("<success"))
+    try await server.end()
+  }
+
+  @Test(
+    "asks a script, or the signature of a JSON Web Token.",
+    arguments: [TestServer.Kind.ejabberd, .ejabberd24])
+  func otherAuthentication(kind: TestServer.Kind) async throws {
+    var options = TestServer.Options(kind)
+    options.authentication = .external
+    let external = try await TestServer(options)
+    #expect(try await external.answer(to: "PLAIN", "\0alice\0alice-secret").contains("<success"))
+    #expect(try await external.answer(to: "PLAIN", "\0alice\0alice-secre").contains("<not-authorized/>"))
+    #expect(try await !external.features().contains("<mechanism>SCRAM"))
+    try await external.end()
+
+    options.authentication = .jwt
+    let jwt = try await TestServer(options)
+    let token = try await JSONWebToken.signed(["jid": .text(jwt.jid("alice")), "exp": 4_102_444_800])
+    #expect(try await jwt.answer(to: "PLAIN", "\0alice\0\(token)").contains("<success"))
+    let expired = try await JSONWebToken.signed(["jid": .text(jwt.jid("alice")), "exp": 1_000_000_000])
+    #expect(try await jwt.answer(to: "PLAIN", "\0alice\0\(expired)").contains("<not-authorized/>"))
+    #expect(try await jwt.answer(to: "PLAIN", "\0alice\0\(token.dropLast(2))").contains("<not-authorized/>"))
+    try await jwt.end()
+  }
+
+  @Test("knows a user by a certificate.", arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
+  func clientCertificate(kind: TestServer.Kind) async throws {
+    let authority = try await TestAuthority.shared
+    var options = TestServer.Options(kind)
+    options.clientAuthority = authority.caFile
+    let server = try await TestServer(options)
+    let alice = try await authority.certificate(.client, for: [server.jid("alice")])
+    #expect(try await server.answer(to: "EXTERNAL", "", certificate: alice).contains("<success"))
+    #expect(try await !server.answer(to: "EXTERNAL", "").contains("<success"))
+    try await server.end()
+  }
 }

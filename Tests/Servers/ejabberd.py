@@ -1,0 +1,91 @@
+"""How serve.py prepares ejabberd."""
+import json
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+
+
+def prepare(server):
+    """Writes the configuration; gives command and environment."""
+    options = server.options
+    host = list(options["hostLines"])
+    if options["authentication"] == "jwt":
+        server.write("jwt.key", json.dumps({"kty": "oct", "k": options["jwtKey"]}))
+        host += ["auth_method: jwt", "jwt_key: @DIRECTORY@/jwt.key"]
+    if options["authentication"] == "external":
+        with open(os.path.join(HERE, "external_auth.pl")) as file:
+            server.write("external_auth.pl", file.read())
+        server.write("passwords", "".join(f"{name}:{password}\n" for name, password in server.accounts.items()))
+        host += ["auth_method: external",
+                 'extauth_program: "/usr/bin/perl @DIRECTORY@/external_auth.pl @DIRECTORY@"', "auth_use_cache: false"]
+    hosts = {server.domain: host}
+    if options["anonymousDomain"]:
+        hosts[options["anonymousDomain"]] = ["auth_method: anonymous", "anonymous_protocol: sasl_anon"]
+    listener = ["tls_verify: true"] if options["clientAuthority"] else []
+    modules = {name.partition(":")[0]: name.partition(":")[2] or " {}" for name in options["extraModules"]}
+    if server.is_newer:
+        # An age of zero renews nothing; a lifetime in seconds needs its unit.
+        modules.setdefault("mod_auth_fast", " {" + ", ".join(
+            f"{name}: {value} seconds" for name, value in (("token_lifetime", options["fastTokenLifetime"]),
+                                                           ("token_refresh_age", options["fastTokenRefreshAge"]))
+            if value is not None) + "}")
+        modules.setdefault("mod_scram_upgrade", " {}")
+    if options["disabled"]:
+        modules["mod_admin_extra"] = " {}"
+    if options["registration"]:
+        modules["mod_register"] = " {ip_access: all, access: all, registration_watchers: []}"
+    config = server.fill(
+        "ejabberd.yml", PASSWORD_FORMAT="scram" if options["passwordStore"] == "hashed" else "plain",
+        HASH={"SHA-1": "sha", "SHA-256": "sha256", "SHA-512": "sha512"}[options["hash"]],
+        HOSTS="\n".join("  - " + json.dumps(name) for name in hosts),
+        HOST_CONFIG="\n".join(f"  {json.dumps(name)}:\n" + "\n".join("    " + line for line in lines)
+                              for name, lines in hosts.items() if lines) or "  {}",
+        NO_TLS13="    - no_tlsv1_3\n" if options["maximumTLS"] == "1.2" else "",
+        CLIENTS="c2s_cafile: @DIRECTORY@/clients.pem" if options["clientAuthority"] else "",
+        LISTENER="\n".join("    " + line for line in listener),
+        DENIED=json.dumps([f"{name}@{server.domain}" for name in options["denied"]] or ["nobody@invalid"]),
+        MODULES="".join(f"  {name}:{value}\n" for name, value in modules.items()
+                        if name not in options["withoutModules"]))
+    server.write("inetrc", "{lookup, [file]}.\n{host, {127,0,0,1}, [\"localhost\"]}.\n"
+                           "{file, hosts, \"/dev/null\"}.\n{file, resolv, \"/dev/null\"}.\n")
+    # A code path of our own, no node name: neither epmd nor Erlang's distribution listens anywhere.
+    command = ["/usr/bin/erl", "-noinput", "-start_epmd", "false", "+S", "1:1", "+A", "4", "+sbwt", "none",
+               "-mnesia", "dir", '"%s/mnesia"' % server.inside, "-eval", first_steps(server)]
+    environment = {
+        "EJABBERD_CONFIG_PATH": config, "EJABBERD_LOG_PATH": os.path.join(server.inside, "ejabberd.log"),
+        "ERL_LIBS": LIBRARIES, "ERL_INETRC": os.path.join(server.inside, "inetrc"),
+        "ERL_CRASH_DUMP": "/dev/null", "ERL_EPMD_ADDRESS": "127.0.0.1", "HOME": server.inside,
+        "SPOOL_DIR": os.path.join(server.inside, "mnesia"),
+        "EJABBERD_PID_PATH": os.path.join(server.inside, "pid"),
+    }
+    return command, environment
+
+
+def first_steps(server):
+    """Erlang that starts ejabberd, makes the accounts, and says so with a file."""
+    options = server.options
+    pairs = lambda values: "[" + ",".join(f"{{{binary(a)},{binary(b)}}}" for a, b in values.items()) + "]"
+    steps = ["{ok,_}=application:ensure_all_started(ejabberd)",
+             f"D = {binary(server.domain)}, U = {pairs(server.accounts)}"]
+    if options["authentication"] == "internal":
+        steps.append("[ejabberd_auth:try_register(N,D,P)||{N,P}<-U]")
+    steps += ['mod_shared_roster:create_group(D,<<"friends">>,'
+              '[{name,<<"Friends">>},{displayed_groups,[<<"friends">>]}])',
+              '[mod_shared_roster:add_user_to_group(D,{N,D},<<"friends">>)||{N,_}<-U]']
+    if options["disabled"]:
+        # The older way sets another password; the newer, if the module's hooks are there, tells the reason.
+        ban = "ban_account_v2" if server.is_newer else "ban_account"
+        steps.append(f"[mod_admin_extra:{ban}(N,D,R)||{{N,R}}<-{pairs(options['disabled'])}]")
+    if options["bearerTokenLifetime"] is not None:
+        steps.append(
+            "T = [begin {K,_,_}=ejabberd_oauth:oauth_issue_token(binary_to_list(<<N/binary,$@,D/binary>>),"
+            "%d,\"sasl_auth\"), [N,32,K,10] end||{N,_}<-U], ok = file:write_file(\"%s/tokens\",T)"
+            % (options["bearerTokenLifetime"], server.inside))
+    steps.append(f'ok = file:write_file("{server.inside}/started","")')
+    return ",".join(steps) + "."
+
+
+def binary(text):
+    """An Erlang binary of a string's UTF-8."""
+    return "<<" + ",".join(str(byte) for byte in text.encode()) + ">>"
