@@ -74,6 +74,17 @@ struct AgentRequestHandler: Sendable {
     case AccountRemoveMethod.name:
       try await service.removeAccount(call.parameters(of: AccountRemoveMethod.self))
       return Nothing()
+    case AccountPasswdMethod.name:
+      let parameters = try call.parameters(of: AccountPasswdMethod.self)
+      try check(seconds: parameters.timeout, "timeout")
+      try parameters.options.check()
+      if parameters.newPassword.isEmpty { throw invalid("newPassword") }
+      return try await service.changePassword(parameters)
+    case AccountDeleteMethod.name:
+      let parameters = try call.parameters(of: AccountDeleteMethod.self)
+      try check(seconds: parameters.timeout, "timeout")
+      try parameters.options.check()
+      return try await service.deleteAccount(parameters)
     default:
       throw RPCError.unknownMethod(call.method)
     }
@@ -90,10 +101,16 @@ private func check(seconds: Double, _ name: String) throws(RPCError) {
 extension LoginMethod.Parameters {
   fileprivate func check() throws(RPCError) {
     try Agent.check(seconds: timeout, "timeout")
-    if let port = options.port, !(1...65535).contains(port) { throw invalid("options.port") }
-    if let tls = options.tls, !["starttls", "direct"].contains(tls) { throw invalid("options.tls") }
-    if let file = options.caFile, !file.hasPrefix("/") { throw invalid("options.caFile") }
-    if let digest = options.certSHA256, digest.utf8.count != 64 || !digest.allSatisfy(\.isHexDigit) {
+    try options.check()
+  }
+}
+
+extension ConnectionOptions {
+  fileprivate func check() throws(RPCError) {
+    if let port, !(1...65535).contains(port) { throw invalid("options.port") }
+    if let tls, !["starttls", "direct"].contains(tls) { throw invalid("options.tls") }
+    if let caFile, !caFile.hasPrefix("/") { throw invalid("options.caFile") }
+    if let digest = certSHA256, digest.utf8.count != 64 || !digest.allSatisfy(\.isHexDigit) {
       throw invalid("options.certSHA256")
     }
   }

@@ -22,6 +22,10 @@ public protocol AgentService: Sendable {
   func setPresence(_ parameters: PresenceSetMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> PresenceStatus
   func removeAccount(_ parameters: AccountRemoveMethod.Parameters) async throws(Failure)
+  func changePassword(_ parameters: AccountPasswdMethod.Parameters) async throws(Failure)
+    -> AccountPasswdMethod.Result
+  func deleteAccount(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure)
+    -> AccountDeleteMethod.Result
   /// - Parameter clients: connected clients, the asking one included.
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result
   /// The normalised bare JID, as events carry it; ``Failure/Name/invalidParameter`` where `account` is no JID.

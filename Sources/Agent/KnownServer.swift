@@ -31,6 +31,9 @@ public struct KnownServer: Codable, Sendable, Equatable {
     self.objections = min((before?.objections ?? 0) + objections, 100)
   }
 
+  /// It does not like to be answered before it asked.
+  public var isStepByStep: Bool { objections > 1 }
+
   /// Where ``anticipation`` holds.
   var target: ServerTarget? {
     TLSMode(rawValue: tls).map { ServerTarget(host: host, port: port, tls: $0) }

@@ -91,7 +91,7 @@ struct LoginPlan: Sendable, Equatable {
   }
 
   /// Digits with or without colons between them, as tools print fingerprints.
-  private static func bytes(hex: String) -> [UInt8]? {
+  static func bytes(hex: String) -> [UInt8]? {
     let digits = Array(hex.utf8.filter { $0 != UInt8(ascii: ":") })
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []

@@ -59,6 +59,8 @@ actor Session {
     var state = SessionState.loginOK
     var since = Timestamp.now()
     var liveness: Task<Void, Never>?
+    /// The account is being deleted: the server ends the stream.
+    var isAccountEnding = false
     /// Somebody was sent directed presence, and is to hear of the end too.
     var hasDirectedPresence = false
   }

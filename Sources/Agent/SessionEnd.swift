@@ -43,7 +43,7 @@ extension Session {
     await closeStreams()
   }
 
-  private func closeStreams() async {
+  func closeStreams() async {
     let farewell = farewell
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
     endOnline()

@@ -55,6 +55,12 @@ actor SessionRegistry: AgentService {
     return try await session(of: try Self.jid(account))
   }
 
+  /// The session of an account that need not be stored; of the default one where none is named.
+  private func namedSession(_ name: String?) async throws(Failure) -> Session {
+    guard let name else { return try await storedSession(nil) }
+    return try await session(of: try Self.jid(name).bare)
+  }
+
   private static func jid(_ name: String) throws(Failure) -> JID {
     do { return try JID(name) } catch {
       throw Failure(.invalidParameter, stage: .input, detail: "\(name): \(error.message)")
@@ -157,6 +163,20 @@ actor SessionRegistry: AgentService {
     var logout = LogoutMethod.Parameters(account: parameters.account)
     logout.forget = true
     try await session.logout(logout)
+  }
+
+  func changePassword(_ parameters: AccountPasswdMethod.Parameters) async throws(Failure)
+    -> AccountPasswdMethod.Result
+  {
+    try await namedSession(parameters.account).changePassword(parameters)
+  }
+
+  func deleteAccount(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure)
+    -> AccountDeleteMethod.Result
+  {
+    let session = try await namedSession(parameters.account)
+    try await session.delete(parameters)
+    return AccountDeleteMethod.Result(account: session.account.description)
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {

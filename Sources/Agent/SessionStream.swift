@@ -223,7 +223,7 @@ extension Session {
     let lost = online?.stream === stream ? endOnline() : nil
     if opening?.stream === stream {
       endOpening(.failure(failure ?? Failure(.cancelled, stage: .connect)))
-    } else if let lost, let failure {
+    } else if let lost, let failure, !lost.isAccountEnding {
       await self.lost(failure, plan: lost.plan)
     }
   }

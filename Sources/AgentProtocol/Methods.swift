@@ -369,7 +369,7 @@ extension PresenceSetMethod.Parameters {
 extension KeyedDecodingContainer {
   /// As `decodeIfPresent`, for what is a number or has one inside: the decoder does not tell where a number stood
   /// that does not fit.
-  fileprivate func number<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+  func number<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
     do {
       return try decodeIfPresent(type, forKey: key)
     } catch  where !(error is DecodingError) {

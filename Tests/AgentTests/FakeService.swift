@@ -62,6 +62,20 @@ final class FakeService: AgentService {
     note("remove \(parameters.account)")
   }
 
+  func changePassword(_ parameters: AccountPasswdMethod.Parameters) async throws(Failure)
+    -> AccountPasswdMethod.Result
+  {
+    note("passwd \(parameters.account ?? "default") \(parameters.timeout)")
+    return AccountPasswdMethod.Result(account: parameters.account ?? "default", usesCommand: false)
+  }
+
+  func deleteAccount(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure)
+    -> AccountDeleteMethod.Result
+  {
+    note("delete \(parameters.account ?? "default") \(parameters.timeout)")
+    return AccountDeleteMethod.Result(account: parameters.account ?? "default")
+  }
+
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     AgentStatusMethod.Result(version: "1", pid: 1, started: "t", accounts: 0, online: 0, clients: clients)
   }

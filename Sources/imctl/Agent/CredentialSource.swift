@@ -1,64 +1,15 @@
 import Agent
 import AgentProtocol
-import Glibc
-import Synchronization
 
 /// `--password-command`, run by the command itself: a wrong one is told before anything else happens.
 enum CredentialSource {
   static func run(_ line: String, until deadline: Deadline) throws -> String {
     // The deadline is the bound.
     let command = try CredentialCommand(line, timeLimit: .seconds(TimeSpan.longest))
-    return try wait(until: deadline, else: .timedOut("--password-command")) { () async throws(Failure) in
+    return try Foreground.wait(until: deadline, else: .timedOut("--password-command")) {
+      () async throws(Failure) in
       try await command.secret()
     }
     .value
-  }
-
-  /// Waits for asynchronous work; SIGINT and the deadline cancel it.
-  private static func wait<Value: Sendable>(
-    until deadline: Deadline, else late: Failure,
-    for work: @escaping @Sendable () async throws(Failure) -> Value
-  ) throws -> Value {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else {
-      throw Failure(.internalError, stage: .input, detail: systemError())
-    }
-    let (readEnd, writeEnd) = (ends[0], ends[1])
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    defer { close(readEnd) }
-    let outcome = Outcome<Value>()
-    let task = Task {
-      do throws(Failure) {
-        outcome.set(.success(try await work()))
-      } catch {
-        outcome.set(.failure(error))
-      }
-      close(writeEnd)
-    }
-    var reason: Failure?
-    while true {
-      var waits = [
-        pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: reason == nil ? Interrupt.descriptor : -1, events: Int16(POLLIN), revents: 0),
-      ]
-      let ready = poll(&waits, 2, reason == nil ? deadline.pollTimeout : -1)
-      if ready < 0 { continue }
-      if waits[0].revents != 0 { break }
-      reason = ready == 0 ? late : .cancelled()
-      task.cancel()
-    }
-    if let reason { throw reason }
-    return try outcome.get()
-  }
-
-  private final class Outcome<Value: Sendable>: Sendable {
-    private let value = Mutex<Result<Value, Failure>?>(nil)
-
-    func set(_ result: Result<Value, Failure>) { value.withLock { $0 = result } }
-
-    func get() throws -> Value {
-      guard let result = value.withLock({ $0 }) else { throw Failure.cancelled() }
-      return try result.get()
-    }
   }
 }

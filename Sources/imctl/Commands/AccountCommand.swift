@@ -6,9 +6,11 @@ import ArgumentParser
 struct AccountCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "account",
-    abstract: "The accounts that are stored.",
+    abstract: "The accounts that are stored, and accounts at their servers.",
     subcommands: [
       AccountListCommand.self, AccountUseCommand.self, AccountLastCommand.self, AccountRemoveCommand.self,
+      AccountImportCommand.self, AccountRegisterCommand.self, AccountPasswdCommand.self,
+      AccountDeleteCommand.self, AccountTrustCommand.self,
     ])
 
   /// What a command waits for that is not answered in time.

@@ -29,6 +29,12 @@ struct LoginCommand: ParsableCommand {
   @Flag(help: "Return as soon as the login is done, before the session is synced.")
   var noSync = false
 
+  @Flag(
+    help:
+      "Log nobody in: list what the server of JID, or of a domain, offers to log in with. Some tell more to a JID."
+  )
+  var listMechanisms = false
+
   @Flag(help: "No agent: this process is the session, until a signal.")
   var foreground = false
 
@@ -56,6 +62,10 @@ struct LoginCommand: ParsableCommand {
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout)
+    if listMechanisms {
+      return try MechanismList.show(
+        chosenJID(until: deadline), connection.options(), output, until: deadline)
+    }
     var parameters = LoginMethod.Parameters(account: try chosenJID(until: deadline))
     parameters.options = try connection.options()
     parameters.store = secret.policy

@@ -1,0 +1,126 @@
+import AgentProtocol
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+/// An account at its server, to be changed on a stream of its own (XEP-0077 §3.2, §3.3).
+public struct AccountAtServer: Sendable {
+  private let stream: ServerStream
+  private let password: Secret
+  private let server: KnownServer?
+  let accounts: AccountStore
+
+  /// - Parameters:
+  ///   - name: a JID, stored or not; nil: the default account.
+  ///   - password: the current one; nil: what is stored.
+  ///   - options: those given now, over the stored ones.
+  ///   - timeout: seconds.
+  ///
+  /// Throws `invalidParameter` where there is no password to log in with.
+  public init(
+    _ name: String?, password: Secret?, options: ConnectionOptions, timeout: Double,
+    in accounts: AccountStore,
+    language: String, onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
+  ) async throws(Failure) {
+    let entry = try await accounts.inBackground { store throws(Failure) in
+      let file = try store.load()
+      guard let name else { return try file.account(nil) }
+      let jid = try BareJID.parts(name)
+      return file[jid.bare] ?? Account(account: jid.bare, domain: jid.domain)
+    }
+    var current = password
+    if current == nil { current = try await entry.secret() }
+    guard let current else {
+      throw Failure(
+        .invalidParameter, stage: .input,
+        detail: "no password is stored for \(entry.account): give the current one with --password-stdin")
+    }
+    stream = try ServerStream(
+      to: entry.account, options: entry.options.overridden(by: options), timeout: timeout,
+      language: language, onEvent: onEvent)
+    self.password = current
+    server = entry.server
+    self.accounts = accounts
+  }
+
+  /// Bare JID.
+  public var account: String { stream.account.description }
+
+  /// Changes the password, at the server and in the store.
+  ///
+  /// - Parameter command: what printed the new password: takes the place of a stored command.
+  public func changePassword(
+    to new: Secret, command: String?
+  ) async throws(Failure) -> AccountPasswdMethod.Result {
+    try await changePassword(to: new)
+    return try await accounts.passwordChanged(of: stream.account, to: new, command: command)
+  }
+
+  /// Deletes the account, at the server and in the store.
+  public func delete() async throws(Failure) {
+    try await deleteAtServer()
+    try await accounts.remove(stream.account)
+  }
+
+  func changePassword(to new: Secret) async throws(Failure) {
+    try await stream.loggedIn(with: password, server) { connection throws(Failure) in
+      try await Failure.whenRefused { () async throws(XMPPError) in
+        try await Registration.changePassword(
+          of: stream.account, to: new.value, on: connection, timeout: stream.timeout)
+      }
+    }
+  }
+
+  func deleteAtServer() async throws(Failure) {
+    try await stream.loggedIn(with: password, server) { connection throws(Failure) in
+      try await Failure.whenRefused { () async throws(XMPPError) in
+        try await Registration.cancel(on: connection, timeout: stream.timeout)
+      }
+    }
+  }
+}
+
+extension AccountStore {
+  /// The password was changed at the server.
+  func passwordChanged(
+    of account: JID, to new: Secret, command: String?
+  ) async throws(Failure) -> AccountPasswdMethod.Result {
+    try await inBackground { store throws(Failure) in
+      try store.update { file throws(Failure) in
+        let name = account.description
+        guard var entry = file[name] else {
+          return AccountPasswdMethod.Result(account: name, usesCommand: false)
+        }
+        entry.passwordChanged(to: new, command: command)
+        file[name] = entry
+        return AccountPasswdMethod.Result(
+          account: name, usesCommand: command == nil && entry.passwordCommand != nil)
+      }
+    }
+  }
+
+  /// An account was made at its server: the next login needs nothing but its password.
+  public func registered(_ account: String, options: ConnectionOptions) throws(Failure) {
+    try update { file throws(Failure) in
+      let jid = try BareJID.parts(account)
+      var entry = file[jid.bare] ?? Account(account: jid.bare, domain: jid.domain)
+      // What is stored belonged to an account that is gone.
+      entry.loggedOut()
+      entry.options = entry.options.overridden(by: options)
+      file[jid.bare] = entry
+      file.last = jid.bare
+    }
+  }
+}
+
+extension Account {
+  /// Keeps the new password where the old one was kept.
+  mutating func passwordChanged(to new: Secret, command: String?) {
+    if password != nil { password = new }
+    if passwordCommand != nil, let command { passwordCommand = command }
+  }
+}
+
+extension LoginPlan {
+  mutating func passwordChanged(to new: Secret) { password = new }
+}

@@ -1,0 +1,164 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+
+/// Accounts in JSON of another program: an object with `account`, `password`, `domain` and `isLogin`, a list of such
+/// objects, or an object with such a list in `accounts`.
+///
+/// Other keys are left out. `passsword`, as some have spelt it, counts as `password`.
+public struct AccountImport: Sendable {
+  /// What became of an account.
+  public enum Action: String, Codable, Sendable {
+    case added
+    /// There was no secret before, or `replaces` was said.
+    case changed
+    /// It is stored with a secret already.
+    case kept
+  }
+
+  public struct Outcome: Sendable {
+    /// Bare JID.
+    public var account: String
+    public var action: Action
+  }
+
+  /// Octets of a file that is read.
+  static let maximumSize = 16 << 20
+  /// What standard input is called on the command line.
+  public static let standardInput = "-"
+
+  struct Entry: Equatable {
+    var account: String
+    var domain: String
+    var password: Secret?
+    var isLogin: Bool
+  }
+
+  let entries: [Entry]
+  /// The file can be read by other users, who see the secrets in it.
+  public private(set) var isOpenToOthers = false
+
+  /// Reads a file, or standard input. Throws `invalidParameter` with the place that is wrong.
+  public init(path: String) throws(Failure) {
+    let bytes: [UInt8]?
+    do throws(Errno) {
+      let file = try FileDescriptor(opening: path == Self.standardInput ? "/dev/stdin" : path, O_RDONLY)
+      let status = try file.status()
+      isOpenToOthers = status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o044 != 0
+      bytes = try file.read(limit: Self.maximumSize)
+    } catch {
+      throw Self.refusal(path, "\(error)")
+    }
+    guard let bytes else { throw Self.refusal(path, "too large") }
+    entries = try Self.entries(in: bytes, of: path)
+  }
+
+  /// - Parameter name: of the file, for the failure.
+  static func entries(in bytes: [UInt8], of name: String) throws(Failure) -> [Entry] {
+    let json: JSONValue
+    do { json = try JSONDecoder().decode(JSONValue.self, from: Data(bytes)) } catch {
+      throw refusal(name, "not JSON" + (line(of: error).map { ", line \($0)" } ?? ""))
+    }
+    let objects: [JSONValue]
+    switch json {
+    case .array(let list): objects = list
+    case .object(let fields):
+      if case .array(let list)? = fields["accounts"] { objects = list } else { objects = [json] }
+    default: throw refusal(name, "neither an object nor a list")
+    }
+    var entries: [Entry] = []
+    for (index, object) in objects.enumerated() {
+      do throws(Wrong) {
+        let entry = try Entry(object)
+        guard !entries.contains(where: { $0.account == entry.account }) else {
+          throw Wrong("\(entry.account) comes twice")
+        }
+        entries.append(entry)
+      } catch {
+        throw refusal(name, "account \(index + 1): \(error.why)")
+      }
+    }
+    return entries
+  }
+
+  /// Takes the accounts into the store: all of them, or with a failure none.
+  ///
+  /// - Parameter replaces: an account that is stored with another secret gets the one of the file.
+  public func store(in store: AccountStore, replaces: Bool) throws(Failure) -> [Outcome] {
+    try store.update { file throws(Failure) in
+      entries.map { entry in
+        let before = file[entry.account]
+        var account = before ?? Account(account: entry.account, domain: entry.domain)
+        var action = before == nil ? Action.added : .changed
+        if before?.hasCredential == true && !replaces || before != nil && entry.password == nil {
+          action = .kept
+        } else {
+          if before?.hasCredential == true { account.loggedOut() }
+          account.take(entry)
+        }
+        file[entry.account] = account
+        return Outcome(account: entry.account, action: action)
+      }
+    }
+  }
+
+  struct Wrong: Error {
+    var why: String
+    init(_ why: String) { self.why = why }
+  }
+
+  private static func refusal(_ name: String, _ why: String) -> Failure {
+    let name = name == standardInput ? "standard input" : name
+    return Failure(.invalidParameter, stage: .input, detail: "\(name): \(why)")
+  }
+
+  /// Where the decoder stopped, without what stands there.
+  private static func line(of error: any Error) -> Int? {
+    guard case DecodingError.dataCorrupted(let context) = error, let cause = context.underlyingError else {
+      return nil
+    }
+    let words = "\(cause)".split { !$0.isLetter && !$0.isNumber }
+    return words.firstIndex(of: "line").flatMap { words.indices.contains($0 + 1) ? Int(words[$0 + 1]) : nil }
+  }
+}
+
+extension AccountImport.Entry {
+  init(_ json: JSONValue) throws(AccountImport.Wrong) {
+    guard case .object(let fields) = json else { throw .init("not an object") }
+    func text(_ key: String) throws(AccountImport.Wrong) -> String? {
+      switch fields[key] {
+      case nil, .null, .string(""): return nil
+      case .string(let text): return text
+      default: throw .init("\(key) is not a string")
+      }
+    }
+    guard let name = try text("account") else { throw .init("no account") }
+    let domain = try text("domain")
+    let spelling = name.contains("@") ? name : domain.map { "\(name)@\($0)" }
+    guard let spelling else { throw .init("\(name) has no domain") }
+    guard let jid = try? BareJID.parts(spelling) else { throw .init("\(spelling) is not a JID") }
+    if let domain, (try? BareJID.parts(domain))?.domain != jid.domain {
+      throw .init("\(jid.bare) is not of the domain \(domain)")
+    }
+    account = jid.bare
+    self.domain = jid.domain
+    let (right, misspelt) = (try text("password"), try text("passsword"))
+    if let right, let misspelt, right != misspelt { throw .init("password and passsword differ") }
+    password = (right ?? misspelt).map { Secret($0) }
+    switch fields["isLogin"] {
+    case nil, .null: isLogin = false
+    case .bool(let flag): isLogin = flag
+    default: throw .init("isLogin is neither true nor false")
+    }
+  }
+}
+
+extension Account {
+  /// Who has no secret cannot be logged in by itself.
+  fileprivate mutating func take(_ entry: AccountImport.Entry) {
+    password = entry.password
+    store = .password
+    passwordCommand = nil
+    isLogin = entry.isLogin && entry.password != nil
+  }
+}

@@ -1,0 +1,75 @@
+import AgentProtocol
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+/// Makes an account at a server that lets anybody do so (XEP-0077).
+public struct AccountRegistration: Sendable {
+  /// What the server wants to know beside user name and password.
+  public struct Question: Sendable {
+    public var name: String
+    /// The server's words.
+    public var label: String?
+    public var isSecret: Bool
+    /// The values to choose from; empty: any.
+    public var options: [String]
+    /// What has to be looked at for the answer.
+    public var media: [String]
+  }
+
+  private let stream: ServerStream
+  private let name: String
+
+  /// Throws `invalidParameter` for a JID without a local part.
+  public init(on stream: ServerStream) throws(Failure) {
+    guard let name = stream.account.local else {
+      throw Failure(.invalidParameter, stage: .input, detail: "no user name before the @: \(stream.account)")
+    }
+    self.stream = stream
+    self.name = name
+  }
+
+  /// Bare JID of the account.
+  public var account: String { stream.account.description }
+
+  /// Registers, on a stream that logs nobody in.
+  ///
+  /// - Parameters:
+  ///   - answers: to the server's further questions, by field name.
+  ///   - tell: is given the server's instructions and an address to look at, where it asks further questions.
+  ///   - ask: is asked for what is required and not answered; nil: there is nobody to ask.
+  public func register(
+    password: Secret, answers: [String: [String]], tell: @Sendable (String) -> Void = { _ in },
+    ask: @Sendable (Question) throws(Failure) -> String? = { (_) throws(Failure) in nil }
+  ) async throws(Failure) {
+    var answers = answers
+    answers["username"] = [name]
+    answers["password"] = [password.value]
+    try await stream.beforeLogin(names: false) { connection, _ throws(Failure) in
+      let domain = stream.account.domain
+      let form = try await Failure.whenRefused { () async throws(XMPPError) in
+        try await Registration.form(on: connection, domain: domain, timeout: stream.timeout)
+      }
+      let questions = form.missing(in: answers)
+      if !questions.isEmpty {
+        for text in [form.instructions, form.address].compactMap({ $0 }) { tell(text) }
+      }
+      for field in questions {
+        if let answer = try ask(Question(field)) { answers[field.name] = [answer] }
+      }
+      let given = answers
+      try await Failure.whenRefused { () async throws(XMPPError) in
+        try await Registration.register(
+          form.submission(given), on: connection, domain: domain, timeout: stream.timeout)
+      }
+    }
+  }
+}
+
+extension AccountRegistration.Question {
+  init(_ field: RegistrationForm.Field) {
+    self.init(
+      name: field.name, label: field.label, isSecret: field.isSecret, options: field.options,
+      media: field.media)
+  }
+}

@@ -1,0 +1,159 @@
+import AgentProtocol
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+
+/// A short stream of its own to a server, for what needs no session.
+public struct ServerStream: Sendable {
+  /// The account, or a domain where nobody logs in.
+  let account: JID
+  let options: ConnectionOptions
+  /// Bound on connecting, and on each request.
+  let timeout: TimeAmount
+  private let language: String
+  private let onEvent: @Sendable (Event.Body) -> Void
+  private let certificateSHA256: [UInt8]?
+
+  /// - Parameters:
+  ///   - address: a JID or a domain.
+  ///   - timeout: seconds; 0 for no bound.
+  ///   - language: of the server's texts.
+  ///   - onEvent: is given the steps, as `state`, and what goes over the wire, without secrets.
+  ///
+  /// Throws `invalidParameter` for what is no JID, and for a fingerprint that is none.
+  public init(
+    to address: String, options: ConnectionOptions, timeout: Double, language: String,
+    onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
+  ) throws(Failure) {
+    do { account = try JID(address).bare } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(address): \(error.message)")
+    }
+    self.options = options
+    self.timeout = .bounded(timeout)
+    self.language = language
+    self.onEvent = onEvent
+    certificateSHA256 = options.certSHA256.flatMap(LoginPlan.bytes(hex:))
+    if options.certSHA256 != nil, certificateSHA256?.count != 32 {
+      throw Failure(.invalidParameter, stage: .input, detail: "a SHA-256 has 64 hexadecimal digits")
+    }
+  }
+
+  private func configuration(_ account: JID, _ credentials: SASLCredentials) -> StreamConfiguration {
+    var configuration = StreamConfiguration(account: account, credentials: credentials)
+    configuration.host = options.host
+    configuration.port = options.port
+    configuration.tls = options.tls.flatMap(TLSMode.init)
+    configuration.caFile = options.caFile
+    configuration.certificateSHA256 = certificateSHA256
+    configuration.timeout = timeout
+    configuration.language = language
+    configuration.anticipation = .ofUnknownServer
+    configuration.requestsToken = false
+    configuration.wireLog = { [onEvent] in onEvent(.wire(WireLine(direction: $0.rawValue, xml: $1))) }
+    return configuration
+  }
+
+  private func stream(_ configuration: StreamConfiguration) -> XMPPStream {
+    let stream = XMPPStream(configuration)
+    Task { [onEvent] in
+      var last = SessionState.offline
+      for await event in stream.events {
+        guard case .step(let step) = event else { continue }
+        let change = StateChange(step, previous: last)
+        last = change.state
+        onEvent(.state(change))
+      }
+    }
+    return stream
+  }
+
+  /// Runs `body` inside TLS, with nobody logged in.
+  ///
+  /// - Parameter names: whether the server is told inside TLS for which account this is.
+  func beforeLogin<Result: Sendable>(
+    names: Bool, _ body: (XMPPStream, StreamFeatures) async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    let account: JID
+    do { account = names ? self.account : try JID(domain: self.account.domain) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: error.message)
+    }
+    let stream = stream(configuration(account, SASLCredentials(authcid: "")))
+    let features: StreamFeatures
+    do throws(XMPPError) { features = try await stream.connectBeforeLogin() } catch { throw Failure(error) }
+    return try await closing(stream) { () async throws(Failure) in try await body(stream, features) }
+  }
+
+  /// Runs `body` with the account logged in, and no presence.
+  ///
+  /// - Parameter server: what is known of it: nothing weaker is accepted than that.
+  func loggedIn<Result: Sendable>(
+    with password: Secret, _ server: KnownServer?, _ body: (XMPPStream) async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    guard let name = account.local else {
+      throw Failure(
+        .invalidParameter, stage: .input, detail: "a JID to log in with has a local part: \(account)")
+    }
+    var configuration = configuration(
+      account, SASLCredentials(authcid: name, password: XMPPSASL.Secret(password.value)))
+    configuration.policy = server?.policy ?? SASLPolicy()
+    let stream = stream(configuration)
+    do throws(XMPPError) { _ = try await stream.connect() } catch { throw Failure(error) }
+    return try await closing(stream) { () async throws(Failure) in try await body(stream) }
+  }
+
+  private func closing<Result: Sendable>(
+    _ stream: XMPPStream, _ body: () async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    let result: Swift.Result<Result, Failure>
+    do throws(Failure) { result = .success(try await body()) } catch { result = .failure(error) }
+    await stream.close()
+    return try result.get()
+  }
+}
+
+extension StateChange {
+  init(_ step: LoginStep, previous: SessionState) {
+    switch step {
+    case .linking(let target):
+      self.init(state: .linking, previous: previous)
+      host = target.host
+      port = target.port
+    case .linkOK(let tls, _):
+      self.init(state: .linkOK, previous: previous)
+      self.tls = tls.map(TLSSummary.init)
+    case .logining(let mechanism):
+      self.init(state: .logining, previous: previous)
+      self.mechanism = mechanism.rawValue
+    case .loginOK(let bound):
+      self.init(state: .loginOK, previous: previous)
+      fullJID = bound.jid.description
+      roundTrips = bound.roundTrips
+    }
+  }
+}
+
+extension TimeAmount {
+  /// Seconds, at most a day; 0 for that.
+  static func bounded(_ seconds: Double) -> TimeAmount {
+    .nanoseconds(Int64(min(seconds > 0 ? seconds : 86_400, 86_400) * 1e9))
+  }
+}
+
+extension Failure {
+  /// The refusal of a request, with what it means here beside what the server said.
+  static func refused(_ error: XMPPError) -> Failure {
+    let failure = Failure(error)
+    return Failure(
+      failure.name, stage: failure.stage, detail: error.message, condition: error.condition, text: error.text)
+  }
+
+  /// Runs what asks the server, and fails as ``refused(_:)``.
+  static func whenRefused<Result: Sendable>(
+    _ body: @Sendable () async throws(XMPPError) -> Result
+  ) async throws(Failure) -> Result {
+    do throws(XMPPError) { return try await body() } catch { throw refused(error) }
+  }
+}

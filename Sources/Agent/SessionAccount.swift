@@ -1,0 +1,69 @@
+import AgentProtocol
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+// Changing and deleting the account that the session is of.
+
+extension Session {
+  /// Changes the password. The session goes on, or comes back with the new one where the server ends it.
+  func changePassword(
+    _ parameters: AccountPasswdMethod.Parameters
+  ) async throws(Failure) -> AccountPasswdMethod.Result {
+    try await inTurn { session async throws(Failure) in
+      let new = Secret(parameters.newPassword)
+      if parameters.currentPassword == nil, let stream = session.online?.stream {
+        try await Failure.whenRefused { () async throws(XMPPError) in
+          try await Registration.changePassword(
+            of: session.account, to: new.value, on: stream, timeout: .bounded(parameters.timeout))
+        }
+      } else {
+        let account = try await session.atServer(
+          parameters.currentPassword, parameters.options, parameters.timeout)
+        try await account.changePassword(to: new)
+      }
+      session.kept?.passwordChanged(to: new)
+      session.online?.plan.passwordChanged(to: new)
+      return try await session.accounts.passwordChanged(
+        of: session.account, to: new, command: parameters.newPasswordCommand)
+    }
+  }
+
+  /// Deletes the account at the server, and with it the session and what is stored.
+  func delete(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure) {
+    try await inTurn { session async throws(Failure) in
+      let running = session.online
+      session.online?.isAccountEnding = true
+      do throws(Failure) {
+        if parameters.currentPassword == nil, let stream = running?.stream {
+          try await Failure.whenRefused { () async throws(XMPPError) in
+            try await Registration.cancel(on: stream, timeout: .bounded(parameters.timeout))
+          }
+        } else {
+          let account = try await session.atServer(
+            parameters.currentPassword, parameters.options, parameters.timeout)
+          try await account.deleteAtServer()
+        }
+      } catch {
+        session.online?.isAccountEnding = false
+        // Nobody has looked after a stream that ended meanwhile.
+        if let running, session.online == nil { await session.lost(error, plan: running.plan) }
+        throw error
+      }
+      session.kept = nil
+      await session.closeStreams()
+      session.forgetDataReady()
+      try await session.accounts.remove(session.account)
+      session.restore(PresenceIntent())
+    }
+  }
+
+  private func atServer(
+    _ password: String?, _ options: ConnectionOptions, _ timeout: Double
+  ) async throws(Failure) -> AccountAtServer {
+    try await AccountAtServer(
+      account.description, password: password.map { Secret($0) } ?? kept?.password, options: options,
+      timeout: timeout, in: accounts, language: language)
+  }
+}

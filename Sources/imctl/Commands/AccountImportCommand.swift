@@ -1,0 +1,50 @@
+import Agent
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl account import`: takes accounts of another program into the store.
+struct AccountImportCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Store the accounts of a JSON file.",
+    discussion: """
+      The file is an object with account, password, domain and isLogin, or a list of such objects. An account \
+      that is stored with a secret keeps it, unless --replace is given. Where something is wrong, nothing is stored.
+      """)
+
+  struct Answer: Encodable {
+    let account: String
+    let action: AccountImport.Action
+  }
+
+  @Argument(help: ArgumentHelp("The file; - for standard input.", valueName: "FILE"), completion: .file())
+  var file: String
+
+  @Flag(help: "Take the file's secret where another one is stored.")
+  var replace = false
+
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
+  func run() throws {
+    Deadline(timeout).endProcess(
+      waitingFor: file == AccountImport.standardInput
+        ? inLanguage("standard input", "标准输入") : AccountCommand.store, json: output.json)
+    let accounts = try AccountImport(path: file)
+    for outcome in try accounts.store(in: StoredAccounts.store(), replaces: replace) {
+      try output.data(
+        Answer(account: outcome.account, action: outcome.action),
+        text: "\(peer: outcome.account) \(outcome.action.rawValue)")
+    }
+    if accounts.isOpenToOthers {
+      output.note(
+        inLanguage(
+          "\(peer: file) can be read by other users: delete it, or chmod 600 it",
+          "其他用户可以读取 \(peer: file)：请删除它，或执行 chmod 600"))
+    }
+  }
+}

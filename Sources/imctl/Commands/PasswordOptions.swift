@@ -1,0 +1,72 @@
+import AgentProtocol
+import ArgumentParser
+
+/// Where the account's password comes from in a command that is no login.
+struct PasswordOptions: ParsableArguments {
+  @Flag(help: "Read the password from standard input: its first line.")
+  var passwordStdin = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Run this, and take the first line it prints; split into words like a shell, run without one.",
+      valueName: "command"))
+  var passwordCommand: String?
+
+  func validate() throws {
+    if passwordStdin && passwordCommand != nil {
+      throw ValidationError(
+        inLanguage(
+          "--password-stdin and --password-command exclude each other.",
+          "--password-stdin 和 --password-command 不能同时使用。"))
+    }
+  }
+
+  /// The password that is given; nil when none is.
+  func read(until deadline: Deadline) throws -> String? {
+    if let passwordCommand { return try CredentialSource.run(passwordCommand, until: deadline) }
+    return passwordStdin ? try Self.standardInput(until: deadline) : nil
+  }
+
+  /// The next line of standard input.
+  static func standardInput(until deadline: Deadline) throws -> String {
+    guard let password = try StandardInput.line(until: deadline), !password.isEmpty else { throw empty }
+    return password
+  }
+
+  /// Asks on the terminal.
+  ///
+  /// - Parameter options: those that give what cannot be asked for without a terminal.
+  static func ask(_ question: String, options: String, until deadline: Deadline) throws -> String {
+    guard Prompt.isPossible else {
+      throw Failure.invalid(inLanguage("no password: give \(options)", "没有密码：请使用 \(options)"))
+    }
+    guard let answer = try Prompt.secret(question, until: deadline), !answer.isEmpty else { throw empty }
+    return answer
+  }
+
+  /// Asks for a password that is to be from now on: twice, since nobody sees what is typed.
+  static func askTwice(_ question: String, options: String, until deadline: Deadline) throws -> String {
+    let first = try ask(question, options: options, until: deadline)
+    let second = try ask(inLanguage("Again: ", "再次输入："), options: options, until: deadline)
+    guard first == second else {
+      throw Failure.invalid(inLanguage("the two passwords differ", "两次输入的密码不一致"))
+    }
+    return first
+  }
+
+  private static var empty: Failure { .invalid(inLanguage("the password is empty", "密码为空")) }
+}
+
+/// What a command tells of a stream of its own.
+extension OutputOptions {
+  /// The language that a server is asked to speak.
+  static var language: String { Language.current == .chinese ? "zh" : "en" }
+
+  func show(_ event: Event.Body) {
+    switch event {
+    case .state(let change): step(EventText.step(change))
+    case .wire(let line) where verbose > 1: step(EventText.wire(line))
+    default: break
+    }
+  }
+}
