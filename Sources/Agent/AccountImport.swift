@@ -57,7 +57,7 @@ public struct AccountImport: Sendable {
   static func entries(in bytes: [UInt8], of name: String) throws(Failure) -> [Entry] {
     let json: JSONValue
     do { json = try JSONDecoder().decode(JSONValue.self, from: Data(bytes)) } catch {
-      throw refusal(name, "not JSON" + (line(of: error).map { ", line \($0)" } ?? ""))
+      throw refusal(name, "not JSON")
     }
     let objects: [JSONValue]
     switch json {
@@ -110,15 +110,6 @@ public struct AccountImport: Sendable {
   private static func refusal(_ name: String, _ why: String) -> Failure {
     let name = name == standardInput ? "standard input" : name
     return Failure(.invalidParameter, stage: .input, detail: "\(name): \(why)")
-  }
-
-  /// Where the decoder stopped, without what stands there.
-  private static func line(of error: any Error) -> Int? {
-    guard case DecodingError.dataCorrupted(let context) = error, let cause = context.underlyingError else {
-      return nil
-    }
-    let words = "\(cause)".split { !$0.isLetter && !$0.isNumber }
-    return words.firstIndex(of: "line").flatMap { words.indices.contains($0 + 1) ? Int(words[$0 + 1]) : nil }
   }
 }
 

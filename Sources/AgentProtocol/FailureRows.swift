@@ -39,9 +39,9 @@ extension FailureTable {
       .mechanismUnavailable, codes: [], exit: 69, retry: .fatal, clears: .nothing,
       english: (
         "the server offers no way to log in that we share",
-        "`imctl login -vv` shows what it offers."
+        "`imctl login --list-mechanisms JID` shows what it offers."
       ),
-      chinese: ("服务器没有提供双方都支持的登录方式", "`imctl login -vv` 会显示服务器提供的方式。")),
+      chinese: ("服务器没有提供双方都支持的登录方式", "`imctl login --list-mechanisms JID` 会显示服务器提供的方式。")),
     row(
       .agentUnreachable, codes: [], exit: 69, retry: .fatal, clears: .nothing,
       english: (
@@ -97,9 +97,9 @@ extension FailureTable {
       .downgrade, codes: [], exit: 76, retry: .fatal, clears: .nothing,
       english: (
         "downgrade: the server offers less security than before",
-        "Someone may be listening. If the server really changed: imctl account remove JID; imctl login JID"
+        "Someone may be listening. If the server really changed: imctl account trust JID --reset; imctl login JID"
       ),
-      chinese: ("降级：服务器提供的安全性低于以往", "可能有人在窃听。若服务器确实变更：imctl account remove JID；imctl login JID")),
+      chinese: ("降级：服务器提供的安全性低于以往", "可能有人在窃听。若服务器确实变更：imctl account trust JID --reset；imctl login JID")),
     row(
       .authFailed, codes: [302, 31_004], exit: 77, retry: .fatal, clears: .secret,
       english: ("wrong user or password", "Check JID and password, then log in again: imctl login JID"),

@@ -12,7 +12,9 @@ struct RegistrationTests {
   private actor Servers {
     private var running: [TestServer.Kind: Task<TestServer, any Error>] = [:]
     func server(_ kind: TestServer.Kind) async throws -> TestServer {
-      let task = running[kind] ?? Task { try await TestServer(.registering(kind)) }
+      var options = TestServer.Options(kind)
+      options.registration = true
+      let task = running[kind] ?? Task { [options] in try await TestServer(options) }
       running[kind] = task
       return try await task.value
     }

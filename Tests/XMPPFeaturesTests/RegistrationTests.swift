@@ -81,7 +81,9 @@ struct RegistrationTests {
 
   @Test("makes an account, changes its password and deletes it.", arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
-    let server = try await TestServer(.registering(kind))
+    var options = TestServer.Options(kind)
+    options.registration = true
+    let server = try await TestServer(options)
     let (domain, port, caFile) = (server.options.domain, server.port, server.caFile)
     func login(_ password: String) async throws -> XMPPStream {
       let stream = try Self.stream("dora@\(domain)", password: password, port: port, caFile: caFile)
