@@ -70,7 +70,7 @@ extension StreamNegotiator {
     var choice = choice
     do {
       let response = try choice.mechanism.initialResponse()
-      let inline = offer.extensible.map { inlineRequests(for: &choice, $0) } ?? []
+      let inline = offer.extensible.map { inlineRequests(for: &choice, $0, offer.channelBindings) } ?? []
       authentication = choice
       owed.append(.authentication)
       return .element(
@@ -99,7 +99,8 @@ extension StreamNegotiator {
   // MARK: What goes with the request (XEP-0388 §2.3)
 
   private func inlineRequests(
-    for choice: inout Authentication, _ offer: AuthenticationOffer.Extensible
+    for choice: inout Authentication, _ offer: AuthenticationOffer.Extensible,
+    _ channelBindings: [ChannelBindingType]?
   ) -> [XMLElement] {
     var requests: [XMLElement] = []
     if let agent = configuration.userAgent { requests.append(agent.element) }
@@ -115,7 +116,7 @@ extension StreamNegotiator {
         XMLElement("fast", namespace: Namespaces.fast, attributes: ["invalidate": invalidate]))
     } else if configuration.requestsToken, configuration.userAgent != nil,
       let mechanism = SASLMechanismChoice.tokenMechanism(
-        offered: offer.tokenMechanisms, context: saslContext)
+        offered: offer.tokenMechanisms, channelBindings: channelBindings, context: saslContext)
     {
       choice.requestedToken = mechanism
       requests.append(
