@@ -1,4 +1,5 @@
 import AgentProtocol
+import XMPPSASL
 
 /// What a login, its failure and a logout change in the stored account.
 extension Account {
@@ -7,59 +8,122 @@ extension Account {
     /// Given with this login: the stored one has not been tried.
     case given
     case stored
+    /// The server's own token for this device, which is always a stored one.
+    case deviceToken
   }
 
   /// The login succeeded: what `policy` allows is kept, the rest is forgotten.
   ///
   /// - Parameters:
-  ///   - password: the secret that was accepted.
-  ///   - command: the command that printed it, if one did.
-  ///   - policy: `nil` keeps the account's own, which is `command` where a command was given and `password` else.
+  ///   - credential: what was accepted, or what a device token stood in for.
+  ///   - policy: `nil` keeps the account's own, which is `command` where a password command was given and `password`
+  ///     else.
+  ///   - token: the server's token for this device, if there is one now.
+  ///   - scramKeys: keys that the login has used or derived.
   public mutating func loggedIn(
-    password: Secret?, command: String? = nil, policy: StorePolicy? = nil, server: KnownServer? = nil
+    _ credential: LoginCredential, policy: StorePolicy? = nil, token: DeviceToken? = nil,
+    scramKeys: [SCRAMKeys] = [], server: KnownServer? = nil
   ) {
-    store = policy ?? (command != nil ? .command : store)
+    store = policy ?? (credential.passwordCommand != nil ? .command : store)
     // A stored command is no help to a password typed now.
-    if policy == nil, command == nil, password != nil, store == .command, passwordCommand == nil {
+    if policy == nil, store == .command, credential.passwordCommand ?? credential.tokenCommand == nil {
       store = .password
     }
-    switch store {
-    case .password:
-      self.password = password ?? self.password
-      passwordCommand = nil
-    case .command:
-      self.password = nil
-      passwordCommand = command ?? passwordCommand
-    case .none:
-      self.password = nil
-      passwordCommand = nil
-      token = nil
-    }
+    self.credential = credential.kept(by: store)
+    self.token = store == .password || store == .token ? token : nil
+    self.scramKeys = store == .password || store == .keys ? scramKeys : []
     self.server = server ?? self.server
     isLogin = true
+  }
+
+  /// What is really kept where `store` asks for something that the login has not given; nil where all of it is.
+  var shortfall: StorePolicy? {
+    switch store {
+    case .token where token == nil: StorePolicy.none
+    case .keys where scramKeys.isEmpty: StorePolicy.none
+    default: nil
+    }
   }
 
   /// The login failed, or a session ended with `failure`: only what was refused is cleared, and only where the
   /// server refused it. A secret given now was never stored: its refusal changes nothing.
   public mutating func failed(_ failure: Failure, with source: SecretSource) {
-    guard source == .stored else { return }
+    guard source != .given else { return }
     switch FailureTable[failure.name]?.clears ?? .nothing {
     case .nothing: break
     case .isLogin: isLogin = false
     case .secret:
-      password = nil
-      token = nil
+      clearSecrets()
       isLogin = false
     case .token:
-      token = nil
+      // A kind without tokens has only the device's.
+      if source == .deviceToken || !credential.kind.usesToken { token = nil }
+      if source == .stored { credential.forgetTokens() }
       isLogin = isLogin && hasCredential
     }
+  }
+
+  /// Only who was logged in is logged in by itself, and on the device of the last login.
+  ///
+  /// Throws `firstLoginNeedsNetwork` for an account that never was, `notLoggedIn` for one that logged out or whose
+  /// secret is gone, `deviceChanged` where that was found out before. With `forced` it is enough that there is
+  /// something to log in with.
+  public static func allowAuto(_ stored: Account?, _ account: String, forced: Bool) throws(Failure) {
+    guard let stored else { throw Failure(.firstLoginNeedsNetwork, stage: .store, detail: account) }
+    guard stored.hasCredential, stored.isLogin || forced else {
+      throw Failure(.notLoggedIn, stage: .store, detail: account)
+    }
+    if !forced, let cause = stored.lastState?.cause, cause.name == .deviceChanged { throw cause }
   }
 
   /// The user logged out: account and domain stay for the next login, no secret does.
   public mutating func loggedOut() {
     isLogin = false
-    password = nil
+    clearSecrets()
+  }
+
+  /// The server's token for this device is gone; what else there is to log in with stays.
+  public mutating func forgetDeviceToken() {
     token = nil
+    isLogin = isLogin && hasCredential
+  }
+
+  private mutating func clearSecrets() {
+    credential.password = nil
+    credential.forgetTokens()
+    // Of a login by its extension alone that is the secret.
+    if credential.kind == .thirdParty { credential.loginExt = nil }
+    token = nil
+    scramKeys = []
+  }
+}
+
+extension LoginCredential {
+  /// What a policy leaves of it.
+  func kept(by policy: StorePolicy) -> LoginCredential {
+    var kept = self
+    switch policy {
+    case .password: kept.passwordCommand = nil
+    case .command: kept.forgetValues()
+    case .keys, .token, .none:
+      kept.forgetValues()
+      kept.passwordCommand = nil
+      kept.tokenCommand = nil
+      if policy == .none || kind == .thirdParty {
+        kept.loginExt = nil
+        kept.loginExtCommand = nil
+      }
+    }
+    return kept
+  }
+
+  private mutating func forgetValues() {
+    password = nil
+    forgetTokens()
+  }
+
+  fileprivate mutating func forgetTokens() {
+    token = nil
+    issued = nil
   }
 }

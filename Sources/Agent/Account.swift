@@ -1,20 +1,24 @@
 import AgentProtocol
+import XMPPSASL
 
 /// One account as `accounts.json` keeps it. Keys that this version does not know survive a rewrite.
 public struct Account: Sendable, Equatable {
   /// Normalised bare JID.
   public let account: String
-  public var password: Secret?
+  /// What it logs in with, as far as that is stored.
+  public var credential = LoginCredential()
   /// The JID's domain.
   public var domain: String
   /// The agent logs this account in by itself when it starts.
   public var isLogin = false
-  /// Prints the password; run anew for every login.
-  public var passwordCommand: String?
   /// What of the secret is kept.
   public var store: StorePolicy = .password
-  /// A token of the server for this device.
-  public var token: Secret?
+  /// The server's token for this device.
+  public var token: DeviceToken?
+  /// What SCRAM has derived from the password; one entry a hash.
+  public var scramKeys: [SCRAMKeys] = []
+  /// How often what failed is tried again; absent: without end.
+  public var maxRetries: Int?
   public var options = ConnectionOptions()
   /// Shows no presence at login.
   public var noPresence: Bool?
@@ -32,8 +36,19 @@ public struct Account: Sendable, Equatable {
     self.domain = domain
   }
 
+  public var password: Secret? {
+    get { credential.password }
+    set { credential.password = newValue }
+  }
+
+  /// Prints the password; run anew for every login.
+  public var passwordCommand: String? {
+    get { credential.passwordCommand }
+    set { credential.passwordCommand = newValue }
+  }
+
   /// There is something to log in with.
-  public var hasCredential: Bool { password != nil || passwordCommand != nil || token != nil }
+  public var hasCredential: Bool { credential.isUsable || token != nil || !scramKeys.isEmpty }
 }
 
 /// Presence that the user asked for: applied at login and after every reconnect.
@@ -75,56 +90,5 @@ public struct LastState: Codable, Sendable, Equatable {
     self.state = state
     self.cause = cause
     self.time = time
-  }
-}
-
-extension Account: Codable {
-  private enum Key: String, CodingKey, CaseIterable {
-    case account, password, domain, isLogin, passwordCommand, store, token, options, presence, deviceId
-    case server, lastState, noPresence
-  }
-
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: Key.self)
-    let spelling = try fields.decode(String.self, forKey: .account)
-    let jid: (bare: String, domain: String)
-    do {
-      jid = try BareJID.parts(spelling)
-    } catch {
-      throw DecodingError.dataCorruptedError(
-        forKey: .account, in: fields, debugDescription: "not a bare JID")
-    }
-    self.init(account: jid.bare, domain: jid.domain)
-    domain = try fields.decodeIfPresent(String.self, forKey: .domain) ?? domain
-    password = try fields.decodeIfPresent(Secret.self, forKey: .password)
-    isLogin = try fields.decodeIfPresent(Bool.self, forKey: .isLogin) ?? false
-    passwordCommand = try fields.decodeIfPresent(String.self, forKey: .passwordCommand)
-    store = try fields.decodeIfPresent(StorePolicy.self, forKey: .store) ?? .password
-    token = try fields.decodeIfPresent(Secret.self, forKey: .token)
-    options = try fields.decodeIfPresent(ConnectionOptions.self, forKey: .options) ?? ConnectionOptions()
-    presence = try fields.decodeIfPresent(DesiredPresence.self, forKey: .presence)
-    deviceId = try fields.decodeIfPresent(String.self, forKey: .deviceId)
-    noPresence = try fields.decodeIfPresent(Bool.self, forKey: .noPresence)
-    server = try? fields.decodeIfPresent(KnownServer.self, forKey: .server)
-    lastState = try? fields.decodeIfPresent(LastState.self, forKey: .lastState)
-    others = try decoder.otherFields(than: Key.allCases)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: Key.self)
-    try fields.encode(account, forKey: .account)
-    try fields.encodeIfPresent(password, forKey: .password)
-    try fields.encode(domain, forKey: .domain)
-    try fields.encode(isLogin, forKey: .isLogin)
-    try fields.encodeIfPresent(passwordCommand, forKey: .passwordCommand)
-    try fields.encode(store, forKey: .store)
-    try fields.encodeIfPresent(token, forKey: .token)
-    if options != ConnectionOptions() { try fields.encode(options, forKey: .options) }
-    try fields.encodeIfPresent(presence, forKey: .presence)
-    try fields.encodeIfPresent(deviceId, forKey: .deviceId)
-    try fields.encodeIfPresent(noPresence, forKey: .noPresence)
-    try fields.encodeIfPresent(server, forKey: .server)
-    try fields.encodeIfPresent(lastState, forKey: .lastState)
-    try encoder.encode(otherFields: others)
   }
 }

@@ -117,10 +117,14 @@ extension Account {
   /// Keeps the new password where the old one was kept.
   mutating func passwordChanged(to new: Secret, command: String?) {
     if password != nil { password = new }
+    scramKeys = []
     if passwordCommand != nil, let command { passwordCommand = command }
   }
 }
 
 extension LoginPlan {
-  mutating func passwordChanged(to new: Secret) { password = new }
+  mutating func passwordChanged(to new: Secret) {
+    credential.password = new
+    scramKeys = []
+  }
 }

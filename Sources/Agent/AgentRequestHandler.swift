@@ -67,6 +67,11 @@ struct AgentRequestHandler: Sendable {
       let account = try parameters.account.map(service.bareJID)
       return WatchMethod.Result(
         cursor: subscribe(EventHub.Filter(events: parameters.events.map { Set($0) }, account: account)))
+    case TokenRevokeMethod.name:
+      let parameters = try call.parameters(of: TokenRevokeMethod.self)
+      try check(seconds: parameters.timeout, "timeout")
+      try await service.revokeToken(parameters)
+      return Nothing()
     case AgentStatusMethod.name:
       return try await service.agentStatus(clients: clients())
     case AgentStopMethod.name:
@@ -102,6 +107,14 @@ extension LoginMethod.Parameters {
   fileprivate func check() throws(RPCError) {
     try Agent.check(seconds: timeout, "timeout")
     try options.check()
+    for (name, file) in [("certFile", certFile), ("keyFile", keyFile)] {
+      if let file, !file.hasPrefix("/") { throw invalid(name) }
+    }
+    if let maxRetries, maxRetries < 0 { throw invalid("maxRetries") }
+    if let loginExt, loginExt.utf16.count > TokenChoice.maximumExtension { throw invalid("loginExt") }
+    if forced && !auto { throw invalid("forced") }
+    let isGiven = [password, passwordCommand, token, tokenCommand, certFile].contains { $0 != nil }
+    if auto && (isGiven || auth == .anonymous) { throw invalid("auto") }
   }
 }
 

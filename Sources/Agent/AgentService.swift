@@ -26,6 +26,7 @@ public protocol AgentService: Sendable {
     -> AccountPasswdMethod.Result
   func deleteAccount(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure)
     -> AccountDeleteMethod.Result
+  func revokeToken(_ parameters: TokenRevokeMethod.Parameters) async throws(Failure)
   /// - Parameter clients: connected clients, the asking one included.
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result
   /// The normalised bare JID, as events carry it; ``Failure/Name/invalidParameter`` where `account` is no JID.

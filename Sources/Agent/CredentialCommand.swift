@@ -1,5 +1,6 @@
 import AgentProtocol
 import Subprocess
+import Synchronization
 
 /// A command of the user that prints a secret: `pass show xmpp`.
 ///
@@ -26,10 +27,42 @@ public struct CredentialCommand: Sendable {
   /// (77) where it gives nothing, too much or in too long a time, or ends with an error. The last line of its
   /// standard error is in the failure, its output never.
   public func secret() async throws(Failure) -> Secret {
+    let (output, errors) = try await output()
+    let line = output.prefix { $0 != 0x0A }
+    let bytes = line.last == 0x0D ? line.dropLast() : line
+    guard let secret = String(validating: bytes, as: UTF8.self) else { throw failed("not UTF-8") }
+    guard !secret.isEmpty else { throw failed("no output" + Self.lastLine(errors)) }
+    return Secret(secret)
+  }
+
+  /// Runs the command and gives the token that it prints: bare, or as the JSON object
+  /// `{"token":…,"expires":…,"jid":…}`; nil where it ends well and gives none.
+  ///
+  /// Throws as ``secret()`` does, also for what is no token.
+  public func token(for account: String) async throws(Failure) -> IssuedToken? {
+    let (output, errors) = try await output()
+    do {
+      return try IssuedToken(printed: output, for: account)
+    } catch {
+      throw failed(error.reason + Self.lastLine(errors))
+    }
+  }
+
+  /// Runs the command and gives all it prints as text without its last line end, which may be empty.
+  func text() async throws(Failure) -> String {
+    let (output, _) = try await output()
+    guard var text = String(validating: output, as: UTF8.self) else { throw failed("not UTF-8") }
+    if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
+    return text
+  }
+
+  /// What the command printed before it ended well.
+  private func output() async throws(Failure) -> (output: [UInt8], errors: [UInt8]) {
+    let tail = Tail()
     let outcome: Outcome
     do {
       outcome = try await withThrowingTaskGroup(of: Outcome.self) { group in
-        group.addTask { try await run() }
+        group.addTask { try await run(tail) }
         group.addTask {
           try await Task.sleep(for: timeLimit)
           return .timeout
@@ -45,27 +78,24 @@ public struct CredentialCommand: Sendable {
       throw failed("\(error)")
     }
     switch outcome {
-    case .timeout: throw failed("no answer within \(timeLimit)")
-    case .tooMuch: throw failed("more than \(Self.maximumOutput) octets of output")
-    case .ended(let status, let output, let errors):
-      guard status.isSuccess else { throw failed("\(status)" + Self.lastLine(errors)) }
-      let line = output.prefix { $0 != 0x0A }
-      let bytes = line.last == 0x0D ? line.dropLast() : line
-      guard let secret = String(validating: bytes, as: UTF8.self) else { throw failed("not UTF-8") }
-      guard !secret.isEmpty else { throw failed("no output" + Self.lastLine(errors)) }
-      return Secret(secret)
+    case .timeout: throw failed("no answer within \(timeLimit)" + Self.lastLine(tail.bytes))
+    case .tooMuch:
+      throw failed("more than \(Self.maximumOutput) octets of output" + Self.lastLine(tail.bytes))
+    case .ended(let status, let output):
+      guard status.isSuccess else { throw failed("\(status)" + Self.lastLine(tail.bytes)) }
+      return (output, tail.bytes)
     }
   }
 
   private enum Outcome: Sendable {
-    case ended(TerminationStatus, output: [UInt8], errors: [UInt8])
+    case ended(TerminationStatus, output: [UInt8])
     case tooMuch
     case timeout
   }
 
   private struct TooMuch: Error {}
 
-  private func run() async throws -> Outcome {
+  private func run(_ tail: Tail) async throws -> Outcome {
     var options = PlatformOptions()
     options.createSession = true
     options.teardownSequence = [
@@ -78,29 +108,35 @@ public struct CredentialCommand: Sendable {
         arguments: Arguments(Array(words.dropFirst())), environment: .inherit,
         platformOptions: options, input: .none, output: .sequence, error: .sequence
       ) { execution in
-        async let errors = Self.tail(execution.standardError)
+        async let errors: Void = tail.follow(execution.standardError)
         var output: [UInt8] = []
         for try await chunk in execution.standardOutput {
           output += chunk.withUnsafeBytes { Array($0) }
           if output.count > Self.maximumOutput { throw TooMuch() }
         }
-        return (output, try await errors)
+        try await errors
+        return output
       }
-      return .ended(
-        result.terminationStatus, output: result.closureResult.0, errors: result.closureResult.1)
+      return .ended(result.terminationStatus, output: result.closureResult)
     } catch is TooMuch {
       return .tooMuch
     }
   }
 
-  /// The last octets of `stream`.
-  private static func tail(_ stream: SubprocessOutputSequence) async throws -> [UInt8] {
-    var tail: [UInt8] = []
-    for try await chunk in stream {
-      tail += chunk.withUnsafeBytes { Array($0) }
-      tail.removeFirst(max(0, tail.count - maximumErrors))
+  /// The last octets of a stream: known also where the command is not waited for any more.
+  private final class Tail: Sendable {
+    private let kept = Mutex<[UInt8]>([])
+
+    var bytes: [UInt8] { kept.withLock { $0 } }
+
+    func follow(_ stream: SubprocessOutputSequence) async throws {
+      for try await chunk in stream {
+        kept.withLock { tail in
+          tail += chunk.withUnsafeBytes { Array($0) }
+          tail.removeFirst(max(0, tail.count - maximumErrors))
+        }
+      }
     }
-    return tail
   }
 
   private static func lastLine(_ errors: [UInt8]) -> String {

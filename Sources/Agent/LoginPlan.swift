@@ -9,40 +9,57 @@ import XMPPTransport
 /// Everything a login needs, made of what was given now and what is stored: pure.
 struct LoginPlan: Sendable, Equatable {
   var account: JID
-  var password: Secret
-  /// The password came from the user just now, not from the store.
+  var credential: LoginCredential
+  /// The credential came from the user just now, not from the store.
   var isGiven: Bool
-  var passwordCommand: String?
+  /// The server's token for this device, and the keys of earlier logins: only where nothing was given.
+  var deviceToken: DeviceToken?
+  var scramKeys: [SCRAMKeys] = []
+  /// Stands for this installation.
+  var deviceId: String?
+  /// A refused device token means that this is not the device of the last login any more.
+  var checksDevice = false
   /// nil: as the account has it.
   var store: StorePolicy?
   /// The user has said with this login what is to be stored.
   var isStoreChosen = false
   var options: ConnectionOptions
+  /// How often what failed is tried again; nil: without end.
+  var maxRetries: Int?
   /// Shows the desired presence when online.
   var sendsPresence = true
   /// What is known of the server.
   var server: KnownServer?
   /// How much the server objected to being answered before it asked, in this login.
   var objections = 0
+  /// The last answer of the token command was refused: another one is asked for, once.
+  var needsFreshToken = false
+  /// The server takes no token for a password, but as a bearer's.
+  var usesBearer = false
 
   private var tls: TLSMode?
   private var certificateSHA256: [UInt8]?
 
   /// - Throws: `invalidParameter` naming the option that is wrong.
   init(
-    account: JID, password: Secret, isGiven: Bool, passwordCommand: String? = nil, store: StorePolicy?,
-    options: ConnectionOptions
+    account: JID, credential: LoginCredential, isGiven: Bool, store: StorePolicy?, options: ConnectionOptions
   ) throws(Failure) {
     self.account = account.bare
-    self.password = password
+    self.credential = credential
     self.isGiven = isGiven
-    self.passwordCommand = passwordCommand
     self.store = store
     self.options = options
     self.options.resource = options.resource ?? account.resource
-    guard account.local != nil else {
-      throw Self.invalid("a JID to log in with has a local part: \(account)")
+    switch (credential.kind, account.local) {
+    case (.anonymous, .some):
+      throw Self.invalid("for --auth anonymous there is only a domain: \(account.domain)")
+    case (.anonymous, nil), (_, .some): break
+    case (_, nil): throw Self.invalid("a JID to log in with has a local part: \(account)")
     }
+    if let name = credential.kind.refusedPolicy(store) {
+      throw Self.invalid("--store \(name.rawValue) is not for --auth \(credential.kind.rawValue)")
+    }
+    if let loginExt = credential.loginExt { try Self.check(loginExtension: loginExt) }
     tls = options.tls.flatMap(TLSMode.init)
     if let hex = options.certSHA256 {
       guard let bytes = Self.bytes(hex: hex), bytes.count == 32 else {
@@ -56,21 +73,24 @@ struct LoginPlan: Sendable, Equatable {
   }
 
   /// The stream for one attempt of this plan.
-  func configuration(timeout: TimeAmount, language: String) -> StreamConfiguration {
+  func configuration(
+    presenting presented: Presented, timeout: TimeAmount, language: String
+  ) -> StreamConfiguration {
     var configuration = StreamConfiguration(
-      account: account,
-      credentials: SASLCredentials(authcid: account.local ?? "", password: XMPPSASL.Secret(password.value)),
-      resource: options.resource)
+      account: account, credentials: credentials(presenting: presented), resource: options.resource)
     configuration.host = options.host
     configuration.port = options.port
     configuration.tls = tls
     configuration.caFile = options.caFile
     configuration.certificateSHA256 = certificateSHA256
+    configuration.clientCertificate = clientCertificate
     configuration.timeout = timeout
     configuration.anticipation =
       isStepByStep ? .stepByStep : server?.anticipation ?? .ofUnknownServer
     configuration.anticipatedTarget = server?.target
-    configuration.policy = server?.policy ?? SASLPolicy()
+    configuration.policy = policy
+    configuration.userAgent = userAgent
+    configuration.fallsBackFromToken = !checksDevice
     configuration.language = language
     configuration.responders = Dictionary(uniqueKeysWithValues: [
       Ping.responder, Roster.responder(own: account),
@@ -81,12 +101,33 @@ struct LoginPlan: Sendable, Equatable {
   /// The server does not like to be answered before it asked.
   var isStepByStep: Bool { (server?.objections ?? 0) + objections > 1 }
 
-  /// Whether a session of another plan has to make way for this one.
-  func differs(from running: LoginPlan) -> Bool {
-    password != running.password || options != running.options
+  /// What is stored of the account beside its credential. Where a secret was given it is proved by itself.
+  ///
+  /// - Parameter now: seconds since 1970.
+  mutating func take(_ stored: Account, at now: Double) {
+    server = stored.server
+    deviceId = stored.deviceId
+    maxRetries = stored.maxRetries
+    if let offered = server?.offer?.sasl.mechanisms { usesBearer = wantsBearer(offered: offered) }
+    if isGiven { return }
+    deviceToken = stored.token.flatMap { $0.isExpired(at: now) ? nil : $0 }
+    scramKeys = stored.scramKeys
   }
 
-  private static func invalid(_ detail: String) -> Failure {
+  /// Whether a session of another plan has to make way for this one.
+  func differs(from running: LoginPlan) -> Bool {
+    !credential.isSame(as: running.credential) || options != running.options
+  }
+
+  /// Throws `invalidParameter` for a login extension of more than 1024 UTF-16 units.
+  static func check(loginExtension text: String) throws(Failure) {
+    let length = text.utf16.count
+    if length > TokenChoice.maximumExtension {
+      throw invalid("the login extension has \(length) UTF-16 units, at most 1024 are allowed")
+    }
+  }
+
+  static func invalid(_ detail: String) -> Failure {
     Failure(.invalidParameter, stage: .input, detail: detail)
   }
 

@@ -21,7 +21,29 @@ struct ReconnectPolicy: Sendable {
   /// Failed attempts since the session was last online.
   private(set) var attempts = 0
 
-  mutating func succeeded() { attempts = 0 }
+  /// Attempts that were granted again, as far as they count.
+  private(set) var retries = 0
+
+  mutating func succeeded() {
+    attempts = 0
+    retries = 0
+  }
+
+  /// A login by hand begins: its retries are its own.
+  mutating func begin() { retries = 0 }
+
+  /// Whether there is to be another attempt.
+  ///
+  /// - Parameters:
+  ///   - limit: how many there may be after the first; nil: without end.
+  ///   - isCounted: whether the one that has failed counts.
+  mutating func grantsRetry(limit: Int?, isCounted: Bool) -> Bool {
+    if let limit, isCounted {
+      guard retries < limit else { return false }
+      retries += 1
+    }
+    return true
+  }
 
   /// Seconds until the next attempt.
   mutating func pause(after cause: Cause, using generator: inout some RandomNumberGenerator) -> Double {
@@ -53,8 +75,9 @@ struct ReconnectPolicy: Sendable {
   }
 
   /// A session that was online before goes on trying after this: also where a network shows a certificate of its own
-  /// until its terms are accepted.
+  /// until its terms are accepted, and where a command has no secret to give just now.
   static func comesBack(after failure: Failure) -> Bool {
     triesAgain(after: failure) || failure.name == .tlsFailure
+      || (failure.name == .credentialSourceFailed && failure.stage == .authenticate)
   }
 }

@@ -45,6 +45,8 @@ actor Session {
   var presenceWrite: Task<Failure?, Never>?
   /// The pause between two attempts.
   var pausing: Task<Void, any Error>?
+  /// What the last attempt has presented, and how far it came.
+  var tried = Tried()
   /// Logouts that wait for their turn: who tries to log in gives up.
   var leaving = 0
   private var isTurnTaken = false
@@ -61,6 +63,8 @@ actor Session {
     var liveness: Task<Void, Never>?
     /// The account is being deleted: the server ends the stream.
     var isAccountEnding = false
+    /// What is kept of the secret, where it is less than was asked for.
+    var shortfall: StorePolicy?
     /// Somebody was sent directed presence, and is to hear of the end too.
     var hasDirectedPresence = false
   }
@@ -74,11 +78,21 @@ actor Session {
     var waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>?
   }
 
+  struct Tried {
+    var presented: Presented?
+    /// The last mechanism that was begun.
+    var mechanism: SASLMechanismName?
+    /// What the server offers.
+    var offered: [SASLMechanismName] = []
+  }
+
   /// How one attempt to go online is made.
   struct Attempt: Sendable {
     var started = ContinuousClock.now
     /// Bound in seconds.
     var limit = 30.0
+    /// When all attempts of the login are over.
+    var whole: ContinuousClock.Instant?
     /// Nobody waits for it.
     var isAutomatic = false
     /// Over as soon as a resource is bound.

@@ -63,7 +63,8 @@ extension Session {
     _ password: String?, _ options: ConnectionOptions, _ timeout: Double
   ) async throws(Failure) -> AccountAtServer {
     try await AccountAtServer(
-      account.description, password: password.map { Secret($0) } ?? kept?.password, options: options,
+      account.description, password: password.map { Secret($0) } ?? kept?.credential.password,
+      options: options,
       timeout: timeout, in: accounts, language: language)
   }
 }

@@ -14,6 +14,11 @@ extension Session {
     pausing?.cancel()
     if let opening { await giveUp(opening.stream) }
     try await inTurn { session async throws(Failure) in
+      var stored: Account?
+      if parameters.revoke {
+        stored = try? await session.accounts.entry(session.account)
+        if let token = session.deviceToken { stored?.token = token }
+      }
       session.kept = nil
       var failure: Failure?
       do throws(Failure) {
@@ -26,6 +31,13 @@ extension Session {
       }
       await session.closeStreams()
       session.forgetDataReady()
+      if let stored {
+        do throws(Failure) {
+          try await TokenRevocation.revoke(stored, timeout: max(parameters.flush, 10))
+        } catch {
+          failure = failure ?? error
+        }
+      }
       if let failure { throw failure }
       if parameters.forget {
         try await session.accounts.remove(session.account)
@@ -79,21 +91,27 @@ extension Session {
         return
       } catch {
         if Task.isCancelled { return }
-        lastFailure = error
-        if !ReconnectPolicy.comesBack(after: error) {
+        var failure = error
+        if ReconnectPolicy.comesBack(after: error) {
+          do throws(Failure) { try grantRetry(plan, after: error) } catch { failure = error }
+        }
+        lastFailure = failure
+        if !ReconnectPolicy.comesBack(after: failure) || failure.name == .retriesExhausted {
           kept = nil
           trying = nil
         }
-        await failed(error, plan: plan)
+        await failed(failure, plan: plan)
       }
     }
   }
 
-  /// Waits as the policy says, in the state `waiting`.
-  func pause(after failure: Failure) async throws(Failure) {
+  /// Waits as the policy says, in the state `waiting`; not beyond `end`.
+  func pause(after failure: Failure, within end: ContinuousClock.Instant? = nil) async throws(Failure) {
     var generator = SystemRandomNumberGenerator()
     let cause = ReconnectPolicy.cause(of: failure)
-    let seconds = (reconnectPolicy.pause(after: cause, using: &generator) * 1000).rounded() / 1000
+    let wanted = reconnectPolicy.pause(after: cause, using: &generator)
+    let left = end.map { max(0, ($0 - ContinuousClock.now) / .seconds(1)) }
+    let seconds = (min(wanted, left ?? wanted) * 1000).rounded() / 1000
     status.nextRetry = Timestamp.text(Date().addingTimeInterval(seconds))
     enter(.waiting, cause: failure) {
       $0.retryIn = seconds

@@ -1,4 +1,5 @@
 import AgentProtocol
+import FoundationEssentials
 import XMPP
 import XMPPSASL
 import XMPPStanza
@@ -6,7 +7,7 @@ import XMPPStanza
 // Logging in, by hand and by itself, and what is stored of it.
 
 extension Session {
-  /// A login by hand: one attempt, with `timeout` 0 as many as the failure table allows.
+  /// A login by hand: one attempt, with `timeout` 0 or `auto` as many as the failure table allows.
   func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     try await inTurn { session async throws(Failure) in
       let plan = try await session.plan(for: parameters)
@@ -14,22 +15,31 @@ extension Session {
         return try await session.stayOnline(online, plan, showing: parameters.presence)
       }
       session.attempt = 0
+      session.reconnectPolicy.begin()
       session.tellDataReady()
+      if parameters.detach, session.online == nil {
+        return await session.goOn(plan, showing: parameters.presence)
+      }
+      let started = ContinuousClock.now
       while true {
+        let attempt = try Attempt(parameters, since: started)
         do throws(Failure) {
-          let success = try await session.open(plan, Attempt(parameters))
+          let success = try await session.open(plan, attempt)
           session.hub.publish(account: session.account.description, .success(success))
           guard let online = session.online else {
             throw Failure(.networkError, stage: .sync, detail: "the session ended at once")
           }
-          return Self.result(success, online.bound, already: false)
+          return Self.result(success, online, already: false)
         } catch {
           session.lastFailure = error
           await session.failed(error, plan: plan)
-          guard parameters.timeout == 0, ReconnectPolicy.triesAgain(after: error),
+          guard parameters.timeout == 0 || parameters.auto, ReconnectPolicy.triesAgain(after: error),
             !Task.isCancelled, session.leaving == 0
           else { throw error }
-          do throws(Failure) { try await session.pause(after: error) } catch {
+          do throws(Failure) {
+            try session.grantRetry(plan, after: error)
+            try await session.pause(after: error, within: attempt.whole)
+          } catch {
             await session.failed(error, plan: plan)
             throw error
           }
@@ -38,16 +48,34 @@ extension Session {
     }
   }
 
+  /// The login goes on while nobody waits for it.
+  private func goOn(_ plan: LoginPlan, showing show: PresenceShow?) async -> LoginMethod.Result {
+    if let show { presence.set(.init(show: show, priority: presence.base.priority)) }
+    lastFailure = nil
+    kept = plan
+    return LoginMethod.Result(success: nil, already: false)
+  }
+
+  /// Throws `retriesExhausted` where the user wants no more attempts. What was tried while a token was waited for
+  /// is not counted.
+  func grantRetry(_ plan: LoginPlan, after failure: Failure) throws(Failure) {
+    let isCounted = tried.presented.map { !$0.isFallback } ?? (failure.name != .credentialSourceFailed)
+    guard reconnectPolicy.grantsRetry(limit: plan.maxRetries, isCounted: isCounted) else {
+      throw Failure(
+        .retriesExhausted, stage: failure.stage,
+        detail: "\(reconnectPolicy.retries + 1) attempts; the last: \(failure.name.rawValue)",
+        condition: failure.condition, text: failure.text)
+    }
+  }
+
   /// Takes up what was going on when the last agent ended; unless the user has logged in or out meanwhile.
   func autoLogin() async throws(Failure) {
     try await inTurn { session async throws(Failure) in
       guard let stored = try await session.accounts.entry(session.account), stored.isLogin, !session.isActive,
-        let secret = try await stored.secret()
+        stored.hasCredential, stored.lastState?.cause?.name != .deviceChanged
       else { return }
-      var plan = try LoginPlan(
-        account: session.account, password: secret, isGiven: false, passwordCommand: stored.passwordCommand,
-        store: stored.store, options: stored.options)
-      plan.server = stored.server
+      var plan = try session.plan(of: stored)
+      plan.checksDevice = plan.deviceToken != nil
       plan.sendsPresence = stored.noPresence != true
       session.tellDataReady()
       session.lastFailure = nil
@@ -55,31 +83,52 @@ extension Session {
     }
   }
 
+  /// What is stored, as it is.
+  private func plan(of stored: Account) throws(Failure) -> LoginPlan {
+    var plan = try LoginPlan(
+      account: account, credential: stored.credential, isGiven: false, store: stored.store,
+      options: stored.options)
+    plan.take(stored, at: Date().timeIntervalSince1970)
+    return plan
+  }
+
   /// What was given now and what is stored, together.
   private func plan(for parameters: LoginMethod.Parameters) async throws(Failure) -> LoginPlan {
     let stored = try await accounts.entry(account)
-    let options = (stored?.options ?? ConnectionOptions()).overridden(by: parameters.options)
-    var password = parameters.password.map { Secret($0) }
-    var command = parameters.passwordCommand
-    if password == nil {
-      command = stored?.passwordCommand
-      password = try await stored?.secret() ?? online?.plan.password
+    if parameters.auto {
+      try Account.allowAuto(stored, account.description, forced: parameters.forced)
     }
-    guard let password else {
+    let known = online?.plan.credential ?? stored?.credential
+    let given = try LoginCredential(given: parameters, stored: known)
+    var credential = given ?? known ?? LoginCredential()
+    if given == nil {
+      // Beside a stored secret these alone may be new.
+      credential.authcid = parameters.authcid ?? credential.authcid
+      credential.loginExt = parameters.loginExt ?? credential.loginExt
+      credential.loginExtCommand = parameters.loginExtCommand ?? credential.loginExtCommand
+      let hasOther = online != nil || stored?.hasCredential == true
+      guard credential.isUsable || hasOther else {
+        throw Failure(
+          .invalidParameter, stage: .input,
+          detail: "no password is stored for \(account): give one with --password-stdin")
+      }
+    }
+    if parameters.store == .command, credential.passwordCommand ?? credential.tokenCommand == nil {
       throw Failure(
         .invalidParameter, stage: .input,
-        detail: "no password is stored for \(account): give one with --password-stdin")
+        detail: "--store command needs --password-command or --token-command")
     }
-    if parameters.store == .command, command == nil {
-      throw Failure(.invalidParameter, stage: .input, detail: "--store command needs --password-command")
-    }
-    let isGiven = parameters.password != nil
+    let isGiven = given != nil
+    let usual: StorePolicy? =
+      isGiven ? credential.passwordCommand == nil ? .password : .command : stored?.store
     var plan = try LoginPlan(
-      account: account, password: password, isGiven: isGiven, passwordCommand: command,
-      store: parameters.store ?? (isGiven ? command == nil ? .password : .command : stored?.store),
-      options: options)
+      account: account, credential: credential, isGiven: isGiven, store: parameters.store ?? usual,
+      options: (stored?.options ?? ConnectionOptions()).overridden(by: parameters.options))
     plan.isStoreChosen = parameters.store != nil
-    plan.server = stored?.server
+    if let stored { plan.take(stored, at: Date().timeIntervalSince1970) }
+    plan.checksDevice = parameters.auto && !parameters.forced && plan.deviceToken != nil
+    plan.deviceId = plan.deviceId ?? LoginPlan.newDeviceId()
+    plan.maxRetries = parameters.maxRetries ?? plan.maxRetries
     plan.sendsPresence = !parameters.noPresence
     return plan
   }
@@ -88,8 +137,11 @@ extension Session {
   private func stayOnline(
     _ online: Online, _ plan: LoginPlan, showing show: PresenceShow?
   ) async throws(Failure) -> LoginMethod.Result {
+    var online = online
     if plan.isStoreChosen {
-      try await accounts.loggedIn(plan, presence: DesiredPresence(presence))
+      var running = online.plan
+      running.store = plan.store
+      online.shortfall = try await accounts.loggedIn(running, presence: DesiredPresence(presence))
       self.online?.plan.store = plan.store
     }
     if let show {
@@ -99,15 +151,16 @@ extension Session {
     let success = LoginSuccess(
       userId: account.description, fullJID: online.bound.jid.description, milliseconds: 0)
     hub.publish(account: account.description, .success(success))
-    return Self.result(success, online.bound, already: true)
+    return Self.result(success, online, already: true)
   }
 
   private static func result(
-    _ success: LoginSuccess, _ bound: BoundStream, already: Bool
+    _ success: LoginSuccess, _ online: Online, already: Bool
   ) -> LoginMethod.Result {
     var result = LoginMethod.Result(success: success, already: already)
-    result.mechanism = bound.mechanism.rawValue
-    result.tls = bound.tls.map(TLSSummary.init)
+    result.mechanism = online.bound.mechanism.rawValue
+    result.tls = online.bound.tls.map(TLSSummary.init)
+    result.kept = online.shortfall
     return result
   }
 
@@ -131,7 +184,8 @@ extension Session {
   /// - Parameter state: the state the account is left in; nil where a session of it goes on.
   func remember(_ failure: Failure, state: SessionState?, plan: LoginPlan?) async {
     do throws(Failure) {
-      try await accounts.failed(failure, state: state, account: account, plan: plan)
+      try await accounts.failed(
+        failure, state: state, account: account, plan: plan, mechanism: tried.mechanism)
     } catch {
       log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
     }
@@ -139,8 +193,23 @@ extension Session {
 }
 
 extension Session.Attempt {
-  init(_ parameters: LoginMethod.Parameters) {
-    if parameters.timeout > 0 { limit = min(parameters.timeout, 86_400) }
+  /// - Parameter start: when the login began: with `auto` the bound is for all attempts together.
+  ///
+  /// Throws `connectTimeout` when that is over.
+  init(_ parameters: LoginMethod.Parameters, since start: ContinuousClock.Instant) throws(Failure) {
+    let bound = parameters.timeout > 0 ? min(parameters.timeout, 86_400) : nil
+    if parameters.auto {
+      let left = bound.map { $0 - (ContinuousClock.now - start) / .seconds(1) }
+      if let left {
+        guard left > 0 else {
+          throw Failure(.connectTimeout, stage: .connect, detail: "no login within \(bound ?? 0) s")
+        }
+        limit = min(limit, left)
+        whole = start + .seconds(bound ?? 0)
+      }
+    } else if let bound {
+      limit = bound
+    }
     noSync = parameters.noSync
     wire = parameters.wire
     presence = parameters.presence

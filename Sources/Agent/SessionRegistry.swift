@@ -47,8 +47,10 @@ actor SessionRegistry: AgentService {
     return session
   }
 
-  /// The session of a stored account: the named one, else the default.
+  /// The session of a stored account: the named one, else the default. Who has no name is not stored and has a
+  /// session all the same.
   private func storedSession(_ name: String?) async throws(Failure) -> Session {
+    if let session = await unstored(name) { return session }
     let account = try await accounts.inBackground { store throws(Failure) in
       try store.load().account(name).account
     }
@@ -59,6 +61,22 @@ actor SessionRegistry: AgentService {
   private func namedSession(_ name: String?) async throws(Failure) -> Session {
     guard let name else { return try await storedSession(nil) }
     return try await session(of: try Self.jid(name).bare)
+  }
+
+  /// A session in use without a stored account: the one of that domain, or where no account is named and none is
+  /// stored, the only one.
+  private func unstored(_ name: String?) async -> Session? {
+    let anonymous = sessions.filter { $0.key.local == nil }
+    guard !anonymous.isEmpty else { return nil }
+    if let name {
+      guard let jid = try? JID(name), let session = anonymous[jid.bare] else { return nil }
+      return session
+    }
+    let file = try? await accounts.inBackground { store throws(Failure) in try store.load() }
+    guard file?.default == nil else { return nil }
+    var active: [Session] = []
+    for session in anonymous.values where await session.isActive { active.append(session) }
+    return active.count == 1 ? active.first : nil
   }
 
   private static func jid(_ name: String) throws(Failure) -> JID {
@@ -119,9 +137,21 @@ actor SessionRegistry: AgentService {
   func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> LogoutMethod.Result
   {
+    if !parameters.all, let session = await unstored(parameters.account) {
+      guard await session.isActive else {
+        throw Failure(.notLoggedIn, stage: .request, detail: "\(session.account)")
+      }
+      try await session.logout(parameters)
+      return LogoutMethod.Result(accounts: [session.account.description])
+    }
     let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
     let named = try parameters.all ? file.accounts : [file.account(parameters.account)]
     var leaving: [Session] = []
+    if parameters.all {
+      for (jid, session) in sessions where jid.local == nil {
+        if await session.isActive { leaving.append(session) }
+      }
+    }
     for account in named {
       let session = try await session(of: try Self.jid(account.account))
       // The automatic login of a new agent may be about to begin.
@@ -130,14 +160,25 @@ actor SessionRegistry: AgentService {
     if leaving.isEmpty, !parameters.all {
       throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
     }
-    for session in leaving { try await session.logout(parameters) }
+    var failure: Failure?
+    for session in leaving {
+      do throws(Failure) { try await session.logout(parameters) } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
     return LogoutMethod.Result(accounts: leaving.map(\.account.description))
   }
 
   func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus] {
     let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
-    let chosen = try parameters.all ? file.accounts : [file.account(parameters.account)]
     var answer: [SessionStatus] = []
+    if parameters.all {
+      for (jid, session) in sessions where jid.local == nil {
+        if await session.isActive { answer.append(await session.currentStatus()) }
+      }
+    } else if let session = await unstored(parameters.account) {
+      return [await session.currentStatus()]
+    }
+    let chosen = try parameters.all ? file.accounts : [file.account(parameters.account)]
     for account in chosen {
       if let jid = try? JID(account.account), let session = sessions[jid] {
         answer.append(await session.currentStatus())
@@ -177,6 +218,10 @@ actor SessionRegistry: AgentService {
     let session = try await namedSession(parameters.account)
     try await session.delete(parameters)
     return AccountDeleteMethod.Result(account: session.account.description)
+  }
+
+  func revokeToken(_ parameters: TokenRevokeMethod.Parameters) async throws(Failure) {
+    try await storedSession(parameters.account).revokeToken(within: parameters.timeout)
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {

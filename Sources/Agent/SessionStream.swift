@@ -1,21 +1,42 @@
 import AgentProtocol
+import FoundationEssentials
 import NIOCore
 import XMPP
 import XMPPFeatures
+import XMPPSASL
 import XMPPStanza
 import XMPPTransport
 
 // One stream of a session, from the first step to its end.
 
 extension Session {
-  /// Opens a stream and returns when it is synced (or bound, with `noSync`). A server that did not like to be
-  /// answered before it asked is asked again step by step.
+  /// Opens a stream and returns when it is synced (or bound, with `noSync`). Where the server refused what was
+  /// presented, something else may help at once: each at most once.
   func open(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
+    var plan = plan
+    while true {
+      do throws(Failure) {
+        return try await openAnticipating(plan, attempt)
+      } catch {
+        guard !Task.isCancelled, leaving == 0,
+          plan.reconsider(after: error, of: tried.mechanism, offered: tried.offered)
+        else { throw error }
+        log.info(
+          "once more, otherwise", metadata: ["account": "\(account)", "after": "\(error.name.rawValue)"])
+        if tried.mechanism?.isDeviceToken == true { await remember(error, state: nil, plan: plan) }
+      }
+    }
+  }
+
+  /// A server that did not like to be answered before it asked is asked again step by step.
+  private func openAnticipating(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
     do throws(Failure) {
       return try await openOnce(plan, attempt)
     } catch {
       let weight = KnownServer.objections(in: error)
-      guard !plan.isStepByStep, !Task.isCancelled, weight > (plan.server == nil ? 1 : 0) else { throw error }
+      guard !plan.isStepByStep, !Task.isCancelled, weight > (plan.server == nil ? 1 : 0),
+        plan.server != nil || error.name != .mechanismUnavailable
+      else { throw error }
       log.info("once more, step by step", metadata: ["account": "\(account)"])
       var plan = plan
       plan.objections = weight
@@ -27,7 +48,22 @@ extension Session {
 
   private func openOnce(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
     guard !isEnding, opening == nil else { throw Failure(.cancelled, stage: .connect) }
-    let stream = XMPPStream(configuration(plan, attempt))
+    tried = Tried()
+    let presented = try await present(plan, within: attempt.remaining)
+    tried.presented = presented
+    guard !isEnding, opening == nil, !Task.isCancelled else { throw Failure(.cancelled, stage: .connect) }
+    do throws(Failure) {
+      return try await openStream(plan, presented, attempt)
+    } catch {
+      throw plan.interpret(
+        error, of: tried.mechanism, presented: presented, at: Date().timeIntervalSince1970)
+    }
+  }
+
+  private func openStream(
+    _ plan: LoginPlan, _ presented: Presented, _ attempt: Attempt
+  ) async throws(Failure) -> LoginSuccess {
+    let stream = XMPPStream(configuration(plan, presented, attempt))
     opening = Opening(stream: stream, plan: plan, attempt: attempt)
     Task { for await event in stream.events { await self.handle(event, of: stream) } }
     Task { _ = try? await stream.connect() }
@@ -46,9 +82,11 @@ extension Session {
     return try result.get()
   }
 
-  private func configuration(_ plan: LoginPlan, _ attempt: Attempt) -> StreamConfiguration {
+  private func configuration(
+    _ plan: LoginPlan, _ presented: Presented, _ attempt: Attempt
+  ) -> StreamConfiguration {
     var configuration = plan.configuration(
-      timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
+      presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
     if attempt.isStepByStep { configuration.anticipation = .stepByStep }
     if attempt.wire {
       configuration.wireLog = { [hub, account] direction, xml in
@@ -115,8 +153,11 @@ extension Session {
       }
     case .linkOK(let tls, let offer):
       opening?.offer = offer
+      tried.offered = offer.sasl.mechanisms
       enter(.linkOK) { $0.tls = tls.map(TLSSummary.init) }
-    case .logining(let mechanism): enter(.logining) { $0.mechanism = mechanism.rawValue }
+    case .logining(let mechanism):
+      tried.mechanism = mechanism
+      enter(.logining) { $0.mechanism = mechanism.rawValue }
     case .loginOK(let bound): await bind(bound)
     }
   }
@@ -124,9 +165,7 @@ extension Session {
   private func bind(_ bound: BoundStream) async {
     guard let opening else { return }
     var plan = opening.plan
-    plan.server = KnownServer(
-      bound, offer: opening.offer, before: plan.server, objections: plan.objections)
-    plan.objections = 0
+    plan.succeeded(bound, presenting: tried.presented, offer: opening.offer)
     if let show = opening.attempt.presence {
       presence.set(.init(show: show, priority: presence.base.priority))
     }
@@ -143,7 +182,8 @@ extension Session {
       $0.port = bound.target.port
     }
     do throws(Failure) {
-      try await accounts.loggedIn(plan, presence: DesiredPresence(presence))
+      let shortfall = try await accounts.loggedIn(plan, presence: DesiredPresence(presence))
+      online?.shortfall = shortfall
     } catch {
       log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
       // A session that comes back needs no store; one whose user was promised that it is kept does.
@@ -155,6 +195,7 @@ extension Session {
     }
     guard online?.stream === opening.stream else { return }
     plan.isGiven = false
+    plan.checksDevice = false
     online?.plan = plan
     online?.liveness = Task { await self.watchLiveness(of: opening.stream) }
     // Away from the stream's events, which must go on arriving meanwhile.

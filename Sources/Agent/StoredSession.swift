@@ -1,5 +1,6 @@
 import AgentProtocol
 import FoundationEssentials
+import XMPPSASL
 import XMPPStanza
 
 // What a session reads from the account store and leaves there.
@@ -21,33 +22,46 @@ extension AccountStore {
     }
   }
 
-  /// A login succeeded: the only thing that makes an entry.
-  func loggedIn(_ plan: LoginPlan, presence: DesiredPresence) async throws(Failure) {
-    try await inBackground { store throws(Failure) in
+  /// A login succeeded: the only thing that makes an entry. Of somebody without a name there is none.
+  ///
+  /// - Returns: what is kept of the secret, where it is less than was asked for.
+  @discardableResult
+  func loggedIn(_ plan: LoginPlan, presence: DesiredPresence) async throws(Failure) -> StorePolicy? {
+    if plan.credential.kind == .anonymous { return nil }
+    return try await inBackground { store throws(Failure) in
       try store.update { file throws(Failure) in
         let name = plan.account.description
         var entry = file[name] ?? Account(account: name, domain: plan.account.domain)
         entry.loggedIn(
-          password: plan.password, command: plan.passwordCommand, policy: plan.store, server: plan.server)
+          plan.credential, policy: plan.store, token: plan.deviceToken, scramKeys: plan.scramKeys,
+          server: plan.server)
         entry.options = plan.options
+        entry.deviceId = plan.deviceId
+        entry.maxRetries = plan.maxRetries
         entry.presence = presence
         entry.noPresence = plan.sendsPresence ? nil : true
         entry.lastState = nil
         file[name] = entry
         file.last = name
+        return entry.shortfall
       }
     }
   }
 
   /// A login failed or a session ended: clears what the failure table says, and remembers why.
   ///
-  /// - Parameter state: the state the account is left in; `nil` where another session of it goes on.
-  func failed(_ failure: Failure, state: SessionState?, account: JID, plan: LoginPlan?) async throws(Failure)
-  {
+  /// - Parameters:
+  ///   - state: the state the account is left in; `nil` where another session of it goes on.
+  ///   - mechanism: the last one that was tried.
+  func failed(
+    _ failure: Failure, state: SessionState?, account: JID, plan: LoginPlan?, mechanism: SASLMechanismName?
+  ) async throws(Failure) {
     try await change(account) { entry in
       // A password typed now that is the stored one was refused as the stored one.
-      let isStored = plan?.isGiven != true || plan?.password == entry.password
-      entry.failed(failure, with: isStored ? .stored : .given)
+      let isStored = plan?.isGiven != true || plan?.credential.isSame(as: entry.credential) == true
+      let source: Account.SecretSource =
+        mechanism?.isDeviceToken == true ? .deviceToken : isStored ? .stored : .given
+      entry.failed(failure, with: source)
       if let state { entry.lastState = LastState(state: state, cause: failure, time: Timestamp.now()) }
     }
   }
@@ -60,7 +74,7 @@ extension AccountStore {
 }
 
 extension Account {
-  /// The stored secret, or what the stored command prints now.
+  /// The stored password, or what the stored command prints now.
   func secret() async throws(Failure) -> Secret? {
     if let password { return password }
     guard let passwordCommand else { return nil }

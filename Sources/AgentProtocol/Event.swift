@@ -17,6 +17,8 @@ public struct Event: Sendable, Equatable {
     case success(LoginSuccess)
     case presence(PresenceChange)
     case wire(WireLine)
+    /// The token command gave none: what was given beforehand is tried in its place.
+    case tokenUnavailable(cause: Failure)
     case gap
   }
 
@@ -35,6 +37,7 @@ public struct Event: Sendable, Equatable {
     case .success: "success"
     case .presence: "presence"
     case .wire: "wire"
+    case .tokenUnavailable: "tokenUnavailable"
     case .gap: "gap"
     }
   }
@@ -136,7 +139,7 @@ extension PresenceChange {
 }
 
 extension Event: Codable {
-  private enum Key: String, CodingKey { case event, account, time, cursor, code }
+  private enum Key: String, CodingKey { case event, account, time, cursor, code, cause }
 
   public func encode(to encoder: any Encoder) throws {
     var envelope = encoder.container(keyedBy: Key.self)
@@ -150,6 +153,7 @@ extension Event: Codable {
     case .success(let success): try success.encode(to: encoder)
     case .presence(let change): try change.encode(to: encoder)
     case .wire(let line): try line.encode(to: encoder)
+    case .tokenUnavailable(let cause): try envelope.encode(cause, forKey: .cause)
     case .gap: break
     }
   }
@@ -166,6 +170,8 @@ extension Event: Codable {
     case "success": body = .success(try LoginSuccess(from: decoder))
     case "presence": body = .presence(try PresenceChange(from: decoder))
     case "wire": body = .wire(try WireLine(from: decoder))
+    case "tokenUnavailable":
+      body = .tokenUnavailable(cause: try envelope.decode(Failure.self, forKey: .cause))
     case "gap": body = .gap
     default:
       throw DecodingError.dataCorruptedError(

@@ -66,7 +66,7 @@ public struct Failure: Error, Sendable, Equatable {
   /// The first of ``codes``; 0 where there is none.
   public var code: Int { codes.first ?? 0 }
   /// The numbers that other IM toolkits use for this failure.
-  public var codes: [Int] { FailureTable[name]?.codes ?? [] }
+  public var codes: [Int] { FailureTable[name]?.codes(at: stage) ?? [] }
   /// Exit status of a command that ends with this failure.
   public var exit: Int32 { FailureTable[name]?.exit(at: stage) ?? 70 }
   /// Trying again may help without anything being changed.

@@ -119,7 +119,8 @@ extension FailureTable {
       ),
       chinese: ("服务器不接受该客户端", "请向服务器管理员询问允许登录的客户端。")),
     row(
-      .credentialSourceFailed, codes: [], exit: 77, exitAtInput: 64, retry: .fatal, clears: .nothing,
+      .credentialSourceFailed, codes: [], codesAtInput: [414], exit: 77, exitAtInput: 64, retry: .fatal,
+      clears: .nothing,
       english: (
         "the credential command failed", "Run the command by itself: it must print the secret and exit 0."
       ),
@@ -188,11 +189,13 @@ extension FailureTable {
   ]
 
   private static func row(
-    _ name: Failure.Name, codes: [Int], exit: Int32, exitAtInput: Int32? = nil, retry: Retry, clears: Clears,
+    _ name: Failure.Name, codes: [Int], codesAtInput: [Int]? = nil, exit: Int32, exitAtInput: Int32? = nil,
+    retry: Retry, clears: Clears,
     english: (message: String, hint: String), chinese: (message: String, hint: String)
   ) -> Row {
     Row(
-      name: name, codes: codes, exit: exit, exitAtInput: exitAtInput, retry: retry, clears: clears,
+      name: name, codes: codes, codesAtInput: codesAtInput, exit: exit, exitAtInput: exitAtInput,
+      retry: retry, clears: clears,
       english: Failure.Text(english.message, hint: english.hint),
       chinese: Failure.Text(chinese.message, hint: chinese.hint))
   }

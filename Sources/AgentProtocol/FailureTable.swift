@@ -44,6 +44,8 @@ public enum FailureTable {
   public struct Row: Sendable {
     public let name: Failure.Name
     public let codes: [Int]
+    /// The numbers where the failure is at the stage `input`, if they are others.
+    public let codesAtInput: [Int]?
     /// Exit status.
     public let exit: Int32
     /// Exit status where the failure is at the stage `input`, if it is another one.
@@ -52,6 +54,8 @@ public enum FailureTable {
     public let clears: Clears
     let english: Failure.Text
     let chinese: Failure.Text
+
+    public func codes(at stage: Failure.Stage) -> [Int] { stage == .input ? codesAtInput ?? codes : codes }
 
     public func exit(at stage: Failure.Stage) -> Int32 { stage == .input ? exitAtInput ?? exit : exit }
 

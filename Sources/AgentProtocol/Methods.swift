@@ -30,55 +30,6 @@ public struct ConnectionOptions: Codable, Sendable, Equatable {
   public init() {}
 }
 
-/// What `accounts.json` keeps of a secret.
-public enum StorePolicy: String, Codable, Sendable, CaseIterable {
-  case password, command, none
-}
-
-/// Goes online; answers when the session is synced. Its steps arrive as `state` events meanwhile.
-public enum LoginMethod: AgentMethod {
-  public static let name = "login"
-  public struct Parameters: Codable, Sendable {
-    public var account: String
-    /// A secret given now: always verified with the server. Absent: the stored one.
-    public var password: String?
-    /// The command that printed `password`: kept with `store: command`, run again at auto-login.
-    public var passwordCommand: String?
-    /// Only the options given now; absent ones keep their stored value.
-    public var options: ConnectionOptions
-    public var store: StorePolicy?
-    /// Seconds for the whole login, 0: no bound and retries.
-    public var timeout: Double
-    /// Presence to show; absent: the stored desired presence.
-    public var presence: PresenceShow?
-    /// Sends no presence at all.
-    public var noPresence: Bool
-    /// Makes the session report what goes over the wire, as events `wire`.
-    public var wire: Bool
-    /// Answers after `loginOK`.
-    public var noSync: Bool
-    public init(account: String) {
-      self.account = account
-      options = ConnectionOptions()
-      timeout = 30
-      noPresence = false
-      wire = false
-      noSync = false
-    }
-  }
-  public struct Result: Codable, Sendable, Equatable {
-    public var success: LoginSuccess
-    /// The session was online already and nothing was done.
-    public var already: Bool
-    public var mechanism: String?
-    public var tls: TLSSummary?
-    public init(success: LoginSuccess, already: Bool) {
-      self.success = success
-      self.already = already
-    }
-  }
-}
-
 /// Ends a session: flush, unavailable, close.
 public enum LogoutMethod: AgentMethod {
   public static let name = "logout"
@@ -90,12 +41,15 @@ public enum LogoutMethod: AgentMethod {
     public var force: Bool
     /// Seconds to wait for acknowledgements.
     public var flush: Double
+    /// The server is told to forget its token for this device.
+    public var revoke: Bool
     public init(account: String?) {
       self.account = account
       all = false
       forget = false
       force = false
       flush = 10
+      revoke = false
     }
   }
   public struct Result: Codable, Sendable, Equatable {
@@ -268,6 +222,22 @@ public enum AccountRemoveMethod: AgentMethod {
   public typealias Result = Nothing
 }
 
+/// Has the server forget its token for this device, and deletes it.
+public enum TokenRevokeMethod: AgentMethod {
+  public static let name = "token.revoke"
+  public struct Parameters: Codable, Sendable {
+    /// Absent: the default account.
+    public var account: String?
+    /// Seconds.
+    public var timeout: Double
+    public init(account: String?, timeout: Double = 20) {
+      self.account = account
+      self.timeout = timeout
+    }
+  }
+  public typealias Result = Nothing
+}
+
 // What scripts read has every key, null where there is no value.
 
 extension PresenceStatus {
@@ -312,23 +282,6 @@ extension SessionStatus.Server {
   }
 }
 
-extension LoginMethod.Parameters {
-  /// Absent fields have the value that ``init(account:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(account: try fields.decode(String.self, forKey: .account))
-    password = try fields.decodeIfPresent(String.self, forKey: .password)
-    passwordCommand = try fields.decodeIfPresent(String.self, forKey: .passwordCommand)
-    options = try fields.number(ConnectionOptions.self, forKey: .options) ?? options
-    store = try fields.decodeIfPresent(StorePolicy.self, forKey: .store)
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
-    presence = try fields.decodeIfPresent(PresenceShow.self, forKey: .presence)
-    noPresence = try fields.decodeIfPresent(Bool.self, forKey: .noPresence) ?? noPresence
-    noSync = try fields.decodeIfPresent(Bool.self, forKey: .noSync) ?? noSync
-    wire = try fields.decodeIfPresent(Bool.self, forKey: .wire) ?? wire
-  }
-}
-
 extension LogoutMethod.Parameters {
   /// Absent fields have the value that ``init(account:)`` gives them.
   public init(from decoder: any Decoder) throws {
@@ -338,6 +291,16 @@ extension LogoutMethod.Parameters {
     forget = try fields.decodeIfPresent(Bool.self, forKey: .forget) ?? forget
     force = try fields.decodeIfPresent(Bool.self, forKey: .force) ?? force
     flush = try fields.number(Double.self, forKey: .flush) ?? flush
+    revoke = try fields.decodeIfPresent(Bool.self, forKey: .revoke) ?? revoke
+  }
+}
+
+extension TokenRevokeMethod.Parameters {
+  /// Absent fields have the value that ``init(account:timeout:)`` gives them.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(account: try fields.decodeIfPresent(String.self, forKey: .account))
+    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
   }
 }
 

@@ -15,7 +15,7 @@ struct Imctl: ParsableCommand {
     version: "imctl \(Version.current)",
     subcommands: [
       LoginCommand.self, LogoutCommand.self, StatusCommand.self, WhoamiCommand.self, PresenceCommand.self,
-      WatchCommand.self, AccountCommand.self, AgentCommand.self,
+      WatchCommand.self, AccountCommand.self, TokenCommand.self, AgentCommand.self,
     ])
 
   static func main() {

@@ -1,35 +1,91 @@
 import AgentProtocol
+import FoundationEssentials
 import Testing
+import XMPPSASL
 
 @testable import Agent
 
 @Suite struct AccountLoginTests {
-  private func stored(token: Bool = true) -> Account {
+  /// Everything that can be stored of a kind.
+  private func stored(_ kind: LoginKind = .password, token: Bool = true) -> Account {
     var account = Account(account: "a@example.org", domain: "example.org")
-    account.password = Secret("old")
-    account.token = token ? Secret("token") : nil
+    account.credential.kind = kind
+    if kind.usesPassword { account.password = Agent.Secret("old") }
+    if kind.usesToken { account.credential.token = IssuedToken(token: Agent.Secret("given")) }
+    if kind.usesToken {
+      account.credential.issued = IssuedToken(token: Agent.Secret("issued"), expires: "2030-01-01T00:00:00Z")
+    }
+    account.token = token ? DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("token")) : nil
     account.isLogin = true
     return account
   }
 
   @Test(
     "A failure clears what the table says, and only of what was stored.",
-    arguments: FailureTable.rows.map(\.name))
-  func cleared(name: Failure.Name) throws {
+    arguments: FailureTable.rows.map(\.name), [LoginKind.password, .jwt])
+  func cleared(name: Failure.Name, kind: LoginKind) throws {
     let failure = Failure(name, stage: .authenticate)
-    var account = stored()
+    let before = stored(kind)
+    var account = before
     account.failed(failure, with: .stored)
-    switch try #require(FailureTable[name]).clears {
-    case .nothing: #expect(account == stored())
-    case .isLogin: #expect(account.password != nil && account.token != nil && !account.isLogin)
-    case .token: #expect(account.password != nil && account.token == nil && account.isLogin)
-    case .secret: #expect(account.password == nil && account.token == nil && !account.isLogin)
+    let clears = try #require(FailureTable[name]).clears
+    let (after, was) = (account.credential, before.credential)
+    switch clears {
+    case .nothing: #expect(account == before)
+    case .isLogin:
+      #expect(after == was && account.token == before.token && !account.isLogin)
+    case .token where kind == .password:
+      #expect(after == was && account.token == nil && account.isLogin)
+    case .token:
+      #expect(after.token == nil && after.issued == nil && account.token == before.token && account.isLogin)
+    case .secret:
+      #expect(after.password == nil && after.token == nil && after.issued == nil && account.token == nil)
+      #expect(!account.isLogin && !account.hasCredential)
     }
-    #expect(account.account == "a@example.org" && account.domain == "example.org")
+    #expect(account.account == "a@example.org" && account.domain == "example.org" && after.kind == kind)
 
-    var mistyped = stored()
+    var mistyped = before
     mistyped.failed(failure, with: .given)
-    #expect(mistyped == stored())
+    #expect(mistyped == before)
+
+    var device = before
+    device.failed(failure, with: .deviceToken)
+    if clears == .token { #expect(device.token == nil && device.credential == was && device.isLogin) }
+  }
+
+  @Test("A refused device token leaves the password, but on another device that is not used by itself.")
+  func deviceChanged() throws {
+    var account = stored()
+    let failure = Failure(.deviceChanged, stage: .authenticate, condition: "not-authorized")
+    account.failed(failure, with: .deviceToken)
+    account.lastState = LastState(state: .loginFailed, cause: failure, time: "2026-11-21T02:42:13.123Z")
+    #expect(account.token == nil && account.password == Agent.Secret("old") && account.isLogin)
+    #expect(throws: failure) { try Account.allowAuto(account, "a@example.org", forced: false) }
+    try Account.allowAuto(account, "a@example.org", forced: true)
+  }
+
+  @Test("Only who was logged in is logged in by itself.")
+  func automatic() throws {
+    func refusal(_ account: Account?, forced: Bool = false) -> Failure.Name? {
+      do throws(Failure) {
+        try Account.allowAuto(account, "a@example.org", forced: forced)
+        return nil
+      } catch { return error.name }
+    }
+    #expect(refusal(nil) == .firstLoginNeedsNetwork)
+    #expect(refusal(nil, forced: true) == .firstLoginNeedsNetwork)
+    #expect(refusal(stored()) == nil)
+    var kicked = stored()
+    kicked.failed(Failure(.kicked, stage: .request), with: .stored)
+    #expect(refusal(kicked) == .notLoggedIn)
+    #expect(refusal(kicked, forced: true) == nil)
+    var refused = stored()
+    refused.failed(Failure(.authFailed, stage: .authenticate), with: .stored)
+    #expect(refusal(refused) == .notLoggedIn)
+    #expect(refusal(refused, forced: true) == .notLoggedIn)
+    var out = stored(.jwt)
+    out.loggedOut()
+    #expect(refusal(out, forced: true) == .notLoggedIn)
   }
 
   @Test(
@@ -66,29 +122,60 @@ import Testing
   @Test("A login keeps what the policy says and nothing else.")
   func policies() {
     var account = Account(account: "a@example.org", domain: "example.org")
-    account.loggedIn(password: Secret("p"), command: nil)
-    #expect(account.password == Secret("p") && account.store == .password && account.isLogin)
+    account.loggedIn(LoginCredential(password: Agent.Secret("p")))
+    #expect(account.password == Agent.Secret("p") && account.store == .password && account.isLogin)
 
-    account.loggedIn(password: Secret("q"), command: "pass show xmpp")
+    account.loggedIn(LoginCredential(password: Agent.Secret("q"), command: "pass show xmpp"))
     #expect(account.password == nil && account.passwordCommand == "pass show xmpp")
     #expect(account.store == .command)
 
-    // The agent logs in again with what the command printed.
-    account.loggedIn(password: Secret("r"))
-    #expect(account.password == nil && account.passwordCommand == "pass show xmpp")
+    account.loggedIn(LoginCredential(password: Agent.Secret("r")))
+    #expect(account.password == Agent.Secret("r") && account.store == .password)
 
-    account.loggedIn(password: Secret("s"), policy: .password)
-    #expect(account.password == Secret("s") && account.passwordCommand == nil)
+    account.loggedIn(LoginCredential(password: Agent.Secret("s"), command: "x"), policy: .password)
+    #expect(account.password == Agent.Secret("s") && account.passwordCommand == nil)
 
-    account.loggedIn(password: Secret("t"), policy: StorePolicy.none)
+    account.loggedIn(LoginCredential(password: Agent.Secret("t")), policy: StorePolicy.none)
     #expect(!account.hasCredential && account.isLogin && account.store == .none)
   }
 
-  @Test("A login with the stored password keeps it.")
-  func storedPassword() {
-    var account = stored()
-    account.loggedIn(password: nil)
-    #expect(account.password == Secret("old") && account.isLogin)
+  @Test("What the server gave is kept beside the password, or alone.", arguments: StorePolicy.allCases)
+  func given(policy: StorePolicy) throws {
+    let token = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("token"))
+    let keys = try JSONDecoder().decode([SCRAMKeys].self, from: Data(Self.keys.utf8))
+    var credential = LoginCredential()
+    credential.kind = .jwt
+    credential.token = IssuedToken(token: Agent.Secret("given"))
+    credential.tokenCommand = "issue"
+    credential.issued = IssuedToken(token: Agent.Secret("issued"), expires: "2030-01-01T00:00:00Z")
+    credential.loginExt = "ext"
+    var account = Account(account: "a@example.org", domain: "example.org")
+    account.loggedIn(credential, policy: policy, token: token, scramKeys: keys)
+    #expect((account.token != nil) == (policy == .password || policy == .token))
+    #expect(!account.scramKeys.isEmpty == (policy == .password || policy == .keys))
+    let kept = account.credential
+    #expect((kept.token != nil) == (policy == .password) && (kept.issued != nil) == (policy == .password))
+    #expect((kept.tokenCommand != nil) == (policy == .password || policy == .command))
+    #expect((kept.loginExt != nil) == (policy != .none) && kept.kind == .jwt)
+    #expect(account.shortfall == nil)
+    account.loggedIn(credential, policy: policy)
+    #expect(account.shortfall == (policy == .token || policy == .keys ? StorePolicy.none : nil))
+
+    let data = try JSONEncoder().encode(account)
+    #expect(try JSONDecoder().decode(Account.self, from: data) == account)
+  }
+
+  private static let keys = """
+    [{"hash":"SHA-1","salt":"QSXCR+Q6sek8bf92","iterations":4096,"clientKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAA=",\
+    "serverKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAA="}]
+    """
+
+  @Test("A file of an earlier version is read; a token that was none is left out.")
+  func earlier() throws {
+    let json = #"{"account":"a@example.org","password":"p","isLogin":true,"store":"password","token":"x"}"#
+    let account = try JSONDecoder().decode(Account.self, from: Data(json.utf8))
+    #expect(
+      account.password == Agent.Secret("p") && account.token == nil && account.credential.kind == .password)
   }
 
   @Test("Logout keeps account and domain, and no secret.")

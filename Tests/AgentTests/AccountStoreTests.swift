@@ -96,7 +96,8 @@ import Testing
   func secrets() {
     var account = Account(account: "a@example.org", domain: "example.org")
     account.password = Secret("hunter2")
-    account.token = Secret("hunter2")
+    account.token = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("hunter2"))
+    account.credential.token = IssuedToken(token: Secret("hunter2"))
     var dumped = ""
     dump(account, to: &dumped)
     for text in ["\(account)", String(reflecting: account), dumped] { #expect(!text.contains("hunter2")) }

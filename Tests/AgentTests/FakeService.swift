@@ -76,6 +76,10 @@ final class FakeService: AgentService {
     return AccountDeleteMethod.Result(account: parameters.account ?? "default")
   }
 
+  func revokeToken(_ parameters: TokenRevokeMethod.Parameters) async throws(Failure) {
+    note("revoke \(parameters.account ?? "default")")
+  }
+
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     AgentStatusMethod.Result(version: "1", pid: 1, started: "t", accounts: 0, online: 0, clients: clients)
   }

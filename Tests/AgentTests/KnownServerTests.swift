@@ -56,13 +56,16 @@ import XMPPXML
     #expect(KnownServer.objections(in: Failure(.networkError, stage: .bind)) == 1)
     #expect(KnownServer.objections(in: Failure(.protocolError, stage: .stream)) == 2)
     var plan = try LoginPlan(
-      account: JID("a@example.org"), password: Secret("p"), isGiven: true, store: nil, options: .init())
+      account: JID("a@example.org"), credential: LoginCredential(password: Agent.Secret("p")), isGiven: true,
+      store: nil, options: .init())
     #expect(!plan.isStepByStep)
     plan.server = try server(.scramSHA1, objections: 1)
     #expect(!plan.isStepByStep)
     plan.server = try server(.scramSHA1, before: plan.server, objections: 1)
     #expect(plan.isStepByStep)
-    #expect(plan.configuration(timeout: .seconds(1), language: "en").anticipation == .stepByStep)
+    #expect(
+      plan.configuration(presenting: Presented(), timeout: .seconds(1), language: "en").anticipation
+        == .stepByStep)
   }
 
   @Test("It reads back as it was stored.")
@@ -70,7 +73,7 @@ import XMPPXML
     let known = try server(.scramSHA1, offer: offer, objections: 2)
     #expect(known.target == ServerTarget(host: "im.example.org", port: 5222, tls: .startTLS))
     var account = Account(account: "a@example.org", domain: "example.org")
-    account.loggedIn(password: Secret("p"), server: known)
+    account.loggedIn(LoginCredential(password: Agent.Secret("p")), server: known)
     account.loggedOut()
     #expect(account.server == known)
   }

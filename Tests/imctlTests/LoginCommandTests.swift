@@ -65,7 +65,7 @@ struct LoginCommandTests {
       #expect(sent.options == ConnectionOptions())
       let watched = try #require(try agent.parameters(of: WatchMethod.self))
       #expect(watched.account == Self.jid)
-      #expect(watched.events == ["state", "dataReady", "success"])
+      #expect(watched.events == ["state", "dataReady", "success", "tokenUnavailable"])
       agent.end()
     }
   }
@@ -117,7 +117,7 @@ struct LoginCommandTests {
       let events = try result.objects(Event.self)
       let states = events.compactMap { if case .state(let change) = $0.body { change.state } else { nil } }
       #expect(states == [.linking, .linkOK, .logining, .loginOK, .syncing, .syncOK])
-      #expect(events.last?.body == .success(Self.result.success))
+      #expect(events.last?.body == Self.result.success.map(Event.Body.success))
       #expect(events.last?.cursor == 12)
       agent.end()
     }
@@ -343,7 +343,7 @@ struct LoginCommandTests {
     arguments: [
       ["--tls", "ssl"], ["--port", "0"], ["--port", "65536"], ["--port", "x"], ["--host", ""],
       ["--cert-sha256", "abc"], ["--ca-file", "/no/such/file"], ["--timeout", "-1"], ["--timeout", "inf"],
-      ["--password", "geheim"], ["--store", "keys"], ["--store", "command"],
+      ["--password", "geheim"], ["--store", "all"], ["--store", "command"],
       ["--no-save", "--store", "password"],
       ["--password-command", "true"], ["--presence", "lunch"], ["--presence", "away", "--no-presence"],
       ["--resource", ""], ["-a", "bob@example.org"], ["second"], ["-q", "-v"],

@@ -24,7 +24,8 @@ enum StoredAccounts {
 
   /// Logs out accounts whose session has ended already with the agent; of all, there may be none.
   static func logout(_ parameters: LogoutMethod.Parameters) throws -> [String] {
-    try store().update { file throws(Failure) in
+    let before = parameters.revoke ? try load() : nil
+    let ended: [String] = try store().update { file throws(Failure) in
       let named = parameters.all ? file.accounts : [try file.account(parameters.account)]
       let ended = named.filter { $0.isLogin || parameters.forget }
       if ended.isEmpty && !parameters.all {
@@ -36,6 +37,19 @@ enum StoredAccounts {
       }
       return ended.map(\.account)
     }
+    for account in ended {
+      if let account = before?[account] { try revoke(account, timeout: max(parameters.flush, 10)) }
+    }
+    return ended
+  }
+
+  /// Has the server forget its token for this device, where no agent runs.
+  static func revoke(_ account: Account, timeout: Double) throws {
+    let deadline = Deadline(Timeout(seconds: timeout))
+    try Foreground.wait(until: deadline, else: .timedOut(inLanguage("the server", "服务器"))) {
+      () async throws(Failure) in
+      try await TokenRevocation.revoke(account, timeout: timeout)
+    }
   }
 
   /// The JID of the last login.
@@ -44,8 +58,19 @@ enum StoredAccounts {
     return file.last ?? file.default
   }
 
-  /// Something is stored that the agent can log in with.
-  static func hasSecret(_ account: String) throws -> Bool {
-    try load()[BareJID.normalise(account)]?.hasCredential ?? false
+  /// Something is stored that the agent can log in with, of the kind if one is named.
+  static func hasSecret(_ account: String, of kind: LoginKind? = nil) throws -> Bool {
+    guard let stored = try load()[BareJID.normalise(account)] else { return false }
+    return stored.hasCredential && kind.map { $0 == stored.credential.kind } ?? true
+  }
+
+  /// How the account logs in, if it is stored.
+  static func kind(of account: String) throws -> LoginKind {
+    try load()[BareJID.normalise(account)]?.credential.kind ?? .password
+  }
+
+  /// Whether the account may be logged in without a question; no agent is started to be told no.
+  static func allowAuto(_ account: String, forced: Bool) throws {
+    try Account.allowAuto(load()[BareJID.normalise(account)], BareJID.normalise(account), forced: forced)
   }
 }

@@ -63,7 +63,7 @@ struct ConnectionArguments: ParsableArguments {
     return digits.utf8.count == 64 && digits.allSatisfy { $0.isASCII && $0.isHexDigit } ? digits : nil
   }
 
-  private static func absolute(_ path: String) throws -> String {
+  static func absolute(_ path: String) throws -> String {
     guard let real = realpath(path, nil) else { throw Failure.invalid("\(path): \(systemError())") }
     defer { free(real) }
     return String(cString: real)

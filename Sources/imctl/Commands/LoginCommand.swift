@@ -10,14 +10,17 @@ struct LoginCommand: ParsableCommand {
     discussion: """
       Returns when the session is synced; the agent keeps it from then on. The password comes from \
       --password-stdin, --password-command, what is stored, or a prompt on a terminal, in this order; one that is \
-      given is always verified with the server. Already online: exits 0 and does nothing, unless the secret or \
+      given is always verified with the server. A token comes from --token-stdin or --token-command; where the \
+      command gives none, the given one is tried. Already online: exits 0 and does nothing, unless the secret or \
       connection options differ.
       """)
 
   @Argument(help: ArgumentHelp("user@domain; without it the last one.", valueName: "JID"))
   var jid: String?
 
+  @OptionGroup(title: "Kind of login") var kind: KindOptions
   @OptionGroup(title: "Secret") var secret: SecretOptions
+  @OptionGroup(title: "By itself") var automatic: AutoLoginOptions
   @OptionGroup(title: "Connection, kept with the account") var connection: ConnectionArguments
 
   @Option(help: ArgumentHelp("Presence to show: online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
@@ -44,8 +47,11 @@ struct LoginCommand: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Bound of the whole login; 0 for none, and to retry after network problems.", valueName: "seconds"))
-  var timeout = Timeout(seconds: 30)
+      """
+      Bound of the whole login, 30 without it; 0 for none, and to retry after network problems. --auto has none by \
+      itself.
+      """, valueName: "seconds"))
+  var timeout: Timeout?
 
   func validate() throws {
     if jid?.isEmpty == true { throw ValidationError(inLanguage("The JID is empty.", "JID 为空。")) }
@@ -57,26 +63,59 @@ struct LoginCommand: ParsableCommand {
       throw ValidationError(
         inLanguage("--presence and --no-presence exclude each other.", "--presence 和 --no-presence 不能同时使用。"))
     }
+    if automatic.auto && (secret.isGiven || kind.certFile != nil || kind.auth == .anonymous) {
+      throw ValidationError(
+        inLanguage("--auto logs in with what is stored.", "--auto 使用已存储的凭据登录，不能另行指定。"))
+    }
+    if automatic.detach && foreground {
+      throw ValidationError(
+        inLanguage("--detach and --foreground exclude each other.", "--detach 和 --foreground 不能同时使用。"))
+    }
+    try checkKind()
+  }
+
+  /// A secret is of the kind that was named.
+  private func checkKind() throws {
+    guard let auth = kind.auth else {
+      if secret.payloadStdin {
+        throw ValidationError(
+          inLanguage("--payload-stdin is for --auth function.", "--payload-stdin 用于 --auth function。"))
+      }
+      return
+    }
+    let isPassword = secret.passwordStdin || secret.passwordCommand != nil
+    let isToken = secret.tokenStdin || secret.tokenCommand != nil
+    let fits =
+      (!isPassword || auth == .password || auth == .email) && (!isToken || auth.usesToken)
+      && (!secret.payloadStdin || auth == .function)
+    if !fits {
+      throw ValidationError(
+        inLanguage(
+          "--auth \(auth.rawValue) does not go with this secret.", "--auth \(auth.rawValue) 与所给的凭据类型不符。"))
+    }
   }
 
   func run() throws {
     Interrupt.install()
-    let deadline = Deadline(timeout)
+    let deadline = Deadline(timeout ?? Timeout(seconds: automatic.auto ? 0 : 30))
     if listMechanisms {
       return try MechanismList.show(
         chosenJID(until: deadline), connection.options(), output, until: deadline)
     }
     var parameters = LoginMethod.Parameters(account: try chosenJID(until: deadline))
     parameters.options = try connection.options()
+    try kind.write(into: &parameters)
     parameters.store = secret.policy
+    automatic.write(into: &parameters)
     parameters.presence = presence
     parameters.noPresence = noPresence
     parameters.noSync = noSync
     parameters.wire = output.verbose > 1
-    parameters.passwordCommand = secret.passwordCommand
-    parameters.password = try secret.read(until: deadline)
-    if try parameters.password == nil && needsSecret(parameters.account, until: deadline) {
-      parameters.password = try secret.ask(for: parameters.account, until: deadline)
+    try secret.read(into: &parameters, until: deadline)
+    if automatic.auto {
+      try StoredAccounts.allowAuto(parameters.account, forced: automatic.forced)
+    } else if try !secret.isGiven && needsSecret(parameters, until: deadline) {
+      try ask(for: &parameters, until: deadline)
     }
     if foreground { return try stay(parameters, until: deadline) }
     try logIn(parameters, until: deadline)
@@ -86,7 +125,8 @@ struct LoginCommand: ParsableCommand {
     var parameters = parameters
     var watch = WatchMethod.Parameters()
     watch.account = parameters.account
-    watch.events = ["state", "dataReady", "success"] + (output.verbose > 1 ? ["wire"] : [])
+    watch.events =
+      ["state", "dataReady", "success", "tokenUnavailable"] + (output.verbose > 1 ? ["wire"] : [])
     let progress = Progress(
       inLanguage("logging in…", "正在登录…"), wanted: !output.json && !output.quiet && output.verbose == 0)
     var succeeded = false
@@ -105,17 +145,32 @@ struct LoginCommand: ParsableCommand {
     }
     progress.end()
     guard let result else { return }
+    guard let success = result.success else {
+      return output.note(inLanguage("logging in in the background", "正在后台登录"))
+    }
     if output.json && !succeeded {
       let event = Event(
-        account: result.success.userId, time: Timestamp.now(), cursor: cursor, body: .success(result.success))
+        account: success.userId, time: Timestamp.now(), cursor: cursor, body: .success(success))
       try output.data(event, text: "")
     }
     if !output.json {
       let facts = [result.mechanism, result.tls?.version].compactMap { $0 }.joined(separator: ", ")
       try output.data(
-        result, text: "\(peer: result.success.fullJID) online" + (facts.isEmpty ? "" : " (\(peer: facts))"))
+        result, text: "\(peer: success.fullJID) online" + (facts.isEmpty ? "" : " (\(peer: facts))"))
       if result.already { output.note(inLanguage("it was online already", "此前已在线")) }
     }
+    noteShortfall(result.kept)
+  }
+
+  /// The user asked for something to be kept that the server has not given.
+  private func noteShortfall(_ kept: StorePolicy?) {
+    guard kept != nil else { return }
+    output.note(
+      secret.store == .keys
+        ? inLanguage(
+          "nothing is kept of the secret: the server did not use SCRAM", "未保存任何凭据：服务器没有使用 SCRAM")
+        : inLanguage(
+          "nothing is kept of the secret: the server gave no token", "未保存任何凭据：服务器没有给出令牌"))
   }
 
   private func stay(_ parameters: LoginMethod.Parameters, until deadline: Deadline) throws {
@@ -137,27 +192,51 @@ struct LoginCommand: ParsableCommand {
       output.step(EventText.step(change))
     } else if case .wire(let line) = event.body {
       output.step(EventText.wire(line))
+    } else if case .tokenUnavailable(let cause) = event.body {
+      output.note("imctl: \(peer: cause.message)")
     }
   }
 
   /// The JID that is named, or the last one: on a terminal only as a proposal.
   private func chosenJID(until deadline: Deadline) throws -> String {
-    if let jid = jid ?? account.account { return jid }
+    if let jid = jid ?? account.account { return try kind.account(jid) }
+    if kind.auth == .anonymous || kind.auth == .email {
+      throw Failure.invalid(
+        kind.auth == .email
+          ? inLanguage("no e-mail address is given", "没有给出电子邮件地址")
+          : inLanguage("no domain is given", "没有给出域名"))
+    }
     let last = try StoredAccounts.last()
-    if Prompt.isPossible {
+    if Prompt.isPossible && !automatic.auto {
       let answer = try Prompt.line(last.map { "JID [\(peer: $0)]: " } ?? "JID: ", until: deadline) ?? ""
       if !answer.isEmpty { return answer }
     }
+    if automatic.auto && last == nil { throw Failure(.firstLoginNeedsNetwork, stage: .store) }
     guard let last else { throw Failure.invalid(inLanguage("no JID is given", "没有给出 JID")) }
     return last
   }
 
   /// Nothing is stored that the agent could log in with, and it is not online already.
-  private func needsSecret(_ account: String, until deadline: Deadline) throws -> Bool {
-    if try StoredAccounts.hasSecret(account) { return false }
+  private func needsSecret(_ parameters: LoginMethod.Parameters, until deadline: Deadline) throws -> Bool {
+    switch kind.auth {
+    case .anonymous, .external: return false
+    case .thirdParty where (kind.loginExt ?? kind.loginExtCommand) != nil: return false
+    default: break
+    }
+    if kind.certFile != nil { return false }
+    if try StoredAccounts.hasSecret(parameters.account, of: kind.auth) { return false }
     let sessions = try? AgentClient.session(start: .never, until: deadline.atMost(.ofRequest)) {
-      try $0.answer(to: $0.send(StatusMethod.self, .init(account: account)))
+      try $0.answer(to: $0.send(StatusMethod.self, .init(account: parameters.account)))
     }
     return !(sessions ?? []).contains(where: \.isOnline)
+  }
+
+  private func ask(for parameters: inout LoginMethod.Parameters, until deadline: Deadline) throws {
+    let kind = try kind.auth ?? StoredAccounts.kind(of: parameters.account)
+    if kind == .function {
+      throw Failure.invalid(inLanguage("no payload: give --payload-stdin", "没有 payload：请使用 --payload-stdin"))
+    }
+    let answer = try secret.ask(for: parameters.account, kind, until: deadline)
+    if kind.usesToken { parameters.token = answer } else { parameters.password = answer }
   }
 }

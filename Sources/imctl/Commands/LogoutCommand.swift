@@ -31,6 +31,9 @@ struct LogoutCommand: ParsableCommand {
   @Flag(help: "Delete the stored account too.")
   var forget = false
 
+  @Flag(help: "Have the server forget its token for this device too.")
+  var revoke = false
+
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("How long to wait for acknowledgements.", valueName: "seconds"))
@@ -59,8 +62,9 @@ struct LogoutCommand: ParsableCommand {
     parameters.all = all
     parameters.forget = forget
     parameters.force = force
+    parameters.revoke = revoke
     parameters.flush = flush.seconds
-    let bound = timeout ?? Timeout(seconds: flush.seconds + 10)
+    let bound = timeout ?? Timeout(seconds: flush.seconds + (revoke ? 20 : 10))
     let accounts =
       try AgentClient.ask(LogoutMethod.self, parameters, start: .never, timeout: bound)?.accounts
       ?? StoredAccounts.logout(parameters)

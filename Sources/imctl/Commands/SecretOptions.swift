@@ -2,7 +2,7 @@ import Agent
 import AgentProtocol
 import ArgumentParser
 
-/// Where the password of a login comes from, and what is kept of it. It is never an argument: those are public.
+/// Where the secret of a login comes from, and what is kept of it. It is never an argument: those are public.
 struct SecretOptions: ParsableArguments {
   @Flag(help: "Read the password from standard input: its first line.")
   var passwordStdin = false
@@ -13,9 +13,24 @@ struct SecretOptions: ParsableArguments {
       valueName: "command"))
   var passwordCommand: String?
 
+  @Flag(help: "Read a token from standard input: its first line.")
+  var tokenStdin = false
+
   @Option(
     help: ArgumentHelp(
-      "What is kept: password (default), command (only what prints it), or none.", valueName: "what"))
+      """
+      The agent runs this for every attempt, unless its last token is still good: it prints a token, or JSON \
+      {"token":…,"expires":RFC 3339,"jid":…}.
+      """, valueName: "command"))
+  var tokenCommand: String?
+
+  @Flag(help: "Read the JSON document of --auth function from standard input, all of it.")
+  var payloadStdin = false
+
+  @Option(
+    help: ArgumentHelp(
+      "What is kept: password (default: all), keys (of SCRAM), token (of the server), command, or none.",
+      valueName: "what"))
   var store: StorePolicy?
 
   @Flag(help: "Keep nothing: --store none.")
@@ -27,47 +42,81 @@ struct SecretOptions: ParsableArguments {
     return store ?? (passwordCommand == nil ? nil : .command)
   }
 
+  /// A secret or where it comes from is given.
+  var isGiven: Bool { hasPassword || hasToken || payloadStdin }
+  private var hasPassword: Bool { passwordStdin || passwordCommand != nil }
+  private var hasToken: Bool { tokenStdin || tokenCommand != nil }
+
   func validate() throws {
-    if passwordStdin && passwordCommand != nil {
+    let given = [
+      ("--password-stdin", passwordStdin), ("--password-command", passwordCommand != nil),
+      ("--token-stdin", tokenStdin), ("--token-command", tokenCommand != nil),
+      ("--payload-stdin", payloadStdin),
+    ].filter(\.1).map(\.0)
+    // A token may be given beside the command that prints one, for when that has none.
+    if given.count > 1, given != ["--token-stdin", "--token-command"] {
       throw ValidationError(
         inLanguage(
-          "--password-stdin and --password-command exclude each other.",
-          "--password-stdin 和 --password-command 不能同时使用。"))
+          "\(given[0]) and \(given[1]) exclude each other.", "\(given[0]) 和 \(given[1]) 不能同时使用。"))
     }
     if noSave, let store, store != .none {
       throw ValidationError(
         inLanguage("--no-save and --store exclude each other.", "--no-save 和 --store 不能同时使用。"))
     }
-    if passwordStdin && store == .command {
+    if store == .command, passwordStdin || payloadStdin || (tokenStdin && tokenCommand == nil) {
       throw ValidationError(
-        inLanguage("--store command needs --password-command.", "--store command 需要 --password-command。"))
+        inLanguage(
+          "--store command needs --password-command or --token-command.",
+          "--store command 需要 --password-command 或 --token-command。"))
     }
   }
 
-  /// The secret that is given now; nil when none is.
-  func read(until deadline: Deadline) throws -> String? {
+  /// Writes the secrets that are given now into the parameters.
+  func read(into parameters: inout LoginMethod.Parameters, until deadline: Deadline) throws {
+    // Only its words are looked at: the agent runs it.
+    if let tokenCommand { _ = try CredentialCommand(tokenCommand) }
+    parameters.passwordCommand = passwordCommand
+    parameters.tokenCommand = tokenCommand
+    parameters.password = try password(until: deadline)
+    if tokenStdin {
+      parameters.token = try Self.standardInput(
+        until: deadline, orElse: inLanguage("the token is empty", "令牌为空"))
+    }
+  }
+
+  private func password(until deadline: Deadline) throws -> String? {
     if let passwordCommand { return try CredentialSource.run(passwordCommand, until: deadline) }
-    if passwordStdin { return try Self.standardInput(until: deadline) }
+    if passwordStdin { return try Self.standardInput(until: deadline, orElse: Self.emptyPassword) }
+    if payloadStdin { return try PayloadDocument.read(until: deadline) }
     return nil
   }
 
-  /// Asks for the password on the terminal.
-  func ask(for account: String, until deadline: Deadline) throws -> String {
+  /// Asks for the secret of a kind on the terminal.
+  func ask(for account: String, _ kind: LoginKind, until deadline: Deadline) throws -> String {
     guard Prompt.isPossible else {
       throw Failure.invalid(
-        inLanguage(
-          "no password: give --password-stdin or --password-command",
-          "没有密码：请使用 --password-stdin 或 --password-command"))
+        kind.usesToken
+          ? inLanguage(
+            "no token: give --token-stdin or --token-command", "没有令牌：请使用 --token-stdin 或 --token-command")
+          : inLanguage(
+            "no password: give --password-stdin or --password-command",
+            "没有密码：请使用 --password-stdin 或 --password-command"))
     }
-    let question = inLanguage("Password for ", "密码 ") + "\(peer: account): "
-    guard let answer = try Prompt.secret(question, until: deadline), !answer.isEmpty else { throw Self.empty }
+    let question =
+      (kind.usesToken ? inLanguage("Token for ", "令牌 ") : inLanguage("Password for ", "密码 "))
+      + "\(peer: account): "
+    guard let answer = try Prompt.secret(question, until: deadline), !answer.isEmpty else {
+      throw Failure.invalid(Self.emptyPassword)
+    }
     return answer
   }
 
-  private static var empty: Failure { .invalid(inLanguage("the password is empty", "密码为空")) }
+  private static var emptyPassword: String { inLanguage("the password is empty", "密码为空") }
 
-  private static func standardInput(until deadline: Deadline) throws -> String {
-    guard let password = try StandardInput.line(until: deadline), !password.isEmpty else { throw empty }
-    return password
+  private static func standardInput(until deadline: Deadline, orElse empty: String) throws -> String {
+    guard let secret = try StandardInput.line(until: deadline), !secret.isEmpty else {
+      throw Failure.invalid(empty)
+    }
+    return secret
   }
 }

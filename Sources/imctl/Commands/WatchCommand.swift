@@ -72,6 +72,7 @@ struct EventText: CustomStringConvertible {
     case .presence(let change):
       "\(peer: change.from) " + StatusText.presence(change.show, change.status, change.priority)
     case .wire(let line): wire(line)
+    case .tokenUnavailable(let cause): "(\(peer: cause.message))"
     case .gap: "older events are lost"
     }
   }

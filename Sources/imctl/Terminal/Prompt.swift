@@ -10,6 +10,17 @@ enum StandardInput {
   ///
   /// Reads no byte beyond the line: what follows belongs to somebody else.
   static func line(until deadline: Deadline) throws -> String? {
+    guard var line = try bytes(endingAt: UInt8(ascii: "\n"), until: deadline) else { return nil }
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    return try text(line)
+  }
+
+  /// All that is left of the input, and that is not much.
+  static func rest(until deadline: Deadline) throws -> String {
+    try text(bytes(endingAt: nil, until: deadline) ?? [])
+  }
+
+  private static func bytes(endingAt end: UInt8?, until deadline: Deadline) throws -> [UInt8]? {
     Interrupt.install()
     var line: [UInt8] = []
     while true {
@@ -22,18 +33,17 @@ enum StandardInput {
       if ready == 0 { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
       if waits[1].revents != 0 { throw Failure.cancelled() }
       var byte: UInt8 = 0
-      if read(STDIN_FILENO, &byte, 1) != 1 {
-        if line.isEmpty { return nil }
-        break
-      }
-      if byte == UInt8(ascii: "\n") { break }
+      if Glibc.read(STDIN_FILENO, &byte, 1) != 1 { return line.isEmpty ? nil : line }
+      if byte == end { return line }
       line.append(byte)
       if line.count > longestLine {
         throw Failure.invalid(inLanguage("the line on standard input is too long", "标准输入的行过长"))
       }
     }
-    if line.last == UInt8(ascii: "\r") { line.removeLast() }
-    guard let text = String(validating: line, as: UTF8.self) else {
+  }
+
+  private static func text(_ bytes: [UInt8]) throws -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
       throw Failure.invalid(inLanguage("standard input is not UTF-8", "标准输入不是 UTF-8 编码"))
     }
     return text

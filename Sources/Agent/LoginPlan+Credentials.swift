@@ -1,0 +1,223 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import XMPP
+import XMPPSASL
+import XMPPTransport
+
+/// What one attempt presents to the server, its commands asked.
+struct Presented: Sendable, Equatable {
+  var password: Secret?
+  var token: IssuedToken?
+  var loginExtension: String?
+  /// A command gave nothing, and what was given beforehand takes its place: the attempt is not counted.
+  var isFallback = false
+}
+
+// Which mechanism carries what.
+
+extension LoginPlan {
+  /// What each kind gives to the mechanisms.
+  func credentials(presenting presented: Presented) -> SASLCredentials {
+    var credentials = SASLCredentials(authcid: credential.authcid ?? account.local ?? "")
+    // Another name stands for another identity, unless told (RFC 6120 §6.3.8).
+    if let authcid = credential.authcid, authcid != account.local {
+      credentials.authzid = account.description
+    }
+    let token = presented.token?.token
+    switch credential.kind {
+    case .password, .email:
+      credentials.password = presented.password.map(\.forSASL)
+      credentials.scramKeys = scramKeys
+    case .function: credentials.password = presented.password.map(\.forSASL)
+    case .anonymous: credentials.isAnonymous = true
+    case .external: credentials.hasCertificate = true
+    case .token, .jwt:
+      if usesBearer {
+        credentials.bearerToken = token.map(\.forSASL)
+      } else {
+        credentials.password = token.map(\.forSASL)
+      }
+    case .apiKey: credentials.bearerToken = token.map(\.forSASL)
+    case .thirdParty:
+      if usesBearer {
+        credentials.bearerToken = token.map(\.forSASL)
+      } else {
+        credentials.password = Self.packed(presented, asJSON: credential.extInPassword).map(\.forSASL)
+      }
+    }
+    credentials.fastToken = deviceToken?.forSASL
+    credentials.loginExtension = presented.loginExtension
+    return credentials
+  }
+
+  /// The mechanisms that a kind may use; a token is never given to one that is for passwords.
+  var policy: SASLPolicy {
+    switch credential.kind {
+    case .password, .email: server?.policy ?? SASLPolicy()
+    case .anonymous: SASLPolicy(allowed: [.anonymous])
+    case .external: SASLPolicy(allowed: [.external])
+    case .function: SASLPolicy(allowed: [.plain])
+    case .token, .jwt, .thirdParty: SASLPolicy(allowed: usesBearer ? Self.bearer : [.plain])
+    case .apiKey: SASLPolicy(allowed: Self.bearer)
+    }
+  }
+
+  private static let bearer: Set<SASLMechanismName> = [.oauthBearer, .xOAuth2]
+
+  /// Whether a server that offers these takes a token only as a bearer's.
+  func wantsBearer(offered: [SASLMechanismName]) -> Bool {
+    switch credential.kind {
+    case .token, .jwt, .thirdParty:
+      !usesBearer && !offered.contains(.plain) && !Self.bearer.isDisjoint(with: offered)
+    case .password, .email, .anonymous, .external, .function, .apiKey: false
+    }
+  }
+
+  /// Token and login extension for who reads only one secret.
+  private static func packed(_ presented: Presented, asJSON: Bool) -> Secret? {
+    guard asJSON else { return presented.token?.token ?? presented.loginExtension.map { Secret($0) } }
+    struct Pack: Encodable { var token, ext: String? }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let pack = Pack(token: presented.token?.token.value, ext: presented.loginExtension)
+    return (try? encoder.encode(pack)).map { Secret(String(decoding: $0, as: UTF8.self)) }
+  }
+
+  var clientCertificate: ClientCertificate? {
+    guard credential.kind == .external, let chain = credential.certFile, let key = credential.keyFile else {
+      return nil
+    }
+    return ClientCertificate(chainFile: chain, keyFile: key)
+  }
+
+  /// Who is nobody has no device either.
+  var userAgent: UserAgent? {
+    guard credential.kind != .anonymous else { return nil }
+    return deviceId.map { UserAgent(id: $0, software: "imctl", device: Self.hostName) }
+  }
+
+  private static let hostName: String? = {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return nil }
+    let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }()
+
+  /// A new installation.
+  static func newDeviceId() -> String { UUID().uuidString.lowercased() }
+}
+
+extension LoginPlan {
+  /// A login of this plan succeeded: what it has given is there for the next.
+  mutating func succeeded(_ bound: BoundStream, presenting presented: Presented?, offer: AuthenticationOffer?)
+  {
+    let pinned = server?.mechanism
+    server = KnownServer(bound, offer: offer, before: server, objections: objections)
+    // Only what was done with a password is asked of the server again.
+    if credential.kind != .password && credential.kind != .email { server?.mechanism = pinned }
+    objections = 0
+    needsFreshToken = false
+    if bound.isTokenRefused { deviceToken = nil }
+    deviceToken = bound.fastToken.flatMap { DeviceToken($0) } ?? deviceToken
+    if let keys = bound.scramKeys { scramKeys = [keys] + scramKeys.filter { $0.hash != keys.hash } }
+    if credential.tokenCommand != nil, let presented, !presented.isFallback, let token = presented.token {
+      credential.issued = token.expires == nil ? nil : token
+    }
+  }
+}
+
+// What a refusal means, and what may be tried at once, each at most once.
+
+extension LoginPlan {
+  /// What a failure means for what was presented.
+  ///
+  /// - Parameters:
+  ///   - mechanism: the last one that was tried, if any was.
+  ///   - now: seconds since 1970.
+  func interpret(
+    _ failure: Failure, of mechanism: SASLMechanismName?, presented: Presented?, at now: Double
+  ) -> Failure {
+    if mechanism?.isDeviceToken == true {
+      switch failure.name {
+      case .authFailed: return failure.renamed(.deviceChanged)
+      case .tokenExpired where !hasMoreThanDeviceToken: return failure.renamed(.sessionExpired)
+      default: return failure
+      }
+    }
+    switch (failure.name, credential.kind) {
+    // Somebody else has refused whom the server only asked.
+    case (.tokenIncorrect, .thirdParty): return failure.renamed(.authFailed)
+    case (.authFailed, .token), (.authFailed, .jwt), (.authFailed, .apiKey), (.tokenIncorrect, _):
+      let claims = presented?.token.flatMap { try? JSONWebToken($0.token.value) }
+      let isExpired = claims?.isExpired(at: now) == true || presented?.token?.isExpired(at: now) == true
+      return failure.renamed(isExpired ? .tokenExpired : .tokenIncorrect, detail: claims?.destination)
+    default: return failure
+    }
+  }
+
+  private var hasMoreThanDeviceToken: Bool { credential.isUsable || !scramKeys.isEmpty }
+
+  /// Changes the plan to what may help at once after `failure`, as ``interpret(_:of:presented:at:)`` gave it; false
+  /// where nothing does.
+  mutating func reconsider(
+    after failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName]
+  ) -> Bool {
+    if deviceToken != nil, hasMoreThanDeviceToken {
+      let isRefused = mechanism?.isDeviceToken == true
+      let isOver =
+        isRefused && (failure.name == .tokenExpired || (failure.name == .deviceChanged && !checksDevice))
+      // Nothing else was asked for yet, and the server does not take the token at all.
+      let isUnwanted = failure.name == .mechanismUnavailable && isDeviceTokenEnough
+      if isOver || isUnwanted {
+        deviceToken = nil
+        return true
+      }
+    }
+    if failure.name == .mechanismUnavailable, wantsBearer(offered: offered) {
+      usesBearer = true
+      return true
+    }
+    if FailureTable[failure.name]?.retry == .freshToken, mechanism?.isDeviceToken != true,
+      credential.tokenCommand != nil, !needsFreshToken
+    {
+      needsFreshToken = true
+      credential.issued = nil
+      return true
+    }
+    return false
+  }
+
+  /// The device token is tried alone where anything else has to be asked for first.
+  var isDeviceTokenEnough: Bool {
+    guard deviceToken != nil, !needsFreshToken else { return false }
+    if credential.kind.usesToken {
+      return credential.tokenCommand != nil || credential.loginExtCommand != nil
+    }
+    return credential.password == nil && credential.passwordCommand != nil
+  }
+}
+
+extension SASLMechanismName {
+  /// A mechanism for the server's token for a device (XEP-0484).
+  var isDeviceToken: Bool { rawValue.hasPrefix("HT-") }
+}
+
+extension Secret {
+  var forSASL: XMPPSASL.Secret { XMPPSASL.Secret(value) }
+}
+
+extension LoginKind {
+  /// The policy, where it makes no sense for this kind.
+  func refusedPolicy(_ policy: StorePolicy?) -> StorePolicy? {
+    guard policy == .keys, self != .password, self != .email else { return nil }
+    return policy
+  }
+}
+
+extension Failure {
+  /// The same under a name that says more.
+  func renamed(_ name: Name, detail: String? = nil) -> Failure {
+    Failure(name, stage: stage, detail: detail ?? self.detail, condition: condition, text: text)
+  }
+}

@@ -1,0 +1,87 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import XMPP
+import XMPPSASL
+import XMPPStanza
+
+// What an attempt presents: what is stored or given, and what commands of the user answer now.
+
+extension Session {
+  /// Asks the commands of the plan and decides; nothing was sent to the server yet.
+  ///
+  /// Throws `credentialSourceFailed` where a command fails or nothing is there to log in with, `invalidToken` and
+  /// `tokenExpired` for a token that cannot be right, `invalidParameter` for a login extension that is too long.
+  func present(_ plan: LoginPlan, within seconds: Double) async throws(Failure) -> Presented {
+    let limit = Duration.seconds(min(60, seconds))
+    let credential = plan.credential
+    var presented = Presented(password: credential.password)
+    if plan.isDeviceTokenEnough { return presented }
+    if credential.kind.usesPassword, presented.password == nil, let command = credential.passwordCommand {
+      presented.password = try await CredentialCommand(command, timeLimit: limit).secret()
+    }
+    var extensionAnswer = TokenChoice.Answer<String>.none
+    if let command = credential.loginExtCommand {
+      let text = try await CredentialCommand(command, timeLimit: limit).text()
+      extensionAnswer = text.isEmpty ? .empty : .value(text)
+    }
+    guard credential.kind.usesToken else {
+      presented.loginExtension = extensionAnswer.value ?? credential.loginExt
+      try presented.loginExtension.map(LoginPlan.check(loginExtension:))
+      return presented
+    }
+    guard
+      let choice = TokenChoice(
+        token: try await tokenAnswer(plan, within: limit), given: credential.token,
+        extension: extensionAnswer, givenExtension: credential.loginExt,
+        extensionSuffices: credential.kind == .thirdParty)
+    else {
+      throw Failure(
+        .credentialSourceFailed, stage: .input,
+        detail: "the token command gave none, and no other token is there")
+    }
+    if choice.isFallback {
+      let cause = Failure(
+        .credentialSourceFailed, stage: .input, detail: "the token command gave none: the given one is used")
+      hub.publish(account: account.description, .tokenUnavailable(cause: cause))
+    }
+    presented.token = choice.token
+    presented.loginExtension = choice.loginExtension
+    presented.isFallback = choice.isFallback
+    try presented.loginExtension.map(LoginPlan.check(loginExtension:))
+    if let token = choice.token {
+      try token.check(isJWT: credential.kind == .jwt, at: Date().timeIntervalSince1970)
+    }
+    return presented
+  }
+
+  /// The command is not asked while its last answer is known to be good.
+  private func tokenAnswer(
+    _ plan: LoginPlan, within limit: Duration
+  ) async throws(Failure) -> TokenChoice.Answer<IssuedToken> {
+    guard let command = plan.credential.tokenCommand else { return .none }
+    if let issued = plan.credential.issued, issued.isValid(at: Date().timeIntervalSince1970) {
+      return .value(issued)
+    }
+    return TokenChoice.Answer(
+      try await CredentialCommand(command, timeLimit: limit).token(for: account.description))
+  }
+}
+
+extension IssuedToken {
+  /// What can be known of a token before it is sent.
+  ///
+  /// Throws `tokenExpired` with the time, or for a JWT `invalidToken` with the reason.
+  func check(isJWT: Bool, at now: Double) throws(Failure) {
+    let claims: JSONWebToken?
+    if isJWT { claims = try JSONWebToken(token.value) } else { claims = try? JSONWebToken(token.value) }
+    if let claims, claims.isExpired(at: now), let expiry = claims.expiry {
+      throw Self.expired(Self.text(seconds: expiry))
+    }
+    if isExpired(at: now) { throw Self.expired(expires) }
+  }
+
+  private static func expired(_ time: String?) -> Failure {
+    Failure(.tokenExpired, stage: .authenticate, detail: time.map { "it expired at \($0)" })
+  }
+}

@@ -1,0 +1,57 @@
+import AgentProtocol
+import FoundationEssentials
+import NIOCore
+import XMPP
+import XMPPStanza
+
+/// Ends the server's token for this device (XEP-0484 §3.6), on a short stream of its own that logs in with it.
+public enum TokenRevocation {
+  /// Returns when the server has forgotten the token; at once where there is none, or it has expired.
+  ///
+  /// A token that the server does not take any more is as good as revoked.
+  public static func revoke(_ account: Account, timeout: Double) async throws(Failure) {
+    guard let token = account.token, !token.isExpired(at: Date().timeIntervalSince1970) else { return }
+    let jid: JID
+    do { jid = try JID(account.account) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: error.message)
+    }
+    var plan = try LoginPlan(
+      account: jid, credential: LoginCredential(), isGiven: false, store: nil, options: account.options)
+    plan.deviceToken = token
+    plan.deviceId = account.deviceId
+    plan.server = account.server
+    let seconds = timeout > 0 ? min(timeout, 3600) : 3600
+    var configuration = plan.configuration(
+      presenting: Presented(), timeout: .nanoseconds(Int64(seconds * 1e9)),
+      language: Language.current == .chinese ? "zh" : "en")
+    configuration.requestsToken = false
+    let stream = XMPPStream(configuration)
+    do throws(XMPPError) {
+      try await stream.invalidateToken()
+    } catch {
+      if [.authFailed, .tokenExpired, .mechanismUnavailable, .deviceChanged].contains(error.code) { return }
+      throw Failure(error)
+    }
+  }
+}
+
+extension Session {
+  /// The server forgets its token for this device, and so do we.
+  ///
+  /// A running session goes on. Where the server cannot be reached the tokens stay.
+  func revokeToken(within seconds: Double) async throws(Failure) {
+    try await inTurn { session async throws(Failure) in
+      guard var stored = try await session.accounts.entry(session.account) else {
+        throw Failure(.notLoggedIn, stage: .store, detail: "\(session.account)")
+      }
+      stored.token = session.deviceToken ?? stored.token
+      try await TokenRevocation.revoke(stored, timeout: seconds)
+      session.online?.plan.deviceToken = nil
+      session.kept?.deviceToken = nil
+      try await session.accounts.change(session.account) { $0.forgetDeviceToken() }
+    }
+  }
+
+  /// A token that is not stored is known to a running session.
+  var deviceToken: DeviceToken? { online?.plan.deviceToken ?? kept?.deviceToken }
+}

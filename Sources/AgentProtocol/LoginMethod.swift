@@ -1,0 +1,157 @@
+/// How somebody proves who they are.
+public enum LoginKind: String, Codable, Sendable, CaseIterable {
+  case password
+  /// A password, with an e-mail address for the local part (XEP-0106).
+  case email
+  /// Nobody in particular: the server gives the JID, and nothing is stored.
+  case anonymous
+  /// A client certificate (RFC 4422 appendix A).
+  case external
+  /// A token of whoever knows the user: shown as a password, or as a bearer token where the server takes those.
+  case token
+  /// A JSON Web Token (RFC 7519).
+  case jwt
+  /// A long-lived bearer token (RFC 6750).
+  case apiKey = "api-key"
+  /// A JSON document that a function at the server decides by.
+  case function
+  /// A token and a login extension that a third server decides by.
+  case thirdParty = "third-party"
+
+  /// A token logs in, where one of the server for this device does not.
+  public var usesToken: Bool {
+    switch self {
+    case .token, .jwt, .apiKey, .thirdParty: true
+    case .password, .email, .anonymous, .external, .function: false
+    }
+  }
+
+  /// A password or a document logs in.
+  public var usesPassword: Bool { self == .password || self == .email || self == .function }
+}
+
+/// What `accounts.json` keeps of a secret.
+public enum StorePolicy: String, Codable, Sendable, CaseIterable {
+  /// All of it, with what the server gave for it.
+  case password
+  /// Only the SCRAM keys that were derived from it.
+  case keys
+  /// Only the server's token for this device.
+  case token
+  /// Only the command that prints it.
+  case command
+  case none
+}
+
+/// Goes online; answers when the session is synced. Its steps arrive as `state` events meanwhile.
+public enum LoginMethod: AgentMethod {
+  public static let name = "login"
+  public struct Parameters: Codable, Sendable {
+    /// A JID; of the kind `anonymous` a domain.
+    public var account: String
+    /// Absent: as stored, else the kind that what is given now belongs to.
+    public var auth: LoginKind?
+    /// The name to authenticate as, where it is not the JID's local part.
+    public var authcid: String?
+    /// A secret given now: always verified with the server. Absent: the stored one. Of the kind `function` the
+    /// JSON document.
+    public var password: String?
+    /// The command that printed `password`: kept with `store: command`, run again at auto-login.
+    public var passwordCommand: String?
+    /// A token given now.
+    public var token: String?
+    /// Prints a token, bare or as `{"token":…,"expires":RFC 3339,"jid":…}`: run by the agent for every attempt,
+    /// unless the last answer is still good.
+    public var tokenCommand: String?
+    /// At most 1024 UTF-16 units for whoever checks the login.
+    public var loginExt: String?
+    /// Prints the login extension: what it prints beats `loginExt`, unless that is nothing.
+    public var loginExtCommand: String?
+    /// Of the kind `third-party`: token and extension go as one JSON object where a password goes.
+    public var extInPassword: Bool
+    /// Absolute paths of PEM files, for the kind `external`.
+    public var certFile: String?
+    public var keyFile: String?
+    /// Only the options given now; absent ones keep their stored value.
+    public var options: ConnectionOptions
+    public var store: StorePolicy?
+    /// Seconds for the whole login, 0: no bound and retries.
+    public var timeout: Double
+    /// The rules of a login by itself: what is stored, tried as often as may help, on the device of the last login.
+    public var auto: Bool
+    /// With `auto`: from any device.
+    public var forced: Bool
+    /// How often what failed is tried again, also later when a session is lost. Absent: as stored, else without end.
+    public var maxRetries: Int?
+    /// Answers at once and goes on in the background.
+    public var detach: Bool
+    /// Presence to show; absent: the stored desired presence.
+    public var presence: PresenceShow?
+    /// Sends no presence at all.
+    public var noPresence: Bool
+    /// Makes the session report what goes over the wire, as events `wire`.
+    public var wire: Bool
+    /// Answers after `loginOK`.
+    public var noSync: Bool
+    public init(account: String) {
+      self.account = account
+      options = ConnectionOptions()
+      timeout = 30
+      extInPassword = false
+      auto = false
+      forced = false
+      detach = false
+      noPresence = false
+      wire = false
+      noSync = false
+    }
+  }
+  public struct Result: Codable, Sendable, Equatable {
+    /// Absent where the login goes on in the background.
+    public var success: LoginSuccess?
+    /// The session was online already and nothing was done.
+    public var already: Bool
+    public var mechanism: String?
+    public var tls: TLSSummary?
+    /// What is stored of the secret, where it is less than was asked for.
+    public var kept: StorePolicy?
+    public init(success: LoginSuccess?, already: Bool) {
+      self.success = success
+      self.already = already
+    }
+  }
+}
+
+extension LoginMethod.Parameters {
+  /// Absent fields have the value that ``init(account:)`` gives them.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    func text(_ key: CodingKeys) throws -> String? { try fields.decodeIfPresent(String.self, forKey: key) }
+    func flag(_ key: CodingKeys) throws -> Bool {
+      try fields.decodeIfPresent(Bool.self, forKey: key) ?? false
+    }
+    self.init(account: try fields.decode(String.self, forKey: .account))
+    auth = try fields.decodeIfPresent(LoginKind.self, forKey: .auth)
+    authcid = try text(.authcid)
+    password = try text(.password)
+    passwordCommand = try text(.passwordCommand)
+    token = try text(.token)
+    tokenCommand = try text(.tokenCommand)
+    loginExt = try text(.loginExt)
+    loginExtCommand = try text(.loginExtCommand)
+    extInPassword = try flag(.extInPassword)
+    certFile = try text(.certFile)
+    keyFile = try text(.keyFile)
+    options = try fields.number(ConnectionOptions.self, forKey: .options) ?? options
+    store = try fields.decodeIfPresent(StorePolicy.self, forKey: .store)
+    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
+    auto = try flag(.auto)
+    forced = try flag(.forced)
+    maxRetries = try fields.number(Int.self, forKey: .maxRetries)
+    detach = try flag(.detach)
+    presence = try fields.decodeIfPresent(PresenceShow.self, forKey: .presence)
+    noPresence = try flag(.noPresence)
+    noSync = try flag(.noSync)
+    wire = try flag(.wire)
+  }
+}

@@ -1,0 +1,100 @@
+import Agent
+import AgentProtocol
+import ArgumentParser
+
+/// How one logs in: the kind, and what goes with it beside the secret.
+struct KindOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      """
+      password (default), email, anonymous (then the argument is a domain), external, token, jwt, api-key, \
+      function or third-party. It is kept with the account.
+      """, valueName: "kind"))
+  var auth: LoginKind?
+
+  @Option(help: ArgumentHelp("Domain of an e-mail address with --auth email.", valueName: "name"))
+  var domain: String?
+
+  @Option(help: ArgumentHelp("Authenticate under this name instead of the JID's.", valueName: "name"))
+  var authcid: String?
+
+  @Option(
+    name: .customLong("cert"),
+    help: ArgumentHelp("Client certificate for --auth external, PEM.", valueName: "file"),
+    completion: .file())
+  var certFile: String?
+
+  @Option(
+    name: .customLong("key"),
+    help: ArgumentHelp("Private key of the certificate, PEM.", valueName: "file"), completion: .file())
+  var keyFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "At most 1024 UTF-16 units for whoever checks the login, where the mechanism has room for it.",
+      valueName: "text"))
+  var loginExt: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Run this for every attempt: what it prints beats --login-ext, unless that is nothing.",
+      valueName: "command"))
+  var loginExtCommand: String?
+
+  @Flag(help: "With --auth third-party: token and extension as one JSON object where the password goes.")
+  var extInPassword = false
+
+  func validate() throws {
+    for (name, value) in [
+      ("--domain", domain), ("--authcid", authcid), ("--cert", certFile), ("--key", keyFile),
+      ("--login-ext-command", loginExtCommand),
+    ] where value?.isEmpty == true {
+      throw ValidationError(inLanguage("The value of \(name) is empty.", "\(name) 的值为空。"))
+    }
+    if (certFile == nil) != (keyFile == nil) {
+      throw ValidationError(inLanguage("--cert and --key go together.", "--cert 和 --key 必须同时使用。"))
+    }
+    if auth == .external && certFile == nil {
+      throw ValidationError(
+        inLanguage("--auth external needs --cert and --key.", "--auth external 需要 --cert 和 --key。"))
+    }
+    if let auth, certFile != nil, auth != .external {
+      throw ValidationError(inLanguage("--cert is for --auth external.", "--cert 用于 --auth external。"))
+    }
+    if (auth == .email) != (domain != nil) {
+      throw ValidationError(
+        inLanguage("--auth email and --domain go together.", "--auth email 和 --domain 必须同时使用。"))
+    }
+    if extInPassword && auth != .thirdParty {
+      throw ValidationError(
+        inLanguage("--ext-in-password is for --auth third-party.", "--ext-in-password 用于 --auth third-party。")
+      )
+    }
+    if let loginExt, loginExt.utf16.count > 1024 {
+      throw ValidationError(
+        inLanguage(
+          "--login-ext has \(loginExt.utf16.count) UTF-16 units; at most 1024 are allowed.",
+          "--login-ext 有 \(loginExt.utf16.count) 个 UTF-16 单元，最多 1024 个。"))
+    }
+  }
+
+  /// The account that the user's word for it means: an e-mail address is the local part of a JID (XEP-0106).
+  func account(_ name: String) throws -> String {
+    guard auth == .email, let domain else { return name }
+    return try BareJID.ofEmail(name, at: domain)
+  }
+
+  func write(into parameters: inout LoginMethod.Parameters) throws {
+    // Only its words are looked at: the agent runs it.
+    if let loginExtCommand { _ = try CredentialCommand(loginExtCommand) }
+    parameters.auth = auth ?? (certFile == nil ? nil : .external)
+    parameters.authcid = authcid
+    parameters.certFile = try certFile.map(ConnectionArguments.absolute)
+    parameters.keyFile = try keyFile.map(ConnectionArguments.absolute)
+    parameters.loginExt = loginExt
+    parameters.loginExtCommand = loginExtCommand
+    parameters.extInPassword = extInPassword
+  }
+}
+
+extension LoginKind: ExpressibleByArgument {}

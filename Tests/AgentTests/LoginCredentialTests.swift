@@ -1,0 +1,77 @@
+import AgentProtocol
+import Testing
+
+@testable import Agent
+
+@Suite struct LoginCredentialTests {
+  private func given(
+    stored: LoginKind? = nil, _ change: (inout LoginMethod.Parameters) -> Void
+  ) throws(Failure) -> LoginCredential? {
+    var parameters = LoginMethod.Parameters(account: "a@example.org")
+    change(&parameters)
+    var credential: LoginCredential?
+    if let stored {
+      credential = LoginCredential()
+      credential?.kind = stored
+    }
+    return try LoginCredential(given: parameters, stored: credential)
+  }
+
+  @Test("The kind is the named one, else the stored one that fits what is given.")
+  func kinds() throws {
+    #expect(try given { $0.password = "p" }?.kind == .password)
+    #expect(try given(stored: .email) { $0.password = "p" }?.kind == .email)
+    #expect(try given(stored: .jwt) { $0.password = "p" }?.kind == .password)
+    #expect(try given { $0.token = "t" }?.kind == .token)
+    #expect(try given(stored: .apiKey) { $0.tokenCommand = "t" }?.kind == .apiKey)
+    #expect(try given(stored: .password) { $0.token = "t" }?.kind == .token)
+    #expect(try given { $0.auth = .anonymous }?.kind == .anonymous)
+    let external = try given {
+      $0.certFile = "/c"
+      $0.keyFile = "/k"
+    }
+    #expect(external?.kind == .external)
+    let byExtension = try given {
+      $0.auth = .thirdParty
+      $0.loginExt = "e"
+    }
+    #expect(byExtension?.kind == .thirdParty && byExtension?.token == nil)
+  }
+
+  @Test("Nothing given is nothing; the stored kind may be named.")
+  func nothing() throws {
+    #expect(try given { _ in } == nil)
+    #expect(try given { $0.loginExt = "e" } == nil)
+    #expect(try given(stored: .jwt) { $0.auth = .jwt } == nil)
+  }
+
+  @Test("What does not belong together is refused.")
+  func refused() {
+    let wrong: [(inout LoginMethod.Parameters) -> Void] = [
+      { $0.auth = .jwt }, { $0.auth = .external },
+      { ($0.auth, $0.password) = (.jwt, "p") }, { ($0.auth, $0.token) = (.password, "t") },
+      { ($0.auth, $0.password) = (.anonymous, "p") }, { ($0.auth, $0.token) = (.function, "t") },
+      { ($0.auth, $0.certFile) = (.jwt, "/c") }, { $0.certFile = "/c" },
+      { ($0.auth, $0.loginExt) = (.token, "e") },
+    ]
+    for change in wrong {
+      do throws(Failure) {
+        _ = try given(change)
+        Issue.record("accepted")
+      } catch {
+        #expect(error.name == .invalidParameter && error.exit == 64)
+      }
+    }
+    do throws(Failure) {
+      _ = try given { $0.token = "two words" }
+      Issue.record("accepted")
+    } catch {
+      #expect(error.name == .invalidToken && error.detail?.contains("two") == false)
+    }
+  }
+
+  @Test("A token is taken without what editors put around it.")
+  func stripped() throws {
+    #expect(try given { $0.token = "\u{FEFF}\"t\"\n" }?.token?.token == Secret("t"))
+  }
+}

@@ -1,0 +1,233 @@
+import AgentProtocol
+import FoundationEssentials
+import NIOCore
+import Testing
+import XMPP
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+
+@testable import Agent
+
+@Suite struct LoginPlanTests {
+  private func plan(_ kind: LoginKind, _ change: (inout LoginCredential) -> Void = { _ in }) throws
+    -> LoginPlan
+  {
+    var credential = LoginCredential()
+    credential.kind = kind
+    if kind.usesPassword { credential.password = Agent.Secret("password") }
+    if kind.usesToken { credential.token = IssuedToken(token: Agent.Secret("token")) }
+    if kind == .external { (credential.certFile, credential.keyFile) = ("/cert", "/key") }
+    change(&credential)
+    return try LoginPlan(
+      account: JID(kind == .anonymous ? "example.org" : "a@example.org"), credential: credential,
+      isGiven: true, store: nil, options: ConnectionOptions())
+  }
+
+  private func text(_ secret: XMPPSASL.Secret?) -> String? { secret?.revealed() }
+
+  @Test("Each kind gives the mechanisms what they need, and allows no other.")
+  func kinds() throws {
+    let token = IssuedToken(token: Agent.Secret("token"))
+    for kind in LoginKind.allCases {
+      let plan = try plan(kind)
+      let presented = Presented(
+        password: kind.usesPassword ? Agent.Secret("password") : nil, token: kind.usesToken ? token : nil,
+        loginExtension: "ext")
+      let credentials = plan.credentials(presenting: presented)
+      #expect(credentials.isAnonymous == (kind == .anonymous))
+      #expect(credentials.hasCertificate == (kind == .external))
+      #expect(credentials.authcid == (kind == .anonymous ? "" : "a") && credentials.authzid == nil)
+      #expect(credentials.loginExtension == "ext")
+      let password: [LoginKind: String] = [
+        .password: "password", .email: "password", .function: "password", .token: "token", .jwt: "token",
+        .thirdParty: "token",
+      ]
+      #expect(text(credentials.password) == password[kind], "\(kind)")
+      #expect(text(credentials.bearerToken) == (kind == .apiKey ? "token" : nil), "\(kind)")
+      let allowed: [LoginKind: Set<SASLMechanismName>] = [
+        .anonymous: [.anonymous], .external: [.external], .function: [.plain], .token: [.plain],
+        .jwt: [.plain], .thirdParty: [.plain], .apiKey: [.oauthBearer, .xOAuth2],
+      ]
+      #expect(plan.policy.allowed == allowed[kind], "\(kind)")
+    }
+  }
+
+  @Test("A token goes as a bearer's where the server takes it so only.")
+  func bearer() throws {
+    for kind in [LoginKind.token, .jwt, .thirdParty] {
+      var plan = try plan(kind)
+      #expect(!plan.wantsBearer(offered: [.plain, .xOAuth2]) && !plan.wantsBearer(offered: [.scramSHA1]))
+      let failure = Failure(.mechanismUnavailable, stage: .authenticate)
+      #expect(reconsider(&plan, after: failure, of: nil, offered: [.oauthBearer, .scramSHA1]))
+      let credentials = plan.credentials(presenting: Presented(token: plan.credential.token))
+      #expect(text(credentials.bearerToken) == "token" && credentials.password == nil)
+      #expect(plan.policy.allowed == [.oauthBearer, .xOAuth2])
+      #expect(!reconsider(&plan, after: failure, of: nil, offered: [.oauthBearer]))
+    }
+    #expect(!(try plan(.password)).wantsBearer(offered: [.oauthBearer]))
+  }
+
+  @Test("Token and extension go as one JSON object where that is wanted.")
+  func packed() throws {
+    let plan = try plan(.thirdParty) { $0.extInPassword = true }
+    let both = Presented(token: plan.credential.token, loginExtension: "é\"")
+    #expect(text(plan.credentials(presenting: both).password) == #"{"ext":"é\"","token":"token"}"#)
+    let extensionAlone = Presented(loginExtension: "ext")
+    #expect(text(plan.credentials(presenting: extensionAlone).password) == #"{"ext":"ext"}"#)
+  }
+
+  @Test("Who authenticates under another name asks for the account's identity.")
+  func authcid() throws {
+    let other = try plan(.password) { $0.authcid = "staff-17" }
+    let credentials = other.credentials(presenting: Presented(password: Agent.Secret("p")))
+    #expect(credentials.authcid == "staff-17" && credentials.authzid == "a@example.org")
+    let same = try plan(.password) { $0.authcid = "a" }
+    #expect(same.credentials(presenting: Presented()).authzid == nil)
+  }
+
+  @Test("What cannot be right is refused: a domain alone, a local part of nobody, keys of no SCRAM.")
+  func refused() throws {
+    for (jid, kind, store) in [
+      ("example.org", LoginKind.password, nil), ("a@example.org", .anonymous, nil),
+      ("a@example.org", .jwt, .keys), ("a@example.org", .external, .keys),
+    ] as [(String, LoginKind, StorePolicy?)] {
+      var credential = LoginCredential()
+      credential.kind = kind
+      do throws(Failure) {
+        let jid = try! JID(jid)
+        _ = try LoginPlan(
+          account: jid, credential: credential, isGiven: true, store: store, options: ConnectionOptions())
+        Issue.record("accepted \(jid) \(kind)")
+      } catch {
+        #expect(error.name == .invalidParameter)
+      }
+    }
+  }
+
+  @Test("A secret given now is proved by itself; what is stored serves where none was given.")
+  func taken() throws {
+    var stored = Account(account: "a@example.org", domain: "example.org")
+    stored.token = DeviceToken(
+      mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("device"), expiry: "2030-01-01T00:00:00Z")
+    stored.deviceId = "id"
+    var plan = try plan(.password)
+    plan.take(stored, at: 0)
+    #expect(plan.deviceToken == nil && plan.deviceId == "id")
+    plan.isGiven = false
+    plan.take(stored, at: 0)
+    #expect(plan.deviceToken == stored.token)
+    #expect(plan.credentials(presenting: Presented()).fastToken?.mechanism == .htSHA256None)
+    #expect(plan.userAgent?.id == "id" && plan.userAgent?.software == "imctl")
+    plan.take(stored, at: 2e9)
+    #expect(plan.deviceToken == nil)
+    #expect(try self.plan(.anonymous).userAgent == nil)
+  }
+
+  // MARK: After a refusal
+
+  private let refusal = Failure(.authFailed, stage: .authenticate, condition: "not-authorized", text: "no")
+
+  private func reconsider(
+    _ plan: inout LoginPlan, after failure: Failure, of mechanism: SASLMechanismName?,
+    offered: [SASLMechanismName]
+  ) -> Bool {
+    plan.reconsider(after: failure, of: mechanism, offered: offered)
+  }
+
+  @Test("What a refusal means depends on what was refused.")
+  func meaning() throws {
+    func name(
+      _ kind: LoginKind, _ failure: Failure.Name, _ mechanism: SASLMechanismName, token: String = "opaque"
+    ) throws -> Failure.Name {
+      let presented = Presented(token: IssuedToken(token: Agent.Secret(token)))
+      return try plan(kind).interpret(
+        Failure(failure, stage: .authenticate), of: mechanism, presented: presented, at: 1000
+      ).name
+    }
+    #expect(try name(.password, .authFailed, .plain) == .authFailed)
+    #expect(try name(.function, .authFailed, .plain) == .authFailed)
+    #expect(try name(.external, .authFailed, .external) == .authFailed)
+    #expect(try name(.thirdParty, .authFailed, .plain) == .authFailed)
+    #expect(try name(.thirdParty, .tokenIncorrect, .oauthBearer) == .authFailed)
+    for kind in [LoginKind.token, .jwt, .apiKey] {
+      #expect(try name(kind, .authFailed, .plain) == .tokenIncorrect)
+      #expect(try name(kind, .networkError, .plain) == .networkError)
+      let over = JSONWebTokenTests.token(claims: #"{"exp":1000}"#)
+      #expect(try name(kind, .authFailed, .plain, token: over) == .tokenExpired)
+      #expect(try name(kind, .tokenIncorrect, .oauthBearer, token: over) == .tokenExpired)
+    }
+    #expect(try name(.password, .authFailed, .htSHA256None) == .deviceChanged)
+    #expect(try name(.jwt, .authFailed, .htSHA256None) == .deviceChanged)
+    #expect(try name(.password, .tokenExpired, .htSHA256None) == .tokenExpired)
+    var alone = try plan(.password)
+    alone.credential.password = nil
+    let over = Failure(.tokenExpired, stage: .authenticate, condition: "credentials-expired")
+    let meant = alone.interpret(over, of: .htSHA256None, presented: nil, at: 0)
+    #expect(meant.name == .sessionExpired && meant.condition == "credentials-expired" && meant.exit == 79)
+  }
+
+  @Test("A refused token that a command printed is replaced by a fresh one, once.")
+  func fresh() throws {
+    var plan = try plan(.jwt) {
+      $0.tokenCommand = "issue"
+      $0.issued = IssuedToken(token: Agent.Secret("x"), expires: "2030-01-01T00:00:00Z")
+    }
+    for name in [Failure.Name.authFailed, .networkError, .loginForbidden] {
+      #expect(!reconsider(&plan, after: Failure(name, stage: .authenticate), of: .plain, offered: [.plain]))
+    }
+    let incorrect = Failure(.tokenIncorrect, stage: .authenticate)
+    #expect(reconsider(&plan, after: incorrect, of: .plain, offered: [.plain]))
+    #expect(plan.credential.issued == nil)
+    #expect(!reconsider(&plan, after: incorrect, of: .plain, offered: [.plain]))
+    var given = try self.plan(.jwt)
+    #expect(!reconsider(&given, after: incorrect, of: .plain, offered: [.plain]))
+  }
+
+  @Test("A device token that is over makes way for the password; a refused one only where nobody checks.")
+  func device() throws {
+    let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("device"))
+    let changed = Failure(.deviceChanged, stage: .authenticate)
+    let expired = Failure(.tokenExpired, stage: .authenticate)
+    for checks in [true, false] {
+      var plan = try plan(.password)
+      plan.isGiven = false
+      plan.deviceToken = device
+      plan.checksDevice = checks
+      var other = plan
+      let configuration = plan.configuration(
+        presenting: Presented(), timeout: .seconds(1), language: "en")
+      #expect(configuration.fallsBackFromToken == !checks)
+      #expect(reconsider(&plan, after: changed, of: .htSHA256None, offered: []) == !checks)
+      #expect((plan.deviceToken == nil) == !checks)
+      #expect(reconsider(&other, after: expired, of: .htSHA256None, offered: []))
+      #expect(other.deviceToken == nil)
+      #expect(!reconsider(&other, after: expired, of: .plain, offered: []))
+    }
+    // With nothing else there is nothing else to try.
+    var alone = try plan(.password) { $0.password = nil }
+    alone.deviceToken = device
+    #expect(!reconsider(&alone, after: expired, of: .htSHA256None, offered: []))
+  }
+
+  @Test("While a device token may do, no command is run.")
+  func lazily() throws {
+    let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("device"))
+    var plan = try plan(.jwt) {
+      $0.token = nil
+      $0.tokenCommand = "issue"
+    }
+    #expect(!plan.isDeviceTokenEnough)
+    plan.deviceToken = device
+    #expect(plan.isDeviceTokenEnough)
+    let unwanted = Failure(.mechanismUnavailable, stage: .authenticate)
+    #expect(reconsider(&plan, after: unwanted, of: nil, offered: [.plain]))
+    #expect(plan.deviceToken == nil && !plan.isDeviceTokenEnough)
+    var password = try self.plan(.password)
+    password.deviceToken = device
+    #expect(!password.isDeviceTokenEnough)
+    password.credential = LoginCredential()
+    password.credential.passwordCommand = "pass"
+    #expect(password.isDeviceTokenEnough)
+  }
+}
