@@ -27,6 +27,16 @@ struct Deadline: Sendable {
     nanoseconds.map { $0 > Self.now ? Double($0 - Self.now) / 1e9 : 0 }.map { max($0, 0.001) }
   }
 
+  /// For an agent that keeps to this one by itself: when it does not answer at all.
+  var ofAgent: Deadline { later(by: 5) }
+
+  /// For a stream that keeps to this one by itself, and then says how far it came.
+  var ofStream: Deadline { later(by: 0.5) }
+
+  private func later(by seconds: Double) -> Deadline {
+    Deadline(nanoseconds: nanoseconds.map { $0 + UInt64(seconds * 1e9) })
+  }
+
   /// What is left for `poll(2)`: milliseconds, rounded up; -1 for ever.
   var pollTimeout: Int32 {
     guard let nanoseconds else { return -1 }

@@ -46,7 +46,7 @@ struct AccountAtServerArguments {
     _ body: @escaping @Sendable (AccountAtServer) async throws(Failure) -> Value
   ) throws -> Value {
     let store = try StoredAccounts.store()
-    return try Foreground.wait(until: deadline, else: .timedOut(inLanguage("the server", "服务器"))) {
+    return try Foreground.wait(until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器"))) {
       [account, options, output] () async throws(Failure) in
       let target = try await AccountAtServer(
         account, password: password.map { Secret($0) }, options: options,
@@ -55,9 +55,4 @@ struct AccountAtServerArguments {
       return try await body(target)
     }
   }
-}
-
-extension Deadline {
-  /// The agent keeps to the time; this bound is for an agent that does not answer at all.
-  var withGrace: Deadline { secondsLeft.map { Deadline(Timeout(seconds: $0 + 5)) } ?? .never }
 }

@@ -48,7 +48,7 @@ struct AccountDeleteCommand: ParsableCommand {
     parameters.timeout = deadline.secondsLeft ?? 0
     let request = parameters
     let deleted =
-      try AgentClient.session(start: .never, until: deadline.withGrace) {
+      try AgentClient.session(start: .never, until: deadline.ofAgent) {
         try $0.answer(to: $0.send(AccountDeleteMethod.self, request)).account
       }
       ?? target.withoutAgent(current, until: deadline) { account throws(Failure) in

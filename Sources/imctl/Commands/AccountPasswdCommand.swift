@@ -61,7 +61,7 @@ struct AccountPasswdCommand: ParsableCommand {
     parameters.timeout = deadline.secondsLeft ?? 0
     let request = parameters
     let result =
-      try AgentClient.session(start: .never, until: deadline.withGrace) {
+      try AgentClient.session(start: .never, until: deadline.ofAgent) {
         try $0.answer(to: $0.send(AccountPasswdMethod.self, request))
       }
       ?? target.withoutAgent(current, until: deadline) { account throws(Failure) in

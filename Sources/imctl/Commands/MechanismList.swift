@@ -9,7 +9,9 @@ enum MechanismList {
     let stream = try ServerStream(
       to: address, options: options, timeout: deadline.secondsLeft ?? 0, language: OutputOptions.language
     ) { output.show($0) }
-    let offer = try Foreground.wait(until: deadline, else: .timedOut(inLanguage("the server", "服务器"))) {
+    let offer = try Foreground.wait(
+      until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器"))
+    ) {
       () async throws(Failure) in try await ServerOffer.of(stream)
     }
     try output.data(offer, text: text(offer))

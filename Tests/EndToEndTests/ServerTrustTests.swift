@@ -1,0 +1,58 @@
+import TestSupport
+import Testing
+
+@Suite("What a server offers and is held to", .timeLimit(.minutes(3)))
+struct ServerTrustTests {
+  @Test("is more where an account is named.", arguments: TestServer.Kind.newer)
+  func extensible(kind: TestServer.Kind) async throws {
+    let user = try await User(server: TestServer.shared(kind))
+    let result = try await user.imctl.run(["login", "--list-mechanisms", user.jid] + user.connection)
+    #expect(result.status == 0)
+    for line in [
+      "sasl      SCRAM-SHA-1", "sasl2     SCRAM-SHA-1", "fast      HT-SHA-256-NONE", "feature   bind2",
+    ] {
+      #expect(result.lines.contains(line), "\(result.output)")
+    }
+    #expect(result.lines.contains { $0.hasPrefix("binding   tls-exporter") })
+  }
+
+  @Test("is forgotten by account trust --reset, which is the way back after a downgrade.")
+  func downgrade() async throws {
+    let known =
+      [ScriptedServer.Step].login(until: .bound) + [
+        .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
+        .client("<presence/>"), .client("<presence type='unavailable'/>"), .client("</stream:stream>"),
+        .server("</stream:stream>"),
+      ]
+    let weaker =
+      [ScriptedServer.Step].login(until: .mechanisms, mechanisms: ["PLAIN"]) + [
+        .client("<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'/>"),
+        .server("<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><not-authorized/></failure>"),
+      ]
+    let server = try await ScriptedServer(eachConnection: [known, weaker])
+    let imctl = try await IMCTL()
+    let caFile = try await TestAuthority.shared.caFile
+    func login() async throws -> IMCTL.Result {
+      try await imctl.run(
+        "login", "alice@\(TestServer.domain)", "--password-stdin", "--host", TestServer.host, "--port",
+        String(server.port), "--ca-file", caFile, input: "alice-secret")
+    }
+    #expect(try await login().status == 0)
+    #expect(try await imctl.run("logout").status == 0)
+    #expect(try await imctl.run("account", "trust").lines.contains("login     SCRAM-SHA-1 or stronger"))
+    let refused = try await login()
+    #expect(refused.status == 76)
+    #expect(refused.errors.contains("imctl account trust JID --reset"))
+    #expect(!server.received.contains("PLAIN"))
+    #expect(try await imctl.run("account", "trust", "--reset").status == 0)
+    #expect(
+      try await imctl.run("account", "trust").output == "account   alice@\(TestServer.domain)\n"
+        + "trusted   the authorities in \(caFile)\n")
+    // From here on it is the user's word that counts.
+    let allowed = try await login()
+    #expect(allowed.status == 77, "\(allowed)")
+    #expect(server.received.contains("mechanism='PLAIN'"))
+    try await imctl.end()
+    try await server.end()
+  }
+}
