@@ -1,26 +1,28 @@
 import AgentProtocol
 import XMPP
 import XMPPFeatures
+import XMPPSASL
 import XMPPStanza
 
 /// An account at its server, to be changed on a stream of its own (XEP-0077 §3.2, §3.3).
 public struct AccountAtServer: Sendable {
   private let stream: ServerStream
-  private let password: Secret
+  private let credentials: SASLCredentials
   private let server: KnownServer?
-  let accounts: AccountStore
+  private let store: StorePolicy
+  private let accounts: AccountStore
 
   /// - Parameters:
   ///   - name: a JID, stored or not; nil: the default account.
-  ///   - password: the current one; nil: what is stored.
+  ///   - password: the current one; nil: what is stored of it.
   ///   - options: those given now, over the stored ones.
   ///   - timeout: seconds.
   ///
-  /// Throws `invalidParameter` where there is no password to log in with.
+  /// Throws `invalidParameter` where there is nothing to log in with.
   public init(
     _ name: String?, password: Secret?, options: ConnectionOptions, timeout: Double,
-    in accounts: AccountStore,
-    language: String, onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
+    in accounts: AccountStore, language: String,
+    onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
   ) async throws(Failure) {
     let entry = try await accounts.inBackground { store throws(Failure) in
       let file = try store.load()
@@ -28,18 +30,24 @@ public struct AccountAtServer: Sendable {
       let jid = try BareJID.parts(name)
       return file[jid.bare] ?? Account(account: jid.bare, domain: jid.domain)
     }
+    stream = try ServerStream(
+      to: entry.account, options: entry.options.overridden(by: options), timeout: timeout,
+      language: language, onEvent: onEvent)
     var current = password
     if current == nil { current = try await entry.secret() }
-    guard let current else {
+    guard current != nil || !entry.scramKeys.isEmpty else {
       throw Failure(
         .invalidParameter, stage: .input,
         detail: "no password is stored for \(entry.account): give the current one with --password-stdin")
     }
-    stream = try ServerStream(
-      to: entry.account, options: entry.options.overridden(by: options), timeout: timeout,
-      language: language, onEvent: onEvent)
-    self.password = current
+    let authcid = entry.credential.authcid
+    credentials = SASLCredentials(
+      authcid: authcid ?? stream.account.local ?? "",
+      // Another name stands for another identity, unless told (RFC 6120 §6.3.8).
+      authzid: authcid == nil || authcid == stream.account.local ? nil : entry.account,
+      password: current?.forSASL, scramKeys: password == nil ? entry.scramKeys : [])
     server = entry.server
+    store = entry.store
     self.accounts = accounts
   }
 
@@ -53,7 +61,8 @@ public struct AccountAtServer: Sendable {
     to new: Secret, command: String?
   ) async throws(Failure) -> AccountPasswdMethod.Result {
     try await changePassword(to: new)
-    return try await accounts.passwordChanged(of: stream.account, to: new, command: command)
+    let keys = await keysToKeep(of: new)
+    return try await accounts.passwordChanged(of: stream.account, to: new, command: command, keys: keys)
   }
 
   /// Deletes the account, at the server and in the store.
@@ -63,7 +72,7 @@ public struct AccountAtServer: Sendable {
   }
 
   func changePassword(to new: Secret) async throws(Failure) {
-    try await stream.loggedIn(with: password, server) { connection throws(Failure) in
+    try await stream.loggedIn(with: credentials, server) { connection, _ throws(Failure) in
       try await Failure.whenRefused { () async throws(XMPPError) in
         try await Registration.changePassword(
           of: stream.account, to: new.value, on: connection, timeout: stream.timeout)
@@ -72,18 +81,31 @@ public struct AccountAtServer: Sendable {
   }
 
   func deleteAtServer() async throws(Failure) {
-    try await stream.loggedIn(with: password, server) { connection throws(Failure) in
+    try await stream.loggedIn(with: credentials, server) { connection, _ throws(Failure) in
       try await Failure.whenRefused { () async throws(XMPPError) in
         try await Registration.cancel(on: connection, timeout: stream.timeout)
       }
     }
+  }
+
+  /// What a login with a new password derives of it, where that is all that is kept; without it the user has to be
+  /// asked again.
+  func keysToKeep(of new: Secret) async -> [SCRAMKeys] {
+    guard store == .keys else { return [] }
+    var credentials = credentials
+    credentials.password = new.forSASL
+    credentials.scramKeys = []
+    let keys = try? await stream.loggedIn(with: credentials, server) { _, bound throws(Failure) in
+      bound.scramKeys
+    }
+    return [keys ?? nil].compactMap(\.self)
   }
 }
 
 extension AccountStore {
   /// The password was changed at the server.
   func passwordChanged(
-    of account: JID, to new: Secret, command: String?
+    of account: JID, to new: Secret, command: String?, keys: [SCRAMKeys]
   ) async throws(Failure) -> AccountPasswdMethod.Result {
     try await inBackground { store throws(Failure) in
       try store.update { file throws(Failure) in
@@ -91,7 +113,7 @@ extension AccountStore {
         guard var entry = file[name] else {
           return AccountPasswdMethod.Result(account: name, usesCommand: false)
         }
-        entry.passwordChanged(to: new, command: command)
+        entry.passwordChanged(to: new, command: command, keys: keys)
         file[name] = entry
         return AccountPasswdMethod.Result(
           account: name, usesCommand: command == nil && entry.passwordCommand != nil)
@@ -115,16 +137,16 @@ extension AccountStore {
 
 extension Account {
   /// Keeps the new password where the old one was kept.
-  mutating func passwordChanged(to new: Secret, command: String?) {
+  mutating func passwordChanged(to new: Secret, command: String?, keys: [SCRAMKeys]) {
     if password != nil { password = new }
-    scramKeys = []
+    scramKeys = keys
     if passwordCommand != nil, let command { passwordCommand = command }
   }
 }
 
 extension LoginPlan {
-  mutating func passwordChanged(to new: Secret) {
+  mutating func passwordChanged(to new: Secret, keys: [SCRAMKeys]) {
     credential.password = new
-    scramKeys = []
+    scramKeys = keys
   }
 }

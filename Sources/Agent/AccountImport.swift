@@ -147,9 +147,9 @@ extension AccountImport.Entry {
 extension Account {
   /// Who has no secret cannot be logged in by itself.
   fileprivate mutating func take(_ entry: AccountImport.Entry) {
+    credential = LoginCredential()
     password = entry.password
     store = .password
-    passwordCommand = nil
     isLogin = entry.isLogin && entry.password != nil
   }
 }

@@ -90,18 +90,19 @@ public struct ServerStream: Sendable {
   ///
   /// - Parameter server: what is known of it: nothing weaker is accepted than that.
   func loggedIn<Result: Sendable>(
-    with password: Secret, _ server: KnownServer?, _ body: (XMPPStream) async throws(Failure) -> Result
+    with credentials: SASLCredentials, _ server: KnownServer?,
+    _ body: (XMPPStream, BoundStream) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
-    guard let name = account.local else {
+    guard account.local != nil else {
       throw Failure(
         .invalidParameter, stage: .input, detail: "a JID to log in with has a local part: \(account)")
     }
-    var configuration = configuration(
-      account, SASLCredentials(authcid: name, password: XMPPSASL.Secret(password.value)))
+    var configuration = configuration(account, credentials)
     configuration.policy = server?.policy ?? SASLPolicy()
     let stream = stream(configuration)
-    do throws(XMPPError) { _ = try await stream.connect() } catch { throw Failure(error) }
-    return try await closing(stream) { () async throws(Failure) in try await body(stream) }
+    let bound: BoundStream
+    do throws(XMPPError) { bound = try await stream.connect() } catch { throw Failure(error) }
+    return try await closing(stream) { () async throws(Failure) in try await body(stream, bound) }
   }
 
   private func closing<Result: Sendable>(

@@ -23,10 +23,14 @@ extension Session {
           parameters.currentPassword, parameters.options, parameters.timeout)
         try await account.changePassword(to: new)
       }
-      session.kept?.passwordChanged(to: new)
-      session.online?.plan.passwordChanged(to: new)
+      // The server may end the session at once.
+      session.kept?.passwordChanged(to: new, keys: [])
+      session.online?.plan.passwordChanged(to: new, keys: [])
+      let account = try await session.atServer(
+        parameters.newPassword, parameters.options, parameters.timeout)
+      let keys = await account.keysToKeep(of: new)
       return try await session.accounts.passwordChanged(
-        of: session.account, to: new, command: parameters.newPasswordCommand)
+        of: session.account, to: new, command: parameters.newPasswordCommand, keys: keys)
     }
   }
 

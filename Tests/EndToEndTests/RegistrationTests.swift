@@ -113,6 +113,29 @@ struct RegistrationTests {
     try await dora.imctl.end()
   }
 
+  @Test(
+    "of which only the keys of its password are kept gets new ones.",
+    arguments: [TestServer.Kind.prosody, .ejabberd24])
+  func keys(kind: TestServer.Kind) async throws {
+    let fred = try await Newcomer("fred", at: kind)
+    #expect(try await fred.register("first-secret").status == 0)
+    #expect(try await fred.login("first-secret", "--store", "keys").status == 0)
+    // On the session, and without one.
+    for password in ["second-secret", "third-secret"] {
+      let changed = try await fred.imctl.run(
+        "account", "passwd", "--new-password-stdin", input: password + "\n")
+      #expect((changed.errors, changed.status) == ("", 0))
+      #expect(try await fred.imctl.run("agent", "stop").status == 0)
+    }
+    #expect(try await fred.loginElsewhere("third-secret") == 0)
+    let stored = try String(
+      contentsOfFile: fred.imctl.home + "/.config/imctl/accounts.json", encoding: .utf8)
+    #expect(!stored.contains("secret"))
+    #expect(try await fred.imctl.run("login", fred.jid).status == 0)
+    #expect(try await fred.imctl.run("account", "delete", "--yes").status == 0)
+    try await fred.imctl.end()
+  }
+
   @Test("is changed and deleted without an agent, too.", arguments: TestServer.Kind.allCases)
   func withoutAgent(kind: TestServer.Kind) async throws {
     let emil = try await Newcomer("emil", at: kind)
@@ -146,7 +169,7 @@ struct RegistrationTests {
     "is not made where the server does not allow it, and then nothing is stored.",
     arguments: TestServer.Kind.allCases)
   func switchedOff(kind: TestServer.Kind) async throws {
-    let user = try await User(on: kind)
+    let user = try await User(server: TestServer.shared(kind))
     let arguments = [
       "account", "register", "new@" + user.server.options.domain, "--password-stdin", "--json",
     ]
@@ -158,7 +181,7 @@ struct RegistrationTests {
 
   @Test("needs no account to be asked how one logs in.", arguments: TestServer.Kind.allCases)
   func mechanisms(kind: TestServer.Kind) async throws {
-    let user = try await User(on: kind)
+    let user = try await User(server: TestServer.shared(kind))
     let arguments = ["login", "--list-mechanisms", user.server.options.domain] + user.connection
     let text = try await user.imctl.run(arguments)
     #expect((text.errors, text.status) == ("", 0))

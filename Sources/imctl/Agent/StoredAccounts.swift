@@ -64,6 +64,12 @@ enum StoredAccounts {
     return stored.hasCredential && kind.map { $0 == stored.credential.kind } ?? true
   }
 
+  /// A password is stored, or what stands for it.
+  static func hasPassword(_ account: String) throws -> Bool {
+    guard let stored = try load()[BareJID.normalise(account)] else { return false }
+    return stored.password != nil || stored.passwordCommand != nil || !stored.scramKeys.isEmpty
+  }
+
   /// How the account logs in, if it is stored.
   static func kind(of account: String) throws -> LoginKind {
     try load()[BareJID.normalise(account)]?.credential.kind ?? .password

@@ -27,7 +27,7 @@ struct AccountAtServerArguments {
   /// The current password, where it is given or has to be asked for.
   func password(_ given: PasswordOptions, until deadline: Deadline) throws -> String? {
     if let password = try given.read(until: deadline) { return password }
-    if try StoredAccounts.hasSecret(account) || isOnline(until: deadline) { return nil }
+    if try StoredAccounts.hasPassword(account) || isOnline(until: deadline) { return nil }
     return try PasswordOptions.ask(
       inLanguage("Password for ", "密码 ") + "\(peer: account): ",
       options: "--password-stdin, --password-command", until: deadline)
