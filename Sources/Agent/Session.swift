@@ -47,6 +47,10 @@ actor Session {
   var pausing: Task<Void, any Error>?
   /// What the last attempt has presented, and how far it came.
   var tried = Tried()
+  /// Of the last connection, for the next one: each is offered once.
+  var tlsSession: TLSSession?
+  /// The server fails a handshake that offers to resume a session.
+  var refusesTLSSessions = false
   /// Logouts that wait for their turn: who tries to log in gives up.
   var leaving = 0
   private var isTurnTaken = false

@@ -52,9 +52,14 @@ extension Session {
     let presented = try await present(plan, within: attempt.remaining)
     tried.presented = presented
     guard !isEnding, opening == nil, !Task.isCancelled else { throw Failure(.cancelled, stage: .connect) }
+    let offersSession = tlsSession != nil
     do throws(Failure) {
       return try await openStream(plan, presented, attempt)
     } catch {
+      if error.name == .tlsFailure, offersSession {
+        refusesTLSSessions = true
+        return try await openOnce(plan, attempt)
+      }
       throw plan.interpret(
         error, of: tried.mechanism, presented: presented, at: Date().timeIntervalSince1970)
     }
@@ -88,6 +93,11 @@ extension Session {
     var configuration = plan.configuration(
       presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
     if attempt.isStepByStep { configuration.anticipation = .stepByStep }
+    if !refusesTLSSessions {
+      configuration.tlsSession = tlsSession
+      tlsSession = nil
+      configuration.onTLSSession = { session in Task { await self.keep(session) } }
+    }
     if attempt.wire {
       configuration.wireLog = { [hub, account] direction, xml in
         hub.publish(account: account.description, .wire(WireLine(direction: direction.rawValue, xml: xml)))
@@ -99,6 +109,8 @@ extension Session {
     }
     return configuration
   }
+
+  private func keep(_ session: TLSSession) { tlsSession = session }
 
   /// Nobody waits for this stream any more.
   func giveUp(_ stream: XMPPStream) async {
