@@ -1,0 +1,112 @@
+import NIOCore
+import XMPPStanza
+import XMPPTransport
+import XMPPXML
+
+// What comes from the channel: to the negotiator until the stream is negotiated, to those who wait for it after that.
+
+extension XMPPStream {
+  func encrypted(_ info: TLSInfo) {
+    tls = info
+    negotiate(.encrypted(info))
+  }
+
+  func received(_ buffer: ByteBuffer) {
+    guard channel != nil else { return }
+    lastInput = .now()
+    let parser = parser
+    do {
+      try buffer.withUnsafeReadableBytes { bytes in
+        try parser.parse(bytes) { event in received(event, bytesBehind: parser.bytesAfterLastEvent) }
+      }
+    } catch let error as XMLStreamError {
+      refuse(error)
+    } catch {
+      broke(XMPPError(.internalError, stage: .stream, "\(error)"))
+    }
+  }
+
+  private func received(_ event: XMLStreamParser.Event, bytesBehind: Int) {
+    if let log = configuration.wireLog {
+      switch event {
+      case .opened(let element), .element(let element): log(.received, WireLog.line(element))
+      case .closed: log(.received, "</stream:stream>")
+      }
+    }
+    switch state {
+    case .connecting:
+      switch event {
+      case .opened(let header): negotiate(.opened(header))
+      case .element(let element): negotiate(.element(element, bytesBehind: bytesBehind))
+      case .closed: negotiate(.closed)
+      }
+    case .beforeLogin, .online, .closing: receivedOpen(event)
+    case .idle, .closed: break
+    }
+  }
+
+  private func receivedOpen(_ event: XMLStreamParser.Event) {
+    switch (event, state) {
+    case (.element(let element), .beforeLogin): route(StanzaRouter.route(element), .beforeLogin)
+    case (.element(let element), .online(let bound)):
+      if let acknowledgement = streamManagement?.received(element) { write(acknowledgement) }
+      route(StanzaRouter.route(element), .online, bound.jid)
+    case (.closed, .closing): finish(nil)
+    case (.closed, .beforeLogin):
+      finish(XMPPError(.networkError, stage: .stream, "the server closed the stream"))
+    case (.closed, _):
+      finish(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
+    case (.opened, _), (.element, _): break
+    }
+  }
+
+  /// - Parameter own: the full JID; nil before a login, where the server speaks to whoever is there.
+  private func route(_ route: Route, _ phase: XMPPError.Phase, _ own: JID? = nil) {
+    switch route {
+    case .message(let message): report(.message(message))
+    case .presence(let presence): report(.presence(presence))
+    case .answer(let iq):
+      requests.take(answer: iq, own: own ?? configuration.account)?.resume(returning: .success(iq))
+    case .request(let iq):
+      let responder = iq.payload.first.flatMap { configuration.responders[$0.name] }
+      write((responder?(iq) ?? StanzaRouter.refusal(of: iq)).element)
+    case .refused(let answer): write(answer)
+    case .streamError(let error): finish(XMPPError(streamError: error, phase: phase, stage: .stream))
+    case .ignored: break
+    }
+  }
+
+  private func write(_ element: XMLElement) {
+    channel?.writeAndFlush(encode([.element(element)]), promise: nil)
+  }
+
+  /// What is no XML, or more than the limits allow, ends the stream with the matching error (RFC 6120 §4.9.3).
+  private func refuse(_ error: XMLStreamError) {
+    let condition: StreamError.Condition =
+      switch error.code {
+      case .restrictedXML: .restrictedXML
+      case .limitExceeded: .policyViolation
+      case .badNamespacePrefix: .badNamespacePrefix
+      case .unsupportedEncoding: .unsupportedEncoding
+      default: .notWellFormed
+      }
+    endOutput(with: [StreamError(condition).element])
+    broke(
+      XMPPError(
+        .protocolError, stage: negotiator?.stage ?? .stream,
+        "what the server sent is refused: \(error.message)"))
+  }
+
+  /// The connection is of no more use. An error of the connection belongs to the stage it interrupts.
+  func broke(_ error: XMPPError) {
+    switch state {
+    case .connecting:
+      var error = error
+      if error.code == .networkError, let negotiator { error.stage = negotiator.stage }
+      endNegotiation(.failure(error))
+    case .idle, .closed: break
+    case .closing: finish(nil)
+    case .beforeLogin, .online: finish(error)
+    }
+  }
+}
