@@ -110,7 +110,7 @@ public struct ServerStream: Sendable {
   ) async throws(Failure) -> Result {
     let result: Swift.Result<Result, Failure>
     do throws(Failure) { result = .success(try await body()) } catch { result = .failure(error) }
-    await stream.close()
+    await stream.close(patience: .seconds(1))
     return try result.get()
   }
 }

@@ -90,6 +90,19 @@ import Testing
     ),
     (#"{"jsonrpc":"2.0","id":1,"method":"login","params":{"account":"a@b","store":"all"}}"#, -32602),
     (#"{"jsonrpc":"2.0","id":1,"method":"logout","params":{"flush":1e17}}"#, -32602),
+    (#"{"jsonrpc":"2.0","id":1,"method":"account.passwd","params":{"account":"a@b"}}"#, -32602),
+    (#"{"jsonrpc":"2.0","id":1,"method":"account.passwd","params":{"newPassword":""}}"#, -32602),
+    (
+      #"{"jsonrpc":"2.0","id":1,"method":"account.passwd","params":{"newPassword":"x","timeout":1e400}}"#,
+      -32602
+    ),
+    (
+      #"{"jsonrpc":"2.0","id":1,"method":"account.passwd","params":{"newPassword":"x","options":{"port":0}}}"#,
+      -32602
+    ),
+    (#"{"jsonrpc":"2.0","id":1,"method":"account.delete","params":{"account":7}}"#, -32602),
+    (#"{"jsonrpc":"2.0","id":1,"method":"account.delete","params":{"timeout":-1}}"#, -32602),
+    (#"{"jsonrpc":"2.0","id":1,"method":"account.delete","params":{"options":{"tls":"none"}}}"#, -32602),
     (#"{"jsonrpc":"2.0","id":1,"method":"presence.set","params":{"show":"away","priority":128}}"#, -32602),
     (#"{"jsonrpc":"2.0","id":1,"method":"presence.set","params":{"show":"away","priority":-129}}"#, -32602),
     (

@@ -1,0 +1,51 @@
+import Testing
+import XMPP
+import XMPPXML
+
+@testable import Agent
+
+@Suite("What a server offers")
+struct ServerOfferTests {
+  private func offer(_ features: String) throws -> ServerOffer {
+    let text =
+      "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
+      + "<stream:features>\(features)</stream:features>"
+    var found: XMLElement?
+    try Array(text.utf8).withUnsafeBytes { bytes in
+      try XMLStreamParser().parse(bytes) { event in
+        if case .element(let element) = event { found = element }
+      }
+    }
+    return ServerOffer("im.example", StreamFeatures(try #require(found)))
+  }
+
+  @Test("is read from its features, by what each is for.")
+  func everything() throws {
+    let offer = try offer(
+      """
+      <mechanisms xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><mechanism>PLAIN</mechanism></mechanisms>
+      <sasl-channel-binding xmlns='urn:xmpp:sasl-cb:0'><channel-binding type='tls-exporter'/>
+      </sasl-channel-binding>
+      <authentication xmlns='urn:xmpp:sasl:2'><mechanism>SCRAM-SHA-1-PLUS</mechanism>
+      <inline><bind xmlns='urn:xmpp:bind:0'/><fast xmlns='urn:xmpp:fast:0'>
+      <mechanism>HT-SHA-256-EXPR</mechanism></fast></inline></authentication>
+      <register xmlns='http://jabber.org/features/iq-register'/>
+      """)
+    #expect(offer.sasl == ["PLAIN"])
+    #expect(offer.sasl2 == ["SCRAM-SHA-1-PLUS"])
+    #expect(offer.channelBindings == ["tls-exporter"])
+    #expect(offer.fast == ["HT-SHA-256-EXPR"])
+    #expect(offer.bind2)
+    #expect(offer.registration)
+  }
+
+  @Test("may be nothing, and what it made up is not shown as it came.")
+  func nothing() throws {
+    let none = try offer("")
+    #expect(none.sasl.isEmpty && none.sasl2 == nil && none.channelBindings == nil && none.fast.isEmpty)
+    #expect(!none.bind2 && !none.registration)
+    let odd = try offer(
+      "<mechanisms xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><mechanism>a\u{9b}b</mechanism></mechanisms>")
+    #expect(odd.sasl == ["?"])
+  }
+}

@@ -1,0 +1,92 @@
+import AgentProtocol
+import TestSupport
+import Testing
+
+/// How a session takes what a server does when its account is to be changed or deleted.
+@Suite("A session whose account is to be deleted", .timeLimit(.minutes(3)))
+struct AccountDeletionTests {
+  private static let online =
+    [ScriptedServer.Step].login(until: .bound) + [
+      .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
+      .client("<presence/>"),
+    ]
+  private static let asked = ScriptedServer.Step.client(
+    "<iq type='set' id='{id}'><query xmlns='jabber:iq:register'><remove/></query></iq>")
+
+  private func withSession(
+    _ steps: [ScriptedServer.Step], _ test: (IMCTL, ScriptedServer) async throws -> Void
+  ) async throws {
+    let server = try await ScriptedServer(Self.online + steps)
+    let imctl = try await IMCTL()
+    let login = try await imctl.run(
+      "login", "alice@\(TestServer.domain)", "--password-stdin", "--host", TestServer.host, "--port",
+      String(server.port), "--ca-file", try await TestAuthority.shared.caFile, input: "alice-secret")
+    #expect(login.status == 0)
+    try await test(imctl, server)
+    try await imctl.end()
+    try await server.end()
+  }
+
+  @Test("goes on where the server refuses, and the account stays stored.")
+  func refused() async throws {
+    let refusal =
+      "<iq type='error' id='{id}'><error type='cancel'>"
+      + "<not-allowed xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>"
+    try await withSession([Self.asked, .server(refusal), .stall]) { imctl, _ in
+      let result = try await imctl.run("account", "delete", "--yes", "--json")
+      #expect(result.status == 74)
+      #expect(try result.error.condition == "not-allowed")
+      #expect(try await imctl.run("status").status == 0)
+      #expect(try await imctl.run("account", "list").output.contains("alice@\(TestServer.domain)"))
+    }
+  }
+
+  @Test("ends in peace, though the server ends the stream as it does with strangers.")
+  func ended() async throws {
+    let end =
+      "<iq type='result' id='{id}'/><stream:error>"
+      + "<not-authorized xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error></stream:stream>"
+    try await withSession([Self.asked, .server(end), .close]) { imctl, _ in
+      let watch = try await imctl.start(["watch", "--events", "state", "--json"])
+      struct Agent: Decodable { var clients: Int? }
+      try await eventually("a watcher") {
+        try await imctl.run("agent", "status", "--json").objects(Agent.self).first?.clients == 2
+      }
+      let result = try await imctl.run("account", "delete", "--yes")
+      #expect((result.output, result.status) == ("alice@\(TestServer.domain) deleted\n", 0))
+      #expect(try await imctl.run("account", "list").output == "")
+      #expect(try await imctl.run("status").status == 1)
+      try await watch.state(.offline)
+      #expect(try !watch.events().states.contains(.kicked))
+    }
+  }
+
+  @Test("is lost where the connection breaks instead of an answer, and nothing is forgotten.")
+  func lost() async throws {
+    try await withSession([Self.asked, .close]) { imctl, _ in
+      let result = try await imctl.run("account", "delete", "--yes", "--json")
+      #expect(result.status == 75)
+      #expect(try await imctl.run("account", "list").output.contains("alice@\(TestServer.domain)"))
+    }
+  }
+
+  @Test("keeps its password where the server does not change it.")
+  func passwordStays() async throws {
+    let steps: [ScriptedServer.Step] = [
+      .client(
+        "<iq type='set' id='{id}'><query xmlns='jabber:iq:register'><username>alice</username>"
+          + "<password>new-secret</password></query></iq>"),
+      .server(
+        "<iq type='error' id='{id}'><error type='modify'>"
+          + "<not-acceptable xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>"), .stall,
+    ]
+    try await withSession(steps) { imctl, _ in
+      let result = try await imctl.run(
+        "account", "passwd", "--new-password-stdin", "--json", input: "new-secret\n")
+      #expect(result.status == 74)
+      #expect(try result.error.condition == "not-acceptable")
+      #expect(!result.errors.contains("new-secret"))
+      #expect(try await imctl.run("status").status == 0)
+    }
+  }
+}
