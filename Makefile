@@ -86,17 +86,18 @@ test-asan: setup ## The tests of the XML and TLS rooms, with the address sanitiz
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
 	@for file in Tests/Servers/setup Tests/Servers/trixie Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
-	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run
+	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips
 
 .PHONY: format
 format: ## Format all Swift sources in place
 	@swift format --in-place --parallel --recursive Package.swift Sources Tests Examples
 
 .PHONY: bench
-bench: setup build ## Measure: start-up and presence against go-sendxmpp, parsing against C
+bench: setup build ## Measure: start-up, presence and round trips against other clients, parsing against C
 	@$(build_release) --product ParseXML
 	@.build/release/ParseXML
 	@Tests/Benchmarks/run
+	@Tests/Benchmarks/round_trips
 
 .PHONY: fuzz
 fuzz: setup ## Fuzz each parser for SECONDS_EACH (60) seconds

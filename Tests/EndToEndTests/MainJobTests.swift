@@ -25,13 +25,14 @@ struct MainJobTests {
     guard case .success(let success) = events.last?.body else { throw TestSupportError("\(login)") }
     #expect(success.userId == user.jid)
     #expect(success.fullJID.hasPrefix(user.jid + "/"))
+    let mechanism = kind.hasSASL2 ? "SCRAM-SHA-1-PLUS" : "SCRAM-SHA-1"
     for case .state(let change) in events.map(\.body) {
       switch change.state {
       case .linking:
         #expect(change.host == TestServer.host)
         #expect(change.port == (directTLS ? user.server.directTLSPort : user.server.port))
       case .linkOK: #expect(change.tls?.version == "TLSv1.3")
-      case .logining: #expect(change.mechanism == "SCRAM-SHA-1")
+      case .logining: #expect(change.mechanism == mechanism)
       case .loginOK: #expect(change.fullJID == success.fullJID)
       default: break
       }
@@ -48,7 +49,7 @@ struct MainJobTests {
     #expect(status.state == .syncOK)
     #expect(status.fullJID == success.fullJID)
     #expect(status.presence == PresenceStatus(show: .away, status: "lunch", priority: 0, applied: true))
-    #expect(status.server?.mechanism == "SCRAM-SHA-1")
+    #expect(status.server?.mechanism == mechanism)
     #expect(status.server?.tls?.version == "TLSv1.3")
 
     let logout = try await user.imctl.run("logout")

@@ -182,19 +182,25 @@ extension [SessionState] {
 
 /// One server of each kind, with accounts for every test and a counterpart that sees all of them.
 enum Neighbourhood {
-  private static let prosody = Task { try await make(.prosody) }
-  private static let ejabberd = Task { try await make(.ejabberd) }
-  private static let prosodyCounterpart = Task { try await Counterpart("bob", on: server(.prosody)) }
-  private static let ejabberdCounterpart = Task { try await Counterpart("bob", on: server(.ejabberd)) }
+  private static let servers = Mutex([TestServer.Kind: Task<TestServer, any Error>]())
+  private static let counterparts = Mutex([TestServer.Kind: Task<Counterpart, any Error>]())
   private static let count = Mutex([TestServer.Kind: Int]())
 
   static func server(_ kind: TestServer.Kind) async throws -> TestServer {
-    try await (kind == .prosody ? prosody : ejabberd).value
+    try await servers.withLock { servers in
+      let server = servers[kind] ?? Task { try await make(kind) }
+      servers[kind] = server
+      return server
+    }.value
   }
 
   /// slixmpp, logged in as bob, who sees everybody's presence.
   static func counterpart(_ kind: TestServer.Kind) async throws -> Counterpart {
-    try await (kind == .prosody ? prosodyCounterpart : ejabberdCounterpart).value
+    try await counterparts.withLock { counterparts in
+      let counterpart = counterparts[kind] ?? Task { try await Counterpart("bob", on: server(kind)) }
+      counterparts[kind] = counterpart
+      return counterpart
+    }.value
   }
 
   static func nextName(of kind: TestServer.Kind) -> String {
@@ -218,8 +224,10 @@ enum Neighbourhood {
 }
 
 extension Counterpart {
-  /// What it has seen of a user, oldest first.
-  func seen(of user: User) -> [Presence] { presences.filter { $0.from.hasPrefix(user.jid + "/") } }
+  /// What it has seen of a user, oldest first; not the errors of its own stanzas to one who has gone.
+  func seen(of user: User) -> [Presence] {
+    presences.filter { $0.from.hasPrefix(user.jid + "/") && $0.type != "error" }
+  }
 
   /// Waits for a presence of a user that matches, not counting the first `seen` ones of that user.
   @discardableResult

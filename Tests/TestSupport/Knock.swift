@@ -16,16 +16,17 @@ extension TestServer {
 
   /// The features (XML) that the server offers inside TLS to an account that has not logged in.
   ///
-  /// - Parameter domain: the server's own unless said otherwise.
+  /// - Parameters:
+  ///   - domain: the server's own unless said otherwise.
+  ///   - proxy: a link to the server's port for STARTTLS.
   public func features(
     to account: String = "alice", at domain: String? = nil, directTLS: Bool = false,
-    maximumTLS: String = "1.3",
-    certificate: TestCertificate? = nil
+    maximumTLS: String = "1.3", through proxy: DelayProxy? = nil
   ) async throws -> String {
     try await knock(
       Knock(
-        port: directTLS ? directTLSPort : port, directTLS: directTLS, domain: domain ?? options.domain,
-        account: account, maximumTLS: maximumTLS, certificate: certificate))
+        port: proxy?.port ?? (directTLS ? directTLSPort : port), directTLS: directTLS,
+        domain: domain ?? options.domain, account: account, maximumTLS: maximumTLS))
   }
 
   /// What the server says (XML) to `<auth/>` of RFC 6120 with an initial response, or after its success to a request

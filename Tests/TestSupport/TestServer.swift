@@ -8,6 +8,8 @@ public final class TestServer: Sendable {
     /// Debian 13's: Prosody 13.0, ejabberd 24.12. They have SASL2 with Bind 2 and FAST, and channel binding.
     case prosody13, ejabberd24
 
+    /// Those that log in by RFC 6120 alone.
+    public static let older = [prosody, ejabberd]
     /// Those with SASL2.
     public static let newer = [prosody13, ejabberd24]
     public var isProsody: Bool { self == .prosody || self == .prosody13 }
