@@ -63,20 +63,19 @@ actor SessionRegistry: AgentService {
     return try await session(of: try Self.jid(name).bare)
   }
 
-  /// A session in use without a stored account: the one of that domain, or where no account is named and none is
-  /// stored, the only one.
+  /// A session in use without a stored account: of nobody in particular, or of a first login in the background.
+  /// Where no account is named and none is the default, the only one.
   private func unstored(_ name: String?) async -> Session? {
-    let anonymous = sessions.filter { $0.key.local == nil }
-    guard !anonymous.isEmpty else { return nil }
-    if let name {
-      guard let jid = try? JID(name), let session = anonymous[jid.bare] else { return nil }
-      return session
-    }
     let file = try? await accounts.inBackground { store throws(Failure) in try store.load() }
-    guard file?.default == nil else { return nil }
     var active: [Session] = []
-    for session in anonymous.values where await session.isActive { active.append(session) }
-    return active.count == 1 ? active.first : nil
+    for (jid, session) in sessions where file?[jid.description] == nil {
+      if await session.isActive { active.append(session) }
+    }
+    if let name {
+      let jid = try? JID(name).bare
+      return active.first { $0.account == jid }
+    }
+    return file?.default == nil && active.count == 1 ? active.first : nil
   }
 
   private static func jid(_ name: String) throws(Failure) -> JID {
@@ -138,9 +137,6 @@ actor SessionRegistry: AgentService {
     -> LogoutMethod.Result
   {
     if !parameters.all, let session = await unstored(parameters.account) {
-      guard await session.isActive else {
-        throw Failure(.notLoggedIn, stage: .request, detail: "\(session.account)")
-      }
       try await session.logout(parameters)
       return LogoutMethod.Result(accounts: [session.account.description])
     }

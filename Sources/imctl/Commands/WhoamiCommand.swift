@@ -31,7 +31,11 @@ struct WhoamiCommand: ParsableCommand {
     } catch let failure as Failure where failure.name == .notInitialized || failure.name == .notLoggedIn {
       // Nobody is somebody too: the answer is "no", not an error.
     }
-    let jid = sessions.first(where: \.isOnline)?.account ?? ""
+    // Of an anonymous login the server has made the JID, and the account is a domain.
+    let jid =
+      sessions.first(where: \.isOnline).map { session in
+        session.fullJID.map { String($0.prefix { $0 != "/" }) } ?? session.account
+      } ?? ""
     try output.data(Answer(account: jid), text: "\(peer: jid)")
     if jid.isEmpty { throw ExitCode(1) }
   }

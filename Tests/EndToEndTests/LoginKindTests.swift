@@ -1,0 +1,282 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// Logs in to a server of its own, as a user does.
+private struct Visitor {
+  let server: TestServer
+  let imctl: IMCTL
+
+  init(_ kind: TestServer.Kind, _ change: (inout TestServer.Options) -> Void = { _ in }) async throws {
+    var options = TestServer.Options(kind)
+    change(&options)
+    server = try await TestServer(options)
+    imctl = try await IMCTL()
+  }
+
+  var connection: [String] {
+    ["--host", TestServer.host, "--port", String(server.port), "--ca-file", server.caFile]
+  }
+
+  func login(_ arguments: String..., input: String = "") async throws -> IMCTL.Result {
+    try await imctl.run(["login", "--json"] + arguments + connection, input: input)
+  }
+
+  /// The mechanism that the session was logged in with.
+  func mechanism() async throws -> String? {
+    try await imctl.run("status", "--json").objects(SessionStatus.self).first?.server?.mechanism
+  }
+
+  var accounts: String {
+    (try? String(contentsOf: URL(filePath: imctl.home + "/.config/imctl/accounts.json"), encoding: .utf8))
+      ?? ""
+  }
+
+  func end() async throws {
+    try await imctl.end()
+    try await server.end()
+  }
+}
+
+@Suite("A login of another kind", .serialized)
+struct LoginKindTests {
+  private static let anonymousDomain = "anon.example"
+
+  @Test("as nobody gets a JID of the server, and nothing is stored.", arguments: TestServer.Kind.allCases)
+  func anonymous(kind: TestServer.Kind) async throws {
+    let visitor = try await Visitor(kind) { $0.anonymousDomain = Self.anonymousDomain }
+    let result = try await visitor.login(Self.anonymousDomain, "--auth", "anonymous")
+    #expect(result.status == 0, "\(result.errors)")
+    let status = try #require(
+      try await visitor.imctl.run("status", "--json").objects(SessionStatus.self).first)
+    let fullJID = try #require(status.fullJID)
+    #expect(fullJID.contains("@\(Self.anonymousDomain)/") && status.server?.mechanism == "ANONYMOUS")
+    #expect(visitor.accounts == "")
+    #expect(try await visitor.imctl.run("presence", "away", "--json").output.contains(#""applied":true"#))
+    let bare = fullJID.prefix { $0 != "/" }
+    #expect(try await visitor.imctl.run("whoami").output == bare + "\n")
+    let elsewhere = try await visitor.login("alice@\(Self.anonymousDomain)", "--auth", "anonymous")
+    #expect(elsewhere.status == 64)
+    let refused = try await visitor.login(TestServer.domain, "--auth", "anonymous")
+    #expect(refused.status == 69)
+    #expect(try refused.error.name == "mechanismUnavailable")
+    #expect(try await visitor.imctl.run("logout", Self.anonymousDomain).status == 0)
+    #expect(try await visitor.imctl.run("status").status == 1)
+    try await visitor.end()
+  }
+
+  @Test(
+    "with a JWT is what the token says, and comes back with it.",
+    arguments: [TestServer.Kind.ejabberd, .ejabberd24])
+  func jwt(kind: TestServer.Kind) async throws {
+    let visitor = try await Visitor(kind) { $0.authentication = .jwt }
+    let alice = visitor.server.jid("alice")
+    let good = try await JSONWebToken.signed(["jid": .text(alice), "exp": 4_000_000_000])
+    let login = try await visitor.login(alice, "--auth", "jwt", "--token-stdin", input: good)
+    #expect(login.status == 0, "\(login.errors)")
+    #expect(try await visitor.mechanism() == "PLAIN")
+    #expect(try await visitor.imctl.run("agent", "restart").status == 0)
+    try await eventually("the session") { try await visitor.imctl.run("status").status == 0 }
+    #expect(try await visitor.imctl.run("token", "print").output == good + "\n")
+    let shown = try await visitor.imctl.run("token", "show").output
+    #expect(shown.hasPrefix("\(alice) given jwt until 2096-10-02T07:06:40"), "\(shown)")
+
+    let other = try await JSONWebToken.signed(["jid": .text(visitor.server.jid("bob")), "exp": 4_000_000_000])
+    let refused = try await visitor.login(alice, "--auth", "jwt", "--token-stdin", input: other)
+    #expect(refused.status == 77)
+    let error = try refused.error
+    #expect(error.name == "tokenIncorrect" && error.message.contains("jid bob@"), "\(error.message)")
+    // A mistyped one leaves the session and what is stored alone.
+    #expect(try await visitor.imctl.run("status").status == 0)
+    let expired = try await JSONWebToken.signed(["jid": .text(alice), "exp": 1000])
+    #expect(try await visitor.login(alice, "--auth", "jwt", "--token-stdin", input: expired).status == 79)
+    try await visitor.end()
+  }
+
+  @Test(
+    "with a token or a document is decided by another program.",
+    arguments: [TestServer.Kind.ejabberd, .ejabberd24])
+  func external(kind: TestServer.Kind) async throws {
+    let document = #"{"username":"bob","badge":17}"#
+    let visitor = try await Visitor(kind) {
+      $0.authentication = .external
+      $0.accounts = ["alice": "the-token", "bob": document]
+    }
+    let login = try await visitor.login(
+      visitor.server.jid("alice"), "--auth", "third-party", "--token-stdin", input: "the-token")
+    #expect(login.status == 0, "\(login.errors)")
+    let refused = try await visitor.login(
+      visitor.server.jid("alice"), "--auth", "third-party", "--token-stdin", input: "another")
+    #expect(refused.status == 77)
+    #expect(try refused.error.code == 302)
+    let function = try await visitor.login(
+      visitor.server.jid("bob"), "--auth", "function", "--payload-stdin", input: document)
+    #expect(function.status == 0, "\(function.errors)")
+    try await visitor.end()
+  }
+
+  @Test(
+    "with a client certificate needs no secret.",
+    arguments: [TestServer.Kind.ejabberd, .prosody13, .ejabberd24])
+  func certificate(kind: TestServer.Kind) async throws {
+    let authority = try await TestAuthority.shared
+    let visitor = try await Visitor(kind) { $0.clientAuthority = authority.caFile }
+    let alice = visitor.server.jid("alice")
+    let certificate = try await authority.certificate(.client, for: [alice])
+    let login = try await visitor.login(
+      alice, "--auth", "external", "--cert", certificate.chainFile, "--key", certificate.keyFile)
+    #expect(login.status == 0, "\(login.errors)")
+    #expect(try await visitor.mechanism() == "EXTERNAL")
+    #expect(try await visitor.imctl.run("agent", "restart").status == 0)
+    try await eventually("the session") { try await visitor.imctl.run("status").status == 0 }
+    try await visitor.end()
+  }
+
+  @Test("with an API key is a bearer's.", arguments: [TestServer.Kind.prosody13, .ejabberd24])
+  func apiKey(kind: TestServer.Kind) async throws {
+    let visitor = try await Visitor(kind) { $0.bearerTokenLifetime = 3600 }
+    let alice = visitor.server.jid("alice")
+    let login = try await visitor.login(
+      alice, "--auth", "api-key", "--token-stdin", input: visitor.server.bearerToken("alice"))
+    #expect(login.status == 0, "\(login.errors)")
+    #expect(try await visitor.mechanism() == (kind.isProsody ? "OAUTHBEARER" : "X-OAUTH2"))
+    let refused = try await visitor.login(alice, "--auth", "api-key", "--token-stdin", input: "wrong")
+    #expect(refused.status == 77)
+    #expect(try refused.error.name == "tokenIncorrect")
+    try await visitor.end()
+  }
+
+  @Test("with an e-mail address is of the JID that stands for it.", arguments: TestServer.Kind.allCases)
+  func email(kind: TestServer.Kind) async throws {
+    let visitor = try await Visitor(kind) { $0.accounts = [#"alice\40mail.example"#: "secret"] }
+    let login = try await visitor.login(
+      "Alice@mail.example", "--auth", "email", "--domain", TestServer.domain, "--password-stdin",
+      input: "secret")
+    #expect(login.status == 0, "\(login.errors)")
+    #expect(
+      try await visitor.imctl.run("whoami").output == #"alice\40mail.example@\#(TestServer.domain)"# + "\n")
+    #expect(visitor.accounts.contains(#""auth" : "email""#))
+    try await visitor.end()
+  }
+}
+
+@Suite("A token of the server", .serialized)
+struct DeviceTokenTests {
+  @Test("spares the password, belongs to one device, and can be revoked.", arguments: TestServer.Kind.newer)
+  func device(kind: TestServer.Kind) async throws {
+    let visitor = try await Visitor(kind)
+    let alice = visitor.server.jid("alice")
+    let password = visitor.server.password("alice")
+    let first = try await visitor.login(alice, "--password-stdin", input: password)
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(try await visitor.mechanism()?.hasPrefix("SCRAM-") == true)
+    let shown = try await visitor.imctl.run("token", "show").output
+    #expect(shown.hasPrefix("\(alice) device password HT-SHA-256-"), "\(shown)")
+    // By itself with the token; with a given password never.
+    #expect(try await visitor.imctl.run("agent", "stop").status == 0)
+    let automatic = try await visitor.imctl.run("login", "--auto")
+    #expect(automatic.status == 0, "\(automatic.errors)")
+    #expect(try await visitor.mechanism()?.hasPrefix("HT-SHA-256-") == true)
+    #expect(try await visitor.imctl.run("agent", "stop").status == 0)
+    let given = try await visitor.login(alice, "--password-stdin", input: password)
+    #expect(given.status == 0)
+    #expect(try await visitor.mechanism()?.hasPrefix("SCRAM-") == true)
+    #expect(try await visitor.imctl.run("agent", "stop").status == 0)
+
+    // What is stored, on another device.
+    let other = try await IMCTL()
+    let id = "11111111-2222-4333-8444-555555555555"
+    let line = try #require(visitor.accounts.split(separator: "\n").first { $0.contains("\"deviceId\"") })
+    let copy = visitor.accounts.replacing(line, with: #"      "deviceId" : "\#(id)","#)
+    let path = other.home + "/.config/imctl"
+    try FileManager.default.createDirectory(
+      at: URL(filePath: path), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try Data(copy.utf8).write(to: URL(filePath: path + "/accounts.json"))
+    chmod(path + "/accounts.json", 0o600)
+    for _ in 0..<2 {
+      let refused = try await other.run("login", "--auto", "--json")
+      #expect(refused.status == 84, "\(refused.output)")
+      #expect(try refused.error.name == "deviceChanged" && refused.error.code == 417)
+    }
+    let forced = try await other.run("login", "--auto", "--forced")
+    #expect(forced.status == 0, "\(forced.errors)")
+    #expect(try await other.run("token", "show").output.contains("device password HT-SHA-256-"))
+    try await other.end()
+    #expect(try await visitor.imctl.run("login", "--auto").status == 0)
+    #expect(try await visitor.mechanism()?.hasPrefix("HT-SHA-256-") == true)
+
+    #expect(try await visitor.imctl.run("token", "revoke").status == 0)
+    #expect(try await visitor.imctl.run("status").status == 0)
+    #expect(try await visitor.imctl.run("token", "show").status == 1)
+    #expect(try await visitor.imctl.run("agent", "stop").status == 0)
+    let revoked = try await visitor.imctl.run("login", "--auto")
+    #expect(revoked.status == 0, "\(revoked.errors)")
+    #expect(try await visitor.mechanism()?.hasPrefix("SCRAM-") == true)
+    let logout = try await visitor.imctl.run("logout", "--revoke")
+    #expect(logout.status == 0, "\(logout.errors)")
+    try await visitor.end()
+  }
+
+  @Test(
+    "is all that is stored where that is wanted; where there is none, that is said.",
+    arguments: TestServer.Kind.newer + [.prosody])
+  func alone(kind: TestServer.Kind) async throws {
+    let visitor = try await Visitor(kind)
+    let alice = visitor.server.jid("alice")
+    let password = visitor.server.password("alice")
+    let arguments = ["login", alice, "--password-stdin", "--store", "token"] + visitor.connection
+    let login = try await visitor.imctl.run(arguments, input: password)
+    #expect(login.status == 0, "\(login.errors)")
+    #expect(!visitor.accounts.contains(password) && !visitor.accounts.contains("scramKeys"))
+    #expect(login.errors.contains("nothing is kept of the secret") == !kind.hasSASL2)
+    #expect(try await visitor.imctl.run("agent", "stop").status == 0)
+    let again = try await visitor.imctl.run("login", "--auto")
+    #expect(again.status == (kind.hasSASL2 ? 0 : 67), "\(again.errors)")
+    try await visitor.end()
+  }
+
+  @Test("or keys stand for the password, which is not stored.", arguments: TestServer.Kind.allCases)
+  func keys(kind: TestServer.Kind) async throws {
+    let visitor = try await Visitor(kind)
+    let password = visitor.server.password("alice")
+    let login = try await visitor.login(
+      visitor.server.jid("alice"), "--password-stdin", "--store", "keys", input: password)
+    #expect(login.status == 0, "\(login.errors)")
+    #expect(!visitor.accounts.contains(password) && visitor.accounts.contains("scramKeys"))
+    #expect(try await visitor.imctl.run("token", "show").status == 1)
+    #expect(try await visitor.imctl.run("agent", "stop").status == 0)
+    let again = try await visitor.imctl.run("login", "--auto")
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(try await visitor.mechanism()?.hasPrefix("SCRAM-") == true)
+    try await visitor.end()
+  }
+
+  @Test("A login by itself needs an account that was logged in.")
+  func automatic() async throws {
+    let imctl = try await IMCTL()
+    for arguments in [["login", "--auto"], ["login", "alice@im.example", "--auto"]] {
+      let result = try await imctl.run(arguments + ["--json"])
+      #expect(result.status == 67)
+      #expect(try result.error.name == "firstLoginNeedsNetwork")
+    }
+    let user = try await User()
+    try await user.goOnline()
+    #expect(try await user.imctl.run("logout").status == 0)
+    let result = try await user.imctl.run("login", "--auto", "--json")
+    #expect(result.status == 67)
+    #expect(try result.error.name == "notLoggedIn")
+    try await user.imctl.end()
+  }
+
+  @Test("A detached login returns at once and ends online.")
+  func detached() async throws {
+    let user = try await User()
+    let result = try await user.login("--detach")
+    #expect(result.status == 0 && result.output == "", "\(result.errors)")
+    try await eventually("the session") { try await user.status().state == .syncOK }
+    #expect(try user.stored().map(\.isLogin) == [true])
+    try await user.imctl.end()
+  }
+}
