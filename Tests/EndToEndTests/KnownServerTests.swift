@@ -23,7 +23,8 @@ struct KnownServerTests {
   }
 
   @Test(
-    "takes six round trips over STARTTLS and five over direct TLS.", arguments: TestServer.Kind.allCases,
+    "takes six round trips over STARTTLS and five over direct TLS; one less with an inline bind.",
+    arguments: TestServer.Kind.allCases,
     [false, true])
   func roundTrips(kind: TestServer.Kind, directTLS: Bool) async throws {
     let user = try await User(on: kind, directTLS: directTLS)
@@ -37,7 +38,9 @@ struct KnownServerTests {
       }
       #expect(try await user.imctl.run("logout").status == 0)
     }
-    #expect(spent == (directTLS ? [6, 5, 5] : [7, 6, 6]))
+    // A resource is bound with the authentication where the server can do that.
+    let fewer = (directTLS ? 1 : 0) + (kind.hasSASL2 ? 1 : 0)
+    #expect(spent == [7, 6, 6].map { $0 - fewer })
   }
 
   @Test("and does not like to be answered before it asked is spoken to step by step, now and later.")

@@ -107,8 +107,8 @@ struct StoredLoginTests {
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     // Somebody changed the password meanwhile.
     let text = try String(contentsOf: URL(filePath: user.accountsPath), encoding: .utf8)
-    try Data(text.replacing(user.password, with: "yesterday").utf8).write(
-      to: URL(filePath: user.accountsPath))
+    let other = text.replacing(user.password, with: "yesterday").replacing("scramKeys", with: "otherKeys")
+    try Data(other.utf8).write(to: URL(filePath: user.accountsPath))
     let watch = try await user.watch("state")
     try await watch.state(.loginFailed)
     try await eventually("the secret is gone") { try user.stored().first?.password == nil }
