@@ -25,12 +25,11 @@ def prepare(server):
     listener = ["tls_verify: true"] if options["clientAuthority"] else []
     modules = {name.partition(":")[0]: name.partition(":")[2] or " {}" for name in options["extraModules"]}
     if server.is_newer:
-        # An age of zero renews nothing; a lifetime in seconds needs its unit.
+        # A number alone is not seconds in every option.
         modules.setdefault("mod_auth_fast", " {" + ", ".join(
             f"{name}: {value} seconds" for name, value in (("token_lifetime", options["fastTokenLifetime"]),
                                                            ("token_refresh_age", options["fastTokenRefreshAge"]))
             if value is not None) + "}")
-        modules.setdefault("mod_scram_upgrade", " {}")
     if options["disabled"]:
         modules["mod_admin_extra"] = " {}"
     if options["registration"]:
