@@ -48,6 +48,12 @@ public struct CredentialCommand: Sendable {
     }
   }
 
+  /// Runs the command and gives what it prints for a token, and whom that is for, as far as it says.
+  public func answer() async throws(Failure) -> (printed: String, jid: String?) {
+    let printed = try await text()
+    return (printed, IssuedToken.jid(printed: printed))
+  }
+
   /// Runs the command and gives all it prints as text without its last line end, which may be empty.
   func text() async throws(Failure) -> String {
     let (output, _) = try await output()

@@ -21,6 +21,10 @@ public struct IssuedToken: Codable, Sendable, Equatable {
   /// - Parameter account: whom a `jid` must name.
   init?(printed output: [UInt8], for account: String) throws(Garbage) {
     guard let text = String(validating: output, as: UTF8.self) else { throw Garbage(reason: "not UTF-8") }
+    try self.init(printed: text, for: account)
+  }
+
+  init?(printed text: String, for account: String) throws(Garbage) {
     let printed = JSONWebToken.stripped(text)
     if printed.hasPrefix("{") {
       guard let object = try? JSONDecoder().decode(Object.self, from: Data(printed.utf8)) else {
@@ -41,6 +45,12 @@ public struct IssuedToken: Codable, Sendable, Equatable {
     if expires == nil, let expiry = (try? JSONWebToken(token.value))?.expiry {
       expires = Self.text(seconds: expiry)
     }
+  }
+
+  /// Whom a printed token is for, as far as it says.
+  static func jid(printed text: String) -> String? {
+    let object = try? JSONDecoder().decode(Object.self, from: Data(JSONWebToken.stripped(text).utf8))
+    return object?.jid.flatMap { try? BareJID.normalise($0) }
   }
 
   /// No token has blanks or control characters: what has is an error message.

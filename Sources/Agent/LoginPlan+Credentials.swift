@@ -118,6 +118,7 @@ extension LoginPlan {
     if credential.kind != .password && credential.kind != .email { server?.mechanism = pinned }
     objections = 0
     needsFreshToken = false
+    tokenAnswer = nil
     if bound.isTokenRefused { deviceToken = nil }
     deviceToken = bound.fastToken.flatMap { DeviceToken($0) } ?? deviceToken
     if let keys = bound.scramKeys { scramKeys = [keys] + scramKeys.filter { $0.hash != keys.hash } }
@@ -182,6 +183,7 @@ extension LoginPlan {
       credential.tokenCommand != nil, !needsFreshToken
     {
       needsFreshToken = true
+      tokenAnswer = nil
       credential.issued = nil
       return true
     }

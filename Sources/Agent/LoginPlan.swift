@@ -32,6 +32,8 @@ struct LoginPlan: Sendable, Equatable {
   var server: KnownServer?
   /// How much the server objected to being answered before it asked, in this login.
   var objections = 0
+  /// What the token command has printed just now.
+  var tokenAnswer: String?
   /// The last answer of the token command was refused: another one is asked for, once.
   var needsFreshToken = false
   /// The server takes no token for a password, but as a bearer's.

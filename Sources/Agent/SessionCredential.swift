@@ -60,6 +60,13 @@ extension Session {
     _ plan: LoginPlan, within limit: Duration
   ) async throws(Failure) -> TokenChoice.Answer<IssuedToken> {
     guard let command = plan.credential.tokenCommand else { return .none }
+    if let printed = plan.tokenAnswer {
+      do throws(IssuedToken.Garbage) {
+        return TokenChoice.Answer(try IssuedToken(printed: printed, for: account.description))
+      } catch {
+        throw Failure(.credentialSourceFailed, stage: .authenticate, detail: error.reason)
+      }
+    }
     if let issued = plan.credential.issued, issued.isValid(at: Date().timeIntervalSince1970) {
       return .value(issued)
     }

@@ -10,7 +10,7 @@ extension Session {
   /// A login by hand: one attempt, with `timeout` 0 or `auto` as many as the failure table allows.
   func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     try await inTurn { session async throws(Failure) in
-      let plan = try await session.plan(for: parameters)
+      var plan = try await session.plan(for: parameters)
       if let online = session.online, !plan.differs(from: online.plan) {
         return try await session.stayOnline(online, plan, showing: parameters.presence)
       }
@@ -31,6 +31,7 @@ extension Session {
           }
           return Self.result(success, online, already: false)
         } catch {
+          plan.tokenAnswer = nil
           session.lastFailure = error
           await session.failed(error, plan: plan)
           guard parameters.timeout == 0 || parameters.auto, ReconnectPolicy.triesAgain(after: error),
@@ -125,6 +126,7 @@ extension Session {
       account: account, credential: credential, isGiven: isGiven, store: parameters.store ?? usual,
       options: (stored?.options ?? ConnectionOptions()).overridden(by: parameters.options))
     plan.isStoreChosen = parameters.store != nil
+    plan.tokenAnswer = parameters.tokenAnswer
     if let stored { plan.take(stored, at: Date().timeIntervalSince1970) }
     plan.checksDevice = parameters.auto && !parameters.forced && plan.deviceToken != nil
     plan.deviceId = plan.deviceId ?? LoginPlan.newDeviceId()

@@ -62,7 +62,11 @@ extension AccountStore {
       let source: Account.SecretSource =
         mechanism?.isDeviceToken == true ? .deviceToken : isStored ? .stored : .given
       entry.failed(failure, with: source)
-      if let state { entry.lastState = LastState(state: state, cause: failure, time: Timestamp.now()) }
+      // That the account was used on another device is over with a login by hand, not with another failure.
+      let isChanged = entry.lastState?.cause?.name == .deviceChanged
+      if let state, !isChanged {
+        entry.lastState = LastState(state: state, cause: failure, time: Timestamp.now())
+      }
     }
   }
 

@@ -63,6 +63,8 @@ public enum LoginMethod: AgentMethod {
     /// Prints a token, bare or as `{"token":…,"expires":RFC 3339,"jid":…}`: run by the agent for every attempt,
     /// unless the last answer is still good.
     public var tokenCommand: String?
+    /// What `tokenCommand` has printed just now: for the first attempt.
+    public var tokenAnswer: String?
     /// At most 1024 UTF-16 units for whoever checks the login.
     public var loginExt: String?
     /// Prints the login extension: what it prints beats `loginExt`, unless that is nothing.
@@ -137,6 +139,7 @@ extension LoginMethod.Parameters {
     passwordCommand = try text(.passwordCommand)
     token = try text(.token)
     tokenCommand = try text(.tokenCommand)
+    tokenAnswer = try text(.tokenAnswer)
     loginExt = try text(.loginExt)
     loginExtCommand = try text(.loginExtCommand)
     extInPassword = try flag(.extInPassword)

@@ -205,6 +205,21 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 
+  @Test("is for whom the command says, where nobody is named.")
+  func printedJID() async throws {
+    let desk = try await TokenDesk([
+      TokenDesk.plain("t1", .refused("not-authorized")), TokenDesk.plain("t2", .accepted),
+    ])
+    let command = try desk.command(#"echo "{\"jid\":\"\#(TokenDesk.jid)\",\"token\":\"t$n\"}""#)
+    let result = try await desk.imctl.run(
+      "login", "--auth", "token", "--token-command", command, "--no-sync", "--host", TestServer.host,
+      "--port", String(desk.server.port), "--ca-file", try await TestAuthority.shared.caFile)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.output.hasPrefix(TokenDesk.jid + "/"))
+    #expect(desk.calls == 2 && desk.server.mismatches == [])
+    #expect(try await desk.imctl.run("logout").status == 0)
+  }
+
   @Test("tells apart the login that a third server refused, and packs token and extension together.")
   func thirdParty() async throws {
     let packed = #"{"ext":"from the command","token":"t"}"#

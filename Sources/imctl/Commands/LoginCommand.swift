@@ -102,7 +102,9 @@ struct LoginCommand: ParsableCommand {
       return try MechanismList.show(
         chosenJID(until: deadline), connection.options(), output, until: deadline)
     }
-    var parameters = LoginMethod.Parameters(account: try chosenJID(until: deadline))
+    let token = try tokenForNobody(until: deadline)
+    var parameters = LoginMethod.Parameters(account: try token?.jid ?? chosenJID(until: deadline))
+    parameters.tokenAnswer = token?.printed
     parameters.options = try connection.options()
     try kind.write(into: &parameters)
     parameters.store = secret.policy
@@ -195,6 +197,12 @@ struct LoginCommand: ParsableCommand {
     } else if case .tokenUnavailable(let cause) = event.body {
       output.note("imctl: \(peer: cause.message)")
     }
+  }
+
+  /// Who logs in may be what the token command says: where no JID is named.
+  private func tokenForNobody(until deadline: Deadline) throws -> (printed: String, jid: String?)? {
+    guard jid == nil, account.account == nil, let command = secret.tokenCommand else { return nil }
+    return try CredentialSource.token(command, until: deadline)
   }
 
   /// The JID that is named, or the last one: on a terminal only as a proposal.
