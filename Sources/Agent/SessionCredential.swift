@@ -12,8 +12,8 @@ extension Session {
   ///
   /// Throws `credentialSourceFailed` where a command fails or nothing is there to log in with, `invalidToken` and
   /// `tokenExpired` for a token that cannot be right, `invalidParameter` for a login extension that is too long.
-  func present(_ plan: LoginPlan, within seconds: Double) async throws(Failure) -> Presented {
-    let limit = Duration.seconds(min(60, seconds))
+  func present(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> Presented {
+    let limit = Duration.seconds(min(60, attempt.remaining))
     let credential = plan.credential
     var presented = Presented(password: credential.password)
     if plan.isDeviceTokenEnough { return presented }
@@ -36,8 +36,9 @@ extension Session {
         extension: extensionAnswer, givenExtension: credential.loginExt,
         extensionSuffices: credential.kind == .thirdParty)
     else {
+      // Of a login by hand that is a wrong parameter; a session that comes back waits until there is a token.
       throw Failure(
-        .credentialSourceFailed, stage: .input,
+        .credentialSourceFailed, stage: attempt.isAutomatic ? .authenticate : .input,
         detail: "the token command gave none, and no other token is there")
     }
     if choice.isFallback {

@@ -73,6 +73,8 @@ extension Session {
   func autoLogin() async throws(Failure) {
     try await inTurn { session async throws(Failure) in
       guard let stored = try await session.accounts.entry(session.account), stored.isLogin, !session.isActive,
+        // A login by hand may have come first, and be about to come back.
+        session.kept == nil,
         stored.hasCredential, stored.lastState?.cause?.name != .deviceChanged
       else { return }
       var plan = try session.plan(of: stored)

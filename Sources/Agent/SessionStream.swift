@@ -49,7 +49,7 @@ extension Session {
   private func openOnce(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
     guard !isEnding, opening == nil else { throw Failure(.cancelled, stage: .connect) }
     tried = Tried()
-    let presented = try await present(plan, within: attempt.remaining)
+    let presented = try await present(plan, attempt)
     tried.presented = presented
     guard !isEnding, opening == nil, !Task.isCancelled else { throw Failure(.cancelled, stage: .connect) }
     let offersSession = tlsSession != nil
@@ -169,7 +169,8 @@ extension Session {
       enter(.linkOK) { $0.tls = tls.map(TLSSummary.init) }
     case .logining(let mechanism):
       tried.mechanism = mechanism
-      enter(.logining) { $0.mechanism = mechanism.rawValue }
+      // With a refused token the same stream goes on with what else there is.
+      if status.state != .logining { enter(.logining) { $0.mechanism = mechanism.rawValue } }
     case .loginOK(let bound): await bind(bound)
     }
   }
