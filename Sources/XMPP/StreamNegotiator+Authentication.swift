@@ -215,10 +215,17 @@ extension StreamNegotiator {
     return configuration.anticipation.binding ? [write([requestBinding()])] : []
   }
 
-  /// A refused token is no refused password: the same stream takes that one too, where the user wants it so.
+  /// A refused token is no refused password: the same stream takes that one too, where the user wants it so. And
+  /// what was wrong about the server's offer, because that has changed since the last login, is said again in the
+  /// right way: its refusal tells nothing of the password.
   private mutating func failed(
     _ authentication: Authentication, _ error: XMPPError
   ) throws(XMPPError) -> [Action] {
+    if authentication.isAnticipated, authentication.mechanism.contradictsOffer, let features {
+      owed.removeFirst()
+      self.authentication = nil
+      return try authenticate(features.authentication)
+    }
     guard authentication.isToken else { throw error.explained(by: authentication.mechanism) }
     var refusal = error
     if error.code == .authFailed, !configuration.fallsBackFromToken { refusal.code = .deviceChanged }

@@ -13,6 +13,10 @@ public protocol SASLMechanism: Sendable {
   /// offered last time.
   mutating func offered(_ offer: SASLOffer)
 
+  /// Whether the first message says something of the server's offer that is not true of the one it was told last:
+  /// a server that refuses it may refuse that alone.
+  var contradictsOffer: Bool { get }
+
   /// The answer to a challenge.
   mutating func challenge(_ data: [UInt8]) throws(SASLError) -> SASLStep
 
@@ -32,6 +36,9 @@ public protocol SASLMechanism: Sendable {
 extension SASLMechanism {
   /// Only SCRAM looks at it (XEP-0474).
   public mutating func offered(_ offer: SASLOffer) {}
+
+  /// Only SCRAM speaks of it (RFC 5802 §6).
+  public var contradictsOffer: Bool { false }
 
   /// Only SCRAM derives.
   public mutating func derived(_ keys: SCRAMKeys) throws(SASLError) -> SASLStep {

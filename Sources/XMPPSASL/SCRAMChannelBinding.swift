@@ -8,12 +8,8 @@ public enum SCRAMChannelBinding: Sendable, Hashable {
   case required(ChannelBindingType, data: [UInt8])
 
   /// For a `-PLUS` mechanism: the strongest type that both sides have, nil where there is none.
-  ///
-  /// A server that names no types (XEP-0440) is taken to know tls-unique, the oldest, and nothing else: some
-  /// offer `-PLUS` whatever the version of TLS and have no other.
   static func common(_ offer: SASLOffer, _ context: SASLContext) -> Self? {
-    let known = offer.channelBindings ?? [.tlsUnique]
-    for type in ChannelBindingType.supported where known.contains(type) {
+    for type in ChannelBindingType.supported where offer.binds(to: type) {
       if let data = context.channelBindings[type] { return .required(type, data: data) }
     }
     return nil
@@ -24,6 +20,15 @@ public enum SCRAMChannelBinding: Sendable, Hashable {
   static func absent(_ offer: SASLOffer, _ context: SASLContext) -> Self {
     let canBind = ChannelBindingType.supported.contains { context.channelBindings[$0] != nil }
     return canBind && !offer.mechanisms.contains(where: \.bindsChannel) ? .notOffered : .unsupported
+  }
+
+  /// Whether this says of the server what its offer does not.
+  func contradicts(_ offer: SASLOffer) -> Bool {
+    switch self {
+    case .unsupported: false
+    case .notOffered: offer.mechanisms.contains(where: \.bindsChannel)
+    case .required(let type, _): !offer.binds(to: type)
+    }
   }
 
   /// Why there is nothing in ``common(_:_:)``, for the user.
@@ -51,5 +56,13 @@ public enum SCRAMChannelBinding: Sendable, Hashable {
 
   var data: [UInt8] {
     if case .required(_, let data) = self { data } else { [] }
+  }
+}
+
+extension SASLOffer {
+  /// A server that names no types (XEP-0440) is taken to know tls-unique, the oldest, and nothing else: some
+  /// offer `-PLUS` whatever the version of TLS and have no other.
+  fileprivate func binds(to type: ChannelBindingType) -> Bool {
+    (channelBindings ?? [.tlsUnique]).contains(type)
   }
 }

@@ -12,7 +12,7 @@ public struct SCRAMMechanism: SASLMechanism {
   /// After SASLprep; nil where only stored keys can serve.
   private let password: Secret?
   private let storedKeys: [SCRAMKeys]
-  private let bindingData: [UInt8]
+  private let binding: SCRAMChannelBinding
   private let clientNonce: String
   private var offer: SASLOffer?
   private var state: State = .start
@@ -43,7 +43,7 @@ public struct SCRAMMechanism: SASLMechanism {
   ) throws(SASLError) {
     name = .scram(hash, bindsChannel: binding.isRequired)
     self.hash = hash
-    bindingData = binding.data
+    self.binding = binding
     self.offer = offer
     userName = try Self.prepare(userName: credentials.authcid)
     header = try GS2Header(flag: binding.flag, authzid: credentials.authzid)
@@ -62,6 +62,8 @@ public struct SCRAMMechanism: SASLMechanism {
   }
 
   public mutating func offered(_ offer: SASLOffer) { self.offer = offer }
+
+  public var contradictsOffer: Bool { offer.map(binding.contradicts) ?? false }
 
   public mutating func challenge(_ data: [UInt8]) throws(SASLError) -> SASLStep {
     switch take() {
@@ -122,7 +124,7 @@ extension SCRAMMechanism {
     else { throw SASLError(.nonceMismatch, "the server's nonce does not continue the client's") }
     try refuseDowngrade(serverFirst)
 
-    let bound = Base64.encode(Array(header.description.utf8) + bindingData)
+    let bound = Base64.encode(Array(header.description.utf8) + binding.data)
     let exchange = SCRAMExchange(
       serverFirst: serverFirst, clientFirstBare: Array(clientFirstBare.utf8), serverFirstBytes: data,
       clientFinalWithoutProof: Array("c=\(bound),r=\(serverFirst.nonce)".utf8))

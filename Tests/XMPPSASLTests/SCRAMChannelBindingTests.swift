@@ -115,6 +115,31 @@ struct SCRAMChannelBindingTests {
     }
   }
 
+  @Test("What the first message says of the server is held against the offer that it is told after that.")
+  func contradicted() throws {
+    func offer(_ names: SASLMechanismName..., types: [ChannelBindingType]? = nil) -> SASLOffer {
+      SASLOffer(mechanisms: names, channelBindings: types)
+    }
+    let old = offer(.scramSHA1)
+    let new = offer(.scramSHA1, .scramSHA1Plus, types: [.tlsExporter])
+    let unique = offer(.scramSHA1, .scramSHA1Plus)
+    for (first, second, isContradicted, binds) in [
+      (old, old, false, true), (old, new, true, true), (old, unique, true, true), (old, new, false, false),
+      (new, new, false, true), (new, unique, true, true), (unique, unique, false, true),
+      (unique, new, true, true),
+    ] {
+      let context = SASLContext(
+        isEncrypted: true,
+        channelBindings: binds ? [(first == unique ? .tlsUnique : .tlsExporter): [1]] : [:])
+      var mechanism = try SASLMechanismChoice.choose(
+        offer: first, credentials: SASLCredentials(authcid: "user", password: Secret("pencil")),
+        context: context)
+      #expect(!mechanism.contradictsOffer)
+      mechanism.offered(second)
+      #expect(mechanism.contradictsOffer == isContradicted, "\(first) \(second)")
+    }
+  }
+
   @Test("The data of the type that was named is what the proof is over.")
   func boundData() throws {
     for (type, data) in Self.data {

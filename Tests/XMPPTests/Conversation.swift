@@ -54,7 +54,7 @@ struct Conversation {
   static let tls13 = TLSInfo(version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", peerCertificateSHA256: [])
 
   mutating func connect() { apply(.connected) }
-  mutating func encrypt() { apply(.encrypted(Self.tls13)) }
+  mutating func encrypt(_ info: TLSInfo = Self.tls13) { apply(.encrypted(info)) }
   mutating func serverCloses() { apply(.closed) }
 
   /// The server sends all of `xml` in one packet.

@@ -109,6 +109,50 @@ struct ExtensibleAuthenticationTests {
     #expect(talk.failure?.code == .downgrade)
   }
 
+  /// A guess that says the server cannot bind (GS2 flag `y`), and the true offer, which says that it can.
+  private func outdated(_ password: String = "secret") throws -> Conversation {
+    let offer = AuthenticationOffer(mechanisms: [], extensible: .init(mechanisms: [.scramSHA256]))
+    var talk = try Conversation(
+      password: password, tls: .direct, anticipation: Anticipation(offer: offer))
+    talk.connect()
+    var tls = C.tls13
+    tls.channelBindings.exporter = [1, 2, 3]
+    talk.encrypt(tls)
+    #expect(try initialMessage(talk).hasPrefix("y,,"))
+    let list = "<sasl-channel-binding xmlns='urn:xmpp:sasl-cb:0'><channel-binding type='tls-exporter'/>"
+    try talk.server(
+      C.header,
+      Self.features(["SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"]).replacing(
+        "</stream:features>", with: "\(list)</sasl-channel-binding></stream:features>"))
+    return talk
+  }
+
+  private func initialMessage(_ talk: Conversation) throws -> String {
+    let text = try lastElement(talk).first("initial-response")?.text ?? ""
+    return String(decoding: Base64.decode(text) ?? [], as: UTF8.self)
+  }
+
+  @Test(
+    "A refused request that was wrong about the server is made again by its true offer, on the same stream.",
+    arguments: ["not-authorized", "malformed-request"])
+  func outdated(condition: String) throws {
+    var talk = try outdated()
+    try talk.server(Self.failure(condition))
+    #expect(talk.log.suffix(2).first == "logining SCRAM-SHA-256-PLUS")
+    #expect(try initialMessage(talk).hasPrefix("p=tls-exporter,,"))
+    // The refusal of this one is meant.
+    try talk.server(Self.failure("not-authorized"))
+    #expect(talk.failure?.code == .authFailed)
+  }
+
+  @Test("A request that was right about the server and is refused is not made again.")
+  func meant() throws {
+    let offer = AuthenticationOffer(mechanisms: [], extensible: .init(mechanisms: [.scramSHA256]))
+    var talk = try encrypted(anticipation: Anticipation(offer: offer))
+    try talk.server(C.header, Self.features(["SCRAM-SHA-256"]), Self.failure("not-authorized"))
+    #expect(talk.failure?.code == .authFailed)
+  }
+
   @Test("Success that comes before the proof is refused, and nothing is bound.")
   func earlySuccess() throws {
     var talk = try encrypted()
