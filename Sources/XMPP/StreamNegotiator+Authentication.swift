@@ -32,6 +32,7 @@ extension StreamNegotiator {
   /// The server's offer has come: chooses, or holds it against what was chosen by the last one.
   mutating func authenticate(_ offer: AuthenticationOffer) throws(XMPPError) -> [Action] {
     if var authentication, authentication.isAnticipated {
+      let offer = offer.limited(to: authentication.profile)
       try check(authentication, offer)
       authentication.mechanism.offered(offer.sasl)
       self.authentication = authentication
@@ -224,7 +225,8 @@ extension StreamNegotiator {
     if authentication.isAnticipated, authentication.mechanism.contradictsOffer, let features {
       owed.removeFirst()
       self.authentication = nil
-      return try authenticate(features.authentication)
+      // One profile at a time (XEP-0388 §2.1): some servers refuse the other one now.
+      return try authenticate(features.authentication.limited(to: authentication.profile))
     }
     guard authentication.isToken else { throw error.explained(by: authentication.mechanism) }
     var refusal = error
@@ -241,6 +243,15 @@ extension StreamNegotiator {
       // There is nothing else to log in with.
       throw error.code == .mechanismUnavailable ? refusal : error
     }
+  }
+}
+
+extension AuthenticationOffer {
+  /// What a client that has begun with one profile goes by.
+  fileprivate func limited(to profile: SASLProfile) -> Self {
+    var offer = self
+    if profile == .core { offer.extensible = nil }
+    return offer
   }
 }
 

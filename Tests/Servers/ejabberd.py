@@ -25,11 +25,8 @@ def prepare(server):
     listener = ["tls_verify: true"] if options["clientAuthority"] else []
     modules = {name.partition(":")[0]: name.partition(":")[2] or " {}" for name in options["extraModules"]}
     if server.is_newer:
-        # A number alone is not seconds in every option.
-        modules.setdefault("mod_auth_fast", " {" + ", ".join(
-            f"{name}: {value} seconds" for name, value in (("token_lifetime", options["fastTokenLifetime"]),
-                                                           ("token_refresh_age", options["fastTokenRefreshAge"]))
-            if value is not None) + "}")
+        modules.setdefault("mod_auth_fast", " {}")
+        modules.setdefault("mod_scram_upgrade", " {}")
     if options["disabled"]:
         modules["mod_admin_extra"] = " {}"
     if options["registration"]:
@@ -54,7 +51,7 @@ def prepare(server):
     environment = {
         "EJABBERD_CONFIG_PATH": config, "EJABBERD_LOG_PATH": os.path.join(server.inside, "ejabberd.log"),
         "ERL_LIBS": LIBRARIES, "ERL_INETRC": os.path.join(server.inside, "inetrc"),
-        "ERL_CRASH_DUMP": "/dev/null", "ERL_EPMD_ADDRESS": "127.0.0.1", "HOME": server.inside,
+        "ERL_CRASH_DUMP": "/dev/null", "ERL_CRASH_DUMP_BYTES": "0", "ERL_EPMD_ADDRESS": "127.0.0.1", "HOME": server.inside,
         "SPOOL_DIR": os.path.join(server.inside, "mnesia"),
         "EJABBERD_PID_PATH": os.path.join(server.inside, "pid"),
     }
@@ -76,6 +73,12 @@ def first_steps(server):
         # The older way sets another password; the newer, if the module's hooks are there, tells the reason.
         ban = "ban_account_v2" if server.is_newer else "ban_account"
         steps.append(f"[mod_admin_extra:{ban}(N,D,R)||{{N,R}}<-{pairs(options['disabled'])}]")
+    fast = {"token_lifetime": options["fastTokenLifetime"], "token_refresh_age": options["fastTokenRefreshAge"]}
+    fast = ",".join(f"{name}=>{value}" for name, value in fast.items() if value is not None)
+    if fast:
+        # The module takes the milliseconds of its configuration for seconds, and none below 1000 is allowed there.
+        steps.append("true = ets:update_element(ejabberd_modules,{mod_auth_fast,D},"
+                     "{3,maps:merge(gen_mod:get_module_opts(D,mod_auth_fast),#{%s})})" % fast)
     if options["bearerTokenLifetime"] is not None:
         steps.append(
             "T = [begin {K,_,_}=ejabberd_oauth:oauth_issue_token(binary_to_list(<<N/binary,$@,D/binary>>),"

@@ -35,15 +35,14 @@ struct RealServerLoginTests {
       Binding(kind: .prosody, tls: "1.3", types: []),
       Binding(kind: .ejabberd, tls: "1.2", types: [.tlsUnique]),
       Binding(kind: .ejabberd, tls: "1.3", types: []),
-      Binding(kind: .prosody13, tls: "1.2", types: [.tlsUnique, .tlsServerEndPoint]),
-      Binding(kind: .prosody13, tls: "1.3", types: [.tlsExporter, .tlsServerEndPoint]),
+      Binding(kind: .prosody13, tls: "1.2", types: [.tlsUnique]),
+      Binding(kind: .prosody13, tls: "1.3", types: [.tlsExporter]),
       Binding(kind: .ejabberd24, tls: "1.2", types: [.tlsUnique, .tlsServerEndPoint]),
       Binding(kind: .ejabberd24, tls: "1.3", types: [.tlsExporter, .tlsServerEndPoint]),
     ])
   func channelBinding(_ row: Binding) async throws {
     var options = TestServer.Options(row.kind)
     options.maximumTLS = row.tls
-    if row.kind == .prosody13 { options.extraLines = [#"tls_server_end_point_hash = "auto""#] }
     let server = try await TestServer(options)
     let plain = try await Login(to: server)
     let bound = try await Self.login(plain)

@@ -58,7 +58,9 @@ struct RealServerTokenTests {
       let outcome = try await Self.login(first)
       #expect(outcome.attempts == [.scramSHA1Plus])
       let token = try #require(outcome.bound.fastToken)
-      #expect(token.mechanism == (version == "1.3" ? .htSHA256Exporter : .htSHA256Unique))
+      // ejabberd has the exporter with TLS 1.2, too.
+      let hasExporter = version == "1.3" || !kind.isProsody
+      #expect(token.mechanism == (hasExporter ? .htSHA256Exporter : .htSHA256Unique))
       #expect(token.expiry?.hasPrefix("20") == true)
       let again = try await Self.login(try Self.next(first, after: outcome))
       #expect(again.attempts == [token.mechanism])
@@ -76,7 +78,7 @@ struct RealServerTokenTests {
   func renewed(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.fastTokenLifetime = 3600
-    options.fastTokenRefreshAge = kind.isProsody ? 3600 : 1
+    options.fastTokenRefreshAge = 1
     let server = try await TestServer(options)
     let first = try await Self.first(on: server)
     let outcome = try await Self.login(first)
