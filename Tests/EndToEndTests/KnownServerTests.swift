@@ -60,6 +60,7 @@ struct KnownServerTests {
   func outdated(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     try await user.goOnline()
+    #expect(try await user.imctl.run("logout").status == 0)
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     // As the server was before it learned to.
     let file = URL(filePath: user.accountsPath)
