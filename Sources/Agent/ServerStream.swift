@@ -99,6 +99,7 @@ public struct ServerStream: Sendable {
     }
     var configuration = configuration(account, credentials)
     configuration.policy = server?.policy ?? SASLPolicy()
+    if server?.isStepByStep == true { configuration.anticipation = .stepByStep }
     let stream = stream(configuration)
     let bound: BoundStream
     do throws(XMPPError) { bound = try await stream.connect() } catch { throw Failure(error) }

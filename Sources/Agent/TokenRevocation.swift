@@ -25,11 +25,13 @@ public enum TokenRevocation {
       presenting: Presented(), timeout: .nanoseconds(Int64(seconds * 1e9)),
       language: Language.current == .chinese ? "zh" : "en")
     configuration.requestsToken = false
+    // What the server takes by now decides, not what it took last time.
+    configuration.anticipation.offer = nil
     let stream = XMPPStream(configuration)
     do throws(XMPPError) {
       try await stream.invalidateToken()
     } catch {
-      if [.authFailed, .tokenExpired, .mechanismUnavailable, .deviceChanged].contains(error.code) { return }
+      if [.authFailed, .tokenExpired, .deviceChanged].contains(error.code) { return }
       throw Failure(error)
     }
   }

@@ -92,7 +92,10 @@ extension XMPPError {
     switch error.code {
     case .mechanismUnavailable, .plainRefused: code = .mechanismUnavailable
     case .downgrade: code = .downgrade
-    case .invalidPassword, .invalidToken, .invalidUserName: code = .invalidParameter
+    case .invalidPassword, .invalidUserName: code = .invalidParameter
+    case .invalidToken: code = .invalidToken
+    // Keys that the server has no salt for any more are as good as a wrong password.
+    case .keysOutdated: code = .authFailed
     case .serverError where Self.wrongCredentials.contains(error.serverValue ?? ""): code = .authFailed
     case .misuse, .libraryFailure: code = .internalError
     default: code = .protocolError

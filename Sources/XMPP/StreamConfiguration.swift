@@ -32,7 +32,7 @@ public struct StreamConfiguration: Sendable {
   /// `xml:lang` of the stream.
   public var language: String?
   public var anticipation: Anticipation
-  /// The only server to go ahead of; another one is spoken to step by step. nil: every one.
+  /// Where the offer of ``anticipation`` comes from: another server's own is waited for. nil: it holds for every one.
   public var anticipatedTarget: ServerTarget?
   /// Which mechanisms may be used, and what is known of the server's.
   public var policy: SASLPolicy

@@ -11,14 +11,18 @@ struct StreamManagement: Sendable, Equatable {
     guard inline?.first("enabled", Namespaces.streamManagement) != nil else { return nil }
   }
 
+  /// Also sent unasked before the end: what was handled is not to come again.
+  var acknowledgement: XMLElement {
+    XMLElement("a", namespace: Namespaces.streamManagement, attributes: ["h": String(handled)])
+  }
+
   /// Counts a stanza. The answer to a request for acknowledgement is what is to be sent now.
   mutating func received(_ element: XMLElement) -> XMLElement? {
     switch (element.name.namespace, element.name.local) {
     case (Namespaces.client, "message"), (Namespaces.client, "presence"), (Namespaces.client, "iq"):
       handled &+= 1
       return nil
-    case (Namespaces.streamManagement, "r"):
-      return XMLElement("a", namespace: Namespaces.streamManagement, attributes: ["h": String(handled)])
+    case (Namespaces.streamManagement, "r"): return acknowledgement
     default: return nil
     }
   }

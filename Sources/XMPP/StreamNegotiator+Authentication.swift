@@ -181,7 +181,6 @@ extension StreamNegotiator {
       case .derive(let request):
         authentication.isDeriving = true
         return [.derive(request)]
-      case .complete: return []
       }
     } catch {
       throw XMPPError(saslError: error)

@@ -198,7 +198,7 @@ extension StreamNegotiator {
   }
 
   private mutating func encrypted(_ info: TLSInfo) throws(XMPPError) -> [Action] {
-    roundTrips += info.version == "TLSv1.3" ? 1 : 2
+    roundTrips += info.version == "TLSv1.3" || info.isResumed ? 1 : 2
     level = .encrypted
     isEncrypting = false
     tls = info

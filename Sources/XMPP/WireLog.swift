@@ -28,13 +28,19 @@ enum WireLog {
     if element.name.local == "password" || isSecretField(element) {
       return hidden(element, but: publicOfField)
     }
-    for index in element.attributes.indices where element.attributes[index].name.local == "token" {
+    for index in element.attributes.indices
+    where isSecret(element.attributes[index].name.local, of: element.name) {
       element.attributes[index].value = mark
     }
     element.children = element.children.map { child in
       if case .element(let inner) = child { .element(redacted(inner)) } else { child }
     }
     return element
+  }
+
+  /// The id of a user agent is the server's business alone (XEP-0388 §2.3).
+  private static func isSecret(_ attribute: String, of element: XMLName) -> Bool {
+    attribute == "token" || (attribute == "id" && element == XMLName("user-agent", Namespaces.sasl2))
   }
 
   private static func isSecretField(_ element: XMLElement) -> Bool {
@@ -63,5 +69,6 @@ enum WireLog {
       "authorization-identifier", "continue", "tasks", "task", "failure", "text", "abort",
     ],
     Namespaces.fast: ["fast", "mechanism", "request-token", "invalidate"],
+    Namespaces.loginExtension: [],
   ]
 }

@@ -217,7 +217,7 @@ public actor XMPPStream {
     case .closed: return
     case .beforeLogin, .online:
       state = .closing
-      endOutput(with: stanzas)
+      endOutput(with: stanzas + [streamManagement?.acknowledgement].compactMap(\.self))
       updateReading()
       deadline = eventLoop.scheduleTask(in: patience) { self.assumeIsolated { $0.finish(nil) } }
       await waitUntilClosed()

@@ -58,8 +58,6 @@ public enum SASLStep: Hashable, Sendable {
   case respond([UInt8])
   /// Run ``SCRAMKeyRequest/derive()`` away from the event loop, then call ``SASLMechanism/derived(_:)``.
   case derive(SCRAMKeyRequest)
-  /// Nothing: only the server's success is missing.
-  case complete
 }
 
 extension SASLStep: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -68,7 +66,6 @@ extension SASLStep: CustomStringConvertible, CustomDebugStringConvertible, Custo
     switch self {
     case .respond(let data): "respond(\(data.count) bytes)"
     case .derive(let request): "derive(\(request))"
-    case .complete: "complete"
     }
   }
 

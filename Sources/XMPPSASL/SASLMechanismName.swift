@@ -26,8 +26,10 @@ public struct SASLMechanismName: RawRepresentable, Hashable, Sendable, Codable, 
   /// Whether this is of the SCRAM family (RFC 5802), with any hash, with or without channel binding.
   public var isSCRAM: Bool { rawValue.hasPrefix("SCRAM-") }
 
-  /// Whether its first message holds the secret itself, for whoever gets it to use again.
-  public var showsSecret: Bool { self == .plain || self == .oauthBearer || self == .xOAuth2 }
+  /// Whether who gets its first message can log in with it again: it holds the secret, or nothing of the connection.
+  public var showsSecret: Bool {
+    [.plain, .oauthBearer, .xOAuth2, .htSHA256None, .htSHA256EndPoint].contains(self)
+  }
 
   /// Whether this binds to the TLS channel (RFC 5801 §5.1).
   public var bindsChannel: Bool { rawValue.hasSuffix("-PLUS") }
