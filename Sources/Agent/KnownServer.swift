@@ -20,19 +20,26 @@ public struct KnownServer: Codable, Sendable, Equatable {
 
   /// - Parameters:
   ///   - before: what was known before this login.
-  ///   - objections: those of this login.
+  ///   - objections: those of this login, which has then succeeded step by step.
   init(_ bound: BoundStream, offer: AuthenticationOffer?, before: KnownServer?, objections: Int = 0) {
     host = bound.target.host
     port = bound.target.port
     tls = bound.target.tls.rawValue
-    self.offer = offer
+    self.offer = offer.flatMap { $0.isReasonable ? $0 : nil }
     let used = [before?.mechanism, bound.mechanism.rawValue]
     mechanism = SASLMechanismChoice.supported.map(\.rawValue).first { used.contains($0) }
-    self.objections = min((before?.objections ?? 0) + objections, 100)
+    guard let before, before.host == host, before.port == port, before.tls == tls else {
+      self.objections = objections
+      return
+    }
+    let isAhead = objections == 0 && !before.isStepByStep
+    self.objections = isAhead ? 0 : min(before.objections + objections, 2)
   }
 
   /// It does not like to be answered before it asked.
-  public var isStepByStep: Bool { objections > 1 }
+  public var isStepByStep: Bool { Self.isStepByStep(objections) }
+
+  static func isStepByStep(_ objections: Int) -> Bool { objections > 1 }
 
   /// Where ``anticipation`` holds.
   var target: ServerTarget? {
@@ -44,18 +51,25 @@ public struct KnownServer: Codable, Sendable, Equatable {
 
   /// A weaker mechanism than the strongest one used is refused.
   var policy: SASLPolicy { SASLPolicy(pinned: mechanism.map(SASLMechanismName.init(rawValue:))) }
+}
 
-  /// How much speaks for it that a login failed because it went ahead: then a step by step one is worth a try.
-  ///
-  /// A server that failed to prove itself gets no second proof.
-  static func objections(in failure: Failure) -> Int {
-    switch (failure.name, failure.stage) {
-    case (.protocolError, .stream), (.protocolError, .bind), (.downgrade, .authenticate),
-      (.mechanismUnavailable, .authenticate):
-      2
-    case (.protocolError, .authenticate) where failure.condition != nil: 2
-    case (.networkError, .stream), (.networkError, .authenticate), (.networkError, .bind): 1
-    default: 0
-    }
+extension KnownServer {
+  /// What cannot be read is learned anew, but for the mechanism: nothing weaker is accepted, whatever else is lost.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    mechanism = try fields.decodeIfPresent(String.self, forKey: .mechanism)
+    host = (try? fields.decode(String.self, forKey: .host)) ?? ""
+    port = (try? fields.decode(Int.self, forKey: .port)) ?? 0
+    tls = (try? fields.decode(String.self, forKey: .tls)) ?? ""
+    offer = try? fields.decodeIfPresent(AuthenticationOffer.self, forKey: .offer)
+    objections = (try? fields.decode(Int.self, forKey: .objections)) ?? 0
+  }
+}
+
+extension AuthenticationOffer {
+  /// Fit to be kept: its names are names, not text by the megabyte.
+  fileprivate var isReasonable: Bool {
+    (mechanisms + (extensible?.mechanisms ?? []) + (extensible?.tokenMechanisms ?? [])).allSatisfy(
+      \.isWellFormed)
   }
 }

@@ -101,7 +101,7 @@ struct LoginPlan: Sendable, Equatable {
   }
 
   /// The server does not like to be answered before it asked.
-  var isStepByStep: Bool { (server?.objections ?? 0) + objections > 1 }
+  var isStepByStep: Bool { KnownServer.isStepByStep((server?.objections ?? 0) + objections) }
 
   /// What is stored of the account beside its credential. Where a secret was given it is proved by itself.
   ///

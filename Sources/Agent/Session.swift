@@ -88,6 +88,8 @@ actor Session {
     var mechanism: SASLMechanismName?
     /// What the server offers.
     var offered: [SASLMechanismName] = []
+    /// Whether it failed for going ahead of the server.
+    var objection = XMPPError.Objection.none
   }
 
   /// How one attempt to go online is made.

@@ -11,38 +11,27 @@ import XMPPTransport
 
 extension Session {
   /// Opens a stream and returns when it is synced (or bound, with `noSync`). Where the server refused what was
-  /// presented, something else may help at once: each at most once.
+  /// presented, or did not like to be answered before it asked, something else may help at once: each at most once.
   func open(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
     var plan = plan
+    var attempt = attempt
     while true {
       do throws(Failure) {
-        return try await openAnticipating(plan, attempt)
+        return try await openOnce(plan, attempt)
       } catch {
-        guard !Task.isCancelled, leaving == 0,
-          plan.reconsider(after: error, of: tried.mechanism, offered: tried.offered)
-        else { throw error }
+        guard !Task.isCancelled, leaving == 0 else { throw error }
+        let objection = tried.objection.rawValue
+        if !plan.isStepByStep, !attempt.isStepByStep, objection > (plan.server == nil ? 1 : 0) {
+          log.info("once more, step by step", metadata: ["account": "\(account)"])
+          plan.objections = objection
+          attempt.isStepByStep = true
+          continue
+        }
+        guard plan.reconsider(after: error, of: tried.mechanism, offered: tried.offered) else { throw error }
         log.info(
           "once more, otherwise", metadata: ["account": "\(account)", "after": "\(error.name.rawValue)"])
         if tried.mechanism?.isDeviceToken == true { await remember(error, state: nil, plan: plan) }
       }
-    }
-  }
-
-  /// A server that did not like to be answered before it asked is asked again step by step.
-  private func openAnticipating(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
-    do throws(Failure) {
-      return try await openOnce(plan, attempt)
-    } catch {
-      let weight = KnownServer.objections(in: error)
-      guard !plan.isStepByStep, !Task.isCancelled, weight > (plan.server == nil ? 1 : 0),
-        plan.server != nil || error.name != .mechanismUnavailable
-      else { throw error }
-      log.info("once more, step by step", metadata: ["account": "\(account)"])
-      var plan = plan
-      plan.objections = weight
-      var again = attempt
-      again.isStepByStep = true
-      return try await openOnce(plan, again)
     }
   }
 
@@ -52,16 +41,26 @@ extension Session {
     let presented = try await present(plan, attempt)
     tried.presented = presented
     guard !isEnding, opening == nil, !Task.isCancelled else { throw Failure(.cancelled, stage: .connect) }
+    do throws(Failure) {
+      return try await openResuming(plan, presented, attempt)
+    } catch {
+      throw plan.interpret(
+        error, of: tried.mechanism, presented: presented, at: Date().timeIntervalSince1970)
+    }
+  }
+
+  /// Some servers fail a handshake that offers to resume a session, instead of making it a full one.
+  private func openResuming(
+    _ plan: LoginPlan, _ presented: Presented, _ attempt: Attempt
+  ) async throws(Failure) -> LoginSuccess {
     let offersSession = tlsSession != nil
     do throws(Failure) {
       return try await openStream(plan, presented, attempt)
     } catch {
-      if error.name == .tlsFailure, offersSession {
-        refusesTLSSessions = true
-        return try await openOnce(plan, attempt)
-      }
-      throw plan.interpret(
-        error, of: tried.mechanism, presented: presented, at: Date().timeIntervalSince1970)
+      guard error.name == .tlsFailure, offersSession, !Task.isCancelled else { throw error }
+      let success = try await openStream(plan, presented, attempt)
+      refusesTLSSessions = true
+      return success
     }
   }
 
@@ -274,6 +273,7 @@ extension Session {
 
   private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {
     let failure = error.map(Failure.init)
+    tried.objection = error?.objection ?? .none
     let lost = online?.stream === stream ? endOnline() : nil
     if opening?.stream === stream {
       endOpening(.failure(failure ?? Failure(.cancelled, stage: .connect)))

@@ -45,6 +45,31 @@ public struct AuthenticationOffer: Sendable, Hashable, Codable {
   }
 }
 
+extension AuthenticationOffer {
+  /// Those that the server has, the better one first.
+  var profiles: [SASLProfile] { extensible == nil ? [.core] : [.extensible, .core] }
+
+  /// What one profile is offered with.
+  func sasl(_ profile: SASLProfile) -> SASLOffer {
+    let mechanisms = profile == .core ? mechanisms : extensible?.mechanisms ?? []
+    return SASLOffer(mechanisms: mechanisms, channelBindings: channelBindings)
+  }
+
+  /// What a client that has begun with one profile goes by.
+  func limited(to profile: SASLProfile) -> Self {
+    var offer = self
+    if profile == .core { offer.extensible = nil }
+    return offer
+  }
+
+  func contains(_ authentication: StreamNegotiator.Authentication) -> Bool {
+    let mechanisms =
+      authentication.isToken
+      ? extensible?.tokenMechanisms ?? [] : sasl(authentication.profile).mechanisms
+    return mechanisms.contains(authentication.mechanism.name)
+  }
+}
+
 extension StreamFeatures {
   public var authentication: AuthenticationOffer {
     AuthenticationOffer(

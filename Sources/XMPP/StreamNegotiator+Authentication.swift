@@ -16,53 +16,87 @@ extension StreamNegotiator {
     var isDeriving = false
     /// It went out before the server's offer came.
     var isAnticipated = false
+    /// The server's offer has it; one that went out before may be mistaken.
+    var isOffered = true
+    /// A resource was asked for with it.
+    var asksBinding = false
   }
 
-  private var isInvalidating: Bool { configuration.purpose == .tokenInvalidation }
+  var isInvalidating: Bool { configuration.purpose == .tokenInvalidation }
 
   /// The request that the last offer of this server makes likely; nil where the real one is to be waited for.
   ///
   /// What shows a secret is never sent on a guess.
   mutating func anticipate(_ offer: AuthenticationOffer) -> Output? {
     guard var choice = try? choose(offer), !choice.mechanism.name.showsSecret else { return nil }
+    if choice.profile == .extensible, configuration.credentials.loginExtension != nil { return nil }
     choice.isAnticipated = true
     return try? request(choice, offer)
   }
 
   /// The server's offer has come: chooses, or holds it against what was chosen by the last one.
   mutating func authenticate(_ offer: AuthenticationOffer) throws(XMPPError) -> [Action] {
-    if var authentication, authentication.isAnticipated {
-      let offer = offer.limited(to: authentication.profile)
-      try check(authentication, offer)
-      authentication.mechanism.offered(offer.sasl)
-      self.authentication = authentication
-      return [.step(.logining(authentication.mechanism.name))]
+    guard var authentication, authentication.isAnticipated else {
+      let choice = try choose(offer)
+      let request = try request(choice, offer)
+      return [.step(.logining(choice.mechanism.name)), write([request])]
     }
-    let choice = try choose(offer)
-    let request = try request(choice, offer)
-    return [.step(.logining(choice.mechanism.name)), write([request])]
+    let offer = offer.limited(to: authentication.profile)
+    // Where it leaves nothing to log in with, that need not wait for the server's answer.
+    _ = try choose(offer)
+    authentication.mechanism.offered(offer.sasl(authentication.profile))
+    authentication.isOffered = offer.contains(authentication)
+    self.authentication = authentication
+    return [.step(.logining(authentication.mechanism.name))]
   }
 
   private func choose(_ offer: AuthenticationOffer) throws(XMPPError) -> Authentication {
-    let context = saslContext
-    let credentials = configuration.credentials
-    if let extensible = offer.extensible, !isTokenRefused,
+    var credentials = configuration.credentials
+    if let extensible = offer.extensible, !isTokenRefused {
+      // The token is the account's, whatever name the password goes with.
+      var owner = credentials
+      owner.authcid = configuration.jid.local ?? credentials.authcid
       let mechanism = SASLMechanismChoice.fast(
-        offered: extensible.tokenMechanisms, credentials: credentials, context: context)
-    {
-      return Authentication(profile: .extensible, mechanism: mechanism, isToken: true)
+        offered: extensible.tokenMechanisms, credentials: owner, context: saslContext)
+      if let mechanism {
+        return Authentication(profile: .extensible, mechanism: mechanism, isToken: true)
+      }
+      if isInvalidating, let token = credentials.fastToken,
+        extensible.tokenMechanisms.contains(token.mechanism)
+      {
+        throw XMPPError(
+          .mechanismUnavailable, stage: .authenticate,
+          "\(token.mechanism) cannot be used with this connection")
+      }
     }
     if isInvalidating {
-      throw XMPPError(
-        .mechanismUnavailable, stage: .authenticate, "the server does not take the token any more")
+      throw XMPPError(.authFailed, stage: .authenticate, "the server does not take the token any more")
     }
-    do {
-      let mechanism = try SASLMechanismChoice.choose(
-        offer: offer.sasl, credentials: credentials, context: context, policy: configuration.policy)
-      return Authentication(profile: offer.extensible == nil ? .core : .extensible, mechanism: mechanism)
-    } catch {
-      throw XMPPError(saslError: error)
+    credentials.fastToken = nil
+    var unavailable: SASLError?
+    for profile in offer.profiles {
+      do {
+        let mechanism = try SASLMechanismChoice.choose(
+          offer: offer.sasl(profile), credentials: credentials, context: saslContext,
+          policy: policy(for: profile, offer))
+        return Authentication(profile: profile, mechanism: mechanism)
+      } catch  where error.code == .mechanismUnavailable {
+        unavailable = unavailable ?? error
+      } catch {
+        throw XMPPError(saslError: error)
+      }
     }
+    throw XMPPError(saslError: unavailable ?? SASLError(.mechanismUnavailable, "the server offers none"))
+  }
+
+  /// A server that has SCRAM under one profile gets to see the password under neither.
+  private func policy(for profile: SASLProfile, _ offer: AuthenticationOffer) -> SASLPolicy {
+    var policy = configuration.policy
+    let hasSCRAM = offer.sasl(profile).mechanisms.contains(where: \.isSCRAM)
+    if !hasSCRAM, offer.profiles.contains(where: { offer.sasl($0).mechanisms.contains(where: \.isSCRAM) }) {
+      policy.allowed = (policy.allowed ?? Set(SASLMechanismChoice.supported)).subtracting([.plain])
+    }
+    return policy
   }
 
   private mutating func request(
@@ -81,61 +115,17 @@ extension StreamNegotiator {
     }
   }
 
-  /// The offer that an anticipated request went by has to be the true one, as far as the request needs it.
-  private func check(_ authentication: Authentication, _ offer: AuthenticationOffer) throws(XMPPError) {
-    let name = authentication.mechanism.name
-    let offered: [SASLMechanismName]? =
-      switch authentication.profile {
-      case .core: offer.mechanisms
-      case .extensible where authentication.isToken: offer.extensible?.tokenMechanisms
-      case .extensible: offer.extensible?.mechanisms
-      }
-    guard offered?.contains(name) == true else {
-      throw XMPPError(
-        .downgrade, stage: .authenticate,
-        "the server no longer offers \(name), which it offered before")
-    }
-  }
-
-  // MARK: What goes with the request (XEP-0388 §2.3)
-
-  private func inlineRequests(
-    for choice: inout Authentication, _ offer: AuthenticationOffer.Extensible,
-    _ channelBindings: [ChannelBindingType]?
-  ) -> [XMLElement] {
-    var requests: [XMLElement] = []
-    if let agent = configuration.userAgent { requests.append(agent.element) }
-    // A wanted resource can only be had the old way: here the server makes one of the tag.
-    if let features = offer.bindFeatures, configuration.bindsInline, configuration.resource == nil,
-      !isInvalidating
-    {
-      requests.append(InlineBind.request(tag: configuration.userAgent?.software, features: features))
-    }
-    if choice.isToken {
-      let invalidate = isInvalidating ? "true" : nil
-      requests.append(
-        XMLElement("fast", namespace: Namespaces.fast, attributes: ["invalidate": invalidate]))
-    } else if configuration.requestsToken, configuration.userAgent != nil,
-      let mechanism = SASLMechanismChoice.tokenMechanism(
-        offered: offer.tokenMechanisms, channelBindings: channelBindings, context: saslContext)
-    {
-      choice.requestedToken = mechanism
-      requests.append(
-        XMLElement(
-          "request-token", namespace: Namespaces.fast, attributes: ["mechanism": mechanism.rawValue]))
-    }
-    if let text = configuration.credentials.loginExtension {
-      requests.append(XMLElement("login-ext", namespace: Namespaces.loginExtension, text: text))
-    }
-    return requests
-  }
-
   // MARK: Answers
 
   mutating func receivedAuthentication(
     _ name: String, _ element: XMLElement
   ) throws(XMPPError) -> [Action] {
     guard var authentication, !authentication.isDeriving else { throw unexpected(element) }
+    if !authentication.isOffered, name != "failure" {
+      throw XMPPError(
+        .downgrade, stage: .authenticate,
+        "the server does not offer \(authentication.mechanism.name) any more, and goes on with it")
+    }
     switch name {
     case "challenge":
       defer { self.authentication = authentication }
@@ -201,10 +191,13 @@ extension StreamNegotiator {
       if configuration.anticipation.binding { flight.append(requestBinding()) }
       return [.restartParser, write(flight)]
     }
-    login.fastToken = FASTToken(
-      element, mechanism: authentication.requestedToken ?? authentication.mechanism.name)
+    // One that comes unasked is the next of the one that was used (XEP-0484 §3.5).
+    let mechanism =
+      authentication.requestedToken ?? (authentication.isToken ? authentication.mechanism.name : nil)
+    login.fastToken = mechanism.flatMap { FASTToken(element, mechanism: $0) }
     if isInvalidating, let features { return end(with: .ready(features)) }
     if let bound = element.first("bound", Namespaces.bind2) {
+      guard authentication.asksBinding else { throw unexpected(bound) }
       login.jid = try boundJID(element.first("authorization-identifier")?.text)
       login.inline = bound
       return end(with: .bound(login))
@@ -221,7 +214,7 @@ extension StreamNegotiator {
   private mutating func failed(
     _ authentication: Authentication, _ error: XMPPError
   ) throws(XMPPError) -> [Action] {
-    if authentication.isAnticipated, authentication.mechanism.contradictsOffer, let features {
+    if let features, !authentication.isOffered || authentication.mechanism.contradictsOffer {
       owed.removeFirst()
       self.authentication = nil
       // One profile at a time (XEP-0388 §2.1): some servers refuse the other one now.
@@ -230,9 +223,8 @@ extension StreamNegotiator {
     guard authentication.isToken else { throw error.explained(by: authentication.mechanism) }
     var refusal = error
     if error.code == .authFailed, !configuration.fallsBackFromToken { refusal.code = .deviceChanged }
-    guard configuration.fallsBackFromToken, !isInvalidating, let features else {
-      throw refusal
-    }
+    let mayHelp = [.authFailed, .tokenExpired, .mechanismUnavailable].contains(error.code)
+    guard mayHelp, configuration.fallsBackFromToken, !isInvalidating, let features else { throw refusal }
     isTokenRefused = true
     owed.removeFirst()
     self.authentication = nil
@@ -242,35 +234,5 @@ extension StreamNegotiator {
       // There is nothing else to log in with.
       throw error.code == .mechanismUnavailable ? refusal : error
     }
-  }
-}
-
-extension AuthenticationOffer {
-  /// What a client that has begun with one profile goes by.
-  fileprivate func limited(to profile: SASLProfile) -> Self {
-    var offer = self
-    if profile == .core { offer.extensible = nil }
-    return offer
-  }
-}
-
-extension FASTToken {
-  /// The token in a `<success/>`; nil without one, and for what no server would send (XEP-0484 §3.3).
-  fileprivate init?(_ success: XMLElement, mechanism: SASLMechanismName) {
-    guard let token = success.first("token", Namespaces.fast), let secret = token["token"],
-      (1...4096).contains(secret.utf8.count)
-    else { return nil }
-    self.init(
-      mechanism: mechanism, secret: Secret(secret), expiry: token["expiry"].map { String($0.prefix(64)) })
-  }
-}
-
-extension UserAgent {
-  fileprivate var element: XMLElement {
-    let children = [("software", software), ("device", device)].compactMap { name, text in
-      text.map { XMLElement(name, namespace: Namespaces.sasl2, text: $0) }
-    }
-    return XMLElement(
-      "user-agent", namespace: Namespaces.sasl2, attributes: ["id": id], children: children)
   }
 }

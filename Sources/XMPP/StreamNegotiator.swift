@@ -134,8 +134,30 @@ public struct StreamNegotiator: Sendable {
     do {
       return try react(to: input)
     } catch {
-      isOver = true
-      return [.fail(error)]
+      defer { isOver = true }
+      return [.fail(blaming(error))]
+    }
+  }
+
+  /// An error with what going ahead of the server may have had to do with it. What this side found wrong is another
+  /// matter: a server that did not prove itself, or bound a foreign JID.
+  func blaming(_ error: XMPPError) -> XMPPError {
+    guard isAhead else { return error }
+    var error = error
+    switch error.code {
+    case .networkError: error.objection = .possible
+    case .protocolError where error.condition != nil: error.objection = .stated
+    default: break
+    }
+    return error
+  }
+
+  /// Something was sent that the server has not asked for yet, or only asked for later.
+  private var isAhead: Bool {
+    switch level {
+    case .plain: configuration.anticipation.startTLS && owed.contains(.proceed)
+    case .encrypted: authentication?.isAnticipated == true
+    case .authenticated: configuration.anticipation.binding && owed.contains(.binding)
     }
   }
 

@@ -102,7 +102,10 @@ extension XMPPStream {
     switch state {
     case .connecting:
       var error = error
-      if error.code == .networkError, let negotiator { error.stage = negotiator.stage }
+      if error.code == .networkError, let negotiator {
+        error.stage = negotiator.stage
+        error = negotiator.blaming(error)
+      }
       endNegotiation(.failure(error))
     case .idle, .closed: break
     case .closing: finish(nil)

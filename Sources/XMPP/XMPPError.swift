@@ -13,8 +13,18 @@ public struct XMPPError: Error, Sendable, Equatable {
     case input, dns, connect, proxy, tls, stream, authenticate, bind, sync, request
   }
 
+  /// Whether a server may have ended the stream because it was answered before it asked.
+  public enum Objection: Int, Sendable {
+    case none
+    /// The connection ended, for whatever reason.
+    case possible
+    /// It called what it got an error.
+    case stated
+  }
+
   public var code: Code
   public var stage: Stage
+  public var objection = Objection.none
   /// What happened, for a person; never contains a secret.
   public var message: String
   /// The condition on the wire: `not-authorized`, `conflict`.
