@@ -4,11 +4,12 @@ import XMPPXML
 /// What this side has handled of the server's stanzas (XEP-0198 §4).
 struct StreamManagement: Sendable, Equatable {
   /// Modulo 2^32, as the counter of the specification.
-  private(set) var handled: UInt32 = 0
+  private(set) var handled: UInt32
 
   /// - Parameter inline: the answer to an inline bind; nil where nothing is to be acknowledged.
-  init?(inline: XMLElement?) {
+  init?(inline: XMLElement?, handled: UInt32 = 0) {
     guard inline?.first("enabled", Namespaces.streamManagement) != nil else { return nil }
+    self.handled = handled
   }
 
   /// Also sent unasked before the end: what was handled is not to come again.

@@ -1,4 +1,5 @@
 import AgentProtocol
+import FoundationEssentials
 import Testing
 import XMPP
 import XMPPSASL
@@ -39,22 +40,8 @@ import XMPPXML
     #expect(try server(.scramSHA512Plus, before: strong).policy.pinned == .scramSHA512Plus)
   }
 
-  @Test("A refused password, a certificate or a server without its proof is not tried again step by step.")
-  func fallback() {
-    for (name, stage) in [
-      (Failure.Name.authFailed, Failure.Stage.authenticate), (.tlsFailure, .tls),
-      (.connectionRefused, .connect),
-      (.userBlocked, .authenticate), (.unknownDomain, .stream), (.connectTimeout, .stream),
-      (.protocolError, .tls), (.protocolError, .authenticate), (.rateLimited, .stream), (.cancelled, .stream),
-    ] {
-      #expect(KnownServer.objections(in: Failure(name, stage: stage)) == 0, "\(name)")
-    }
-  }
-
   @Test("An error of the server is remembered at once, a lost connection when it happens again.")
   func objections() throws {
-    #expect(KnownServer.objections(in: Failure(.networkError, stage: .bind)) == 1)
-    #expect(KnownServer.objections(in: Failure(.protocolError, stage: .stream)) == 2)
     var plan = try LoginPlan(
       account: JID("a@example.org"), credential: LoginCredential(password: Agent.Secret("p")), isGiven: true,
       store: nil, options: .init())
@@ -66,6 +53,36 @@ import XMPPXML
     #expect(
       plan.configuration(presenting: Presented(), timeout: .seconds(1), language: "en").anticipation
         == .stepByStep)
+  }
+
+  @Test("What succeeds ahead of the server is no objection any more; a server elsewhere begins anew.")
+  func inARow() throws {
+    let once = try server(.scramSHA1, objections: 1)
+    #expect(try server(.scramSHA1, before: once).objections == 0)
+    let known = try server(.scramSHA1, objections: 2)
+    #expect(try server(.scramSHA1, before: known).isStepByStep)
+    var elsewhere = known
+    elsewhere.port = 5223
+    #expect(try server(.scramSHA1, before: elsewhere).objections == 0)
+  }
+
+  @Test("An offer with a name that is none is not kept.")
+  func absurdOffer() throws {
+    var offer = offer
+    offer.mechanisms.append(SASLMechanismName(String(repeating: "A", count: 100_000)))
+    #expect(try server(.scramSHA1, offer: offer).offer == nil)
+  }
+
+  @Test("What cannot be read of it is learned anew, but for the mechanism.")
+  func damaged() throws {
+    let text =
+      #"{"mechanism":"SCRAM-SHA-256","host":"h","port":"x","offer":{"mechanisms":7},"objections":-1.5}"#
+    let known = try JSONDecoder().decode(KnownServer.self, from: Data(text.utf8))
+    #expect(known.policy.pinned == .scramSHA256)
+    #expect(known.offer == nil && known.target == nil)
+    #expect(throws: (any Error).self) {
+      try JSONDecoder().decode(KnownServer.self, from: Data(#"{"mechanism":7}"#.utf8))
+    }
   }
 
   @Test("It reads back as it was stored.")

@@ -51,7 +51,11 @@ struct Conversation {
     "<\(name) xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>\(Base64.encode(Array(text.utf8)))</\(name)>"
   }
 
-  static let tls13 = TLSInfo(version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", peerCertificateSHA256: [])
+  static let tls13: TLSInfo = {
+    var info = TLSInfo(version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", peerCertificateSHA256: [])
+    info.channelBindings.exporter = Array(repeating: 7, count: 32)
+    return info
+  }()
 
   mutating func connect() { apply(.connected) }
   mutating func encrypt(_ info: TLSInfo = Self.tls13) { apply(.encrypted(info)) }

@@ -98,59 +98,32 @@ struct ExtensibleAuthenticationTests {
     #expect(try encrypted(anticipation: Anticipation(offer: plain)).log.last == "<stream from>")
   }
 
-  @Test(
-    "An anticipated request that the server's true offer does not fit is a downgrade.",
-    arguments: [features(["PLAIN"]), C.mechanisms("SCRAM-SHA-256", "PLAIN")])
-  func missing(_ features: String) throws {
-    let offer = AuthenticationOffer(
-      mechanisms: [], extensible: .init(mechanisms: [.scramSHA256, .plain], bindFeatures: []))
-    var talk = try encrypted(anticipation: Anticipation(offer: offer))
-    try talk.server(C.header, features)
-    #expect(talk.failure?.code == .downgrade)
+  @Test("A password is not shown to a server that has SCRAM under the other profile.")
+  func scramElsewhere() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, Self.features(["PLAIN"], old: ["SCRAM-SHA-256", "PLAIN"]))
+    #expect(talk.log.last?.contains("mechanism='SCRAM-SHA-256'") == true)
+    #expect(talk.log.last?.hasPrefix("<auth ") == true)
+    var unknown = try encrypted()
+    try unknown.server(C.header, Self.features(["PLAIN"], old: ["SCRAM-SHA3-512", "PLAIN"]))
+    #expect(unknown.failure?.code == .mechanismUnavailable)
+    #expect(!unknown.log.joined().contains("AGFsaWNl"))
   }
 
-  /// A guess that says the server cannot bind (GS2 flag `y`), and the true offer, which says that it can.
-  private func outdated(_ password: String = "secret") throws -> Conversation {
-    let offer = AuthenticationOffer(mechanisms: [], extensible: .init(mechanisms: [.scramSHA256]))
-    var talk = try Conversation(
-      password: password, tls: .direct, anticipation: Anticipation(offer: offer))
-    talk.connect()
-    var tls = C.tls13
-    tls.channelBindings.exporter = [1, 2, 3]
-    talk.encrypt(tls)
-    #expect(try initialMessage(talk).hasPrefix("y,,"))
-    let list = "<sasl-channel-binding xmlns='urn:xmpp:sasl-cb:0'><channel-binding type='tls-exporter'/>"
-    try talk.server(
-      C.header,
-      Self.features(["SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"]).replacing(
-        "</stream:features>", with: "\(list)</sasl-channel-binding></stream:features>"))
-    return talk
+  @Test("An empty offer under the extensible profile leaves the other one.")
+  func emptyOffer() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, Self.features([], old: ["SCRAM-SHA-256"]))
+    #expect(talk.log.last?.hasPrefix("<auth ") == true)
   }
 
-  private func initialMessage(_ talk: Conversation) throws -> String {
-    let text = try lastElement(talk).first("initial-response")?.text ?? ""
-    return String(decoding: Base64.decode(text) ?? [], as: UTF8.self)
-  }
-
-  @Test(
-    "A refused request that was wrong about the server is made again by its true offer, on the same stream.",
-    arguments: ["not-authorized", "malformed-request"])
-  func outdated(condition: String) throws {
-    var talk = try outdated()
-    try talk.server(Self.failure(condition))
-    #expect(talk.log.suffix(2).first == "logining SCRAM-SHA-256-PLUS")
-    #expect(try initialMessage(talk).hasPrefix("p=tls-exporter,,"))
-    // The refusal of this one is meant.
-    try talk.server(Self.failure("not-authorized"))
-    #expect(talk.failure?.code == .authFailed)
-  }
-
-  @Test("A request that was right about the server and is refused is not made again.")
-  func meant() throws {
-    let offer = AuthenticationOffer(mechanisms: [], extensible: .init(mechanisms: [.scramSHA256]))
-    var talk = try encrypted(anticipation: Anticipation(offer: offer))
-    try talk.server(C.header, Self.features(["SCRAM-SHA-256"]), Self.failure("not-authorized"))
-    #expect(talk.failure?.code == .authFailed)
+  @Test("A resource that nobody asked for is refused.")
+  func unaskedBinding() throws {
+    var talk = try encrypted(resource: "phone")
+    try talk.server(C.header, Self.features())
+    try talk.server(Self.success("alice@example.org/x"))
+    #expect(talk.failure?.code == .protocolError)
+    #expect(talk.boundJID == nil)
   }
 
   @Test("Success that comes before the proof is refused, and nothing is bound.")
@@ -226,9 +199,13 @@ struct ExtensibleAuthenticationTests {
     #expect(talk.failure?.code == .protocolError)
   }
 
-  @Test("A text for whoever checks the login goes along.")
+  @Test("A text for whoever checks the login goes along, and not on a guess.")
   func loginExtension() throws {
-    var talk = try encrypted { $0.credentials.loginExtension = "a<b" }
+    let offer = AuthenticationOffer(mechanisms: [], extensible: .init(mechanisms: [.scramSHA256]))
+    var talk = try encrypted(anticipation: Anticipation(offer: offer)) {
+      $0.credentials.loginExtension = "a<b"
+    }
+    #expect(talk.log.last == "<stream from>")
     try talk.server(C.header, Self.features())
     #expect(
       try lastElement(talk).first("login-ext", "urn:imctl:login-ext:0")?.text == "a<b")

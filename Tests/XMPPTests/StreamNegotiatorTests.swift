@@ -79,12 +79,82 @@ import XMPPXML
     #expect(talk.log.last == canonical(Self.plain))
   }
 
-  @Test("A mechanism that was sent ahead and is not offered is a downgrade.")
+  @Test(
+    "A mechanism that was sent ahead and is not offered gives way to one that is, when the server refuses it."
+  )
   func anticipatedMechanismMissing() throws {
     var talk = try encrypted(Anticipation(offer: Self.offer(.scramSHA1)))
     try talk.server(C.header, C.mechanisms("PLAIN"))
+    #expect(talk.log.last == "logining SCRAM-SHA-1")
+    try talk.server(Self.invalidMechanism)
+    #expect(talk.log.suffix(2) == ["logining PLAIN", canonical(Self.plain)])
+    try talk.server(C.sasl("success"))
+    #expect(talk.failure == nil)
+  }
+
+  @Test("A server that goes on with a mechanism that it does not offer is not trusted.")
+  func unofferedMechanism() throws {
+    var talk = try encrypted(Anticipation(offer: Self.offer(.scramSHA1)))
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    try talk.server(C.sasl("challenge", "r=x,s=eA==,i=4096"))
     #expect(talk.failure?.code == .downgrade)
   }
+
+  @Test("Where the true offer is weaker than what is known, nothing more is said.")
+  func pinned() throws {
+    var talk = try Conversation(tls: .direct, anticipation: Anticipation(offer: Self.offer(.scramSHA256))) {
+      $0.policy.pinned = .scramSHA256
+    }
+    talk.connect()
+    talk.encrypt()
+    try talk.server(C.header, C.mechanisms("PLAIN", "SCRAM-SHA-1"))
+    #expect(talk.failure?.code == .downgrade)
+  }
+
+  private static let invalidMechanism =
+    "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><invalid-mechanism/></failure>"
+
+  @Test("Only what may come from going ahead of the server is blamed on it.")
+  func objections() throws {
+    let error = "<stream:error><not-well-formed xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>"
+    for (anticipation, objection) in [
+      (Anticipation.stepByStep, XMPPError.Objection.none), (.ofUnknownServer, .stated),
+    ] {
+      var talk = try Conversation(anticipation: anticipation)
+      talk.connect()
+      try talk.server(C.header, error)
+      #expect(talk.failure?.objection == objection)
+      talk = try Conversation(anticipation: anticipation)
+      talk.connect()
+      talk.serverCloses()
+      #expect(
+        talk.failure?.objection
+          == (objection == .stated ? XMPPError.Objection.possible : XMPPError.Objection.none))
+    }
+    // With TLS nothing is ahead any more.
+    var talk = try encrypted(.ofUnknownServer)
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    try talk.server(Self.malformed)
+    #expect(talk.failure?.objection == XMPPError.Objection.none)
+    talk = try encrypted(Anticipation(offer: Self.offer(.scramSHA1)))
+    try talk.server(C.header, C.mechanisms("SCRAM-SHA-1"), Self.malformed)
+    #expect(talk.failure?.objection == .stated)
+    // A wrong password, and a server that lies about who we are, are no objections.
+    talk = try encrypted(Anticipation(offer: Self.offer(.scramSHA1)))
+    try talk.server(C.header, C.mechanisms("SCRAM-SHA-1"), Self.notAuthorized)
+    #expect(talk.failure?.code == .authFailed)
+    #expect(talk.failure?.objection == XMPPError.Objection.none)
+    talk = try encrypted(.ofUnknownServer)
+    try talk.server(C.header, C.mechanisms("PLAIN"))
+    try talk.server(C.sasl("success"))
+    try talk.server(C.header, C.bindFeatures, C.bound("mallory@example.org/x"))
+    #expect(talk.failure?.objection == XMPPError.Objection.none)
+  }
+
+  private static let malformed =
+    "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><malformed-request/></failure>"
+  private static let notAuthorized =
+    "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><not-authorized/></failure>"
 
   @Test("Direct TLS starts with TLS, and the first header already says who comes.")
   func directTLS() throws {
