@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Presence", .serialized)
 struct PresenceTests {
-  @Test("is held while a command runs, and put back.", arguments: TestServer.Kind.allCases)
+  @Test("is held while a command runs, and put back.", arguments: TestServer.Kind.oneOfEach)
   func held(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -25,7 +25,7 @@ struct PresenceTests {
     #expect(bob.seen(of: user).map(\.show) == ["", "chat", "dnd", "chat"])
   }
 
-  @Test("of overlapping holds is that of the newest alive.", arguments: TestServer.Kind.allCases)
+  @Test("of overlapping holds is that of the newest alive.", arguments: TestServer.Kind.oneOfEach)
   func overlapping(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -77,7 +77,7 @@ struct PresenceTests {
     #expect(try await user.status().presence?.show == .online)
   }
 
-  @Test("is shown for a time, and then what was before.", arguments: TestServer.Kind.allCases)
+  @Test("is shown for a time, and then what was before.", arguments: TestServer.Kind.oneOfEach)
   func limited(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -88,7 +88,7 @@ struct PresenceTests {
     try await bob.sees(user, after: 3) { $0.show == "xa" && $0.status == "tea" }
   }
 
-  @Test("is directed to one JID, and nobody else sees it.", arguments: TestServer.Kind.allCases)
+  @Test("is directed to one JID, and nobody else sees it.", arguments: TestServer.Kind.oneOfEach)
   func directed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -107,7 +107,8 @@ struct PresenceTests {
   }
 
   @Test(
-    "offline is shown without an end of the session, and online is too.", arguments: TestServer.Kind.allCases)
+    "offline is shown without an end of the session, and online is too.", arguments: TestServer.Kind.oneOfEach
+  )
   func offlineAndOnline(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -138,7 +139,7 @@ struct PresenceTests {
     #expect(bob.seen(of: user).count == 3)
   }
 
-  @Test("is shown as the login says, or not at all.", arguments: TestServer.Kind.allCases)
+  @Test("is shown as the login says, or not at all.", arguments: TestServer.Kind.oneOfEach)
   func ofLogin(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A session", .serialized)
 struct SessionTests {
-  @Test("that is online already is left alone by another login.", arguments: TestServer.Kind.allCases)
+  @Test("that is online already is left alone by another login.", arguments: TestServer.Kind.oneOfEach)
   func twice(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -28,7 +28,7 @@ struct SessionTests {
 
   @Test(
     "gives way to a login with other options: the old resource is gone before the new one is bound.",
-    arguments: TestServer.Kind.allCases)
+    arguments: TestServer.Kind.oneOfEach)
   func replaced(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -76,7 +76,7 @@ struct SessionTests {
     #expect(bob.seen(of: user).count { $0.type == "unavailable" } == 1)
   }
 
-  @Test("comes back at the next start of a stopped agent.", arguments: TestServer.Kind.allCases)
+  @Test("comes back at the next start of a stopped agent.", arguments: TestServer.Kind.oneOfEach)
   func stopped(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -129,7 +129,7 @@ struct SessionTests {
   }
 
   @Test(
-    "that another client threw out is over, and does not fight back.", arguments: TestServer.Kind.allCases)
+    "that another client threw out is over, and does not fight back.", arguments: TestServer.Kind.oneOfEach)
   func kicked(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     try await user.goOnline("--resource", "desk")
@@ -160,7 +160,7 @@ struct SessionTests {
 
   @Test(
     "in the foreground is this process: its steps on standard output, its end with a signal.",
-    arguments: TestServer.Kind.allCases, [SIGTERM, SIGINT])
+    arguments: TestServer.Kind.oneOfEach, [SIGTERM, SIGINT])
   func foreground(kind: TestServer.Kind, signal: Int32) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)

@@ -12,6 +12,8 @@ public final class TestServer: Sendable {
     public static let older = [prosody, ejabberd]
     /// Those with SASL2.
     public static let newer = [prosody13, ejabberd24]
+    /// One of each software and of each Debian, where the release makes no difference.
+    public static let oneOfEach = [prosody, ejabberd24]
     public var isProsody: Bool { self == .prosody || self == .prosody13 }
     public var hasSASL2: Bool { Self.newer.contains(self) }
   }
