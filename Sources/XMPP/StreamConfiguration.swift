@@ -9,7 +9,7 @@ public struct StreamConfiguration: Sendable {
   /// Bare JID of the account.
   public var account: JID
   public var credentials: SASLCredentials
-  /// Wanted resource; nil: the server makes one.
+  /// Wanted resource; nil: the server makes one, or one stands for ``userAgent`` where that is left to the client.
   public var resource: String?
   /// Connects here instead of asking the DNS (RFC 6120 §3.2.3). The certificate is checked for the account's
   /// domain all the same.

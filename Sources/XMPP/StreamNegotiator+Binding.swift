@@ -7,7 +7,7 @@ extension StreamNegotiator {
   mutating func requestBinding() -> Output {
     owed.append(.binding)
     var bind = XMLElement("bind", namespace: Namespaces.bind)
-    if let resource = configuration.resource {
+    if let resource = configuration.resource ?? configuration.userAgent?.resource {
       bind.children = [.element(XMLElement("resource", namespace: Namespaces.bind, text: resource))]
     }
     return .element(

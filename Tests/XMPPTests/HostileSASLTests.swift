@@ -82,7 +82,10 @@ struct HostileSASLTests {
       Attack(
         "a challenge before the features",
         start + [.server("<challenge \(Self.sasl)>cj0x</challenge>")], .protocolError, .stream),
-    ].run { $0.anticipation = Anticipation(offer: .init(mechanisms: [.scramSHA256])) }
+    ].run {
+      $0.anticipation = Anticipation(offer: .init(mechanisms: [.scramSHA256]))
+      $0.policy.pinned = .scramSHA256
+    }
   }
 
   @Test("is stopped where it goes on asking.")

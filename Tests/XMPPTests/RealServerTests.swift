@@ -226,8 +226,10 @@ struct RealServerTests {
     await stream.close()
     let guess = AuthenticationOffer(
       mechanisms: [.scramSHA1], extensible: kind.hasSASL2 ? .init(mechanisms: [.scramSHA1]) : nil)
-    let downgraded = try await Login(to: server).with { $0.anticipation = Anticipation(offer: guess) }
-      .failure()
+    let downgraded = try await Login(to: server).with {
+      $0.anticipation = Anticipation(offer: guess)
+      $0.policy.pinned = .scramSHA1
+    }.failure()
     #expect(Failed(downgraded) == Failed(.downgrade, .authenticate))
     try await server.end()
   }
