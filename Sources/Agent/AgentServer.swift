@@ -84,7 +84,10 @@ public final class AgentServer: Sendable {
         .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
             let client = try ClientConnection.Channel(wrappingChannelSynchronously: channel)
-            if case .terminated = self.connected.yield(client) { Task { await self.refuse(client, nil) } }
+            let whenActive = ActiveHandler {
+              if case .terminated = self.connected.yield(client) { Task { await self.refuse(client, nil) } }
+            }
+            try channel.pipeline.syncOperations.addHandler(whenActive, position: .first)
           }
         }
         .bind(unixDomainSocketPath: paths.socket).get()
@@ -176,5 +179,19 @@ public final class AgentServer: Sendable {
       logger.info("nobody needs the agent")
       stop()
     }
+  }
+}
+
+/// Tells when a connection can be written to: before that, what is written is lost.
+private final class ActiveHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let isActive: () -> Void
+
+  init(_ isActive: @escaping () -> Void) { self.isActive = isActive }
+
+  func channelActive(context: ChannelHandlerContext) {
+    context.fireChannelActive()
+    isActive()
   }
 }

@@ -161,12 +161,18 @@ struct ExtensibleAuthenticationTests {
     }
   }
 
-  @Test("A server that binds nothing inline, though asked to, is asked the old way.")
+  @Test(
+    "A server that binds nothing inline, though asked to, is asked the old way, for a resource that stays.")
   func notBound() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features())
     try talk.server(Self.success("alice@example.org", ""))
     try talk.server(C.bindFeatures)
+    let resource = try #require(
+      UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770", software: "imctl").resource)
+    #expect(resource.wholeMatch(of: /imctl\.[A-Za-z0-9_-]{12}/) != nil)
+    #expect(resource != UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87771", software: "imctl").resource)
+    #expect(talk.log.last?.contains("<resource>\(resource)</resource>") == true)
     try talk.server(C.bound("alice@example.org/x"))
     #expect(talk.boundJID?.resource == "x")
   }

@@ -26,7 +26,9 @@ struct ConnectionArguments: ParsableArguments {
     help: ArgumentHelp("Trust the certificate with this SHA-256 fingerprint.", valueName: "hex"))
   var certSHA256: String?
 
-  @Option(help: ArgumentHelp("Resource of the session; without it the server chooses.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "Resource of the session; without it one that stands for this installation.", valueName: "name"))
   var resource: String?
 
   func validate() throws {
