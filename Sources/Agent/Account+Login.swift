@@ -66,14 +66,18 @@ extension Account {
   /// Only who was logged in is logged in by itself, and on the device of the last login.
   ///
   /// Throws `firstLoginNeedsNetwork` for an account that never was, `notLoggedIn` for one that logged out or whose
-  /// secret is gone, `deviceChanged` where that was found out before. With `forced` it is enough that there is
+  /// secret is gone, `tokenExpired` or `sessionExpired` where it is gone for that, `deviceChanged` where that was found out before. With `forced` it is enough that there is
   /// something to log in with.
   public static func allowAuto(_ stored: Account?, _ account: String, forced: Bool) throws(Failure) {
     guard let stored else { throw Failure(.firstLoginNeedsNetwork, stage: .store, detail: account) }
+    let cause = stored.lastState?.cause
+    if !stored.hasCredential, let cause, cause.name == .tokenExpired || cause.name == .sessionExpired {
+      throw cause
+    }
     guard stored.hasCredential, stored.isLogin || forced else {
       throw Failure(.notLoggedIn, stage: .store, detail: account)
     }
-    if !forced, let cause = stored.lastState?.cause, cause.name == .deviceChanged { throw cause }
+    if !forced, let cause, cause.name == .deviceChanged { throw cause }
   }
 
   /// The user logged out: account and domain stay for the next login, no secret does.

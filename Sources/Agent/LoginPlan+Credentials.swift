@@ -65,11 +65,12 @@ extension LoginPlan {
 
   private static let bearer: Set<SASLMechanismName> = [.oauthBearer, .xOAuth2]
 
-  /// Whether a server that offers these takes a token only as a bearer's.
+  /// Whether a server that offers these takes a token only as a bearer's: PLAIN is not used where there is SCRAM.
   func wantsBearer(offered: [SASLMechanismName]) -> Bool {
     switch credential.kind {
     case .token, .jwt, .thirdParty:
-      !usesBearer && !offered.contains(.plain) && !Self.bearer.isDisjoint(with: offered)
+      !usesBearer && (!offered.contains(.plain) || offered.contains(where: \.isSCRAM))
+        && !Self.bearer.isDisjoint(with: offered)
     case .password, .email, .anonymous, .external, .function, .apiKey: false
     }
   }
@@ -118,6 +119,8 @@ extension LoginPlan {
     if credential.kind != .password && credential.kind != .email { server?.mechanism = pinned }
     objections = 0
     needsFreshToken = false
+    refused = nil
+    expiredToken = nil
     tokenAnswer = nil
     if bound.isTokenRefused { deviceToken = nil }
     deviceToken = bound.fastToken.flatMap { DeviceToken($0) } ?? deviceToken
@@ -135,9 +138,11 @@ extension LoginPlan {
   ///
   /// - Parameters:
   ///   - mechanism: the last one that was tried, if any was.
+  ///   - offered: what the server offers.
   ///   - now: seconds since 1970.
   func interpret(
-    _ failure: Failure, of mechanism: SASLMechanismName?, presented: Presented?, at now: Double
+    _ failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName] = [],
+    presented: Presented?, at now: Double
   ) -> Failure {
     if mechanism?.isDeviceToken == true {
       switch failure.name {
@@ -148,7 +153,14 @@ extension LoginPlan {
     }
     switch (failure.name, credential.kind) {
     // Somebody else has refused whom the server only asked.
-    case (.tokenIncorrect, .thirdParty): return failure.renamed(.authFailed)
+    case (.tokenIncorrect, .thirdParty), (.authFailed, .thirdParty):
+      return failure.renamed(.authFailed, detail: "the token or the login extension was refused")
+    case (.authFailed, .function):
+      return failure.renamed(.authFailed, detail: "the document was refused")
+    case (.mechanismUnavailable, .token), (.mechanismUnavailable, .jwt), (.mechanismUnavailable, .thirdParty):
+      return failure.renamed(failure.name, detail: noWay(for: "token", offered) ?? failure.detail)
+    case (.mechanismUnavailable, .function):
+      return failure.renamed(failure.name, detail: noWay(for: "document", offered) ?? failure.detail)
     case (.authFailed, .token), (.authFailed, .jwt), (.authFailed, .apiKey), (.tokenIncorrect, _):
       let claims = presented?.token.flatMap { try? JSONWebToken($0.token.value) }
       let isExpired = claims?.isExpired(at: now) == true || presented?.token?.isExpired(at: now) == true
@@ -157,12 +169,29 @@ extension LoginPlan {
     }
   }
 
+  /// Why nothing that the server offers carries what would go where a password does; nil where that is not why.
+  private func noWay(for what: String, _ offered: [SASLMechanismName]) -> String? {
+    let hasPlain = offered.contains(.plain)
+    guard !usesBearer, !offered.isEmpty, !hasPlain || offered.contains(where: \.isSCRAM) else { return nil }
+    let list = offered.map(\.rawValue).joined(separator: ", ")
+    let reason = hasPlain ? "; PLAIN is not used where there is SCRAM" : ""
+    return "no usable mechanism for the \(what): the server offers \(list)\(reason)"
+  }
+
   private var hasMoreThanDeviceToken: Bool { credential.isUsable || !scramKeys.isEmpty }
 
-  /// Changes the plan to what may help at once after `failure`, as ``interpret(_:of:presented:at:)`` gave it; false
-  /// where nothing does.
+  /// The device token was all there is, and has expired: known before anybody is asked.
+  var sessionExpiry: Failure? {
+    guard let expiredToken, !hasMoreThanDeviceToken else { return nil }
+    return Failure(
+      .sessionExpired, stage: .authenticate, detail: expiredToken.expiry.map { "it expired at \($0)" })
+  }
+
+  /// Changes the plan to what may help at once after `failure`, as
+  /// ``interpret(_:of:offered:presented:at:)`` gave it; false where nothing does.
   mutating func reconsider(
-    after failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName]
+    after failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName],
+    presented: Presented?
   ) -> Bool {
     if deviceToken != nil, hasMoreThanDeviceToken {
       let isRefused = mechanism?.isDeviceToken == true
@@ -183,6 +212,7 @@ extension LoginPlan {
       credential.tokenCommand != nil, !needsFreshToken
     {
       needsFreshToken = true
+      refused = presented?.token.map { Refusal(token: $0.token, failure: failure) }
       tokenAnswer = nil
       credential.issued = nil
       return true
@@ -190,13 +220,11 @@ extension LoginPlan {
     return false
   }
 
-  /// The device token is tried alone where anything else has to be asked for first.
+  /// The device token is tried alone where anything else has to be asked for first, or may have expired.
   var isDeviceTokenEnough: Bool {
     guard deviceToken != nil, !needsFreshToken else { return false }
-    if credential.kind.usesToken {
-      return credential.tokenCommand != nil || credential.loginExtCommand != nil
-    }
-    return credential.password == nil && credential.passwordCommand != nil
+    return credential.kind.usesToken
+      || (credential.password == nil && credential.passwordCommand != nil)
   }
 }
 

@@ -36,8 +36,17 @@ struct LoginPlan: Sendable, Equatable {
   var tokenAnswer: String?
   /// The last answer of the token command was refused: another one is asked for, once.
   var needsFreshToken = false
+  /// The token that was refused in this login: it is not tried again.
+  var refused: Refusal?
+  /// What ``deviceToken`` would be, had it not expired.
+  var expiredToken: DeviceToken?
   /// The server takes no token for a password, but as a bearer's.
   var usesBearer = false
+
+  struct Refusal: Sendable, Equatable {
+    var token: Secret
+    var failure: Failure
+  }
 
   private var tls: TLSMode?
   private var certificateSHA256: [UInt8]?
@@ -112,8 +121,26 @@ struct LoginPlan: Sendable, Equatable {
     maxRetries = stored.maxRetries
     if let offered = server?.offer?.sasl.mechanisms { usesBearer = wantsBearer(offered: offered) }
     if isGiven { return }
-    deviceToken = stored.token.flatMap { $0.isExpired(at: now) ? nil : $0 }
+    let isExpired = stored.token?.isExpired(at: now) == true
+    deviceToken = isExpired ? nil : stored.token
+    expiredToken = isExpired ? stored.token : nil
     scramKeys = stored.scramKeys
+  }
+
+  /// What is kept where the user does not say it with this login: what was kept before, as far as the credential
+  /// allows it.
+  ///
+  /// - Parameters:
+  ///   - stored: nil where nothing is stored yet.
+  ///   - isGiven: as ``isGiven``.
+  static func usualPolicy(
+    _ stored: StorePolicy?, for credential: LoginCredential, isGiven: Bool
+  ) -> StorePolicy? {
+    guard isGiven else { return stored }
+    if credential.passwordCommand != nil, stored ?? .password == .password { return .command }
+    guard let stored, credential.kind.refusedPolicy(stored) == nil else { return .password }
+    let hasCommand = (credential.passwordCommand ?? credential.tokenCommand) != nil
+    return stored == .command && !hasCommand ? .password : stored
   }
 
   /// Whether a session of another plan has to make way for this one.

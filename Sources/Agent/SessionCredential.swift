@@ -11,12 +11,18 @@ extension Session {
   /// Asks the commands of the plan and decides; nothing was sent to the server yet.
   ///
   /// Throws `credentialSourceFailed` where a command fails or nothing is there to log in with, `invalidToken` and
-  /// `tokenExpired` for a token that cannot be right, `invalidParameter` for a login extension that is too long.
+  /// `tokenExpired` for a token that cannot be right, `sessionExpired` where a device token was all there is, what
+  /// the server has refused a token with that would be the next one too, `invalidParameter` for a login extension that is too long.
   func present(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> Presented {
     let limit = Duration.seconds(min(60, attempt.remaining))
     let credential = plan.credential
     var presented = Presented(password: credential.password)
-    if plan.isDeviceTokenEnough { return presented }
+    if let failure = plan.sessionExpiry { throw failure }
+    if plan.isDeviceTokenEnough {
+      // What is there without a command goes along.
+      if credential.loginExtCommand == nil { presented.loginExtension = credential.loginExt }
+      return presented
+    }
     if credential.kind.usesPassword, presented.password == nil, let command = credential.passwordCommand {
       presented.password = try await CredentialCommand(command, timeLimit: limit).secret()
     }
@@ -41,6 +47,7 @@ extension Session {
         .credentialSourceFailed, stage: attempt.isAutomatic ? .authenticate : .input,
         detail: "the token command gave none, and no other token is there")
     }
+    if let refused = plan.refused, refused.token == choice.token?.token { throw refused.failure }
     if choice.isFallback {
       let cause = Failure(
         .credentialSourceFailed, stage: .input, detail: "the token command gave none: the given one is used")

@@ -22,7 +22,11 @@ extension Session {
       }
       let started = ContinuousClock.now
       while true {
-        let attempt = try Attempt(parameters, since: started)
+        let attempt: Attempt
+        do throws(Failure) { attempt = try Attempt(parameters, since: started) } catch {
+          await session.failed(error, plan: plan)
+          throw error
+        }
         do throws(Failure) {
           let success = try await session.open(plan, attempt)
           session.hub.publish(account: session.account.description, .success(success))
@@ -32,14 +36,24 @@ extension Session {
           return Self.result(success, online, already: false)
         } catch {
           plan.tokenAnswer = nil
-          session.lastFailure = error
-          await session.failed(error, plan: plan)
-          guard parameters.timeout == 0 || parameters.auto, ReconnectPolicy.triesAgain(after: error),
-            !Task.isCancelled, session.leaving == 0
-          else { throw error }
+          var failure = error
+          var goesOn =
+            (parameters.timeout == 0 || parameters.auto) && ReconnectPolicy.triesAgain(after: error)
+            && !Task.isCancelled && session.leaving == 0
+          if goesOn {
+            do throws(Failure) { try session.grantRetry(plan, after: error) } catch {
+              failure = error
+              goesOn = false
+            }
+          }
+          // What the agent has begun with the same credential when it started is over too.
+          let isOver = failure.name == .retriesExhausted || !ReconnectPolicy.triesAgain(after: failure)
+          if parameters.auto, isOver, session.online == nil { session.kept = nil }
+          session.lastFailure = failure
+          await session.failed(failure, plan: plan)
+          guard goesOn else { throw failure }
           do throws(Failure) {
-            try session.grantRetry(plan, after: error)
-            try await session.pause(after: error, within: attempt.whole)
+            try await session.pause(after: failure, within: attempt.whole)
           } catch {
             await session.failed(error, plan: plan)
             throw error
@@ -122,8 +136,7 @@ extension Session {
         detail: "--store command needs --password-command or --token-command")
     }
     let isGiven = given != nil
-    let usual: StorePolicy? =
-      isGiven ? credential.passwordCommand == nil ? .password : .command : stored?.store
+    let usual = LoginPlan.usualPolicy(stored?.store, for: credential, isGiven: isGiven)
     var plan = try LoginPlan(
       account: account, credential: credential, isGiven: isGiven, store: parameters.store ?? usual,
       options: (stored?.options ?? ConnectionOptions()).overridden(by: parameters.options))
@@ -175,7 +188,10 @@ extension Session {
     if failure.name == .cancelled {
       if online == nil, status.state != .offline { enter(.offline) }
     } else {
-      let isLogin = [.logining, .loginOK, .syncing].contains(status.state)
+      // What cannot be right is not even sent.
+      let isLogin =
+        [.logining, .loginOK, .syncing].contains(status.state)
+        || (failure.stage == .authenticate && tried.offered.isEmpty)
       enter(isLogin ? .loginFailed : .linkFailed, cause: failure)
       await remember(failure, state: online == nil ? status.state : nil, plan: plan)
     }

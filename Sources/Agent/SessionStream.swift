@@ -27,7 +27,10 @@ extension Session {
           attempt.isStepByStep = true
           continue
         }
-        guard plan.reconsider(after: error, of: tried.mechanism, offered: tried.offered) else { throw error }
+        guard
+          plan.reconsider(
+            after: error, of: tried.mechanism, offered: tried.offered, presented: tried.presented)
+        else { throw error }
         log.info(
           "once more, otherwise", metadata: ["account": "\(account)", "after": "\(error.name.rawValue)"])
         if tried.mechanism?.isDeviceToken == true { await remember(error, state: nil, plan: plan) }
@@ -45,7 +48,8 @@ extension Session {
       return try await openResuming(plan, presented, attempt)
     } catch {
       throw plan.interpret(
-        error, of: tried.mechanism, presented: presented, at: Date().timeIntervalSince1970)
+        error, of: tried.mechanism, offered: tried.offered, presented: presented,
+        at: Date().timeIntervalSince1970)
     }
   }
 

@@ -60,7 +60,8 @@ extension AccountStore {
       // A password typed now that is the stored one was refused as the stored one.
       let isStored = plan?.isGiven != true || plan?.credential.isSame(as: entry.credential) == true
       let source: Account.SecretSource =
-        mechanism?.isDeviceToken == true ? .deviceToken : isStored ? .stored : .given
+        mechanism?.isDeviceToken == true || failure.name == .sessionExpired
+        ? .deviceToken : isStored ? .stored : .given
       entry.failed(failure, with: source)
       // That the account was used on another device is over with a login by hand, not with another failure.
       let isChanged = entry.lastState?.cause?.name == .deviceChanged

@@ -88,6 +88,19 @@ import XMPPSASL
     #expect(refusal(out, forced: true) == .notLoggedIn)
   }
 
+  @Test("A login by itself whose only token has expired says so until there is a login by hand.")
+  func expired() {
+    var account = stored(token: true)
+    account.password = nil
+    let failure = Failure(.sessionExpired, stage: .authenticate)
+    account.failed(failure, with: .deviceToken)
+    account.lastState = LastState(state: .loginFailed, cause: failure, time: "2026-11-21T02:42:13.123Z")
+    #expect(account.token == nil && !account.isLogin)
+    for forced in [false, true] {
+      #expect(throws: failure) { try Account.allowAuto(account, "a@example.org", forced: forced) }
+    }
+  }
+
   @Test(
     "No trouble with the network, the store or TLS logs anyone out.",
     arguments: [

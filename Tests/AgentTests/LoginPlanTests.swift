@@ -58,6 +58,8 @@ import XMPPTransport
     for kind in [LoginKind.token, .jwt, .thirdParty] {
       var plan = try plan(kind)
       #expect(!plan.wantsBearer(offered: [.plain, .xOAuth2]) && !plan.wantsBearer(offered: [.scramSHA1]))
+      #expect(plan.wantsBearer(offered: [.scramSHA1, .plain, .oauthBearer]))
+      #expect(!plan.wantsBearer(offered: [.scramSHA1, .plain]))
       let failure = Failure(.mechanismUnavailable, stage: .authenticate)
       #expect(reconsider(&plan, after: failure, of: nil, offered: [.oauthBearer, .scramSHA1]))
       let credentials = plan.credentials(presenting: Presented(token: plan.credential.token))
@@ -66,6 +68,26 @@ import XMPPTransport
       #expect(!reconsider(&plan, after: failure, of: nil, offered: [.oauthBearer]))
     }
     #expect(!(try plan(.password)).wantsBearer(offered: [.oauthBearer]))
+  }
+
+  @Test("Where nothing carries a token or a document, the reason speaks of that.")
+  func noWay() throws {
+    let failure = Failure(.mechanismUnavailable, stage: .authenticate, detail: "no password")
+    func detail(_ kind: LoginKind, _ offered: [SASLMechanismName]) throws -> String? {
+      try plan(kind).interpret(failure, of: nil, offered: offered, presented: nil, at: 0).detail
+    }
+    for kind in [LoginKind.token, .jwt, .thirdParty, .function] {
+      let what = kind == .function ? "document" : "token"
+      let both = try detail(kind, [.scramSHA1, .plain])
+      #expect(
+        both
+          == "no usable mechanism for the \(what): the server offers SCRAM-SHA-1, PLAIN; PLAIN is not used where there is SCRAM"
+      )
+      let one = try detail(kind, [.scramSHA1])
+      #expect(one == "no usable mechanism for the \(what): the server offers SCRAM-SHA-1")
+      #expect(try detail(kind, [.plain]) == "no password")
+    }
+    #expect(try detail(.password, [.scramSHA1]) == "no password")
   }
 
   @Test("Token and extension go as one JSON object where that is wanted.")
@@ -120,7 +142,13 @@ import XMPPTransport
     #expect(plan.credentials(presenting: Presented()).fastToken?.mechanism == .htSHA256None)
     #expect(plan.userAgent?.id == "id" && plan.userAgent?.software == "imctl")
     plan.take(stored, at: 2e9)
-    #expect(plan.deviceToken == nil)
+    #expect(plan.deviceToken == nil && plan.sessionExpiry == nil)
+    plan.credential.password = nil
+    let expiry = try #require(plan.sessionExpiry)
+    #expect(expiry.name == .sessionExpired && expiry.exit == 79)
+    #expect(expiry.detail == "it expired at 2030-01-01T00:00:00Z")
+    plan.take(stored, at: 0)
+    #expect(plan.sessionExpiry == nil)
     #expect(try self.plan(.anonymous).userAgent == nil)
   }
 
@@ -130,9 +158,9 @@ import XMPPTransport
 
   private func reconsider(
     _ plan: inout LoginPlan, after failure: Failure, of mechanism: SASLMechanismName?,
-    offered: [SASLMechanismName]
+    offered: [SASLMechanismName], presented: Presented? = nil
   ) -> Bool {
-    plan.reconsider(after: failure, of: mechanism, offered: offered)
+    plan.reconsider(after: failure, of: mechanism, offered: offered, presented: presented)
   }
 
   @Test("What a refusal means depends on what was refused.")
@@ -184,6 +212,43 @@ import XMPPTransport
     #expect(!reconsider(&given, after: incorrect, of: .plain, offered: [.plain]))
   }
 
+  @Test("A token that was refused is known when the command is asked once more.")
+  func refusedToken() throws {
+    var plan = try plan(.token) { $0.tokenCommand = "issue" }
+    let incorrect = Failure(.tokenIncorrect, stage: .authenticate)
+    let presented = Presented(token: plan.credential.token, isFallback: true)
+    #expect(reconsider(&plan, after: incorrect, of: .plain, offered: [.plain], presented: presented))
+    #expect(plan.refused?.token == Agent.Secret("token") && plan.refused?.failure == incorrect)
+  }
+
+  @Test(
+    "What is kept stays as it was chosen, unless a command is given for a password or is not there any more.",
+    arguments: StorePolicy.allCases)
+  func usualPolicy(stored: StorePolicy) {
+    func usual(_ kind: LoginKind, command: Bool = false, isGiven: Bool = true) -> StorePolicy? {
+      var credential = LoginCredential()
+      credential.kind = kind
+      if command, kind.usesToken { credential.tokenCommand = "issue" }
+      if command, !kind.usesToken { credential.passwordCommand = "pass" }
+      return LoginPlan.usualPolicy(stored, for: credential, isGiven: isGiven)
+    }
+    #expect(usual(.password) == (stored == .command ? .password : stored))
+    #expect(usual(.password, command: true) == (stored == .password ? .command : stored))
+    #expect(usual(.jwt) == (stored == .command || stored == .keys ? .password : stored))
+    #expect(usual(.jwt, command: true) == (stored == .keys ? .password : stored))
+    #expect(usual(.password, isGiven: false) == stored)
+  }
+
+  @Test("At a first login all is kept, or the command that prints the password.")
+  func firstPolicy() {
+    func usual(_ credential: LoginCredential, isGiven: Bool = true) -> StorePolicy? {
+      LoginPlan.usualPolicy(nil, for: credential, isGiven: isGiven)
+    }
+    #expect(usual(LoginCredential(password: Agent.Secret("p"))) == .password)
+    #expect(usual(LoginCredential(password: Agent.Secret("p"), command: "pass")) == .command)
+    #expect(usual(LoginCredential(), isGiven: false) == nil)
+  }
+
   @Test("A device token that is over makes way for the password; a refused one only where nobody checks.")
   func device() throws {
     let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("device"))
@@ -223,6 +288,10 @@ import XMPPTransport
     let unwanted = Failure(.mechanismUnavailable, stage: .authenticate)
     #expect(reconsider(&plan, after: unwanted, of: nil, offered: [.plain]))
     #expect(plan.deviceToken == nil && !plan.isDeviceTokenEnough)
+    // One given beforehand may have expired.
+    var given = try self.plan(.jwt)
+    given.deviceToken = device
+    #expect(given.isDeviceTokenEnough)
     var password = try self.plan(.password)
     password.deviceToken = device
     #expect(!password.isDeviceTokenEnough)

@@ -148,6 +148,21 @@ struct LoginKindTests {
     try await visitor.end()
   }
 
+  @Test(
+    "with a token is a bearer's where a password is proved with SCRAM.",
+    arguments: [TestServer.Kind.prosody13, .ejabberd24])
+  func token(kind: TestServer.Kind) async throws {
+    let visitor = try await Visitor(kind) { $0.bearerTokenLifetime = 3600 }
+    let alice = visitor.server.jid("alice")
+    for kindOfLogin in ["token", "third-party"] {
+      let login = try await visitor.login(
+        alice, "--auth", kindOfLogin, "--token-stdin", input: visitor.server.bearerToken("alice"))
+      #expect(login.status == 0, "\(login.errors)")
+      #expect(try await visitor.mechanism() == (kind.isProsody ? "OAUTHBEARER" : "X-OAUTH2"))
+    }
+    try await visitor.end()
+  }
+
   @Test("with an e-mail address is of the JID that stands for it.", arguments: TestServer.Kind.allCases)
   func email(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.accounts = [#"alice\40mail.example"#: "secret"] }

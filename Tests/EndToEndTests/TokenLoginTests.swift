@@ -93,6 +93,19 @@ struct TokenLoginTests {
     #expect(desk.server.mismatches == [])
   }
 
+  @Test("does not try the same token twice, wherever it comes from.")
+  func sameToken() async throws {
+    for script in ["", "echo given"] {
+      let desk = try await TokenDesk([TokenDesk.plain("given", .refused("not-authorized"))])
+      let result = try await desk.login(
+        "--auth", "token", "--token-stdin", "--token-command", desk.command(script), input: "given\n")
+      #expect(result.status == 77)
+      #expect(try result.error.name == "tokenIncorrect")
+      #expect(desk.calls == 2 && desk.server.connections == 1)
+      #expect(desk.server.mismatches == [])
+    }
+  }
+
   @Test("goes on with the fresh one when the server takes it, and with that of each attempt.")
   func fresh() async throws {
     let desk = try await TokenDesk([
@@ -190,6 +203,7 @@ struct TokenLoginTests {
       #expect(result.status == Int32(status))
       let error = try result.error
       #expect(error.name == name && error.message.contains(reason), "\(error.message)")
+      #expect(try result.states == [.loginFailed])
       #expect(!(result.output + result.errors).contains(token))
     }
     #expect(desk.server.connections == 0)
