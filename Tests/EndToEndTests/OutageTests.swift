@@ -36,7 +36,7 @@ struct OutageTests {
     try await user.server.start()
     try await eventually("its return") {
       let status = try await user.status()
-      return status.state == .syncOK && status.fullJID != first.fullJID
+      return status.state == .syncOK && status.sessions > first.sessions
     }
     #expect(try await user.status().presence?.applied == false)
     try await user.server.end()
