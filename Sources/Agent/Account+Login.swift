@@ -80,10 +80,13 @@ extension Account {
     if !forced, let cause, cause.name == .deviceChanged { throw cause }
   }
 
-  /// The user logged out: account and domain stay for the next login, no secret does.
-  public mutating func loggedOut() {
+  /// The user logged out: account and domain stay for the next login, no secret does; unless the server's token for
+  /// this device is still to be revoked.
+  public mutating func loggedOut(keepsToken: Bool = false) {
+    let token = token
     isLogin = false
     clearSecrets()
+    if keepsToken { self.token = token }
   }
 
   /// The server's token for this device is gone; what else there is to log in with stays.

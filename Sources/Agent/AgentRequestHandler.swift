@@ -70,8 +70,7 @@ struct AgentRequestHandler: Sendable {
     case TokenRevokeMethod.name:
       let parameters = try call.parameters(of: TokenRevokeMethod.self)
       try check(seconds: parameters.timeout, "timeout")
-      try await service.revokeToken(parameters)
-      return Nothing()
+      return try await service.revokeToken(parameters)
     case AgentStatusMethod.name:
       return try await service.agentStatus(clients: clients())
     case AgentStopMethod.name:

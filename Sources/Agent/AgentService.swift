@@ -27,6 +27,7 @@ public protocol AgentService: Sendable {
   func deleteAccount(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure)
     -> AccountDeleteMethod.Result
   func revokeToken(_ parameters: TokenRevokeMethod.Parameters) async throws(Failure)
+    -> TokenRevokeMethod.Result
   /// - Parameter clients: connected clients, the asking one included.
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result
   /// The normalised bare JID, as events carry it; ``Failure/Name/invalidParameter`` where `account` is no JID.

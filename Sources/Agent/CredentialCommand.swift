@@ -84,11 +84,13 @@ public struct CredentialCommand: Sendable {
       throw failed("\(error)")
     }
     switch outcome {
-    case .timeout: throw failed("no answer within \(timeLimit)" + Self.lastLine(tail.bytes))
+    case .timeout:
+      throw failed(
+        "no answer within \(Failure.seconds(timeLimit / .seconds(1)))" + Self.lastLine(tail.bytes))
     case .tooMuch:
       throw failed("more than \(Self.maximumOutput) octets of output" + Self.lastLine(tail.bytes))
     case .ended(let status, let output):
-      guard status.isSuccess else { throw failed("\(status)" + Self.lastLine(tail.bytes)) }
+      guard status.isSuccess else { throw failed(Self.words(status) + Self.lastLine(tail.bytes)) }
       return (output, tail.bytes)
     }
   }
@@ -149,6 +151,13 @@ public struct CredentialCommand: Sendable {
     let text = String(decoding: errors, as: UTF8.self)
     guard let line = text.split(whereSeparator: \.isNewline).last else { return "" }
     return ": " + String(line.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(200))
+  }
+
+  private static func words(_ status: TerminationStatus) -> String {
+    switch status {
+    case .exited(let code): "exit status \(code)"
+    case .signaled(let signal): "signal \(signal)"
+    }
   }
 
   private static func reason(_ error: SubprocessError) -> String {

@@ -7,7 +7,7 @@ import AgentProtocol
 struct ReconnectPolicy: Sendable {
   /// What ended the stream, or kept it from starting.
   enum Cause: Sendable {
-    /// The link was lost: the server may still be there.
+    /// The link was lost, or the server wants it made anew: it may still be there.
     case link
     /// The server closed the stream.
     case server
@@ -57,7 +57,8 @@ struct ReconnectPolicy: Sendable {
 
   static func cause(of failure: Failure) -> Cause {
     if failure.name == .rateLimited { return .rateLimit }
-    return failure.condition == nil ? .link : .server
+    // A server that runs on asks this client alone to come back (RFC 6120 §4.9.3.16).
+    return failure.condition == nil || failure.condition == "reset" ? .link : .server
   }
 
   /// A running session that ended so is not taken back: someone else decided that it is over.

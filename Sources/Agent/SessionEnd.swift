@@ -8,12 +8,14 @@ import XMPPStanza
 extension Session {
   /// Logs out: `isLogin` is false before anything is closed, so that a crash cannot log in again. A store that cannot
   /// be written keeps nobody online.
-  func logout(_ parameters: LogoutMethod.Parameters) async throws(Failure) {
+  ///
+  /// Gives why the server has not forgotten the token where it should: then the account stays stored, with the token.
+  func logout(_ parameters: LogoutMethod.Parameters) async throws(Failure) -> Failure? {
     leaving += 1
     defer { leaving -= 1 }
     pausing?.cancel()
     if let opening { await giveUp(opening.stream) }
-    try await inTurn { session async throws(Failure) in
+    return try await inTurn { session async throws(Failure) in
       var stored: Account?
       if parameters.revoke {
         stored = try? await session.accounts.entry(session.account)
@@ -23,7 +25,7 @@ extension Session {
       var failure: Failure?
       do throws(Failure) {
         try await session.accounts.change(session.account) { entry in
-          entry.loggedOut()
+          entry.loggedOut(keepsToken: parameters.revoke)
           entry.lastState = nil
         }
       } catch {
@@ -31,18 +33,21 @@ extension Session {
       }
       await session.closeStreams()
       session.forgetDataReady()
+      var unrevoked: Failure?
       if let stored {
         do throws(Failure) {
           try await TokenRevocation.revoke(stored, timeout: max(parameters.flush, 10))
+          try await session.accounts.change(session.account) { $0.forgetDeviceToken() }
         } catch {
-          failure = failure ?? error
+          unrevoked = error
         }
       }
       if let failure { throw failure }
-      if parameters.forget {
+      if parameters.forget, unrevoked == nil {
         try await session.accounts.remove(session.account)
         session.restore(PresenceIntent())
       }
+      return unrevoked
     }
   }
 

@@ -222,7 +222,8 @@ extension Session.Attempt {
       let left = bound.map { $0 - (ContinuousClock.now - start) / .seconds(1) }
       if let left {
         guard left > 0 else {
-          throw Failure(.connectTimeout, stage: .connect, detail: "no login within \(bound ?? 0) s")
+          throw Failure(
+            .connectTimeout, stage: .connect, detail: "no login within \(Failure.seconds(bound ?? 0))")
         }
         limit = min(limit, left)
         whole = start + .seconds(bound ?? 0)

@@ -137,8 +137,8 @@ actor SessionRegistry: AgentService {
     -> LogoutMethod.Result
   {
     if !parameters.all, let session = await unstored(parameters.account) {
-      try await session.logout(parameters)
-      return LogoutMethod.Result(accounts: [session.account.description])
+      let unrevoked = try await session.logout(parameters)
+      return LogoutMethod.Result(accounts: [session.account.description], unrevoked: unrevoked)
     }
     let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
     let named = try parameters.all ? file.accounts : [file.account(parameters.account)]
@@ -157,11 +157,17 @@ actor SessionRegistry: AgentService {
       throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
     }
     var failure: Failure?
+    var unrevoked: Failure?
     for session in leaving {
-      do throws(Failure) { try await session.logout(parameters) } catch { failure = failure ?? error }
+      do throws(Failure) {
+        let error = try await session.logout(parameters)
+        unrevoked = unrevoked ?? error
+      } catch {
+        failure = failure ?? error
+      }
     }
     if let failure { throw failure }
-    return LogoutMethod.Result(accounts: leaving.map(\.account.description))
+    return LogoutMethod.Result(accounts: leaving.map(\.account.description), unrevoked: unrevoked)
   }
 
   func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus] {
@@ -199,7 +205,7 @@ actor SessionRegistry: AgentService {
     let session = try await storedSession(parameters.account)
     var logout = LogoutMethod.Parameters(account: parameters.account)
     logout.forget = true
-    try await session.logout(logout)
+    _ = try await session.logout(logout)
   }
 
   func changePassword(_ parameters: AccountPasswdMethod.Parameters) async throws(Failure)
@@ -216,8 +222,11 @@ actor SessionRegistry: AgentService {
     return AccountDeleteMethod.Result(account: session.account.description)
   }
 
-  func revokeToken(_ parameters: TokenRevokeMethod.Parameters) async throws(Failure) {
-    try await storedSession(parameters.account).revokeToken(within: parameters.timeout)
+  func revokeToken(
+    _ parameters: TokenRevokeMethod.Parameters
+  ) async throws(Failure) -> TokenRevokeMethod.Result {
+    let session = try await storedSession(parameters.account)
+    return TokenRevokeMethod.Result(revoked: try await session.revokeToken(within: parameters.timeout))
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {

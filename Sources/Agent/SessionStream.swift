@@ -128,7 +128,8 @@ extension Session {
     let farewell = farewell
     endOnline()
     endOpening(
-      .failure(Failure(.connectTimeout, stage: .sync, detail: "no answer within \(seconds) s")))
+      .failure(Failure(.connectTimeout, stage: .sync, detail: "no answer within \(Failure.seconds(seconds))"))
+    )
     await stream.close(sending: farewell)
   }
 

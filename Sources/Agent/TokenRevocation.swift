@@ -8,9 +8,11 @@ import XMPPStanza
 public enum TokenRevocation {
   /// Returns when the server has forgotten the token; at once where there is none, or it has expired.
   ///
-  /// A token that the server does not take any more is as good as revoked.
-  public static func revoke(_ account: Account, timeout: Double) async throws(Failure) {
-    guard let token = account.token, !token.isExpired(at: Date().timeIntervalSince1970) else { return }
+  /// A token that the server does not take any more is as good as revoked. False: there was none.
+  @discardableResult
+  public static func revoke(_ account: Account, timeout: Double) async throws(Failure) -> Bool {
+    guard let token = account.token else { return false }
+    if token.isExpired(at: Date().timeIntervalSince1970) { return true }
     let jid: JID
     do { jid = try JID(account.account) } catch {
       throw Failure(.invalidParameter, stage: .input, detail: error.message)
@@ -31,26 +33,28 @@ public enum TokenRevocation {
     do throws(XMPPError) {
       try await stream.invalidateToken()
     } catch {
-      if [.authFailed, .tokenExpired, .deviceChanged].contains(error.code) { return }
+      if [.authFailed, .tokenExpired, .deviceChanged].contains(error.code) { return true }
       throw Failure(error)
     }
+    return true
   }
 }
 
 extension Session {
   /// The server forgets its token for this device, and so do we.
   ///
-  /// A running session goes on. Where the server cannot be reached the tokens stay.
-  func revokeToken(within seconds: Double) async throws(Failure) {
+  /// A running session goes on. Where the server cannot be reached the tokens stay. False: there was none.
+  func revokeToken(within seconds: Double) async throws(Failure) -> Bool {
     try await inTurn { session async throws(Failure) in
       guard var stored = try await session.accounts.entry(session.account) else {
         throw Failure(.notLoggedIn, stage: .store, detail: "\(session.account)")
       }
       stored.token = session.deviceToken ?? stored.token
-      try await TokenRevocation.revoke(stored, timeout: seconds)
+      let revoked = try await TokenRevocation.revoke(stored, timeout: seconds)
       session.online?.plan.deviceToken = nil
       session.kept?.deviceToken = nil
       try await session.accounts.change(session.account) { $0.forgetDeviceToken() }
+      return revoked
     }
   }
 

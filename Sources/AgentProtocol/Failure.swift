@@ -54,6 +54,13 @@ public struct Failure: Error, Sendable, Equatable {
     self.foreign = foreign
   }
 
+  /// A bound in words, as precise as anybody wants to know it.
+  public static func seconds(_ seconds: Double) -> String {
+    let rounded = (seconds * 10).rounded() / 10
+    let text = "\(rounded)"
+    return (text.hasSuffix(".0") ? String(text.dropLast(2)) : text) + " s"
+  }
+
   private static func bounded(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
     return String(String.UnicodeScalarView(text.unicodeScalars.prefix(maximumText)))
@@ -89,7 +96,7 @@ public struct Failure: Error, Sendable, Equatable {
       if !said.isEmpty { message += "; the server said: \(said)" }
     case .chinese:
       if stage != .input { message = stage.title(language) + "：" + message }
-      if let detail { message += "（\(detail)）" }
+      if let detail { message += "（\(FailureDetail.chinese(detail))）" }
       if !said.isEmpty { message += "；服务器说：\(said)" }
     }
     return Text(message, hint: text.hint)

@@ -55,7 +55,12 @@ public enum LogoutMethod: AgentMethod {
   public struct Result: Codable, Sendable, Equatable {
     /// Bare JIDs that were logged out.
     public var accounts: [String]
-    public init(accounts: [String]) { self.accounts = accounts }
+    /// Why the server has not forgotten a token, which is kept for `token.revoke`. Absent: nothing went wrong.
+    public var unrevoked: Failure?
+    public init(accounts: [String], unrevoked: Failure? = nil) {
+      self.accounts = accounts
+      self.unrevoked = unrevoked
+    }
   }
 }
 
@@ -235,7 +240,11 @@ public enum TokenRevokeMethod: AgentMethod {
       self.timeout = timeout
     }
   }
-  public typealias Result = Nothing
+  public struct Result: Codable, Sendable, Equatable {
+    /// There was a token.
+    public var revoked: Bool
+    public init(revoked: Bool) { self.revoked = revoked }
+  }
 }
 
 // What scripts read has every key, null where there is no value.

@@ -60,7 +60,8 @@ extension XMPPError {
     }
     var explained = self
     explained.code = mechanism.refusal?.status == "expired_token" ? .tokenExpired : .tokenIncorrect
-    if let refusal = mechanism.refusal { explained.message += ": \(refusal.status)" }
+    // The status is what the server says, where it says no more.
+    explained.text = text ?? mechanism.refusal?.status
     return explained
   }
 

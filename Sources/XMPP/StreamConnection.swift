@@ -68,7 +68,7 @@ extension XMPPStream {
   private func expireConnecting() {
     guard case .connecting = state else { return }
     let stage = connectingStage
-    let seconds = Double(configuration.timeout.nanoseconds) / 1e9
+    let seconds = (Double(configuration.timeout.nanoseconds) / 1e8).rounded() / 10
     finish(XMPPError(.connectTimeout, stage: stage, "no login within \(seconds) s"))
   }
 

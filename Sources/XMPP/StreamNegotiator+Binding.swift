@@ -40,6 +40,13 @@ extension StreamNegotiator {
       configuration.credentials.isAnonymous
       ? jid.domain == configuration.jid.domain : jid.bare == configuration.jid.bare
     guard isOurs else {
+      // Who logs in under another name than the account's has been taken for that one.
+      let credentials = configuration.credentials
+      if credentials.authcid != configuration.jid.local || credentials.hasCertificate {
+        throw XMPPError(
+          .authFailed, stage: .authenticate,
+          "the server logged in \(jid.bare), not \(configuration.jid.bare)")
+      }
       throw XMPPError(
         .protocolError, stage: .bind, "the server bound the JID of another account: \(jid.bare)")
     }

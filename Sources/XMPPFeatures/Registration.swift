@@ -98,11 +98,11 @@ public enum Registration {
     let code: XMPPError.Code
     let message: String
     switch (error.condition, error.type) {
-    case (.conflict, _): (code, message) = (.stanzaError, "this account exists already")
+    case (.conflict, _): (code, message) = (.stanzaError, "this account exists already: choose another name")
     case (.resourceConstraint, _), (.policyViolation, .wait):
       (code, message) = (.rateLimited, "too many of this address lately")
     case (.notAllowed, _), (.serviceUnavailable, _), (.featureNotImplemented, _), (.forbidden, _):
-      (code, message) = (.stanzaError, "the server allows nobody \(purpose) by itself")
+      (code, message) = (.stanzaError, closed(purpose))
     case (.notAcceptable, _), (.badRequest, _), (.policyViolation, _):
       (code, message) = (.stanzaError, "the server does not accept what was sent \(purpose)")
     default: (code, message) = (.stanzaError, "the server refused \(purpose)")
@@ -111,13 +111,18 @@ public enum Registration {
       code, stage: .request, message, condition: error.condition.rawValue, text: error.text)
   }
 
+  private static func closed(_ purpose: String) -> String {
+    "the server allows nobody \(purpose) by itself: ask whoever runs it"
+      + (purpose == "to register" ? " for an account" : "")
+  }
+
   /// ejabberd ends the stream of whoever asks for what it does not have.
   private static func refusal(_ error: XMPPError, of purpose: String) -> XMPPError {
     guard error.code == .protocolError, error.condition == StreamError.Condition.notAuthorized.rawValue else {
       return error
     }
     return XMPPError(
-      .stanzaError, stage: .request, "the server allows nobody \(purpose) by itself",
+      .stanzaError, stage: .request, closed(purpose),
       condition: error.condition, text: error.text)
   }
 }

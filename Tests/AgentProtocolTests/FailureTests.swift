@@ -31,6 +31,32 @@ import Testing
     #expect(failure.localized(.chinese).message == "连接：\(chinese)（example.org）")
   }
 
+  @Test(
+    "What a detail says is said in Chinese, too; what is not known stays as it is.",
+    arguments: [
+      ("it has 2 segments, a JWT has 3", "它有 2 段，JWT 应有 3 段"),
+      ("its header is no JSON object", "其头部不是 JSON 对象"),
+      ("this account exists already: choose another name", "该账号已存在：请换一个名称"),
+      (
+        "PLAIN would show the password to a server that has SCRAM: SCRAM-SHA-1, PLAIN",
+        "PLAIN 会向支持 SCRAM 的服务器暴露密码：SCRAM-SHA-1, PLAIN"
+      ),
+      ("the server logged in a@b, not c@d", "服务器登录的是 a@b，而不是 c@d"),
+      ("pass: exit status 2: exit status 3", "pass：退出状态 2: exit status 3"),
+      ("pass: signal 9", "pass：信号 9"), ("pass: no output: x", "pass：没有输出：x"),
+      ("no answer within 0.3 s", "0.3 秒内没有应答"), ("example.org:5222", "example.org:5222"), ("*", "*"),
+    ])
+  func detail(english: String, chinese: String) {
+    let failure = Failure(.invalidToken, stage: .authenticate, detail: english)
+    #expect(failure.localized(.english).message.hasSuffix("(\(english))"))
+    #expect(failure.localized(.chinese).message.hasSuffix("（\(chinese)）"))
+  }
+
+  @Test("Bounds are told to a tenth of a second.")
+  func seconds() {
+    #expect(Failure.seconds(29.984) == "30 s" && Failure.seconds(0.26) == "0.3 s")
+  }
+
   @Test("An input error has no stage in front.")
   func input() {
     #expect(

@@ -81,7 +81,8 @@ import Testing
     #expect(await failure("true")?.exit == 77)
     #expect(await failure("printf '\\n'")?.exit == 77)
     #expect(await failure("printf '\\377\\n'")?.exit == 77)
-    #expect(await failure("sh -c 'kill -9 $$'")?.exit == 77)
+    #expect(await failure("sh -c 'kill -9 $$'")?.detail == "sh: signal 9")
+    #expect(refused?.detail == "sh: exit status 3: gpg: no key")
   }
 
   @Test("What it printed is not in the failure.")
@@ -99,7 +100,8 @@ import Testing
 
   @Test("When its time is up the command is killed.")
   func timeLimit() async {
-    #expect(await failure("sleep 1000", timeLimit: .milliseconds(100))?.exit == 77)
+    let failed = await failure("sleep 1000", timeLimit: .milliseconds(123))
+    #expect(failed?.exit == 77 && failed?.detail == "sleep: no answer within 0.1 s")
     #expect(await failure("sh -c 'echo hunter2; exec sleep 1000'", timeLimit: .milliseconds(100))?.exit == 77)
   }
 

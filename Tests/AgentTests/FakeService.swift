@@ -76,8 +76,11 @@ final class FakeService: AgentService {
     return AccountDeleteMethod.Result(account: parameters.account ?? "default")
   }
 
-  func revokeToken(_ parameters: TokenRevokeMethod.Parameters) async throws(Failure) {
+  func revokeToken(
+    _ parameters: TokenRevokeMethod.Parameters
+  ) async throws(Failure) -> TokenRevokeMethod.Result {
     note("revoke \(parameters.account ?? "default")")
+    return TokenRevokeMethod.Result(revoked: true)
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {

@@ -54,6 +54,17 @@ import Testing
 
 @Suite struct ReconnectDecisionTests {
   @Test(
+    "A stream that is to be made anew is so within a second; one that the server closed is not, always.",
+    arguments: [
+      ("reset" as String?, ReconnectPolicy.Cause.link), (nil, .link), ("system-shutdown", .server),
+      ("internal-server-error", .server),
+    ])
+  func cause(condition: String?, cause: ReconnectPolicy.Cause) {
+    let failure = Failure(.networkError, stage: .stream, condition: condition)
+    #expect(ReconnectPolicy.cause(of: failure) == cause)
+  }
+
+  @Test(
     "A running session that someone else ended is not taken back; anything else is.",
     arguments: [
       (Failure.Name.kicked, true), (.otherDeviceLogin, true), (.userBlocked, true), (.authFailed, true),

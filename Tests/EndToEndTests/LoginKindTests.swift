@@ -234,6 +234,22 @@ struct DeviceTokenTests {
     try await visitor.end()
   }
 
+  @Test("is kept by a logout that cannot revoke it, for another time.")
+  func unrevoked() async throws {
+    let visitor = try await Visitor(.prosody13)
+    let alice = visitor.server.jid("alice")
+    let login = try await visitor.login(alice, "--password-stdin", input: visitor.server.password("alice"))
+    #expect(login.status == 0, "\(login.errors)")
+    try await visitor.server.end()
+    let logout = try await visitor.imctl.run("logout", "--revoke", "--flush", "1")
+    #expect(logout.output == "\(alice) offline\n" && logout.status == 69, "\(logout.errors)")
+    #expect(try await visitor.imctl.run("status").status == 1)
+    #expect(visitor.accounts.contains("HT-SHA-256-"))
+    #expect(!visitor.accounts.contains("scramKeys") && !visitor.accounts.contains(#""isLogin" : true"#))
+    #expect(try await visitor.imctl.run("token", "show").status == 0)
+    try await visitor.imctl.end()
+  }
+
   @Test(
     "is all that is stored where that is wanted; where there is none, that is said.",
     arguments: TestServer.Kind.newer + [.prosody])

@@ -36,7 +36,7 @@ struct RegistrationTests {
     let taken = Registration.refusal(
       StanzaError(.conflict, text: "The requested username already exists."), of: "to register")
     #expect(taken.code == .stanzaError)
-    #expect(taken.message == "this account exists already")
+    #expect(taken.message == "this account exists already: choose another name")
     #expect(taken.condition == "conflict")
     #expect(taken.text == "The requested username already exists.")
     for condition in [StanzaError.Condition.notAllowed, .serviceUnavailable, .notAcceptable, .gone] {
@@ -129,7 +129,9 @@ struct RegistrationTests {
       try await Registration.form(on: stream, domain: server.options.domain)
     }
     #expect(failure?.code == .stanzaError)
-    #expect(failure?.message == "the server allows nobody to register by itself")
+    #expect(
+      failure?.message
+        == "the server allows nobody to register by itself: ask whoever runs it for an account")
     await stream.close()
   }
 }

@@ -146,6 +146,16 @@ struct ExtensibleAuthenticationTests {
     #expect(talk.boundJID == nil)
   }
 
+  @Test("Who logs in under another name is told whom the server takes that for.")
+  func otherName() throws {
+    var talk = try encrypted { $0.credentials.authcid = "mallory" }
+    try talk.server(C.header, Self.features())
+    try talk.server(Self.success("mallory@example.org/x"))
+    #expect(talk.failure?.code == .authFailed && talk.failure?.stage == .authenticate)
+    #expect(talk.failure?.message == "the server logged in mallory@example.org, not alice@example.org")
+    #expect(talk.boundJID == nil)
+  }
+
   @Test("A wanted resource is bound the old way, without a new stream.")
   func resource() throws {
     for anticipation in [Anticipation.stepByStep, .ofUnknownServer] {

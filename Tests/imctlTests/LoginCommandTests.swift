@@ -258,6 +258,20 @@ struct LoginCommandTests {
     }
   }
 
+  @Test("What is no JID is not taken for one, before a password is asked for.")
+  func noJID() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(#"{"version":1,"last":"alice@example.org","accounts":[]}"#, in: imctl)
+      let child = try await imctl.start(["login"], terminal: true)
+      try await child.output.contains("JID [alice@example.org]: ")
+      child.write("y\n")
+      try await child.output.contains("y is no JID: user@domain")
+      let end = try await child.ended(within: .seconds(30))
+      #expect(end == .exited(64))
+      #expect(!child.output.text.contains("Password"))
+    }
+  }
+
   @Test("--password-command is split like a shell does, run without one, and its first line taken.")
   func passwordCommand() async throws {
     try await withIMCTL { imctl in

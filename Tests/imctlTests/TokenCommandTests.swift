@@ -44,6 +44,11 @@ struct TokenCommandTests {
       #expect(try await imctl.run("token", "print").output == "issued-secret\n")
       let none = try await imctl.run("token", "print", "-a", "bob@example.org")
       #expect((none.output, none.status) == ("", 67))
+      try Accounts.write(
+        Self.file.replacing(#""password":"#, with: #""isLogin":true,"password":"#), in: imctl)
+      let online = try await imctl.run("token", "print", "-a", "bob@example.org")
+      #expect((online.output, online.status) == ("", 64))
+      #expect(online.errors.contains("no token is stored for bob@example.org"))
       let expired = try await imctl.run("token", "print", "-a", "carol@example.org")
       #expect((expired.output, expired.status) == ("", 79))
       #expect(!expired.errors.contains("device-secret"))
@@ -54,7 +59,9 @@ struct TokenCommandTests {
   func revoke() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Self.file, in: imctl)
-      let agent = try FakeAgent(imctl) { call in call.method == "token.revoke" ? [.result(Nothing())] : [] }
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "token.revoke" ? [.result(TokenRevokeMethod.Result(revoked: true))] : []
+      }
       let result = try await imctl.run("token", "revoke", "--json")
       #expect((result.output, result.status) == ("{\"account\":\"alice@example.org\",\"revoked\":true}\n", 0))
       #expect(try agent.parameters(of: TokenRevokeMethod.self)?.account == "alice@example.org")
@@ -68,6 +75,29 @@ struct TokenCommandTests {
       try Accounts.write(Self.file, in: imctl)
       #expect(try await imctl.run("token", "revoke", "-a", "carol@example.org").status == 0)
       #expect(try await imctl.run("token", "show", "-a", "carol@example.org").status == 1)
+      let none = try await imctl.run("token", "revoke", "-a", "carol@example.org", "--json")
+      #expect((none.output, none.status) == ("{\"account\":\"carol@example.org\",\"revoked\":false}\n", 0))
+    }
+  }
+
+  @Test("logout --revoke keeps a token that it could not revoke, and nothing else; and says so.")
+  func unrevoked() async throws {
+    try await withIMCTL { imctl in
+      let file = #"""
+        {"version":1,"default":"alice@example.org","accounts":[
+          {"account":"alice@example.org","password":"password-secret","isLogin":true,
+           "options":{"host":"127.0.0.1","port":1},
+           "token":{"mechanism":"HT-SHA-256-NONE","secret":"device-secret","expiry":"2999-01-01T00:00:00Z"}}]}
+        """#
+      try Accounts.write(file, in: imctl)
+      let logout = try await imctl.run("logout", "--revoke", "--forget")
+      #expect((logout.output, logout.status) == ("alice@example.org offline\n", 69))
+      #expect(logout.errors.contains("imctl token revoke"))
+      let stored = try Accounts.read(imctl)
+      #expect(stored.contains("device-secret") && !stored.contains("password-secret"))
+      #expect(try await imctl.run("login", "--auto").status == 67)
+      #expect(try await imctl.run("token", "revoke").status == 69)
+      #expect(try Accounts.read(imctl).contains("device-secret"))
     }
   }
 }
@@ -150,6 +180,10 @@ struct LoginKindCommandTests {
       ["--domain", "example.org"], ["--forced"], ["--auto", "--password-stdin"], ["--max-retries", "-1"],
       ["--max-retries", "x"], ["--detach", "--foreground"], ["--ext-in-password", "--token-stdin"],
       ["--token-stdin", "--store", "command"], ["--token-command", "echo 'x"],
+      ["--list-mechanisms", "--auto"], ["--list-mechanisms", "--password-stdin"],
+      ["--list-mechanisms", "--no-sync"], ["--list-mechanisms", "--authcid", "x"],
+      ["--auth", "password", "--cert", "/no/such", "--key", "/no/such"],
+      ["--password-stdin", "--cert", "/no/such", "--key", "/no/such"],
       ["--login-ext-command", "'"], ["--login-ext", String(repeating: "a", count: 1025)],
     ])
   func usage(arguments: [String]) async throws {

@@ -23,33 +23,43 @@ enum StoredAccounts {
   }
 
   /// Logs out accounts whose session has ended already with the agent; of all, there may be none.
-  static func logout(_ parameters: LogoutMethod.Parameters) throws -> [String] {
-    let before = parameters.revoke ? try load() : nil
-    let ended: [String] = try store().update { file throws(Failure) in
+  ///
+  /// What the server could not be made to forget stays stored.
+  static func logout(_ parameters: LogoutMethod.Parameters) throws -> LogoutMethod.Result {
+    let ended: [Account] = try store().update { file throws(Failure) in
       let named = parameters.all ? file.accounts : [try file.account(parameters.account)]
       let ended = named.filter { $0.isLogin || parameters.forget }
       if ended.isEmpty && !parameters.all {
         throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
       }
       for var account in ended {
-        account.loggedOut()
-        file[account.account] = parameters.forget ? nil : account
+        account.loggedOut(keepsToken: parameters.revoke)
+        file[account.account] = parameters.forget && !parameters.revoke ? nil : account
       }
-      return ended.map(\.account)
+      return ended
     }
-    for account in ended {
-      if let account = before?[account] { try revoke(account, timeout: max(parameters.flush, 10)) }
+    var result = LogoutMethod.Result(accounts: ended.map(\.account))
+    for account in ended where parameters.revoke {
+      do {
+        try revoke(account, timeout: max(parameters.flush, 10))
+        if parameters.forget { try store().update { file throws(Failure) in file[account.account] = nil } }
+      } catch let failure as Failure {
+        result.unrevoked = result.unrevoked ?? failure
+      }
     }
-    return ended
+    return result
   }
 
-  /// Has the server forget its token for this device, where no agent runs.
-  static func revoke(_ account: Account, timeout: Double) throws {
+  /// Has the server forget its token for this device, and forgets it, where no agent runs. False: there is none.
+  @discardableResult
+  static func revoke(_ account: Account, timeout: Double) throws -> Bool {
     let deadline = Deadline(Timeout(seconds: timeout))
-    try Foreground.wait(until: deadline, else: .timedOut(inLanguage("the server", "服务器"))) {
+    let revoked = try Foreground.wait(until: deadline, else: .timedOut(inLanguage("the server", "服务器"))) {
       () async throws(Failure) in
       try await TokenRevocation.revoke(account, timeout: timeout)
     }
+    try store().update { file throws(Failure) in file[account.account]?.forgetDeviceToken() }
+    return revoked
   }
 
   /// The JID of the last login.

@@ -54,10 +54,20 @@ struct AccountTrustCommand: ParsableCommand {
     var text: String {
       var lines = [("account", account)]
       if let host, let port { lines.append(("server", "\(host):\(port), \(tls ?? "starttls")")) }
-      if let mechanism { lines.append(("login", "\(mechanism) or stronger")) }
-      if let certSHA256 { lines.append(("trusted", "the certificate with SHA-256 \(certSHA256)")) }
-      if let caFile { lines.append(("trusted", "the authorities in \(caFile)")) }
-      if let stepByStep { lines.append(("pace", stepByStep ? "step by step" : "ahead of the server")) }
+      if let mechanism { lines.append(("login", inLanguage("\(mechanism) or stronger", "\(mechanism) 或更强"))) }
+      if let certSHA256 {
+        let text = inLanguage(
+          "the certificate with SHA-256 \(certSHA256)", "SHA-256 为 \(certSHA256) 的证书")
+        lines.append(("trusted", text))
+      }
+      if let caFile {
+        lines.append(("trusted", inLanguage("the authorities in \(caFile)", "\(caFile) 中的证书颁发机构")))
+      }
+      if let stepByStep {
+        let text =
+          stepByStep ? inLanguage("step by step", "逐步进行") : inLanguage("ahead of the server", "提前于服务器发送")
+        lines.append(("pace", text))
+      }
       return lines.map { name, value in
         name + String(repeating: " ", count: max(1, 10 - name.count)) + "\(peer: value)"
       }.joined(separator: "\n")

@@ -21,6 +21,8 @@ struct AutoLoginOptions: ParsableArguments {
   @Flag(help: "Return at once, and log in in the background.")
   var detach = false
 
+  var isGiven: Bool { auto || forced || maxRetries != nil || detach }
+
   func validate() throws {
     if forced && !auto {
       throw ValidationError(inLanguage("--forced goes with --auto.", "--forced 须与 --auto 一起使用。"))

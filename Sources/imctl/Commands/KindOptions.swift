@@ -51,15 +51,13 @@ struct KindOptions: ParsableArguments {
     ] where value?.isEmpty == true {
       throw ValidationError(inLanguage("The value of \(name) is empty.", "\(name) 的值为空。"))
     }
+    if let auth, certFile ?? keyFile != nil, auth != .external { throw Self.certificateIsForExternal }
     if (certFile == nil) != (keyFile == nil) {
       throw ValidationError(inLanguage("--cert and --key go together.", "--cert 和 --key 必须同时使用。"))
     }
     if auth == .external && certFile == nil {
       throw ValidationError(
         inLanguage("--auth external needs --cert and --key.", "--auth external 需要 --cert 和 --key。"))
-    }
-    if let auth, certFile != nil, auth != .external {
-      throw ValidationError(inLanguage("--cert is for --auth external.", "--cert 用于 --auth external。"))
     }
     if (auth == .email) != (domain != nil) {
       throw ValidationError(
@@ -76,6 +74,15 @@ struct KindOptions: ParsableArguments {
           "--login-ext has \(loginExt.utf16.count) UTF-16 units; at most 1024 are allowed.",
           "--login-ext 有 \(loginExt.utf16.count) 个 UTF-16 单元，最多 1024 个。"))
     }
+  }
+
+  static var certificateIsForExternal: ValidationError {
+    ValidationError(inLanguage("--cert is for --auth external.", "--cert 用于 --auth external。"))
+  }
+
+  /// Something is given that only a login needs.
+  var hasDetails: Bool {
+    [authcid, certFile, keyFile, loginExt, loginExtCommand].contains { $0 != nil } || extInPassword
   }
 
   /// The account that the user's word for it means: an e-mail address is the local part of a JID (XEP-0106).

@@ -71,8 +71,19 @@ struct LoginCommand: ParsableCommand {
       throw ValidationError(
         inLanguage("--detach and --foreground exclude each other.", "--detach 和 --foreground 不能同时使用。"))
     }
+    if listMechanisms,
+      secret.isGiven || secret.policy != nil || automatic.isGiven || kind.hasDetails || isSession
+    {
+      throw ValidationError(
+        inLanguage(
+          "--list-mechanisms logs nobody in: it goes with connection options only.",
+          "--list-mechanisms 不会登录，只能与连接选项一起使用。"))
+    }
     try checkKind()
   }
+
+  /// Something is said about the session to come.
+  private var isSession: Bool { presence != nil || noPresence || noSync || foreground }
 
   /// A secret is of the kind that was named.
   private func checkKind() throws {
@@ -81,6 +92,7 @@ struct LoginCommand: ParsableCommand {
         throw ValidationError(
           inLanguage("--payload-stdin is for --auth function.", "--payload-stdin 用于 --auth function。"))
       }
+      if secret.isGiven && kind.certFile != nil { throw KindOptions.certificateIsForExternal }
       return
     }
     let isPassword = secret.passwordStdin || secret.passwordCommand != nil
@@ -217,7 +229,13 @@ struct LoginCommand: ParsableCommand {
     let last = try StoredAccounts.last()
     if Prompt.isPossible && !automatic.auto {
       let answer = try Prompt.line(last.map { "JID [\(peer: $0)]: " } ?? "JID: ", until: deadline) ?? ""
-      if !answer.isEmpty { return answer }
+      if !answer.isEmpty {
+        guard listMechanisms || answer.contains("@") else {
+          throw Failure.invalid(
+            inLanguage("\(answer) is no JID: user@domain", "\(answer) 不是 JID：应为 用户@域名"))
+        }
+        return answer
+      }
     }
     if automatic.auto && last == nil { throw Failure(.firstLoginNeedsNetwork, stage: .store) }
     guard let last else { throw Failure.invalid(inLanguage("no JID is given", "没有给出 JID")) }

@@ -65,11 +65,18 @@ struct LogoutCommand: ParsableCommand {
     parameters.revoke = revoke
     parameters.flush = flush.seconds
     let bound = timeout ?? Timeout(seconds: flush.seconds + (revoke ? 20 : 10))
-    let accounts =
-      try AgentClient.ask(LogoutMethod.self, parameters, start: .never, timeout: bound)?.accounts
+    let result =
+      try AgentClient.ask(LogoutMethod.self, parameters, start: .never, timeout: bound)
       ?? StoredAccounts.logout(parameters)
-    for account in accounts {
+    for account in result.accounts {
       try output.data(Answer(account: account), text: "\(peer: account) offline")
+    }
+    if let failure = result.unrevoked {
+      output.note(
+        inLanguage(
+          "the server has not forgotten the token, which is kept for: imctl token revoke",
+          "服务器尚未吊销令牌；令牌已保留，可稍后运行：imctl token revoke"))
+      throw failure
     }
   }
 }

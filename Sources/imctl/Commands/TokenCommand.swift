@@ -148,7 +148,7 @@ struct TokenPrintCommand: ParsableCommand {
     let lines = TokenLine.all(of: account, at: TokenCommand.now())
     guard let line = lines.first(where: { !$0.expired }) ?? lines.first else {
       throw Failure(
-        .notLoggedIn, stage: .store,
+        account.isLogin ? .invalidParameter : .notLoggedIn, stage: .store,
         detail: inLanguage("no token is stored for \(account.account)", "没有为 \(account.account) 存储令牌"))
     }
     if line.expired {
@@ -166,7 +166,7 @@ struct TokenRevokeCommand: ParsableCommand {
 
   struct Answer: Encodable {
     let account: String
-    let revoked = true
+    let revoked: Bool
   }
 
   @OptionGroup var account: AccountOption
@@ -181,12 +181,14 @@ struct TokenRevokeCommand: ParsableCommand {
     let stored = try StoredAccounts.load().account(account.account)
     let parameters = TokenRevokeMethod.Parameters(account: stored.account, timeout: timeout.seconds)
     let bound = Timeout(seconds: timeout.seconds == 0 ? 0 : timeout.seconds + 5)
-    if try AgentClient.ask(TokenRevokeMethod.self, parameters, start: .never, timeout: bound) == nil {
-      try StoredAccounts.revoke(stored, timeout: timeout.seconds)
-      try StoredAccounts.store().update { file throws(Failure) in
-        file[stored.account]?.forgetDeviceToken()
-      }
+    let revoked =
+      try AgentClient.ask(TokenRevokeMethod.self, parameters, start: .never, timeout: bound)?.revoked
+      ?? StoredAccounts.revoke(stored, timeout: timeout.seconds)
+    if output.json { try output.data(Answer(account: stored.account, revoked: revoked), text: "") }
+    if !revoked {
+      output.note(
+        inLanguage(
+          "the server has given no token for this device", "服务器没有为本设备发放令牌"))
     }
-    if output.json { try output.data(Answer(account: stored.account), text: "") }
   }
 }

@@ -1,0 +1,111 @@
+/// What a failure's detail says, in Chinese.
+///
+/// A detail is made where the failure is: in the agent, whose locale may be another one than the command's, and in
+/// libraries that speak English only. So its words are told by their pattern, and what is not known stays as it is.
+enum FailureDetail {
+  static func chinese(_ detail: String) -> String {
+    for (pattern, chinese) in phrases {
+      if let facts = facts(of: detail, in: pattern) { return fill(chinese, with: facts) }
+    }
+    return detail
+  }
+
+  /// What stands in the places of the stars; each takes as little as it can, but the last one.
+  static func facts(of detail: String, in pattern: String) -> [Substring]? {
+    let parts = pattern.split(separator: "*", omittingEmptySubsequences: false)
+    guard let first = parts.first, detail.hasPrefix(first) else { return nil }
+    var rest = detail.dropFirst(first.count)
+    var facts: [Substring] = []
+    for (index, part) in parts.enumerated().dropFirst() {
+      if index == parts.count - 1 {
+        guard rest.hasSuffix(part) else { return nil }
+        facts.append(rest.dropLast(part.count))
+        return facts
+      }
+      guard let end = rest.firstRange(of: part) else { return nil }
+      facts.append(rest[..<end.lowerBound])
+      rest = rest[end.upperBound...]
+    }
+    return rest.isEmpty ? [] : nil
+  }
+
+  private static func fill(_ text: String, with facts: [Substring]) -> String {
+    var parts = text.split(separator: "*", omittingEmptySubsequences: false)[...]
+    var filled = String(parts.popFirst() ?? "")
+    for (fact, part) in zip(facts, parts) { filled += fact + part }
+    return filled
+  }
+
+  /// The first that fits counts. Both sides have the same facts in the same order.
+  static let phrases: [(english: String, chinese: String)] = [
+    // Tokens.
+    ("it is encoded in base64 once more: decode it first", "它又经过了一次 base64 编码：请先解码"),
+    ("it has 1 segment, a JWT has 3", "它只有 1 段，JWT 应有 3 段"),
+    ("it has * segments, a JWT has 3", "它有 * 段，JWT 应有 3 段"),
+    ("its header is not base64url", "其头部不是 base64url 编码"),
+    ("its claims is not base64url", "其声明不是 base64url 编码"),
+    ("its signature is not base64url", "其签名不是 base64url 编码"),
+    ("its header is no JSON object", "其头部不是 JSON 对象"),
+    ("its claims is no JSON object", "其声明不是 JSON 对象"),
+    ("its claim exp is no number", "其声明 exp 不是数字"),
+    ("it has blanks or control characters inside", "其中含有空白或控制字符"),
+    ("it expired at *", "已于 * 过期"),
+    ("the token says: *", "令牌中写明：*"),
+    ("the token command gave none, and no other token is there", "令牌命令没有给出令牌，也没有其他令牌"),
+    ("the token command gave none: the given one is used", "令牌命令没有给出令牌：使用所给的令牌"),
+    // Credentials.
+    ("a quote in the command is not closed", "命令中的引号没有闭合"),
+    ("the command is empty", "命令为空"),
+    ("no password is stored for *: give one with --password-stdin", "没有为 * 存储密码：请用 --password-stdin 给出"),
+    (
+      "no password is stored for *: give the current one with --password-stdin",
+      "没有为 * 存储密码：请用 --password-stdin 给出当前密码"
+    ),
+    ("--auth * needs what it logs in with", "--auth * 缺少登录凭据"),
+    ("--auth * takes no password", "--auth * 不接受密码"),
+    ("--auth * takes no token", "--auth * 不接受令牌"),
+    ("--auth * takes no certificate", "--auth * 不接受证书"),
+    ("--store * is not for --auth *", "--store * 不能用于 --auth *"),
+    (
+      "--store command needs --password-command or --token-command",
+      "--store command 需要 --password-command 或 --token-command"
+    ),
+    ("for --auth anonymous there is only a domain: *", "--auth anonymous 只需要域名：*"),
+    ("a JID to log in with has a local part: *", "用于登录的 JID 须有 @ 之前的部分：*"),
+    ("no user name before the @: *", "@ 之前没有用户名：*"),
+    ("a SHA-256 has 64 hexadecimal digits", "SHA-256 应为 64 位十六进制数字"),
+    (
+      "the login extension has * UTF-16 units, at most 1024 are allowed", "登录扩展有 * 个 UTF-16 单元，最多 1024 个"
+    ),
+    // Authentication.
+    ("the server logged in *, not *", "服务器登录的是 *，而不是 *"),
+    (
+      "* would show the password to a server that has SCRAM: *", "* 会向支持 SCRAM 的服务器暴露密码：*"
+    ),
+    ("* would send the password without TLS", "* 会在没有 TLS 的情况下发送密码"),
+    ("* would send the token without TLS", "* 会在没有 TLS 的情况下发送令牌"),
+    // The account at its server.
+    ("this account exists already: choose another name", "该账号已存在：请换一个名称"),
+    (
+      "the server allows nobody to register by itself: ask whoever runs it for an account",
+      "服务器不允许自行注册：请向服务器管理员申请账号"
+    ),
+    ("the server allows nobody * by itself: ask whoever runs it", "服务器不允许自行操作（*）：请联系服务器管理员"),
+    ("too many of this address lately", "该地址近来请求过多"),
+    // Time and attempts.
+    ("no answer within * s", "* 秒内没有应答"),
+    ("no login within * s", "* 秒内没有登录成功"),
+    ("the session ended at once", "会话随即结束"),
+    ("* attempts; the last: *", "尝试了 * 次；最后一次：*"),
+    // Commands, with the last line of what they said.
+    ("*: no such command", "*：没有此命令"),
+    ("*: cannot be run", "*：无法运行"),
+    ("*: not UTF-8", "*：不是 UTF-8"),
+    ("*: exit status *", "*：退出状态 *"),
+    ("*: signal *", "*：信号 *"),
+    ("*: no output", "*：没有输出"),
+    ("*: no output: *", "*：没有输出：*"),
+    ("*: no answer within * s", "*：* 秒内没有应答"),
+    ("*: no answer within * s: *", "*：* 秒内没有应答：*"),
+  ]
+}
