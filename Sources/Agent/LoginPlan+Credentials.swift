@@ -85,6 +85,14 @@ extension LoginPlan {
     return (try? encoder.encode(pack)).map { Secret(String(decoding: $0, as: UTF8.self)) }
   }
 
+  /// Whether the server was not given the login extension: neither the profile nor the mechanism has room for it.
+  func leavesOutExtension(of presented: Presented?, in bound: BoundStream) -> Bool {
+    guard let presented, presented.loginExtension?.isEmpty == false else { return false }
+    if bound.isExtensible || bound.mechanism == .oauthBearer { return false }
+    let isInPassword = credential.extInPassword || presented.token == nil
+    return !(credential.kind == .thirdParty && bound.mechanism == .plain && isInPassword)
+  }
+
   var clientCertificate: ClientCertificate? {
     guard credential.kind == .external, let chain = credential.certFile, let key = credential.keyFile else {
       return nil

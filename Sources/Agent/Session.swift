@@ -69,6 +69,8 @@ actor Session {
     var isAccountEnding = false
     /// What is kept of the secret, where it is less than was asked for.
     var shortfall: StorePolicy?
+    /// The server was not given the login extension.
+    var leavesOutExtension = false
     /// Somebody was sent directed presence, and is to hear of the end too.
     var hasDirectedPresence = false
   }

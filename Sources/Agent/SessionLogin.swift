@@ -166,7 +166,7 @@ extension Session {
       _ = try await setPresence(wanted, by: ClientHandle(id: 0))
     }
     let success = LoginSuccess(
-      userId: account.description, fullJID: online.bound.jid.description, milliseconds: 0)
+      userId: online.bound.jid.bare.description, fullJID: online.bound.jid.description, milliseconds: 0)
     hub.publish(account: account.description, .success(success))
     return Self.result(success, online, already: true)
   }
@@ -178,6 +178,7 @@ extension Session {
     result.mechanism = online.bound.mechanism.rawValue
     result.tls = online.bound.tls.map(TLSSummary.init)
     result.kept = online.shortfall
+    result.leavesOutExtension = online.leavesOutExtension ? true : nil
     return result
   }
 
@@ -188,10 +189,9 @@ extension Session {
     if failure.name == .cancelled {
       if online == nil, status.state != .offline { enter(.offline) }
     } else {
-      // What cannot be right is not even sent.
+      // What cannot be right, or has no mechanism, is not even sent.
       let isLogin =
-        [.logining, .loginOK, .syncing].contains(status.state)
-        || (failure.stage == .authenticate && tried.offered.isEmpty)
+        failure.stage == .authenticate || [.logining, .loginOK, .syncing].contains(status.state)
       enter(isLogin ? .loginFailed : .linkFailed, cause: failure)
       await remember(failure, state: online == nil ? status.state : nil, plan: plan)
     }

@@ -188,6 +188,7 @@ extension Session {
     }
     endOnline()
     online = Online(stream: opening.stream, bound: bound, plan: plan)
+    online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
     status.sessions += 1
     enter(.loginOK) {
       $0.fullJID = bound.jid.description
@@ -247,7 +248,7 @@ extension Session {
     endOpening(
       .success(
         LoginSuccess(
-          userId: account.description, fullJID: bound.jid.description, milliseconds: milliseconds)))
+          userId: bound.jid.bare.description, fullJID: bound.jid.description, milliseconds: milliseconds)))
   }
 
   private func publish(_ presence: Presence) {

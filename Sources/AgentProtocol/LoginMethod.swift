@@ -117,6 +117,8 @@ public enum LoginMethod: AgentMethod {
     public var tls: TLSSummary?
     /// What is stored of the secret, where it is less than was asked for.
     public var kept: StorePolicy?
+    /// True where the server was not given the login extension: the mechanism has no room for it.
+    public var leavesOutExtension: Bool?
     public init(success: LoginSuccess?, already: Bool) {
       self.success = success
       self.already = already

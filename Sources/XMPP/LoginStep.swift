@@ -30,6 +30,8 @@ public struct BoundStream: Sendable, Equatable {
   public var fastToken: FASTToken?
   /// A stored token was refused, and something else was accepted.
   public var isTokenRefused = false
+  /// Under the extensible profile (XEP-0388), which has room for a login extension.
+  public var isExtensible = false
   /// The keys of this login, which spare the next one the derivation.
   public var scramKeys: SCRAMKeys?
 

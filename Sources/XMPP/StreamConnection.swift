@@ -223,6 +223,7 @@ extension XMPPStream {
     bound.fastToken = login.fastToken
     bound.isTokenRefused = login.isTokenRefused
     bound.scramKeys = login.scramKeys
+    bound.isExtensible = login.isExtensible
     streamManagement = StreamManagement(inline: login.inline)
     becomeOnline(bound)
     endNegotiation(.success(.login(bound)))

@@ -191,6 +191,7 @@ extension StreamNegotiator {
       if configuration.anticipation.binding { flight.append(requestBinding()) }
       return [.restartParser, write(flight)]
     }
+    login.isExtensible = true
     // One that comes unasked is the next of the one that was used (XEP-0484 §3.5).
     let mechanism =
       authentication.requestedToken ?? (authentication.isToken ? authentication.mechanism.name : nil)

@@ -95,6 +95,8 @@ public struct StreamNegotiator: Sendable {
     /// The token of this login was refused, and something else was accepted.
     public var isTokenRefused = false
     public var scramKeys: SCRAMKeys?
+    /// Under the extensible profile.
+    public var isExtensible = false
     /// The answer to an inline bind: what was switched on with it (XEP-0386 §3.2).
     public var inline: XMLElement?
   }
@@ -306,7 +308,10 @@ extension StreamNegotiator {
     case .encrypted:
       let linked = Action.step(.linkOK(tls: tls, offer: features.authentication))
       if configuration.purpose == .features { return [linked] + end(with: .ready(features)) }
-      return [linked] + (try authenticate(features.authentication))
+      // What the server offers is told also where none of it will do.
+      do { return [linked] + (try authenticate(features.authentication)) } catch {
+        return [linked] + end(with: .fail(blaming(error)))
+      }
     case .authenticated:
       guard features.bind else {
         throw XMPPError(.protocolError, stage: .bind, "the server does not offer resource binding")

@@ -6,6 +6,7 @@ import XMPP
 import XMPPSASL
 import XMPPStanza
 import XMPPTransport
+import XMPPXML
 
 @testable import Agent
 
@@ -97,6 +98,40 @@ import XMPPTransport
     #expect(text(plan.credentials(presenting: both).password) == #"{"ext":"é\"","token":"token"}"#)
     let extensionAlone = Presented(loginExtension: "ext")
     #expect(text(plan.credentials(presenting: extensionAlone).password) == #"{"ext":"ext"}"#)
+  }
+
+  @Test("A login extension that nothing has carried is known.")
+  func leftOut() throws {
+    func leavesOut(
+      _ plan: LoginPlan, _ mechanism: SASLMechanismName, ext: String? = "ext", token: Bool = true,
+      isExtensible: Bool = false
+    ) throws -> Bool {
+      var bound = BoundStream(
+        jid: try JID("a@example.org/r"), target: ServerTarget(host: "h", port: 5222, tls: .startTLS),
+        mechanism: mechanism, features: StreamFeatures(XMLElement("features", namespace: "n")))
+      bound.isExtensible = isExtensible
+      let token = token ? IssuedToken(token: Agent.Secret("t")) : nil
+      return plan.leavesOutExtension(of: Presented(token: token, loginExtension: ext), in: bound)
+    }
+    let third = try plan(.thirdParty)
+    #expect(try leavesOut(third, .plain) && leavesOut(third, .xOAuth2, token: false))
+    #expect(try !leavesOut(third, .plain, ext: nil) && !leavesOut(third, .plain, ext: ""))
+    #expect(try !leavesOut(third, .plain, token: false) && !leavesOut(third, .oauthBearer))
+    #expect(try !leavesOut(third, .plain, isExtensible: true))
+    #expect(try !leavesOut(try plan(.thirdParty) { $0.extInPassword = true }, .plain))
+    #expect(try leavesOut(try plan(.password), .scramSHA1) && leavesOut(try plan(.token), .plain))
+  }
+
+  @Test("What a third party or a function has refused is not called a password.")
+  func refusedDetail() throws {
+    for (kind, detail) in [
+      (LoginKind.thirdParty, "the token or the login extension was refused"),
+      (.function, "the document was refused"),
+    ] {
+      let meant = try plan(kind).interpret(refusal, of: .plain, presented: nil, at: 0)
+      #expect(meant.name == .authFailed && meant.code == 302 && meant.exit == 77)
+      #expect(meant.detail == detail && meant.text == "no" && meant.condition == "not-authorized")
+    }
   }
 
   @Test("Who authenticates under another name asks for the account's identity.")

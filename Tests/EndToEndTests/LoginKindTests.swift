@@ -54,6 +54,10 @@ struct LoginKindTests {
     let fullJID = try #require(status.fullJID)
     #expect(fullJID.contains("@\(Self.anonymousDomain)/") && status.server?.mechanism == "ANONYMOUS")
     #expect(visitor.accounts == "")
+    let userId = try result.objects(Event.self).compactMap { event in
+      if case .success(let success) = event.body { success.userId } else { nil }
+    }
+    #expect(userId == [String(fullJID.prefix { $0 != "/" })])
     #expect(try await visitor.imctl.run("presence", "away", "--json").output.contains(#""applied":true"#))
     let bare = fullJID.prefix { $0 != "/" }
     #expect(try await visitor.imctl.run("whoami").output == bare + "\n")

@@ -277,8 +277,15 @@ struct TokenLoginTests {
       #expect(try result.error.name == "invalidParameter")
     }
     #expect(desk.server.connections == 0)
-    let result = try await desk.login("--auth", "token", "--token-stdin", "--login-ext", long, input: "t")
+    let result = try await desk.imctl.run(
+      [
+        "login", TokenDesk.jid, "--no-sync", "--auth", "token", "--token-stdin", "--login-ext", long,
+        "--host",
+        TestServer.host, "--port", String(desk.server.port), "--ca-file",
+        try await TestAuthority.shared.caFile,
+      ], input: "t")
     #expect(result.status == 0, "\(result.errors)")
+    #expect(result.errors.contains("was not given the login extension"), "\(result.errors)")
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 

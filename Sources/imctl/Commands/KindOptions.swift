@@ -31,7 +31,10 @@ struct KindOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "At most 1024 UTF-16 units for whoever checks the login, where the mechanism has room for it.",
+      """
+      At most 1024 UTF-16 units for whoever checks the login: sent with SASL2 and OAUTHBEARER; with --auth \
+      third-party and no token it is the password of PLAIN; elsewhere left out, which is said.
+      """,
       valueName: "text"))
   var loginExt: String?
 

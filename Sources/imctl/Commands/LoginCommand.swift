@@ -174,6 +174,12 @@ struct LoginCommand: ParsableCommand {
       if result.already { output.note(inLanguage("it was online already", "此前已在线")) }
     }
     noteShortfall(result.kept)
+    if result.leavesOutExtension == true {
+      output.note(
+        inLanguage(
+          "the server was not given the login extension: the mechanism has no room for it",
+          "未把登录扩展发送给服务器：所用机制无法携带"))
+    }
   }
 
   /// The user asked for something to be kept that the server has not given.
