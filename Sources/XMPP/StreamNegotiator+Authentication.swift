@@ -105,7 +105,10 @@ extension StreamNegotiator {
     var choice = choice
     do {
       let response = try choice.mechanism.initialResponse()
-      let inline = offer.extensible.map { inlineRequests(for: &choice, $0, offer.channelBindings) } ?? []
+      var inline: [XMLElement] = []
+      if choice.profile == .extensible, let extensible = offer.extensible {
+        inline = inlineRequests(for: &choice, extensible, offer.channelBindings)
+      }
       authentication = choice
       owed.append(.authentication)
       return .element(

@@ -170,7 +170,7 @@ struct TokenLoginTests {
   @Test(
     "is not tried when the command gives nothing to log in with.",
     arguments: [
-      ("", 64, "gave none"), ("exit 3", 77, "exited(3): why not"),
+      ("", 64, "gave none"), ("exit 3", 77, "exit status 3: why not"),
       ("echo 'not a token'", 77, "no token: why not"),
       (#"echo '{"token":'"#, 77, "not the JSON object"), (#"printf '\377'"#, 77, "not UTF-8"),
       ("yes | head -c 10000000", 77, "65536 octets"), ("sleep 1000", 77, "no answer within"),
