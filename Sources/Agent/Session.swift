@@ -6,6 +6,7 @@ import XMPP
 import XMPPSASL
 import XMPPStanza
 import XMPPTransport
+import XMPPXML
 
 /// One account's life in the agent: its stream, what the user wants of it, and the attempts to get it back.
 ///
@@ -32,6 +33,11 @@ actor Session {
   var opening: Opening?
   /// What the session keeps itself online with; nil where nobody wants it online.
   var kept: LoginPlan?
+  /// The session of the last stream, which the server may still have.
+  var resumable: StreamManagement?
+  /// What `resumable` was left with: until when the server keeps it, and the presence that others see.
+  var resumableUntil: ContinuousClock.Instant?
+  var shownPresence: XMLElement?
   /// Why it is not online.
   var lastFailure: Failure?
   /// Keeps trying to come back.
@@ -73,6 +79,8 @@ actor Session {
     var leavesOutExtension = false
     /// Somebody was sent directed presence, and is to hear of the end too.
     var hasDirectedPresence = false
+    /// The server keeps the session for a while when the connection breaks.
+    var isResumable = false
   }
 
   struct Opening {
@@ -207,6 +215,7 @@ actor Session {
     status.cause = nil
     status.fullJID = online.bound.jid.description
     status.server = SessionStatus.Server(online.bound)
+    status.resumable = online.isResumable
     return status
   }
 }

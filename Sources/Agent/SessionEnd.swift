@@ -64,6 +64,7 @@ extension Session {
     let farewell = farewell
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
     endOnline()
+    resumable = nil
     for stream in streams { await stream.close(sending: farewell) }
     if status.state != .offline { enter(.offline) }
   }

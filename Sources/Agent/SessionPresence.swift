@@ -71,7 +71,9 @@ extension Session {
     self.online?.plan.sendsPresence = true
     kept?.sendsPresence = true
     do throws(XMPPError) {
-      try await online.stream.send([presence.effective.stanza()])
+      let stanza = presence.effective.stanza()
+      shownPresence = stanza
+      try await online.stream.send([stanza])
       return true
     } catch {
       return false

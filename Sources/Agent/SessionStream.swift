@@ -90,12 +90,27 @@ extension Session {
     return try result.get()
   }
 
+  /// What the next stream goes on with, if the server can be thought to have it still.
+  private func takeResumable() -> StreamManagement? {
+    guard var resumable else { return nil }
+    if let resumableUntil, resumableUntil < .now { resumable.end() }
+    return resumable
+  }
+
+  /// A stream has ended without our doing: the next one may go on with its session.
+  private func leave(_ management: StreamManagement?) {
+    resumable = management
+    resumableUntil = management?.maximum.map { .now + .seconds($0) }
+  }
+
   private func configuration(
     _ plan: LoginPlan, _ presented: Presented, _ attempt: Attempt
   ) -> StreamConfiguration {
     var configuration = plan.configuration(
       presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
     if attempt.isStepByStep { configuration.anticipation = .stepByStep }
+    configuration.confirmsStanzas = true
+    if online == nil { configuration.resuming = takeResumable() }
     if !refusesTLSSessions {
       configuration.tlsSession = tlsSession
       tlsSession = nil
@@ -153,7 +168,9 @@ extension Session {
     switch event {
     case .step(let step): if opening?.stream === stream { await handle(step) }
     case .presence(let presence): if online?.stream === stream { publish(presence) }
-    case .message: break
+    case .message(let message): if online?.stream === stream { await received(message) }
+    case .received(let count): if online?.stream === stream { await received(through: count, on: stream) }
+    case .acknowledged(let stanzas): await acknowledged(stanzas)
     case .closed(let error): await ended(stream, error)
     }
   }
@@ -187,12 +204,13 @@ extension Session {
       presence.set(.init(show: show, priority: presence.base.priority))
     }
     endOnline()
+    resumable = nil
     online = Online(stream: opening.stream, bound: bound, plan: plan)
     online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
-    status.sessions += 1
+    if bound.isResumed { status.resumes += 1 } else { status.sessions += 1 }
     enter(.loginOK) {
       $0.fullJID = bound.jid.description
-      $0.resumed = false
+      $0.resumed = bound.isResumed
       $0.mechanism = bound.mechanism.rawValue
       $0.tls = bound.tls.map(TLSSummary.init)
       $0.roundTrips = bound.roundTrips
@@ -223,19 +241,27 @@ extension Session {
 
   /// Roster request and presence in one write (RFC 6121 §2.2, §4.2); what the server lacks is no error.
   private func synchronise(_ stream: XMPPStream) async {
-    guard let plan = online?.plan, online?.stream === stream else { return }
+    guard let online, online.stream === stream else { return }
     enter(.syncing)
-    let isShown = plan.sendsPresence && presence.effective.show != .offline
     do throws(XMPPError) {
-      _ = try await stream.request(
-        Roster.request(), followedBy: isShown ? [presence.effective.stanza()] : [], timeout: .seconds(10))
+      if online.bound.isResumed {
+        if online.plan.sendsPresence, presence.effective.stanza() != shownPresence { await applyPresence() }
+      } else {
+        shownPresence = nil
+        let isShown = online.plan.sendsPresence && presence.effective.show != .offline
+        let shown = isShown ? presence.effective.stanza() : nil
+        shownPresence = shown
+        _ = try await stream.request(
+          Roster.request(), followedBy: shown.map { [$0] } ?? [], timeout: .seconds(10))
+      }
     } catch {
       // The stream's end is an event of its own; a server that does not answer has no roster.
     }
-    guard online?.stream === stream else { return }
+    await settle(online.bound, on: stream)
+    guard self.online?.stream === stream else { return }
     reconnectPolicy.succeeded()
     attempt = 0
-    enter(.syncOK) { $0.fullJID = online?.bound.jid.description }
+    enter(.syncOK) { $0.fullJID = online.bound.jid.description }
     if let opening, opening.stream === stream { succeed(opening) }
   }
 
@@ -263,17 +289,26 @@ extension Session {
           from: from.description, show: show, status: presence.status, priority: Int(presence.priority))))
   }
 
+  /// Asks the server at once whether it is there; a stream without an answer ends, and the session comes back.
+  @discardableResult
+  func probe(timeout: TimeAmount = .seconds(5)) async -> Bool {
+    guard let stream = online?.stream else { return false }
+    do throws(XMPPError) {
+      try await stream.probe(timeout: timeout)
+      return online?.stream === stream
+    } catch {
+      await stream.abort(XMPPError(.networkError, stage: .stream, "the server does not answer any more"))
+      return false
+    }
+  }
+
   /// A server that has said nothing for a while is asked, so that a dead connection is found in bounded time.
   private func watchLiveness(of stream: XMPPStream) async {
     while !Task.isCancelled {
       try? await Task.sleep(for: .nanoseconds(keepAlive.nanoseconds))
       guard !Task.isCancelled, online?.stream === stream else { return }
       if await stream.idleTime < keepAlive { continue }
-      do throws(XMPPError) {
-        try await Ping.send(on: stream, timeout: min(keepAlive, .seconds(20)))
-      } catch {
-        await stream.abort(XMPPError(.networkError, stage: .stream, "the server does not answer any more"))
-      }
+      await probe(timeout: min(keepAlive, .seconds(20)))
     }
   }
 
@@ -281,6 +316,7 @@ extension Session {
     let failure = error.map(Failure.init)
     tried.objection = error?.objection ?? .none
     let lost = online?.stream === stream ? endOnline() : nil
+    if lost != nil { leave(await stream.management) }
     if opening?.stream === stream {
       endOpening(.failure(failure ?? Failure(.cancelled, stage: .connect)))
     } else if let lost, let failure, !lost.isAccountEnding {

@@ -19,14 +19,17 @@ public struct AuthenticationOffer: Sendable, Hashable, Codable {
     public var tokenMechanisms: [SASLMechanismName]
     /// The features that can be switched on with a resource bound inline (XEP-0386); nil: none can be bound so.
     public var bindFeatures: [String]?
+    /// A session can be resumed with the authentication (XEP-0198 §9.2); nil: it cannot.
+    public var resumes: Bool?
 
     public init(
       mechanisms: [SASLMechanismName], tokenMechanisms: [SASLMechanismName] = [],
-      bindFeatures: [String]? = nil
+      bindFeatures: [String]? = nil, resumes: Bool? = nil
     ) {
       self.mechanisms = mechanisms
       self.tokenMechanisms = tokenMechanisms
       self.bindFeatures = bindFeatures
+      self.resumes = resumes
     }
   }
 
@@ -98,7 +101,8 @@ extension StreamFeatures {
       bindFeatures: inline?.first("bind", Namespaces.bind2).map { bind in
         (bind.first("inline", Namespaces.bind2)?.elements ?? []).lazy.filter { $0.name.local == "feature" }
           .compactMap { $0["var"] }.filter { $0.utf8.count <= 128 }.prefix(Self.limit).map(\.self)
-      })
+      },
+      resumes: inline?.first("sm", Namespaces.streamManagement).map { _ in true })
   }
 
   /// Names of the list's own namespace.

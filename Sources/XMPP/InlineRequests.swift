@@ -11,12 +11,19 @@ extension StreamNegotiator {
   ) -> [XMLElement] {
     var requests: [XMLElement] = []
     if let agent = configuration.userAgent { requests.append(agent.element) }
+    if offer.resumes == true, let request = resumption?.resumption, !isInvalidating {
+      choice.asksResumption = true
+      requests.append(request)
+    }
     // A wanted resource can only be had the old way: here the server makes one of the tag.
     if let features = offer.bindFeatures, configuration.bindsInline, configuration.resource == nil,
       !isInvalidating
     {
       choice.asksBinding = true
-      requests.append(InlineBind.request(tag: configuration.userAgent?.software, features: features))
+      requests.append(
+        InlineBind.request(
+          tag: configuration.userAgent?.software, features: features,
+          managesStream: configuration.managesStream))
     }
     if choice.isToken {
       let invalidate = isInvalidating ? "true" : nil
@@ -43,14 +50,15 @@ enum InlineBind {
   /// - Parameters:
   ///   - tag: becomes part of the resource, which everybody may see.
   ///   - features: those that the server can switch on with it.
-  static func request(tag: String?, features: [String]) -> XMLElement {
+  ///   - managesStream: stream management is wanted.
+  static func request(tag: String?, features: [String], managesStream: Bool) -> XMLElement {
     var children: [XMLElement] = []
     if let tag { children.append(XMLElement("tag", namespace: Namespaces.bind2, text: tag)) }
     for feature in features {
       switch feature {
       case Namespaces.carbons: children.append(XMLElement("enable", namespace: Namespaces.carbons))
       case Namespaces.streamManagement:
-        children.append(XMLElement("enable", namespace: Namespaces.streamManagement))
+        if managesStream { children.append(StreamManagement.request()) }
       case Namespaces.clientState: children.append(XMLElement("active", namespace: Namespaces.clientState))
       default: break
       }

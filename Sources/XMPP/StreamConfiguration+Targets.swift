@@ -3,8 +3,13 @@ import XMPPTransport
 // Where a stream goes, and what TLS has to prove there.
 
 extension StreamConfiguration {
-  /// The servers to try, in order.
+  /// The servers to try, in order: first where the session to resume is kept (XEP-0198 §3).
   func targets() async throws(TransportError) -> [ServerTarget] {
+    guard let location else { return try await usualTargets() }
+    return [location] + ((try? await usualTargets()) ?? [])
+  }
+
+  private func usualTargets() async throws(TransportError) -> [ServerTarget] {
     if host != nil || port != nil {
       let tls = tls ?? .startTLS
       return [ServerTarget(host: host ?? account.asciiDomain, port: port ?? Self.port(for: tls), tls: tls)]
@@ -15,6 +20,11 @@ extension StreamConfiguration {
     let matching = found.filter { $0.tls == tls }
     // The user knows of a service that the DNS does not name.
     return matching.isEmpty ? [ServerTarget(host: domain, port: Self.port(for: tls), tls: tls)] : matching
+  }
+
+  private var location: ServerTarget? {
+    let tls = anticipatedTarget?.tls ?? tls ?? .startTLS
+    return resuming?.location.flatMap { ServerTarget(address: $0, port: Self.port(for: tls), tls: tls) }
   }
 
   private static func port(for tls: TLSMode) -> Int { tls == .direct ? 5223 : 5222 }

@@ -45,6 +45,12 @@ public struct StreamConfiguration: Sendable {
   public var resolver: any ServiceResolver
   /// Answers to IQ requests by the name of their payload; others are answered `service-unavailable`.
   public var responders: [XMLName: Responder]
+  /// Has the server acknowledge what is sent, and keep the session for a while when the connection breaks (XEP-0198).
+  public var managesStream = true
+  /// The session of an earlier stream, to go on with if the server still has it.
+  public var resuming: StreamManagement?
+  /// A stanza counts as handled when ``XMPPStream/confirm(through:)`` says so; else when it has come.
+  public var confirmsStanzas = false
   /// Runs between a verified authentication and the bind request: where a login replaces a running session, this
   /// is when the old one is ended.
   public var beforeBinding: (@Sendable () async -> Void)?

@@ -154,6 +154,8 @@ extension XMPPStream {
     }
     if purpose == .features { negotiation.anticipation.offer = nil }
     negotiation.bindsInline = beforeBinding == nil
+    negotiation.managesStream = configuration.managesStream
+    negotiation.resuming = configuration.resuming
     negotiation.userAgent = configuration.userAgent
     negotiation.requestsToken = configuration.requestsToken
     negotiation.fallsBackFromToken = configuration.fallsBackFromToken
@@ -224,9 +226,15 @@ extension XMPPStream {
     bound.isTokenRefused = login.isTokenRefused
     bound.scramKeys = login.scramKeys
     bound.isExtensible = login.isExtensible
-    streamManagement = StreamManagement(inline: login.inline)
-    becomeOnline(bound)
-    endNegotiation(.success(.login(bound)))
+    do {
+      let acknowledged = try takeOver(login, for: &bound)
+      becomeOnline(bound)
+      if !acknowledged.isEmpty { report(.acknowledged(acknowledged)) }
+      beginManaging(bound)
+      endNegotiation(.success(.login(bound)))
+    } catch {
+      refuse(error)
+    }
   }
 
   private func hold(

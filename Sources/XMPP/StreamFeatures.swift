@@ -17,6 +17,9 @@ public struct StreamFeatures: Sendable, Equatable {
   /// Resource binding is offered (RFC 6120 §7.4).
   public var bind: Bool { offers("bind", Namespaces.bind) }
 
+  /// Stream management is offered (XEP-0198 §3).
+  public var streamManagement: Bool { offers("sm", Namespaces.streamManagement) }
+
   /// The session request of RFC 3921 §3 is offered and not marked optional.
   public var requiresSession: Bool {
     guard let session = element.first("session", Namespaces.session) else { return false }

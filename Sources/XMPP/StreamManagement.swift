@@ -1,30 +1,263 @@
+import NIOCore
 import XMPPStanza
 import XMPPXML
 
-/// What this side has handled of the server's stanzas (XEP-0198 §4).
-struct StreamManagement: Sendable, Equatable {
-  /// Modulo 2^32, as the counter of the specification.
-  private(set) var handled: UInt32
+/// A stanza that was sent, until the server has acknowledged it.
+public struct SentStanza: Sendable, Equatable {
+  /// Its `id`.
+  public var id: String?
+  /// nil where only its number and id have outlived the process that sent it.
+  public var element: XMLElement?
 
-  /// - Parameter inline: the answer to an inline bind; nil where nothing is to be acknowledged.
-  init?(inline: XMLElement?, handled: UInt32 = 0) {
-    guard inline?.first("enabled", Namespaces.streamManagement) != nil else { return nil }
-    self.handled = handled
+  public init(id: String?, element: XMLElement?) {
+    self.id = id
+    self.element = element
+  }
+
+  init(_ element: XMLElement) { self.init(id: element["id"], element: element) }
+}
+
+/// What each side of a session has of the other's stanzas, and what it takes to go on with it on another connection
+/// (XEP-0198).
+///
+/// Pure: stanzas and acknowledgements go in, what is to be sent comes out. Counters are modulo 2^32, as on the wire.
+/// A stream that ends leaves its value in ``XMPPStream/management``; as ``StreamConfiguration/resuming`` it goes on.
+public struct StreamManagement: Sendable, Equatable {
+  /// Stanzas that may wait for acknowledgement: a server that takes them all and confirms none is given up.
+  static let limit = 10_000
+  /// Handled stanzas after which the server is told without having asked: some end a session with too many.
+  static let unasked: UInt32 = 250
+
+  /// Whose session it is: the full JID.
+  public private(set) var jid: JID
+  /// Names the session to the server; nil where it cannot be resumed.
+  public private(set) var id: String?
+  /// Where the server wants it to be resumed: `host:port` (§3).
+  public private(set) var location: String?
+  /// Seconds for which the server keeps it; nil: it does not say.
+  public private(set) var maximum: Int?
+  /// The server has agreed.
+  public private(set) var isEnabled = false
+  /// Stanzas that have come.
+  private(set) var received: UInt32 = 0
+  /// Those of them that need not come again.
+  private(set) var handled: UInt32 = 0
+  /// Stanzas that the server has.
+  private(set) var acknowledged: UInt32 = 0
+  /// The rest, oldest first.
+  private(set) var unacknowledged = CircularBuffer<SentStanza>()
+  /// An answer to `<r/>` is outstanding.
+  private(set) var isAsking = false
+  /// The server has asked, and was told less than it has sent.
+  private var owesAnswer = false
+  private var told: UInt32 = 0
+  /// Nobody knows how many were sent: the process that did is gone.
+  private var isRestored = false
+
+  /// Counts what is sent from here on: `<enable/>` goes out before it.
+  public init(of jid: JID) { self.jid = jid }
+
+  /// So much is unacknowledged that the server cannot mean well.
+  var isOverfull: Bool { unacknowledged.count > Self.limit }
+
+  public var canResume: Bool { isEnabled && id != nil }
+
+  static func request(resume: Bool = true) -> XMLElement {
+    XMLElement(
+      "enable", namespace: Namespaces.streamManagement, attributes: ["resume": resume ? "true" : nil])
+  }
+
+  /// `<enabled/>`: the counters of what comes start now.
+  mutating func enabled(_ element: XMLElement) {
+    isEnabled = true
+    let resumes = element["resume"] == "true" || element["resume"] == "1"
+    id = resumes ? element["id"].flatMap { (1...4096).contains($0.utf8.count) ? $0 : nil } : nil
+    location = element["location"].flatMap { $0.utf8.count <= 1024 ? $0 : nil }
+    maximum = element["max"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil }
+  }
+
+  // MARK: What is sent
+
+  mutating func sent(_ element: XMLElement) {
+    if Self.isStanza(element) { unacknowledged.append(SentStanza(element)) }
+  }
+
+  /// `<r/>` where something waits for acknowledgement and none was asked for: one question a round trip.
+  mutating func question() -> XMLElement? {
+    guard isEnabled, !isAsking, !unacknowledged.isEmpty else { return nil }
+    return ask()
+  }
+
+  /// `<r/>`, whatever waits.
+  mutating func ask() -> XMLElement {
+    isAsking = true
+    return XMLElement("r", namespace: Namespaces.streamManagement)
+  }
+
+  /// `<a/>`: what the server has by now.
+  ///
+  /// Throws for a count that goes back or beyond what was sent (§6).
+  mutating func acknowledged(_ element: XMLElement) throws(MiscountError) -> [SentStanza] {
+    isAsking = false
+    return try cover(Self.count(element))
+  }
+
+  private mutating func cover(_ count: UInt32?) throws(MiscountError) -> [SentStanza] {
+    let sent = acknowledged &+ UInt32(truncatingIfNeeded: unacknowledged.count)
+    guard let count, count &- acknowledged <= UInt32(clamping: unacknowledged.count) else {
+      throw MiscountError(count: count ?? 0, sent: sent)
+    }
+    let covered = Array(unacknowledged.prefix(Int(count &- acknowledged)))
+    unacknowledged.removeFirst(covered.count)
+    acknowledged = count
+    return covered
+  }
+
+  struct MiscountError: Error, Equatable {
+    var count: UInt32
+    var sent: UInt32
+  }
+
+  // MARK: What comes
+
+  mutating func received(_ element: XMLElement) {
+    if isEnabled, Self.isStanza(element) { received &+= 1 }
+  }
+
+  /// `<r/>`: the answer is due when everything that has come is handled.
+  mutating func asked() { owesAnswer = true }
+
+  /// Whether the server is to hear of what has come.
+  var isAcknowledgementDue: Bool { owesAnswer || received &- told >= Self.unasked }
+
+  /// Everything up to `count` is handled: what to tell the server.
+  mutating func confirm(through count: UInt32) -> XMLElement? {
+    guard count &- handled <= received &- handled else { return nil }
+    handled = count
+    guard isEnabled, owesAnswer || handled &- told >= Self.unasked else { return nil }
+    if handled == received { owesAnswer = false }
+    return acknowledgement()
   }
 
   /// Also sent unasked before the end: what was handled is not to come again.
-  var acknowledgement: XMLElement {
-    XMLElement("a", namespace: Namespaces.streamManagement, attributes: ["h": String(handled)])
+  mutating func acknowledgement() -> XMLElement {
+    told = handled
+    return XMLElement("a", namespace: Namespaces.streamManagement, attributes: ["h": String(handled)])
   }
 
-  /// Counts a stanza. The answer to a request for acknowledgement is what is to be sent now.
-  mutating func received(_ element: XMLElement) -> XMLElement? {
-    switch (element.name.namespace, element.name.local) {
-    case (Namespaces.client, "message"), (Namespaces.client, "presence"), (Namespaces.client, "iq"):
-      handled &+= 1
-      return nil
-    case (Namespaces.streamManagement, "r"): return acknowledgement
-    default: return nil
-    }
+  // MARK: Another connection
+
+  /// `<resume/>` (§5).
+  var resumption: XMLElement? {
+    guard let id, isEnabled else { return nil }
+    return XMLElement(
+      "resume", namespace: Namespaces.streamManagement, attributes: ["h": String(handled), "previd": id])
   }
+
+  /// The server goes on with this session. What it has is taken off; what it has not is to be sent again, but for
+  /// requests, which have failed with their connection.
+  ///
+  /// - Returns: what was acknowledged, and what only the store can send again.
+  mutating func resumed(
+    _ element: XMLElement
+  ) throws(MiscountError) -> (acknowledged: [SentStanza], lost: [SentStanza]) {
+    isAsking = false
+    owesAnswer = false
+    // What came after the last that was handled comes again.
+    received = handled
+    told = handled
+    let covered = try settle(Self.count(element))
+    let lost = Array(unacknowledged.lazy.filter { $0.element == nil && $0.id != nil })
+    unacknowledged.removeAll { $0.element?.isRequest != false }
+    return (covered, lost)
+  }
+
+  /// The server does not. What `<failed/>` counts has arrived all the same (§5).
+  ///
+  /// - Returns: what was acknowledged, and what may have arrived or not.
+  mutating func refused(_ element: XMLElement) -> (acknowledged: [SentStanza], lost: [SentStanza]) {
+    let covered = (try? settle(Self.count(element))) ?? []
+    return (covered, abandoned())
+  }
+
+  /// The session is over: what may have arrived or not.
+  mutating func abandoned() -> [SentStanza] {
+    defer { unacknowledged = [] }
+    id = nil
+    return Array(unacknowledged.lazy.filter { $0.element.map { !$0.isRequest } ?? ($0.id != nil) })
+  }
+
+  /// What is to be sent again on the new connection, to be counted anew.
+  mutating func takeUnacknowledged() -> [XMLElement] {
+    defer { unacknowledged = [] }
+    return unacknowledged.compactMap(\.element)
+  }
+
+  /// The session cannot be resumed any more.
+  public mutating func end() { id = nil }
+
+  private mutating func settle(_ count: UInt32?) throws(MiscountError) -> [SentStanza] {
+    guard isRestored, let count else { return try cover(count) }
+    isRestored = false
+    // Up to half the circle behind: of what was sent later nothing is known here.
+    let progress = count &- acknowledged
+    guard progress < 1 << 31 else { throw MiscountError(count: count, sent: acknowledged) }
+    let covered = Array(unacknowledged.prefix(Int(clamping: progress)).lazy.filter { $0.id != nil })
+    unacknowledged.removeFirst(min(Int(clamping: progress), unacknowledged.count))
+    acknowledged = count
+    return covered
+  }
+
+  private static func count(_ element: XMLElement) -> UInt32? { element["h"].flatMap { UInt32($0) } }
+
+  private static func isStanza(_ element: XMLElement) -> Bool {
+    element.name.namespace == Namespaces.client && ["message", "presence", "iq"].contains(element.name.local)
+  }
+}
+
+extension StreamManagement {
+  /// What outlives the process.
+  ///
+  /// Of what was sent the numbers and ids of messages alone: their text is where they came from.
+  public struct Snapshot: Codable, Sendable, Equatable {
+    public var id: String
+    public var jid: JID
+    public var handled: UInt32
+    public var acknowledged: UInt32
+    public var location: String?
+    public var maximum: Int?
+    /// One entry for each stanza that waits for acknowledgement; nil for all but messages.
+    public var unacknowledged: [String?]
+  }
+
+  /// nil where the session cannot be resumed.
+  ///
+  /// - Parameter handled: as if everything up to there were handled; nil: as it is.
+  public func snapshot(handled: UInt32? = nil) -> Snapshot? {
+    guard let id, isEnabled else { return nil }
+    return Snapshot(
+      id: id, jid: jid, handled: handled ?? self.handled, acknowledged: acknowledged, location: location,
+      maximum: maximum,
+      unacknowledged: unacknowledged.map { $0.element?.name.local == "message" ? $0.id : nil })
+  }
+
+  public init(_ snapshot: Snapshot) {
+    self.init(of: snapshot.jid)
+    id = snapshot.id
+    location = snapshot.location
+    maximum = snapshot.maximum
+    isEnabled = true
+    isRestored = true
+    handled = snapshot.handled
+    received = handled
+    told = handled
+    acknowledged = snapshot.acknowledged
+    unacknowledged = CircularBuffer(
+      snapshot.unacknowledged.prefix(Self.limit).map { SentStanza(id: $0, element: nil) })
+  }
+}
+
+extension XMLElement {
+  /// An IQ that waits for an answer.
+  fileprivate var isRequest: Bool { name.local == "iq" && ["get", "set"].contains(self["type"]) }
 }

@@ -20,6 +20,8 @@ extension StreamNegotiator {
     var isOffered = true
     /// A resource was asked for with it.
     var asksBinding = false
+    /// Going on with a session was asked for with it.
+    var asksResumption = false
   }
 
   var isInvalidating: Bool { configuration.purpose == .tokenInvalidation }
@@ -191,7 +193,7 @@ extension StreamNegotiator {
     guard authentication.profile == .extensible else {
       self.login = login
       var flight = openStream()
-      if configuration.anticipation.binding { flight.append(requestBinding()) }
+      if configuration.anticipation.binding { flight.append(requestSession()) }
       return [.restartParser, write(flight)]
     }
     login.isExtensible = true
@@ -200,6 +202,15 @@ extension StreamNegotiator {
       authentication.requestedToken ?? (authentication.isToken ? authentication.mechanism.name : nil)
     login.fastToken = mechanism.flatMap { FASTToken(element, mechanism: $0) }
     if isInvalidating, let features { return end(with: .ready(features)) }
+    if authentication.asksResumption {
+      resumption = nil
+      self.login = login
+      if let resumed = element.first("resumed", Namespaces.streamManagement) {
+        if let name = element.first("authorization-identifier")?.text { try checkOwner(name) }
+        return try self.resumed(resumed)
+      }
+      login.resumption = element.first("failed", Namespaces.streamManagement).map { .refused($0) }
+    }
     if let bound = element.first("bound", Namespaces.bind2) {
       guard authentication.asksBinding else { throw unexpected(bound) }
       login.jid = try boundJID(element.first("authorization-identifier")?.text)
@@ -209,7 +220,7 @@ extension StreamNegotiator {
     // The features follow without a new stream (XEP-0388 §2.6.1).
     self.login = login
     owed.append(.features)
-    return configuration.anticipation.binding ? [write([requestBinding()])] : []
+    return configuration.anticipation.binding ? [write([requestSession()])] : []
   }
 
   /// A refused token is no refused password: the same stream takes that one too, where the user wants it so. And

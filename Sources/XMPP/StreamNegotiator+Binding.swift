@@ -4,7 +4,26 @@ import XMPPXML
 // A resource for an authenticated stream (RFC 6120 §7). Where the server can, it comes with the authentication.
 
 extension StreamNegotiator {
-  mutating func requestBinding() -> Output {
+  /// Asks to go on with the session there is, once, else for a new one.
+  mutating func requestSession() -> Output {
+    guard let request = resumption?.resumption else { return requestBinding() }
+    resumption = nil
+    owed.append(.resumption)
+    return .element(request)
+  }
+
+  /// The session goes on: nothing is bound anew.
+  mutating func resumed(_ element: XMLElement) throws(XMPPError) -> [Action] {
+    guard var login, let resuming = configuration.resuming, element["previd"] ?? resuming.id == resuming.id
+    else { throw unexpected(element) }
+    if owed.first == .resumption { owed.removeFirst() }
+    login.jid = resuming.jid
+    login.resumption = .resumed(element)
+    login.features = features
+    return end(with: .bound(login))
+  }
+
+  private mutating func requestBinding() -> Output {
     owed.append(.binding)
     var bind = XMLElement("bind", namespace: Namespaces.bind)
     if let resource = configuration.resource ?? configuration.userAgent?.resource {
@@ -24,7 +43,7 @@ extension StreamNegotiator {
     if wanted == Self.bindID {
       let jid = try boundJID(element.first("bind", Namespaces.bind)?.first("jid")?.text)
       login?.jid = jid
-      if features?.requiresSession == true { return [requestSession()] }
+      if features?.requiresSession == true { return [establishSession()] }
     }
     guard var login else { throw unexpected(element) }
     login.features = features
@@ -36,6 +55,19 @@ extension StreamNegotiator {
     guard let text, let jid = try? JID(text), !jid.isBare else {
       throw XMPPError(.protocolError, stage: .bind, "the server bound no full JID")
     }
+    try checkOwner(jid)
+    return jid
+  }
+
+  /// Throws where an authorization identifier is of another account.
+  func checkOwner(_ name: String) throws(XMPPError) {
+    guard let jid = try? JID(name) else {
+      throw XMPPError(.protocolError, stage: .bind, "the server logged in nobody: \(name.prefix(64))")
+    }
+    try checkOwner(jid)
+  }
+
+  private func checkOwner(_ jid: JID) throws(XMPPError) {
     let isOurs =
       configuration.credentials.isAnonymous
       ? jid.domain == configuration.jid.domain : jid.bare == configuration.jid.bare
@@ -50,11 +82,10 @@ extension StreamNegotiator {
       throw XMPPError(
         .protocolError, stage: .bind, "the server bound the JID of another account: \(jid.bare)")
     }
-    return jid
   }
 
   /// Servers of RFC 3921 want a session before they route stanzas.
-  private mutating func requestSession() -> Action {
+  private mutating func establishSession() -> Action {
     owed.append(.session)
     return write([
       .element(

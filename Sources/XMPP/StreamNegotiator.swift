@@ -36,6 +36,9 @@ public struct StreamNegotiator: Sendable {
     public var fallsBackFromToken = true
     /// The resource may come with the authentication, where the server can.
     public var bindsInline = true
+    /// As in ``StreamConfiguration``.
+    public var resuming: StreamManagement?
+    public var managesStream = true
 
     public init(
       jid: JID, resource: String? = nil, credentials: SASLCredentials, tls: TLSMode, language: String? = nil,
@@ -99,11 +102,19 @@ public struct StreamNegotiator: Sendable {
     public var isExtensible = false
     /// The answer to an inline bind: what was switched on with it (XEP-0386 §3.2).
     public var inline: XMLElement?
+    /// The server's answer to the wish to resume a session.
+    public var resumption: Resumption?
+  }
+
+  /// How a server has answered the wish to go on with a session (XEP-0198 §5).
+  public enum Resumption: Sendable, Equatable {
+    case resumed(XMLElement)
+    case refused(XMLElement)
   }
 
   /// What the server owes us, in the order it must come.
   enum Answer: Sendable, Equatable {
-    case header, features, proceed, authentication, binding, session
+    case header, features, proceed, authentication, resumption, binding, session
   }
 
   /// What protects and identifies the stream by now.
@@ -120,6 +131,8 @@ public struct StreamNegotiator: Sendable {
   /// What the authentication has given.
   var login: Login?
   var isTokenRefused = false
+  /// The session to go on with, until the server has been asked.
+  var resumption: StreamManagement?
   private var isEncrypting = false
   private var isOver = false
   /// Round trips so far: TCP, the TLS handshake, and every flight that waits for its answer.
@@ -128,7 +141,10 @@ public struct StreamNegotiator: Sendable {
   static let bindID = "bind"
   static let sessionID = "session"
 
-  public init(_ configuration: Configuration) { self.configuration = configuration }
+  public init(_ configuration: Configuration) {
+    self.configuration = configuration
+    resumption = configuration.resuming
+  }
 
   /// Takes one input; after `bound` or `fail` nothing more comes out.
   public mutating func handle(_ input: Input) -> [Action] {
@@ -159,7 +175,8 @@ public struct StreamNegotiator: Sendable {
     switch level {
     case .plain: configuration.anticipation.startTLS && owed.contains(.proceed)
     case .encrypted: authentication?.isAnticipated == true
-    case .authenticated: configuration.anticipation.binding && owed.contains(.binding)
+    case .authenticated:
+      configuration.anticipation.binding && (owed.contains(.binding) || owed.contains(.resumption))
     }
   }
 
@@ -291,6 +308,11 @@ extension StreamNegotiator {
       throw XMPPError(.tlsFailure, stage: .tls, "the server refused to start TLS")
     case (.authentication, let name, authentication?.profile.namespace):
       return try receivedAuthentication(name, element)
+    case (.resumption, "resumed", Namespaces.streamManagement): return try resumed(element)
+    case (.resumption, "failed", Namespaces.streamManagement):
+      owed.removeFirst()
+      login?.resumption = .refused(element)
+      return [write([requestSession()])]
     case (.binding, "iq", Namespaces.client), (.session, "iq", Namespaces.client):
       return try receivedResult(element)
     default: throw unexpected(element)
@@ -316,7 +338,8 @@ extension StreamNegotiator {
       guard features.bind else {
         throw XMPPError(.protocolError, stage: .bind, "the server does not offer resource binding")
       }
-      return owed.isEmpty ? [write([requestBinding()])] : []
+      if !features.streamManagement { resumption = nil }
+      return owed.isEmpty ? [write([requestSession()])] : []
     }
   }
 

@@ -19,6 +19,7 @@ extension XMPPStream {
       try buffer.withUnsafeReadableBytes { bytes in
         try parser.parse(bytes) { event in received(event, bytesBehind: parser.bytesAfterLastEvent) }
       }
+      acknowledgeReception()
     } catch let error as XMLStreamError {
       refuse(error)
     } catch {
@@ -49,12 +50,14 @@ extension XMPPStream {
     switch (event, state) {
     case (.element(let element), .beforeLogin): route(StanzaRouter.route(element), .beforeLogin)
     case (.element(let element), .online(let bound)):
-      if let acknowledgement = streamManagement?.received(element) { write(acknowledgement) }
+      if element.name.namespace == Namespaces.streamManagement { return manage(element) }
+      management?.received(element)
       route(StanzaRouter.route(element), .online, bound.jid)
     case (.closed, .closing): finish(nil)
     case (.closed, .beforeLogin):
       finish(XMPPError(.networkError, stage: .stream, "the server closed the stream"))
     case (.closed, _):
+      management?.end()
       finish(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
     case (.opened, _), (.element, _): break
     }
@@ -63,7 +66,9 @@ extension XMPPStream {
   /// - Parameter own: the full JID; nil before a login, where the server speaks to whoever is there.
   private func route(_ route: Route, _ phase: XMPPError.Phase, _ own: JID? = nil) {
     switch route {
-    case .message(let message): report(.message(message))
+    case .message(let message):
+      hasUnconfirmedMessages = true
+      report(.message(message))
     case .presence(let presence): report(.presence(presence))
     case .answer(let iq):
       requests.take(answer: iq, own: own ?? configuration.account)?.resume(returning: .success(iq))
@@ -71,12 +76,15 @@ extension XMPPStream {
       let responder = iq.payload.first.flatMap { configuration.responders[$0.name] }
       write((responder?(iq) ?? StanzaRouter.refusal(of: iq)).element)
     case .refused(let answer): write(answer)
-    case .streamError(let error): finish(XMPPError(streamError: error, phase: phase, stage: .stream))
+    case .streamError(let error):
+      // The server has lost count (XEP-0198 §6): it cannot go on with this session.
+      if error.condition == .undefined { management?.end() }
+      finish(XMPPError(streamError: error, phase: phase, stage: .stream))
     case .ignored: break
     }
   }
 
-  private func write(_ element: XMLElement) {
+  func write(_ element: XMLElement) {
     channel?.writeAndFlush(encode([.element(element)]), promise: nil)
   }
 

@@ -10,6 +10,11 @@ public enum StreamEvent: Sendable {
   case step(LoginStep)
   case message(Message)
   case presence(Presence)
+  /// The server has these stanzas, oldest first (XEP-0198 §4).
+  case acknowledged([SentStanza])
+  /// With ``StreamConfiguration/confirmsStanzas``: the events before were made of the stanzas up to this number. What
+  /// they ask for having been done, ``XMPPStream/confirm(through:)`` tells the server.
+  case received(through: UInt32)
   /// The last event. nil: this side closed the stream and the server agreed (RFC 6120 §4.4).
   case closed(XMPPError?)
 }
@@ -80,7 +85,13 @@ public actor XMPPStream {
   var closers: [CheckedContinuation<Void, Never>] = []
   var requests = IQTracker<CheckedContinuation<Result<IQ, XMPPError>, Never>>()
   var inbox = StreamInbox()
-  var streamManagement: StreamManagement?
+  /// What the next stream needs to go on with this session, also after its end; nil where it is not managed.
+  public internal(set) var management: StreamManagement?
+  /// Messages have come whose handling is to be confirmed.
+  var hasUnconfirmedMessages = false
+  /// Those who wait for the server to acknowledge anything.
+  var probes: [UInt64: CheckedContinuation<XMPPError?, Never>] = [:]
+  var lastProbe: UInt64 = 0
   /// When bytes were last received.
   var lastInput = NIODeadline.now()
   var beforeBinding: (@Sendable () async -> Void)?
@@ -217,7 +228,8 @@ public actor XMPPStream {
     case .closed: return
     case .beforeLogin, .online:
       state = .closing
-      endOutput(with: stanzas + [streamManagement?.acknowledgement].compactMap(\.self))
+      endOutput(with: stanzas + [management?.acknowledgement()].compactMap(\.self))
+      management?.end()
       updateReading()
       deadline = eventLoop.scheduleTask(in: patience) { self.assumeIsolated { $0.finish(nil) } }
       await waitUntilClosed()
@@ -243,6 +255,8 @@ public actor XMPPStream {
     connection?.resume(returning: .failure(reason))
     connection = nil
     for waiter in requests.takeAll() { waiter.resume(returning: .failure(reason)) }
+    for probe in probes.values { probe.resume(returning: reason) }
+    probes = [:]
     report(.closed(wasConnecting ? reason : error))
     inbox.finish()
     for closer in closers { closer.resume() }
@@ -280,9 +294,23 @@ public actor XMPPStream {
       case .header(let header):
         isOutputOpen = true
         StreamHeader.write(header, into: &bytes)
-      case .element(let element): element.write(into: &bytes, inheriting: Namespaces.client)
+      case .element(let element):
+        element.write(into: &bytes, inheriting: Namespaces.client)
+        management?.sent(element)
       }
       if let log = configuration.wireLog { log(.sent, WireLog.line(output)) }
+    }
+    if management?.isOverfull == true {
+      eventLoop.execute {
+        self.assumeIsolated {
+          $0.abort(
+            XMPPError(.networkError, stage: .stream, "the server acknowledges nothing of what it gets"))
+        }
+      }
+    }
+    if case .online = state, let question = management?.question() {
+      question.write(into: &bytes, inheriting: Namespaces.client)
+      configuration.wireLog?(.sent, WireLog.line(question))
     }
     return ByteBuffer(bytes: bytes)
   }

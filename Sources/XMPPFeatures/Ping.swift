@@ -18,3 +18,13 @@ public enum Ping {
     _ = try await stream.request(ping, timeout: timeout)
   }
 }
+
+extension XMPPStream {
+  /// Returns when the server has shown that it is there: by acknowledging (XEP-0198), else by answering a ping.
+  ///
+  /// - Throws: `networkError` when it does not within `timeout`, or what ended the stream.
+  public func probe(timeout: TimeAmount) async throws(XMPPError) {
+    if try await requestAcknowledgement(timeout: timeout) { return }
+    try await Ping.send(on: self, timeout: timeout)
+  }
+}

@@ -1,0 +1,130 @@
+import NIOCore
+import XMPPStanza
+import XMPPXML
+
+// Acknowledgements in both directions, and going on with an earlier session (XEP-0198).
+
+extension XMPPStream {
+  /// The stanzas up to this number need not come again; the server is told where it asked, or when there are many.
+  public func confirm(through count: UInt32) {
+    guard case .online = state, let answer = management?.confirm(through: count) else { return }
+    write(answer)
+  }
+
+  /// Asks the server what it has and returns when it answers; false where the session is not managed.
+  ///
+  /// - Throws: `networkError` when no answer comes in time, or what ended the stream.
+  public func requestAcknowledgement(timeout: TimeAmount) async throws(XMPPError) -> Bool {
+    guard case .online = state, let channel else { throw Self.notOnline }
+    guard let question = management?.ask(), management?.isEnabled == true else { return false }
+    lastProbe &+= 1
+    let id = lastProbe
+    let expiry = eventLoop.scheduleTask(in: timeout) {
+      self.assumeIsolated {
+        $0.probes.removeValue(forKey: id)?.resume(
+          returning: XMPPError(.networkError, stage: .stream, "the server does not answer any more"))
+      }
+    }
+    let failure = await withCheckedContinuation { (waiter: CheckedContinuation<XMPPError?, Never>) in
+      probes[id] = waiter
+      channel.writeAndFlush(encode([.element(question)]), promise: nil)
+    }
+    expiry.cancel()
+    if let failure { throw failure }
+    return true
+  }
+
+  // MARK: A session begins
+
+  /// What becomes of the session of the stream before; what the server has of it.
+  func takeOver(
+    _ login: StreamNegotiator.Login, for bound: inout BoundStream
+  ) throws(StreamManagement.MiscountError) -> [SentStanza] {
+    var acknowledged: [SentStanza] = []
+    if var earlier = configuration.resuming {
+      switch login.resumption {
+      case .resumed(let element):
+        (acknowledged, bound.unacknowledged) = try earlier.resumed(element)
+        bound.isResumed = true
+        management = earlier
+        return acknowledged
+      case .refused(let element): (acknowledged, bound.unacknowledged) = earlier.refused(element)
+      case nil: bound.unacknowledged = earlier.abandoned()
+      }
+    }
+    if let enabled = login.inline?.first("enabled", Namespaces.streamManagement) {
+      management = StreamManagement(of: bound.jid)
+      management?.enabled(enabled)
+    }
+    return acknowledged
+  }
+
+  /// Sends again what the server has not; or asks it to count, where it can and does not yet.
+  func beginManaging(_ bound: BoundStream) {
+    if bound.isResumed {
+      let again = management?.takeUnacknowledged() ?? []
+      if !again.isEmpty { channel?.writeAndFlush(encode(again.map { .element($0) }), promise: nil) }
+    } else if management != nil {
+      reportBeginning()
+    } else if configuration.managesStream, bound.features.streamManagement {
+      management = StreamManagement(of: bound.jid)
+      write(StreamManagement.request())
+    }
+  }
+
+  /// From here on the session can be resumed.
+  private func reportBeginning() {
+    if configuration.confirmsStanzas { report(.received(through: 0)) }
+  }
+
+  // MARK: Elements
+
+  func manage(_ element: XMLElement) {
+    guard management != nil else { return }
+    switch element.name.local {
+    case "r": management?.asked()
+    case "a": receivedAcknowledgement(element)
+    case "enabled" where management?.isEnabled == false:
+      management?.enabled(element)
+      reportBeginning()
+      channel?.writeAndFlush(encode([]), promise: nil)
+    case "failed" where management?.isEnabled == false: management = nil
+    default: break
+    }
+  }
+
+  private func receivedAcknowledgement(_ element: XMLElement) {
+    do {
+      guard let acknowledged = try management?.acknowledged(element) else { return }
+      if !acknowledged.isEmpty { report(.acknowledged(acknowledged)) }
+      for probe in probes.values { probe.resume(returning: nil) }
+      probes = [:]
+      channel?.writeAndFlush(encode([]), promise: nil)
+    } catch {
+      refuse(error)
+    }
+  }
+
+  /// At the end of what was read at once.
+  func acknowledgeReception() {
+    guard case .online = state, let management else { return }
+    guard configuration.confirmsStanzas else { return confirm(through: management.received) }
+    if hasUnconfirmedMessages || management.isAcknowledgementDue {
+      hasUnconfirmedMessages = false
+      report(.received(through: management.received))
+    }
+  }
+
+  /// The server counts what was never sent: the session ends, and cannot be resumed (§6).
+  func refuse(_ error: StreamManagement.MiscountError) {
+    let miscount = XMLElement(
+      "handled-count-too-high", namespace: Namespaces.streamManagement,
+      attributes: ["h": String(error.count), "send-count": String(error.sent)])
+    management?.end()
+    endOutput(with: [StreamError(.undefined, applicationConditions: [miscount]).element])
+    broke(
+      XMPPError(
+        .protocolError, stage: negotiator?.stage ?? .stream,
+        "the server acknowledges \(error.count) stanzas, of \(error.sent) that were sent"))
+  }
+}
