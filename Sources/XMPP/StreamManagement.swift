@@ -238,7 +238,9 @@ extension StreamManagement {
     return Snapshot(
       id: id, jid: jid, handled: handled ?? self.handled, acknowledged: acknowledged, location: location,
       maximum: maximum,
-      unacknowledged: unacknowledged.map { $0.element?.name.local == "message" ? $0.id : nil })
+      unacknowledged: unacknowledged.map {
+        $0.element.map { $0.name.local == "message" } ?? true ? $0.id : nil
+      })
   }
 
   public init(_ snapshot: Snapshot) {

@@ -98,6 +98,8 @@ extension XMPPStream {
       case .unsupportedEncoding: .unsupportedEncoding
       default: .notWellFormed
       }
+    // It would come again.
+    management?.end()
     endOutput(with: [StreamError(condition).element])
     broke(
       XMPPError(

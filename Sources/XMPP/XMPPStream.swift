@@ -214,8 +214,12 @@ public actor XMPPStream {
   public var idleTime: TimeAmount { .now() - lastInput }
 
   /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event.
+  ///
+  /// A session that can be resumed is not closed: the server may hear of this only later.
   public func abort(_ error: XMPPError) {
-    if state.isOpen { finish(error) }
+    guard state.isOpen else { return }
+    if management?.canResume == true { isOutputOpen = false }
+    finish(error)
   }
 
   /// Ends the stream: `stanzas`, `</stream:stream>`, and the server's own within `patience` (RFC 6120 §4.4).

@@ -136,17 +136,24 @@ struct MainJobTests {
     #expect(try await user.imctl.run("status").status == 1)
   }
 
-  @Test("goes on when a killed agent is started again.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "goes on when a killed agent is started again: others see nothing of it.",
+    arguments: TestServer.Kind.allCases)
   func killed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
     try await user.goOnline("--presence", "dnd")
     try await bob.sees(user) { $0.show == "dnd" }
     kill(try await user.agent(), SIGKILL)
-    try await bob.sees(user) { $0.type == "unavailable" }
-    #expect(try await user.imctl.run("agent", "start").status == 0)
-    try await bob.sees(user, after: 2) { $0.show == "dnd" }
+    let watch = try await user.watch("state")
+    try await watch.state(.syncOK)
+    let resumed = try watch.events().compactMap {
+      if case .state(let change) = $0.body { change.resumed } else { nil }
+    }
+    #expect(resumed == [true])
+    try await bob.settled()
+    #expect(bob.seen(of: user).map(\.type) == ["available"])
     #expect(try await user.imctl.run("logout").status == 0)
-    try await bob.sees(user, after: 3) { $0.type == "unavailable" }
+    try await bob.sees(user, after: 1) { $0.type == "unavailable" }
   }
 }

@@ -75,7 +75,7 @@ struct ExtensibleAuthenticationTests {
         <initial-response>AGFsaWNlAHNlY3JldA==</initial-response>\
         <user-agent id='d4565fa7-4d72-4749-b3d3-740edbf87770'><software>imctl</software><device>desk</device>\
         </user-agent><bind xmlns='urn:xmpp:bind:0'><tag>imctl</tag><enable xmlns='urn:xmpp:carbons:2'/>\
-        <active xmlns='urn:xmpp:csi:0'/><enable xmlns='urn:xmpp:sm:3'/></bind></authenticate>
+        <active xmlns='urn:xmpp:csi:0'/><enable xmlns='urn:xmpp:sm:3' resume='true'/></bind></authenticate>
         """)
     try talk.server(Self.success("alice@example.org/imctl.x"))
     #expect(talk.boundJID?.description == "alice@example.org/imctl.x")
