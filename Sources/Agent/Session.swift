@@ -37,6 +37,8 @@ actor Session {
   var resumable: StreamManagement?
   /// What `resumable` was left with: until when the server keeps it, and the presence that others see.
   var resumableUntil: ContinuousClock.Instant?
+  /// Attempts in a row that ended while the server was asked to go on with it.
+  var failedResumptions = 0
   var shownPresence: XMLElement?
   /// Why it is not online.
   var lastFailure: Failure?
@@ -100,6 +102,8 @@ actor Session {
     var offered: [SASLMechanismName] = []
     /// Whether it failed for going ahead of the server.
     var objection = XMPPError.Objection.none
+    /// It was to go on with an earlier session.
+    var isResuming = false
   }
 
   /// How one attempt to go online is made.

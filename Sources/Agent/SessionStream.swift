@@ -20,6 +20,11 @@ extension Session {
         return try await openOnce(plan, attempt)
       } catch {
         guard !Task.isCancelled, leaving == 0 else { throw error }
+        // A server that cannot go on with the session has perhaps a new one.
+        if error.name == .protocolError, tried.isResuming {
+          resumable?.end()
+          continue
+        }
         let objection = tried.objection.rawValue
         if !plan.isStepByStep, !attempt.isStepByStep, objection > (plan.server == nil ? 1 : 0) {
           log.info("once more, step by step", metadata: ["account": "\(account)"])
@@ -47,6 +52,10 @@ extension Session {
     do throws(Failure) {
       return try await openResuming(plan, presented, attempt)
     } catch {
+      if tried.isResuming, error.stage == .bind {
+        failedResumptions += 1
+        if failedResumptions > 2 { resumable?.end() }
+      }
       throw plan.interpret(
         error, of: tried.mechanism, offered: tried.offered, presented: presented,
         at: Date().timeIntervalSince1970)
@@ -91,9 +100,11 @@ extension Session {
   }
 
   /// What the next stream goes on with, if the server can be thought to have it still.
-  private func takeResumable() -> StreamManagement? {
+  private func resumable(for plan: LoginPlan) -> StreamManagement? {
     guard var resumable else { return nil }
-    if let resumableUntil, resumableUntil < .now { resumable.end() }
+    let isLate = resumableUntil.map { $0 < .now } ?? false
+    let isElsewhere = plan.options.resource.map { $0 != resumable.jid.resource } ?? false
+    if isLate || isElsewhere { resumable.end() }
     return resumable
   }
 
@@ -110,7 +121,10 @@ extension Session {
       presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
     if attempt.isStepByStep { configuration.anticipation = .stepByStep }
     configuration.confirmsStanzas = true
-    if online == nil { configuration.resuming = takeResumable() }
+    if online == nil, let resumable = resumable(for: plan) {
+      configuration.resuming = resumable
+      tried.isResuming = resumable.canResume
+    }
     if !refusesTLSSessions {
       configuration.tlsSession = tlsSession
       tlsSession = nil
@@ -205,6 +219,7 @@ extension Session {
     }
     endOnline()
     resumable = nil
+    failedResumptions = 0
     online = Online(stream: opening.stream, bound: bound, plan: plan)
     online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
     if bound.isResumed { status.resumes += 1 } else { status.sessions += 1 }

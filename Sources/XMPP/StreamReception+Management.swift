@@ -16,7 +16,7 @@ extension XMPPStream {
   /// - Throws: `networkError` when no answer comes in time, or what ended the stream.
   public func requestAcknowledgement(timeout: TimeAmount) async throws(XMPPError) -> Bool {
     guard case .online = state, let channel else { throw Self.notOnline }
-    guard let question = management?.ask(), management?.isEnabled == true else { return false }
+    guard management?.isEnabled == true, let question = management?.ask() else { return false }
     lastProbe &+= 1
     let id = lastProbe
     let expiry = eventLoop.scheduleTask(in: timeout) {
@@ -87,7 +87,7 @@ extension XMPPStream {
     case "enabled" where management?.isEnabled == false:
       management?.enabled(element)
       reportBeginning()
-      channel?.writeAndFlush(encode([]), promise: nil)
+      askAgain()
     case "failed" where management?.isEnabled == false: management = nil
     default: break
     }
@@ -99,10 +99,14 @@ extension XMPPStream {
       if !acknowledged.isEmpty { report(.acknowledged(acknowledged)) }
       for probe in probes.values { probe.resume(returning: nil) }
       probes = [:]
-      channel?.writeAndFlush(encode([]), promise: nil)
+      askAgain()
     } catch {
       refuse(error)
     }
+  }
+
+  private func askAgain() {
+    if let question = management?.question() { write(question) }
   }
 
   /// At the end of what was read at once.
