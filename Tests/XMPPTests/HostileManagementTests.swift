@@ -1,0 +1,133 @@
+import NIOCore
+import TestSupport
+import Testing
+import XMPPStanza
+import XMPPXML
+
+@testable import XMPP
+
+/// What a server may do wrong with stream management (XEP-0198).
+@Suite("Stream management with a hostile server", .timeLimit(.minutes(3)))
+struct HostileManagementTests {
+  private static let feature = "<sm xmlns='urn:xmpp:sm:3'/>"
+  private static let enabled: [ScriptedServer.Step] =
+    .login(until: .bound, features: feature) + [
+      .client("<enable xmlns='urn:xmpp:sm:3' resume='true'/>"),
+      .server("<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true'/>"),
+    ]
+  private static let presence: [ScriptedServer.Step] = [
+    .client("<presence/>"), .client("<r xmlns='urn:xmpp:sm:3'/>"),
+  ]
+
+  /// Online, managed, and with a presence under way.
+  private static func online(_ server: ScriptedServer) async throws -> XMPPStream {
+    let stream = try await Login(server).online()
+    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.send([Presence().element])
+    return stream
+  }
+
+  @Test(
+    "ends where it acknowledges what was never sent, and says so; the session is not asked for again.",
+    arguments: ["2", "4294967295", "-1", "1.5", "18446744073709551616", "one", ""])
+  func miscount(h: String) async throws {
+    let server = try await ScriptedServer(
+      Self.enabled + Self.presence + [
+        .server("<a xmlns='urn:xmpp:sm:3' h='\(h)'/>"),
+        .client(
+          "<stream:error><handled-count-too-high xmlns='urn:xmpp:sm:3' send-count='1'/></stream:error>"),
+      ])
+    let stream = try await Self.online(server)
+    #expect(Failed(await stream.ending()) == Failed(.protocolError, .stream))
+    #expect(await stream.management?.canResume == false)
+    try await server.finished()
+    try await server.end()
+  }
+
+  @Test("ends where an acknowledgement goes back.")
+  func back() async throws {
+    let server = try await ScriptedServer(
+      Self.enabled + Self.presence + [
+        .server("<a xmlns='urn:xmpp:sm:3' h='1'/><a xmlns='urn:xmpp:sm:3' h='0'/>")
+      ])
+    let stream = try await Self.online(server)
+    #expect(Failed(await stream.ending()) == Failed(.protocolError, .stream))
+    try await server.end()
+  }
+
+  @Test("answers a flood of questions without end, and goes on.")
+  func questions() async throws {
+    let server = try await ScriptedServer(
+      Self.enabled + [
+        .flood("<r xmlns='urn:xmpp:sm:3'/>", bytes: 1_000_000),
+        .server("<message from='bob@\(TestServer.domain)'><body>after</body></message>"),
+        .server("<r xmlns='urn:xmpp:sm:3'/>"),
+      ])
+    let stream = try await Login(server).online()
+    let message = await stream.first { if case .message(let message) = $0 { message } else { nil } }
+    #expect(message?.body == "after")
+    #expect(await stream.inbox.count < 4096)
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+
+  @Test("does without where the server offers it and then has it not.")
+  func refused() async throws {
+    let server = try await ScriptedServer(
+      .login(until: .bound, features: Self.feature) + [
+        .client("<enable xmlns='urn:xmpp:sm:3' resume='true'/>"),
+        .server("<failed xmlns='urn:xmpp:sm:3'><unexpected-request/></failed>"),
+        .server("<message from='bob@\(TestServer.domain)'><body>hi</body></message>"),
+      ])
+    let stream = try await Login(server).online()
+    _ = await stream.first { if case .message(let message) = $0 { message } else { nil } }
+    #expect(await stream.management == nil)
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+
+  @Test("leaves elements alone that nobody asked for.")
+  func unasked() async throws {
+    let server = try await ScriptedServer(
+      .login(until: .bound) + [
+        .server(
+          "<enabled xmlns='urn:xmpp:sm:3' id='x' resume='true'/><a xmlns='urn:xmpp:sm:3' h='7'/>"
+            + "<r xmlns='urn:xmpp:sm:3'/><resumed xmlns='urn:xmpp:sm:3' h='1' previd='x'/>"
+            + "<failed xmlns='urn:xmpp:sm:3'/><message from='bob@\(TestServer.domain)'><body>hi</body></message>"
+        )
+      ])
+    let stream = try await Login(server).online()
+    _ = await stream.first { if case .message(let message) = $0 { message } else { nil } }
+    #expect(await stream.management == nil)
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+
+  @Test("A stanza that is no XML is not asked for once more on another connection.")
+  func poison() async throws {
+    let server = try await ScriptedServer(
+      Self.enabled + Self.presence + [.server("<message><body>&x;</body>")])
+    let stream = try await Self.online(server)
+    #expect(Failed(await stream.ending()) == Failed(.protocolError, .stream))
+    #expect(await stream.management?.canResume == false)
+    try await server.end()
+  }
+
+  @Test("A resumed session with a count that cannot be is refused.")
+  func resumedMiscount() async throws {
+    let server = try await ScriptedServer(
+      .login(until: .authenticated) + [
+        .header, .features("<bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/>\(Self.feature)"),
+        .client("<resume xmlns='urn:xmpp:sm:3' previd='s1' h='0'/>"),
+        .server("<resumed xmlns='urn:xmpp:sm:3' previd='s1' h='9'/>"),
+      ])
+    var management = StreamManagement(of: try JID("alice@\(TestServer.domain)/r"))
+    management.enabled(
+      XMLElement(
+        "enabled", namespace: Namespaces.streamManagement, attributes: ["id": "s1", "resume": "true"]))
+    let earlier = management
+    let login = try await Login(server).with { $0.resuming = earlier }
+    #expect(Failed(await login.failure()) == Failed(.protocolError, .bind))
+    try await server.end()
+  }
+}
