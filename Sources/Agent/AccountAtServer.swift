@@ -107,17 +107,15 @@ extension AccountStore {
   func passwordChanged(
     of account: JID, to new: Secret, command: String?, keys: [SCRAMKeys]
   ) async throws(Failure) -> AccountPasswdMethod.Result {
-    try await inBackground { store throws(Failure) in
-      try store.update { file throws(Failure) in
-        let name = account.description
-        guard var entry = file[name] else {
-          return AccountPasswdMethod.Result(account: name, usesCommand: false)
-        }
-        entry.passwordChanged(to: new, command: command, keys: keys)
-        file[name] = entry
-        return AccountPasswdMethod.Result(
-          account: name, usesCommand: command == nil && entry.passwordCommand != nil)
+    try await updateInBackground { file in
+      let name = account.description
+      guard var entry = file[name] else {
+        return AccountPasswdMethod.Result(account: name, usesCommand: false)
       }
+      entry.passwordChanged(to: new, command: command, keys: keys)
+      file[name] = entry
+      return AccountPasswdMethod.Result(
+        account: name, usesCommand: command == nil && entry.passwordCommand != nil)
     }
   }
 

@@ -2,6 +2,7 @@ import AgentProtocol
 import FoundationEssentials
 import Glibc
 import NIOPosix
+import Synchronization
 
 /// Reads and replaces `accounts.json`.
 ///
@@ -37,6 +38,9 @@ public struct AccountStore: BlockingStore {
   static let lockPatience = 10
 
   public let directory: String
+  /// Changes of several accounts of this process, to be written together.
+  let writes = AccountWrites()
+  private let lastRead = LastRead()
   private let onRepair: @Sendable (Repair) -> Void
   var before: @Sendable (Step) throws(Errno) -> Void = { _ in }
 
@@ -100,6 +104,7 @@ public struct AccountStore: BlockingStore {
 
   private func read() throws(Failure) -> AccountFile {
     let bytes: [UInt8]?
+    let stamp: FileStamp
     do {
       let file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
       let status = try file.status()
@@ -112,6 +117,8 @@ public struct AccountStore: BlockingStore {
         if fchmod(file.number, 0o600) != 0 { throw Errno.last }
         onRepair(.modeOfFile(path))
       }
+      stamp = FileStamp(try file.status())
+      if let contents = lastRead.contents(as: stamp) { return contents }
       bytes = try file.read(limit: Self.maximumSize)
     } catch let error as Errno where error.code == ENOENT {
       return AccountFile()
@@ -122,7 +129,9 @@ public struct AccountStore: BlockingStore {
     }
     guard let bytes else { throw refusal("too large") }
     do {
-      return try JSONDecoder().decode(AccountFile.self, from: Data(bytes))
+      let contents = try JSONDecoder().decode(AccountFile.self, from: Data(bytes))
+      lastRead.keep(contents, as: stamp)
+      return contents
     } catch {
       throw refusal(Self.describe(error))
     }
@@ -145,6 +154,7 @@ public struct AccountStore: BlockingStore {
       try file.synchronise()
       try before(.rename)
       if rename(temporaryPath, path) != 0 { throw Errno.last }
+      lastRead.keep(contents, as: FileStamp(try file.status()))
       try before(.synchroniseDirectory)
       try FileDescriptor(opening: directory, O_RDONLY | O_DIRECTORY).synchronise()
     } catch {
@@ -176,5 +186,29 @@ public struct AccountStore: BlockingStore {
     case DecodingError.dataCorrupted(let context): "wrong value\(place(context))"
     default: "not understood"
     }
+  }
+}
+
+/// The contents of the file as they were last read or written, which need not be read again while it is the same file.
+/// A thousand accounts take tens of milliseconds to decode.
+private final class LastRead: Sendable {
+  private let last = Mutex<(contents: AccountFile, stamp: FileStamp)?>(nil)
+
+  func contents(as stamp: FileStamp) -> AccountFile? {
+    last.withLock { $0?.stamp == stamp ? $0?.contents : nil }
+  }
+
+  func keep(_ contents: AccountFile, as stamp: FileStamp) { last.withLock { $0 = (contents, stamp) } }
+}
+
+/// Another one for every replacement and every change of a file.
+private struct FileStamp: Equatable {
+  private var numbers: [Int]
+
+  init(_ status: stat) {
+    numbers = [
+      Int(bitPattern: status.st_dev), Int(bitPattern: status.st_ino), status.st_size,
+      status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+    ]
   }
 }

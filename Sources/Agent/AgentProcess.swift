@@ -105,9 +105,9 @@ public struct AgentProcess: Sendable {
     }
   }
 
-  /// Tells the server how many accounts need the agent, whenever that may have changed.
+  /// Tells the server whether an account needs the agent, whenever that may have changed.
   private func keepAlive() async {
-    for await _ in activity { server.keepAlive(accounts: await registry.active) }
+    for await _ in activity { server.keepAlive(accounts: await registry.isBusy ? 1 : 0) }
   }
 
   /// SIGTERM, SIGINT and SIGHUP: every session says goodbye, then the process ends.

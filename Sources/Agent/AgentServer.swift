@@ -53,7 +53,7 @@ public final class AgentServer: Sendable {
   /// Clients connected now.
   public var clients: Int { state.withLock { $0.clients } }
 
-  /// Tells how many accounts are logged in or about to be: while there is one the agent does not end by itself.
+  /// Tells how many accounts are logged in or about to be (one stands for many): while there is one the agent does not end by itself.
   public func keepAlive(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
 
   /// Ends ``run(_:)``.

@@ -15,11 +15,13 @@ actor SessionRegistry: AgentService {
   private let onStop: @Sendable () async -> Void
   private let activity: @Sendable () -> Void
   private var sessions: [JID: Session] = [:]
+  /// Whose presence a client holds.
+  private var holds: [ClientHandle: Set<JID>] = [:]
   /// The agent is about to end: nobody is logged in on its own account any more.
   private var isEnding = false
 
   /// - Parameters:
-  ///   - activity: told when ``active`` may have changed.
+  ///   - activity: told when ``isBusy`` may have changed.
   ///   - onStop: called when the sessions are closed after `agent.stop`.
   init(
     accounts: AccountStore, hub: EventHub, log: Logger, language: String,
@@ -67,15 +69,19 @@ actor SessionRegistry: AgentService {
   /// Where no account is named and none is the default, the only one.
   private func unstored(_ name: String?) async -> Session? {
     let file = try? await accounts.inBackground { store throws(Failure) in try store.load() }
+    if let name {
+      guard let jid = try? JID(name).bare, let session = sessions[jid], file?[jid.description] == nil,
+        await session.isActive
+      else { return nil }
+      return session
+    }
+    if file?.default != nil { return nil }
+    let stored = Set(file?.accounts.map(\.account) ?? [])
     var active: [Session] = []
-    for (jid, session) in sessions where file?[jid.description] == nil {
+    for (jid, session) in sessions where !stored.contains(jid.description) {
       if await session.isActive { active.append(session) }
     }
-    if let name {
-      let jid = try? JID(name).bare
-      return active.first { $0.account == jid }
-    }
-    return file?.default == nil && active.count == 1 ? active.first : nil
+    return active.count == 1 ? active.first : nil
   }
 
   private static func jid(_ name: String) throws(Failure) -> JID {
@@ -105,12 +111,11 @@ actor SessionRegistry: AgentService {
     }
   }
 
-  /// How many accounts something is done for.
-  var active: Int {
+  /// Whether something is done for an account. Asked often: looks no further than the first.
+  var isBusy: Bool {
     get async {
-      var count = 0
-      for session in sessions.values where await session.isBusy { count += 1 }
-      return count
+      for session in sessions.values where await session.isBusy { return true }
+      return false
     }
   }
 
@@ -198,7 +203,9 @@ actor SessionRegistry: AgentService {
   func setPresence(_ parameters: PresenceSetMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> PresenceStatus
   {
-    try await storedSession(parameters.account).setPresence(parameters, by: client)
+    let session = try await storedSession(parameters.account)
+    if parameters.hold { holds[client, default: []].insert(session.account) }
+    return try await session.setPresence(parameters, by: client)
   }
 
   func removeAccount(_ parameters: AccountRemoveMethod.Parameters) async throws(Failure) {
@@ -252,6 +259,6 @@ actor SessionRegistry: AgentService {
   }
 
   func clientClosed(_ client: ClientHandle) async {
-    for session in sessions.values { await session.release(client) }
+    for account in holds.removeValue(forKey: client) ?? [] { await sessions[account]?.release(client) }
   }
 }

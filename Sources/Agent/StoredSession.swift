@@ -13,12 +13,10 @@ extension AccountStore {
 
   /// Changes the entry of an account, if there is one.
   func change(_ account: JID, _ change: @escaping @Sendable (inout Account) -> Void) async throws(Failure) {
-    try await inBackground { store throws(Failure) in
-      try store.update { file throws(Failure) in
-        guard var entry = file[account.description] else { return }
-        change(&entry)
-        file[account.description] = entry
-      }
+    try await updateInBackground { file in
+      guard var entry = file[account.description] else { return }
+      change(&entry)
+      file[account.description] = entry
     }
   }
 
@@ -28,23 +26,21 @@ extension AccountStore {
   @discardableResult
   func loggedIn(_ plan: LoginPlan, presence: DesiredPresence) async throws(Failure) -> StorePolicy? {
     if plan.credential.kind == .anonymous { return nil }
-    return try await inBackground { store throws(Failure) in
-      try store.update { file throws(Failure) in
-        let name = plan.account.description
-        var entry = file[name] ?? Account(account: name, domain: plan.account.domain)
-        entry.loggedIn(
-          plan.credential, policy: plan.store, token: plan.deviceToken, scramKeys: plan.scramKeys,
-          server: plan.server)
-        entry.options = plan.options
-        entry.deviceId = plan.deviceId
-        entry.maxRetries = plan.maxRetries
-        entry.presence = presence
-        entry.noPresence = plan.sendsPresence ? nil : true
-        entry.lastState = nil
-        file[name] = entry
-        file.last = name
-        return entry.shortfall
-      }
+    return try await updateInBackground { file in
+      let name = plan.account.description
+      var entry = file[name] ?? Account(account: name, domain: plan.account.domain)
+      entry.loggedIn(
+        plan.credential, policy: plan.store, token: plan.deviceToken, scramKeys: plan.scramKeys,
+        server: plan.server)
+      entry.options = plan.options
+      entry.deviceId = plan.deviceId
+      entry.maxRetries = plan.maxRetries
+      entry.presence = presence
+      entry.noPresence = plan.sendsPresence ? nil : true
+      entry.lastState = nil
+      file[name] = entry
+      file.last = name
+      return entry.shortfall
     }
   }
 
@@ -72,9 +68,7 @@ extension AccountStore {
   }
 
   func remove(_ account: JID) async throws(Failure) {
-    try await inBackground { store throws(Failure) in
-      try store.update { file throws(Failure) in file[account.description] = nil }
-    }
+    try await updateInBackground { $0[account.description] = nil }
   }
 }
 

@@ -10,6 +10,19 @@
 
 // What later releases deprecate or make opaque is reached from here, so that one source fits all.
 
+/// A push parser whose input buffer grows with what it is given: 8 KB are too much for a stream that is idle.
+static inline xmlParserCtxtPtr xmpp_xml_create(xmlSAXHandlerPtr handler, void *user) {
+#if LIBXML_VERSION < 21400
+  int before = xmlDefaultBufferSize;
+  xmlDefaultBufferSize = 256;
+#endif
+  xmlParserCtxtPtr context = xmlCreatePushParserCtxt(handler, user, NULL, 0, NULL);
+#if LIBXML_VERSION < 21400
+  xmlDefaultBufferSize = before;
+#endif
+  return context;
+}
+
 /// Bytes of the input before the parser's position.
 static inline long xmpp_xml_position(xmlParserCtxtPtr context) { return xmlByteConsumed(context); }
 

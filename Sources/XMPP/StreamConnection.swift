@@ -79,7 +79,7 @@ extension XMPPStream {
       for target in targets {
         let tls = configuration.tlsConfiguration(for: target)
         // Reads certificates from files.
-        tlsContext = try await Self.onThread { () throws(TransportError) in try TLSContext(tls) }
+        tlsContext = try await Self.onThread { () throws(TransportError) in try TLSContext.shared(tls) }
         guard case .connecting = state else { return }
         report(.step(.linking(target)))
         // A target that swallows everything leaves the others their share of the time.

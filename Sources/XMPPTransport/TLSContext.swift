@@ -1,8 +1,6 @@
 import COpenSSL
 
-/// The part of TLS that connections of one account share: settings and trust anchors (an `SSL_CTX`).
-///
-/// Make one per account and keep it across reconnects.
+/// The part of TLS that connections with the same settings share: settings and trust anchors (an `SSL_CTX`).
 public final class TLSContext: @unchecked Sendable {
   // Unchecked: nothing changes after `init` but the store of the SSL_CTX grows, which has a lock of its own; making connections from
   // an SSL_CTX is safe on any thread.

@@ -1,7 +1,7 @@
 /// A stack that is filled and emptied all the time: its memory stays, and elements leave it without being copied.
 struct MoveStack<Element>: ~Copyable {
   private var base: UnsafeMutablePointer<Element>
-  private var capacity = 64
+  private var capacity = 8
   private(set) var count = 0
 
   init() {

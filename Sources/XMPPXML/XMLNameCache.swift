@@ -3,7 +3,8 @@ import CLibXML2
 /// Names already made, found by the addresses of their parts in libxml2's dictionary, which keeps each spelling
 /// once for as long as the parser lives.
 ///
-/// Each name has two places; one that finds both taken takes over that of the older. So the cache never grows.
+/// Each name has two places; one that finds both taken takes over that of the older. The cache is small at first, as
+/// it is all an idle stream needs, and doubles with the names that it makes up to a bound.
 struct XMLNameCache {
   private struct Entry {
     var local: UnsafePointer<xmlChar>?
@@ -11,8 +12,11 @@ struct XMLNameCache {
     var name: XMLName
   }
 
-  private static let bits = 8
-  private var entries = [Entry](repeating: Entry(name: XMLName("")), count: 1 << bits)
+  private static let maximumBits = 8
+  private var bits = 4
+  private var entries = [Entry](repeating: Entry(name: XMLName("")), count: 1 << 4)
+  /// Names made since it has its size.
+  private var made = 0
 
   /// The name in a place that ``place(_:_:)`` found.
   @inline(__always)
@@ -21,18 +25,31 @@ struct XMLNameCache {
   /// The place of a name, which is made if need be; nil if it is not UTF-8.
   @inline(__always)
   mutating func place(_ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?) -> Int? {
-    let mixed = (UInt(bitPattern: local) ^ (UInt(bitPattern: namespace) << 1)) &* 0x9E37_79B9_7F4A_7C15
-    let place = Int(truncatingIfNeeded: mixed >> UInt(UInt.bitWidth - Self.bits))
+    let place = home(local, namespace)
     if entries[place].local == local && entries[place].namespace == namespace { return place }
     let other = place ^ 1
     if entries[other].local == local && entries[other].namespace == namespace { return other }
     return make(local, namespace, at: place)
   }
 
+  @inline(__always)
+  private func home(_ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?) -> Int {
+    let mixed = (UInt(bitPattern: local) ^ (UInt(bitPattern: namespace) << 1)) &* 0x9E37_79B9_7F4A_7C15
+    return Int(truncatingIfNeeded: mixed >> UInt(UInt.bitWidth - bits))
+  }
+
   @inline(never)
   private mutating func make(
     _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, at place: Int
   ) -> Int? {
+    var place = place
+    if made == entries.count, bits < Self.maximumBits {
+      bits += 1
+      entries = [Entry](repeating: Entry(name: XMLName("")), count: 1 << bits)
+      made = 0
+      place = home(local, namespace)
+    }
+    made += 1
     guard let localText = Self.string(local), let namespaceText = namespace.map(Self.string) ?? "" else {
       return nil
     }

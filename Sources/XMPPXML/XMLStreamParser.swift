@@ -62,7 +62,7 @@ public final class XMLStreamParser {
     builder = .allocate(capacity: 1)
     builder.initialize(to: XMLTreeBuilder(limits: limits))
     var handler = XMLTreeBuilder.handler()
-    context = xmlCreatePushParserCtxt(&handler, builder, nil, 0, nil)
+    context = xmpp_xml_create(&handler, builder)
     if let context {
       xmlCtxtUseOptions(context, Int32(XML_PARSE_NOENT.rawValue | XML_PARSE_NONET.rawValue))
       xmpp_xml_use_utf8(context)

@@ -3,26 +3,43 @@ import CLibXML2
 /// Attribute values already made: on a stream the same addresses return all the time, and finding one costs less
 /// than making it again.
 ///
-/// Each value has one place, found by a hash of its bytes; one that needs a taken place takes it over. So the
-/// cache never grows, and a peer that makes values collide gains nothing. Long values are not kept, and short
-/// ones need no memory of their own in Swift.
+/// Each value has one place, found by a hash of its bytes; one that needs a taken place takes it over: a peer that
+/// makes values collide gains nothing. Long values are not kept, and short ones need no memory of their own in Swift.
+/// The cache is small at first, as it is all an idle stream needs, and doubles with the values that it makes up to a
+/// bound.
 struct XMLValueCache: ~Copyable {
-  private static let bits = 7
+  private static let maximumBits = 7
   private static let lengths = 16...64
 
+  private var bits = 2
   /// For each place its bytes, and the string made of them.
-  private let bytes: UnsafeMutableRawPointer
-  private let entries: UnsafeMutablePointer<(count: Int, string: String)>
+  private var bytes: UnsafeMutableRawPointer
+  private var entries: UnsafeMutablePointer<(count: Int, string: String)>
+  /// Values made since it has its size.
+  private var made = 0
 
   init() {
-    bytes = .allocate(byteCount: Self.lengths.upperBound << Self.bits, alignment: 8)
-    entries = .allocate(capacity: 1 << Self.bits)
-    entries.initialize(repeating: (0, ""), count: 1 << Self.bits)
+    (bytes, entries) = Self.allocate(bits)
   }
 
   deinit {
+    Self.free(bytes, entries, bits)
+  }
+
+  private static func allocate(
+    _ bits: Int
+  ) -> (UnsafeMutableRawPointer, UnsafeMutablePointer<(count: Int, string: String)>) {
+    let entries = UnsafeMutablePointer<(count: Int, string: String)>.allocate(capacity: 1 << bits)
+    entries.initialize(repeating: (0, ""), count: 1 << bits)
+    return (.allocate(byteCount: lengths.upperBound << bits, alignment: 8), entries)
+  }
+
+  private static func free(
+    _ bytes: UnsafeMutableRawPointer, _ entries: UnsafeMutablePointer<(count: Int, string: String)>,
+    _ bits: Int
+  ) {
     bytes.deallocate()
-    entries.deinitialize(count: 1 << Self.bits)
+    entries.deinitialize(count: 1 << bits)
     entries.deallocate()
   }
 
@@ -39,13 +56,27 @@ struct XMLValueCache: ~Copyable {
       hash = (hash ^ Self.word(start, offset)) &* 0x9E37_79B9_7F4A_7C15
       hash ^= hash >> 32
     }
-    let place = Int(truncatingIfNeeded: hash >> 8) & (1 << Self.bits - 1)
+    hash >>= 8
+    let place = Int(truncatingIfNeeded: hash) & (1 << bits - 1)
     let kept = bytes + place * Self.lengths.upperBound
     if entries[place].count == value.count && xmpp_xml_equal(kept, start, value.count) != 0 {
       return entries[place].string
     }
-    guard let string = String(utf8: value) else { return nil }
-    kept.copyMemory(from: start, byteCount: value.count)
+    return make(value, hash)
+  }
+
+  @inline(never)
+  private mutating func make(_ value: UnsafeBufferPointer<UInt8>, _ hash: UInt64) -> String? {
+    guard let string = String(utf8: value), let start = value.baseAddress else { return nil }
+    if made == 1 << bits, bits < Self.maximumBits {
+      Self.free(bytes, entries, bits)
+      bits += 1
+      (bytes, entries) = Self.allocate(bits)
+      made = 0
+    }
+    made += 1
+    let place = Int(truncatingIfNeeded: hash) & (1 << bits - 1)
+    (bytes + place * Self.lengths.upperBound).copyMemory(from: start, byteCount: value.count)
     entries[place] = (value.count, string)
     return string
   }

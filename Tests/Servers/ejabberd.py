@@ -62,13 +62,16 @@ def first_steps(server):
     """Erlang that starts ejabberd, makes the accounts, and says so with a file."""
     options = server.options
     pairs = lambda values: "[" + ",".join(f"{{{binary(a)},{binary(b)}}}" for a, b in values.items()) + "]"
+    # Not in the command line, which has no room for a thousand.
+    server.write("accounts", pairs(server.accounts) + ".\n")
     steps = ["{ok,_}=application:ensure_all_started(ejabberd)",
-             f"D = {binary(server.domain)}, U = {pairs(server.accounts)}"]
+             f"D = {binary(server.domain)}, {{ok,[U]}} = file:consult(\"{server.inside}/accounts\")"]
     if options["authentication"] == "internal":
         steps.append("[ejabberd_auth:try_register(N,D,P)||{N,P}<-U]")
     steps += ['mod_shared_roster:create_group(D,<<"friends">>,'
               '[{name,<<"Friends">>},{displayed_groups,[<<"friends">>]}])',
-              '[mod_shared_roster:add_user_to_group(D,{N,D},<<"friends">>)||{N,_}<-U]']
+              '[mod_shared_roster:add_user_to_group(D,{N,D},<<"friends">>)||'
+              "N<-[" + ",".join(map(binary, server.friends)) + "]]"]
     if options["disabled"]:
         # The older way sets another password; the newer, if the module's hooks are there, tells the reason.
         ban = "ban_account_v2" if server.is_newer else "ban_account"

@@ -32,7 +32,7 @@ def prepare(server):
         REGISTRATION=json.dumps(options["registration"]), TLS=lua(tls), MORE="\n".join(more),
         HOST_LINES="\n".join(lines), DISABLED=lua(options["withoutModules"])[1:-1],
         MODULES="".join(json.dumps(name) + ";" for name in modules))
-    server.write("groups.txt", "[Friends]\n" + "".join(f"{name}@{server.domain}\n" for name in server.accounts))
+    server.write("groups.txt", "[Friends]\n" + "".join(f"{name}@{server.domain}\n" for name in server.friends))
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mod_test_started.lua")) as file:
         server.write("modules/mod_test_started.lua", file.read())
     # Prosody reads an account from its data file: no admin command, no second process.

@@ -37,6 +37,8 @@ DEFAULTS = {
     "bearerTokenLifetime": None,
     # Accounts that may not log in, and what the server says of it; those that the listener turns away.
     "disabled": {}, "denied": [],
+    # Accounts that see each other's presence; all of them when absent.
+    "friends": None,
     # Whether strangers may make accounts.
     "registration": False,
     "maximumTLS": "1.3", "certificate": None,
@@ -61,6 +63,7 @@ class Server:
         self.options = {**DEFAULTS, **{name: value for name, value in wanted.items() if value is not None}}
         self.process = None
         self.kind, self.accounts, self.domain = wanted["kind"], wanted["accounts"], self.options["domain"]
+        self.friends = self.accounts if self.options["friends"] is None else self.options["friends"]
         self.root = root_of(self.kind)
         self.directory, self.inside = directory, directory.removeprefix(self.root)
         self.software = prosody if self.kind.startswith("prosody") else ejabberd

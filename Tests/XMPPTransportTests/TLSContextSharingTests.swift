@@ -1,0 +1,72 @@
+import Glibc
+import Testing
+
+@testable import XMPPTransport
+
+@Suite struct TLSContextSharingTests {
+  private static func configuration(_ domain: String, caFile: String? = nil) -> TLSConfiguration {
+    TLSConfiguration(domain: domain, caFile: caFile)
+  }
+
+  @Test("Connections with the same settings share a context, as long as one of them has it.")
+  func shared() throws {
+    let settings = Self.configuration("shared.example")
+    var one: TLSContext? = try .shared(settings)
+    let other = try TLSContext.shared(settings)
+    #expect(one === other)
+    #expect(try TLSContext.shared(Self.configuration("other.example")) !== other)
+    var pinned = settings
+    pinned.pinnedCertificateSHA256 = [UInt8](repeating: 7, count: 32)
+    #expect(try TLSContext.shared(pinned) !== other)
+    weak let kept = other
+    one = nil
+    #expect(kept === other)
+  }
+
+  @Test("A context that nobody has any more is forgotten.")
+  func forgotten() throws {
+    let settings = Self.configuration("forgotten.example")
+    weak var context: TLSContext?
+    do {
+      let made = try TLSContext.shared(settings)
+      context = made
+      #expect(context != nil)
+    }
+    #expect(context == nil)
+    for number in 0..<10 { _ = try TLSContext.shared(Self.configuration("f\(number).example")) }
+    let kept = SharedContexts.all.withLock { $0.count }
+    #expect(kept < 10)
+  }
+
+  @Test("Another CA file at the same path, and the end of the period, make another context.")
+  func renewed() throws {
+    let one = try TestCertificate(isCA: true)
+    let two = try TestCertificate(isCA: true)
+    try TestCertificate.withFile([one]) { path in
+      let settings = Self.configuration("renewed.example", caFile: path)
+      let first = try TLSContext.shared(settings)
+      #expect(try TLSContext.shared(settings) === first)
+      try TestCertificate.withFile([two, one]) { other in
+        #expect(rename(other, path) == 0)
+        #expect(try TLSContext.shared(settings) !== first)
+        // `withFile` deletes what it has made.
+        #expect(link(path, other) == 0)
+      }
+    }
+    var contexts = SharedContexts()
+    let context = try TLSContext(Self.configuration("old.example"))
+    let key = SharedContexts.Key(context.configuration)
+    let made = ContinuousClock.now
+    #expect(contexts.add(context, key, at: made) === context)
+    #expect(contexts.find(key, at: made + .seconds(3599)) === context)
+    #expect(contexts.find(key, at: made + .seconds(3600)) == nil)
+  }
+
+  @Test("What cannot be used is told as without sharing.")
+  func unusable() {
+    let error = #expect(throws: TransportError.self) {
+      try TLSContext.shared(Self.configuration("example.org", caFile: "/nonexistent/ca.pem"))
+    }
+    #expect(error?.code == .invalidConfiguration)
+  }
+}
