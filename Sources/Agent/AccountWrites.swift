@@ -59,10 +59,11 @@ extension AccountStore {
     _ change: @escaping @Sendable (inout AccountFile) -> Value
   ) async throws(Failure) -> Value {
     let value = Mutex<Value?>(nil)
-    try await writes.make({ file in
-      let result = change(&file)
-      value.withLock { $0 = result }
-    }, in: self)
+    try await writes.make(
+      { file in
+        let result = change(&file)
+        value.withLock { $0 = result }
+      }, in: self)
     guard let value = value.withLock({ $0 }) else { throw Failure(.internalError, stage: .store) }
     return value
   }

@@ -82,7 +82,10 @@ extension Session {
   ) async throws(Failure) -> LoginSuccess {
     let stream = XMPPStream(configuration(plan, presented, attempt))
     opening = Opening(stream: stream, plan: plan, attempt: attempt)
-    Task { for await event in stream.events { await self.handle(event, of: stream) } }
+    // A task keeps the memory of its deepest call until it ends: what is handled has one of its own.
+    Task {
+      while let event = await stream.next() { await Task { await self.handle(event, of: stream) }.value }
+    }
     Task { _ = try? await stream.connect() }
     let limit = Task {
       try await Task.sleep(for: .seconds(attempt.remaining))
@@ -321,10 +324,14 @@ extension Session {
   private func watchLiveness(of stream: XMPPStream) async {
     while !Task.isCancelled {
       try? await Task.sleep(for: .nanoseconds(keepAlive.nanoseconds))
-      guard !Task.isCancelled, online?.stream === stream else { return }
-      if await stream.idleTime < keepAlive { continue }
-      await probe(timeout: min(keepAlive, .seconds(20)))
+      // In a task of its own, as the handling of events.
+      await Task { await self.probe(ifSilent: stream) }.value
     }
+  }
+
+  private func probe(ifSilent stream: XMPPStream) async {
+    guard online?.stream === stream, await stream.idleTime >= keepAlive else { return }
+    await probe(timeout: min(keepAlive, .seconds(20)))
   }
 
   private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {

@@ -174,6 +174,8 @@ extension XMPPStream {
     guard case .connecting = state else { return }
     state = .online(bound)
     deadline?.cancel()
+    deadline = nil
+    establishing = nil
     negotiator = nil
     report(.step(.loginOK(bound)))
     connection?.resume(returning: .success(.login(bound)))

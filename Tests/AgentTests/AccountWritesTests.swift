@@ -21,7 +21,8 @@ import Testing
     }
   }
 
-  @Test("Changes that are made at a time are written together, and each is on the disk when its caller goes on.")
+  @Test(
+    "Changes that are made at a time are written together, and each is on the disk when its caller goes on.")
   func together() async throws {
     var store = store
     let written = Mutex(0)

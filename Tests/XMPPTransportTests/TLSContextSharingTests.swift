@@ -14,10 +14,12 @@ import Testing
     var one: TLSContext? = try .shared(settings)
     let other = try TLSContext.shared(settings)
     #expect(one === other)
-    #expect(try TLSContext.shared(Self.configuration("other.example")) !== other)
+    let another = try TLSContext.shared(Self.configuration("other.example"))
+    #expect(another !== other)
     var pinned = settings
     pinned.pinnedCertificateSHA256 = [UInt8](repeating: 7, count: 32)
-    #expect(try TLSContext.shared(pinned) !== other)
+    let withPin = try TLSContext.shared(pinned)
+    #expect(withPin !== other)
     weak let kept = other
     one = nil
     #expect(kept === other)
@@ -45,10 +47,12 @@ import Testing
     try TestCertificate.withFile([one]) { path in
       let settings = Self.configuration("renewed.example", caFile: path)
       let first = try TLSContext.shared(settings)
-      #expect(try TLSContext.shared(settings) === first)
+      let again = try TLSContext.shared(settings)
+      #expect(again === first)
       try TestCertificate.withFile([two, one]) { other in
         #expect(rename(other, path) == 0)
-        #expect(try TLSContext.shared(settings) !== first)
+        let second = try TLSContext.shared(settings)
+        #expect(second !== first)
         // `withFile` deletes what it has made.
         #expect(link(path, other) == 0)
       }
