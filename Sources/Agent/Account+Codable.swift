@@ -4,7 +4,7 @@ import XMPPSASL
 extension Account: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case account, domain, isLogin, store, token, scramKeys, options, presence, deviceId
-    case server, lastState, noPresence, maxRetries
+    case server, lastState, noPresence, maxRetries, onKick, onAuthFailure
     // What the kind of login needs.
     case auth, authcid, password, passwordCommand, accessToken, tokenCommand, issuedToken
     case loginExt, loginExtCommand, extInPassword, certFile, keyFile
@@ -33,6 +33,8 @@ extension Account: Codable {
     deviceId = try fields.decodeIfPresent(String.self, forKey: .deviceId)
     noPresence = try fields.decodeIfPresent(Bool.self, forKey: .noPresence)
     maxRetries = try fields.decodeIfPresent(Int.self, forKey: .maxRetries)
+    onKick = try? fields.decodeIfPresent(OnKick.self, forKey: .onKick)
+    onAuthFailure = try fields.decodeIfPresent(String.self, forKey: .onAuthFailure)
     server = try? fields.decodeIfPresent(KnownServer.self, forKey: .server)
     lastState = try? fields.decodeIfPresent(LastState.self, forKey: .lastState)
     others = try decoder.otherFields(than: Key.allCases)
@@ -69,6 +71,8 @@ extension Account: Codable {
     try fields.encodeIfPresent(deviceId, forKey: .deviceId)
     try fields.encodeIfPresent(noPresence, forKey: .noPresence)
     try fields.encodeIfPresent(maxRetries, forKey: .maxRetries)
+    try fields.encodeIfPresent(onKick, forKey: .onKick)
+    try fields.encodeIfPresent(onAuthFailure, forKey: .onAuthFailure)
     try fields.encodeIfPresent(server, forKey: .server)
     try fields.encodeIfPresent(lastState, forKey: .lastState)
     try encoder.encode(otherFields: others)

@@ -19,6 +19,10 @@ public struct Account: Sendable, Equatable {
   public var scramKeys: [SCRAMKeys] = []
   /// How often what failed is tried again; absent: without end.
   public var maxRetries: Int?
+  /// What follows on a kick; absent: `stop`.
+  public var onKick: OnKick?
+  /// Prints a fresh secret; run once when an automatic login is refused.
+  public var onAuthFailure: String?
   public var options = ConnectionOptions()
   /// Shows no presence at login.
   public var noPresence: Bool?
@@ -86,6 +90,8 @@ public struct LastState: Codable, Sendable, Equatable {
   public var cause: Failure?
   /// RFC 3339.
   public var time: String
+  /// RFC 3339: when the server was last heard of.
+  public var lastSeen: String?
   public init(state: SessionState, cause: Failure? = nil, time: String) {
     self.state = state
     self.cause = cause

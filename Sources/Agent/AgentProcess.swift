@@ -2,6 +2,7 @@ import AgentProtocol
 import CLinux
 import Glibc
 import Logging
+import Synchronization
 import UnixSignals
 
 /// The agent as a process: takes the lock, opens the stores, logs in who was logged in, serves, and says goodbye.
@@ -32,6 +33,7 @@ public struct AgentProcess: Sendable {
     self.activity = activity
     registry = SessionRegistry(
       accounts: accounts, hub: hub, log: log, language: Language.current == .chinese ? "zh" : "en",
+      pace: ServerPace(store: store),
       activity: { change.yield() }, onStop: { server.stop() })
   }
 
@@ -45,8 +47,10 @@ public struct AgentProcess: Sendable {
   }
 
   /// Is the agent until it is stopped, a signal comes, or nobody needs it.
-  public func run() async throws(Failure) {
-    try await serve {
+  ///
+  /// - Parameter tellsEnd: throws what the last session ended with, where that is why nobody needs the agent.
+  public func run(tellsEnd: Bool = false) async throws(Failure) {
+    try await serve(tellsEnd: tellsEnd) {
       // The command that started this agent speaks first: its login is not to meet an automatic one.
       try await Task.sleep(for: .milliseconds(200))
       await registry.autoLogin()
@@ -61,27 +65,43 @@ public struct AgentProcess: Sendable {
   ) async throws(Failure) {
     let account = try registry.bareJID(parameters.account)
     let events = hub.subscribe(EventHub.Filter(account: account))
-    try await serve {
+    let isLoggedIn = Flag()
+    @Sendable func endWhenIdle() async {
+      if isLoggedIn.isSet, await registry.isIdle(account) { events.cancel() }
+    }
+    try await serve(onActivity: endWhenIdle) {
       defer { server.stop() }
-      async let end = lastCause(of: account, in: events, onEvent: onEvent)
+      async let end = lastCause(in: events, onEvent: onEvent)
       _ = try await registry.login(parameters, client: ClientHandle(id: 0))
+      isLoggedIn.set()
+      await endWhenIdle()
       if let failure = await end { throw failure }
     }
   }
 
-  /// Hands the events on until nothing is done for the account any more; why, where it is a failure.
-  private func lastCause(
-    of account: String, in events: EventHub.Subscription, onEvent: @Sendable (Event) -> Void
-  ) async -> Failure? {
-    for await event in events {
-      onEvent(event)
-      if case .state(let change) = event.body, await registry.isIdle(account) { return change.cause }
-    }
-    return nil
+  private final class Flag: Sendable {
+    private let value = Mutex(false)
+    var isSet: Bool { value.withLock { $0 } }
+    func set() { value.withLock { $0 = true } }
   }
 
-  private func serve(_ body: @escaping @Sendable () async throws -> Void) async throws(Failure) {
-    let watching = Task { await keepAlive() }
+  /// Hands the events on until there are no more; why the session is in its last state, where that is a failure.
+  private func lastCause(in events: EventHub.Subscription, onEvent: @Sendable (Event) -> Void) async
+    -> Failure?
+  {
+    var cause: Failure?
+    for await event in events {
+      onEvent(event)
+      if case .state(let change) = event.body { cause = change.cause }
+    }
+    return cause
+  }
+
+  private func serve(
+    tellsEnd: Bool = false, onActivity: @escaping @Sendable () async -> Void = {},
+    _ body: @escaping @Sendable () async throws -> Void
+  ) async throws(Failure) {
+    let watching = Task { await keepAlive(onActivity) }
     let signals = Task { await obeySignals() }
     defer {
       watching.cancel()
@@ -90,6 +110,7 @@ public struct AgentProcess: Sendable {
     let work = Task { try await body() }
     let running = Task { try await server.run(registry) }
     let served = await running.result
+    let end = tellsEnd ? await registry.lastEnd : nil
     work.cancel()
     await registry.closeAll()
     let worked = await work.result
@@ -103,11 +124,15 @@ public struct AgentProcess: Sendable {
         // What was going on was given up with the agent.
       }
     }
+    if let end { throw end }
   }
 
   /// Tells the server whether an account needs the agent, whenever that may have changed.
-  private func keepAlive() async {
-    for await _ in activity { server.keepAlive(accounts: await registry.isBusy ? 1 : 0) }
+  private func keepAlive(_ onActivity: @Sendable () async -> Void) async {
+    for await _ in activity {
+      server.keepAlive(accounts: await registry.isBusy ? 1 : 0)
+      await onActivity()
+    }
   }
 
   /// SIGTERM, SIGINT and SIGHUP: every session says goodbye, then the process ends.

@@ -110,6 +110,9 @@ extension LoginMethod.Parameters {
       if let file, !file.hasPrefix("/") { throw invalid(name) }
     }
     if let maxRetries, maxRetries < 0 { throw invalid("maxRetries") }
+    if let onAuthFailure, !onAuthFailure.isEmpty, (try? CommandWords.split(onAuthFailure)) == nil {
+      throw invalid("onAuthFailure")
+    }
     if let loginExt, loginExt.utf16.count > TokenChoice.maximumExtension { throw invalid("loginExt") }
     if forced && !auto { throw invalid("forced") }
     let isGiven = [password, passwordCommand, token, tokenCommand, certFile].contains { $0 != nil }

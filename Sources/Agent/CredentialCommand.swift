@@ -55,20 +55,22 @@ public struct CredentialCommand: Sendable {
   }
 
   /// Runs the command and gives all it prints as text without its last line end, which may be empty.
-  func text() async throws(Failure) -> String {
-    let (output, _) = try await output()
+  ///
+  /// - Parameter input: what it may read.
+  func text(input: String = "") async throws(Failure) -> String {
+    let (output, _) = try await output(input: input)
     guard var text = String(validating: output, as: UTF8.self) else { throw failed("not UTF-8") }
     if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
     return text
   }
 
   /// What the command printed before it ended well.
-  private func output() async throws(Failure) -> (output: [UInt8], errors: [UInt8]) {
+  private func output(input: String = "") async throws(Failure) -> (output: [UInt8], errors: [UInt8]) {
     let tail = Tail()
     let outcome: Outcome
     do {
       outcome = try await withThrowingTaskGroup(of: Outcome.self) { group in
-        group.addTask { try await run(tail) }
+        group.addTask { try await run(tail, input: input) }
         group.addTask {
           try await Task.sleep(for: timeLimit)
           return .timeout
@@ -103,7 +105,7 @@ public struct CredentialCommand: Sendable {
 
   private struct TooMuch: Error {}
 
-  private func run(_ tail: Tail) async throws -> Outcome {
+  private func run(_ tail: Tail, input: String) async throws -> Outcome {
     var options = PlatformOptions()
     options.createSession = true
     options.teardownSequence = [
@@ -114,7 +116,7 @@ public struct CredentialCommand: Sendable {
       let result = try await Subprocess.run(
         name.contains("/") ? .path(.init(name)) : .name(name),
         arguments: Arguments(Array(words.dropFirst())), environment: .inherit,
-        platformOptions: options, input: .none, output: .sequence, error: .sequence
+        platformOptions: options, input: .string(input), output: .sequence, error: .sequence
       ) { execution in
         async let errors: Void = tail.follow(execution.standardError)
         var output: [UInt8] = []

@@ -57,6 +57,34 @@ public final class LocalStore: BlockingStore {
     }
   }
 
+  /// Until when which server is left alone, in seconds since 1970.
+  func rateLimits() throws(Failure) -> [String: Double] {
+    do {
+      return try database.read { database in
+        let rows = try Row.fetchAll(
+          database, sql: "SELECT substr(key, 11), value FROM meta WHERE key LIKE 'rateLimit %'")
+        return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: max)
+      }
+    } catch {
+      throw Self.failure(error, path)
+    }
+  }
+
+  /// Leaves a server alone until a time, in seconds since 1970. Times that have passed are forgotten.
+  func setRateLimit(_ until: Double, of server: String) throws(Failure) {
+    do {
+      try database.write { database in
+        try database.execute(
+          sql: "DELETE FROM meta WHERE key LIKE 'rateLimit %' AND value < unixepoch()")
+        try database.execute(
+          sql: "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
+          arguments: ["rateLimit \(server)", until])
+      }
+    } catch {
+      throw Self.failure(error, path)
+    }
+  }
+
   private static func open(_ path: String) throws -> DatabaseQueue {
     // SQLite gives the files beside it the mode of this one.
     do {

@@ -127,6 +127,7 @@ extension LoginPlan {
     if credential.kind != .password && credential.kind != .email { server?.mechanism = pinned }
     objections = 0
     needsFreshToken = false
+    isRenewed = false
     refused = nil
     expiredToken = nil
     tokenAnswer = nil

@@ -26,6 +26,12 @@ struct LoginPlan: Sendable, Equatable {
   var options: ConnectionOptions
   /// How often what failed is tried again; nil: without end.
   var maxRetries: Int?
+  /// What follows on a kick.
+  var onKick = OnKick.stop
+  /// Prints a fresh secret where the stored one is refused.
+  var onAuthFailure: String?
+  /// The secret came from that command: it is not asked again.
+  var isRenewed = false
   /// Shows the desired presence when online.
   var sendsPresence = true
   /// What is known of the server.
@@ -119,6 +125,8 @@ struct LoginPlan: Sendable, Equatable {
     server = stored.server
     deviceId = stored.deviceId
     maxRetries = stored.maxRetries
+    onKick = stored.onKick ?? .stop
+    onAuthFailure = stored.onAuthFailure
     if let offered = server?.offer?.sasl.mechanisms { usesBearer = wantsBearer(offered: offered) }
     if isGiven { return }
     let isExpired = stored.token?.isExpired(at: now) == true

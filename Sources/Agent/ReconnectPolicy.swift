@@ -6,31 +6,51 @@ import AgentProtocol
 /// not come back at once; it doubles up to a minute, and each is drawn from the upper half of its range.
 struct ReconnectPolicy: Sendable {
   /// What ended the stream, or kept it from starting.
-  enum Cause: Sendable {
-    /// The link was lost, or the server wants it made anew: it may still be there.
+  enum Cause: Sendable, CaseIterable {
+    /// The link was lost.
     case link
+    /// The server runs on and asks this client to come back (RFC 6120 §4.9.3.16).
+    case reset
     /// The server closed the stream.
     case server
+    /// There is no place for this client just now.
+    case later
     /// The server asked for a slower pace.
     case rateLimit
   }
 
+  /// Seconds.
   static let longest = 60.0
+  static let longestLater = 600.0
   static let afterRateLimit = 300.0
+  /// Seconds online after which the end of a session has nothing to do with the one before.
+  static let settled = 60.0
+  /// Accounts of one server that come back within a second.
+  static let accountsEachSecond = 100.0
 
-  /// Failed attempts since the session was last online.
+  /// Failed attempts, and sessions that the server ended soon, since the session was last well.
   private(set) var attempts = 0
 
   /// Attempts that were granted again, as far as they count.
   private(set) var retries = 0
 
-  mutating func succeeded() {
-    attempts = 0
-    retries = 0
+  /// The session is online.
+  mutating func succeeded() { retries = 0 }
+
+  /// A session ended that was online for so many seconds. Who lets everybody in and throws them out at once is not
+  /// asked ever faster.
+  mutating func lost(after seconds: Double, _ cause: Cause) {
+    if cause == .link || seconds >= Self.settled { attempts = 0 }
   }
 
   /// A login by hand begins: its retries are its own.
-  mutating func begin() { retries = 0 }
+  mutating func begin() {
+    retries = 0
+    attempts = 0
+  }
+
+  /// What has failed before says nothing any more.
+  mutating func restart() { attempts = 0 }
 
   /// Whether there is to be another attempt.
   ///
@@ -46,19 +66,49 @@ struct ReconnectPolicy: Sendable {
   }
 
   /// Seconds until the next attempt.
-  mutating func pause(after cause: Cause, using generator: inout some RandomNumberGenerator) -> Double {
+  ///
+  /// - Parameter accounts: how many of this agent are at the same server: the more, the wider they spread.
+  mutating func pause(
+    after cause: Cause, among accounts: Int = 1, using generator: inout some RandomNumberGenerator
+  ) -> Double {
     defer { attempts += 1 }
-    if cause == .rateLimit { return Double.random(in: 1...1.2, using: &generator) * Self.afterRateLimit }
-    let first = cause == .link ? 1.0 : 10.0
-    if attempts == 0 { return Double.random(in: 0...first, using: &generator) }
-    let range = min(Self.longest, first * Double(sign: .plus, exponent: min(attempts, 10), significand: 1))
+    let crowd = Self.spread(of: accounts)
+    let longest = cause == .later ? Self.longestLater : max(Self.longest, crowd)
+    let first: Double
+    switch cause {
+    case .rateLimit: return Double.random(in: 1...1.2, using: &generator) * Self.afterRateLimit + crowd
+    case .reset where attempts == 0: return Double.random(in: 0...crowd, using: &generator)
+    case .link, .reset: first = max(1, crowd)
+    case .server: first = max(10, crowd)
+    case .later: first = 60
+    }
+    if attempts == 0, cause != .later { return Double.random(in: 0...first, using: &generator) }
+    let range = min(longest, first * Double(sign: .plus, exponent: min(attempts, 10), significand: 1))
     return Double.random(in: range / 2...range, using: &generator)
   }
 
+  /// Seconds before the first attempt of an agent that has just started.
+  static func start(among accounts: Int, using generator: inout some RandomNumberGenerator) -> Double {
+    Double.random(in: 0...spread(of: accounts), using: &generator)
+  }
+
+  /// Seconds over which so many accounts spread; a few need none.
+  private static func spread(of accounts: Int) -> Double {
+    Double(accounts) <= accountsEachSecond / 10 ? 0 : Double(accounts) / accountsEachSecond
+  }
+}
+
+// What a failure means for the next attempt: the rows of the failure table, applied.
+
+extension ReconnectPolicy {
   static func cause(of failure: Failure) -> Cause {
-    if failure.name == .rateLimited { return .rateLimit }
-    // A server that runs on asks this client alone to come back (RFC 6120 §4.9.3.16).
-    return failure.condition == nil || failure.condition == "reset" ? .link : .server
+    switch FailureTable[failure.name]?.retry {
+    case .after: return .rateLimit
+    case .later: return .later
+    default: break
+    }
+    guard let condition = failure.condition else { return .link }
+    return condition == "reset" ? .reset : .server
   }
 
   /// A running session that ended so is not taken back: someone else decided that it is over.
@@ -67,12 +117,12 @@ struct ReconnectPolicy: Sendable {
   /// must not be able to log its users out.
   static func ends(_ failure: Failure) -> Bool {
     guard let row = FailureTable[failure.name] else { return false }
-    return row.retry == .stop || row.clears == .isLogin || row.clears == .secret
+    return row.retry == .stop || row.clears == .isLogin || row.clears == .secret || isGone(failure)
   }
 
   /// A login whose user waits for as long as it takes goes on after this.
   static func triesAgain(after failure: Failure) -> Bool {
-    FailureTable[failure.name]?.retry.retries(automatic: true) == true
+    FailureTable[failure.name]?.retry.retries(automatic: true) == true && !isGone(failure)
   }
 
   /// A session that was online before goes on trying after this: also where a network shows a certificate of its own
@@ -80,5 +130,22 @@ struct ReconnectPolicy: Sendable {
   static func comesBack(after failure: Failure) -> Bool {
     triesAgain(after: failure) || failure.name == .tlsFailure
       || (failure.name == .credentialSourceFailed && failure.stage == .authenticate)
+  }
+
+  /// A changed network may help at once.
+  static func mayHurry(after failure: Failure) -> Bool {
+    comesBack(after: failure) && [.link, .server].contains(cause(of: failure))
+  }
+
+  /// What was stored to log in with is refused: a fresh secret may help, another attempt does not.
+  static func needsFreshSecret(after failure: Failure) -> Bool {
+    guard let row = FailureTable[failure.name] else { return false }
+    return row.retry == .freshToken || [.authFailed, .deviceChanged].contains(failure.name)
+  }
+
+  /// The server itself says that it does not serve the domain (RFC 6120 §4.9.3.5, §4.9.3.6); a name that cannot be
+  /// looked up may only be a network that is away.
+  private static func isGone(_ failure: Failure) -> Bool {
+    failure.name == .serviceGone || failure.condition == "host-unknown"
   }
 }

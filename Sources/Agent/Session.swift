@@ -42,17 +42,30 @@ actor Session {
   var shownPresence: XMLElement?
   /// Why it is not online.
   var lastFailure: Failure?
+  /// Why it is not kept online any more, where nobody has logged out.
+  var end: End?
+  /// When the next attempt is due, by the clock's `uptime`; nil: at once.
+  var due: Double?
   /// Keeps trying to come back.
   var trying: Task<Void, Never>?
   var reconnectPolicy = ReconnectPolicy()
+  var kickPolicy = KickPolicy()
+  let pace: ServerPace
+  let clock: SessionClock
   var attempt = 0
   /// The agent is about to end: nothing is opened any more.
   var isEnding = false
   var presenceTimer: Task<Void, Never>?
   /// The last write of the desired presence to the store.
   var presenceWrite: Task<Failure?, Never>?
-  /// The pause between two attempts.
+  /// The pause between two attempts, and whether it was ended so that the next one begins.
   var pausing: Task<Void, any Error>?
+  var isHurried = false
+  /// RFC 3339: since when it is online, resumptions included, and when the server was last heard of.
+  var onlineSince: String?
+  var lastSeen: String?
+  /// Writes to the store that are not done yet.
+  private var writes = 0
   /// What the last attempt has presented, and how far it came.
   var tried = Tried()
   /// Of the last connection, for the next one: each is offered once.
@@ -72,6 +85,8 @@ actor Session {
     /// `loginOK`, `syncing` or `syncOK`, and since when: whatever another login is doing meanwhile.
     var state = SessionState.loginOK
     var since = Timestamp.now()
+    /// When it was bound, by the clock's `uptime`.
+    var began = 0.0
     var liveness: Task<Void, Never>?
     /// The account is being deleted: the server ends the stream.
     var isAccountEnding = false
@@ -83,6 +98,12 @@ actor Session {
     var hasDirectedPresence = false
     /// The server keeps the session for a while when the connection breaks.
     var isResumable = false
+  }
+
+  struct End: Sendable {
+    var failure: Failure
+    /// By the clock's `uptime`.
+    var time: Double
   }
 
   struct Opening {
@@ -111,8 +132,6 @@ actor Session {
     var started = ContinuousClock.now
     /// Bound in seconds.
     var limit = 30.0
-    /// When all attempts of the login are over.
-    var whole: ContinuousClock.Instant?
     /// Nobody waits for it.
     var isAutomatic = false
     /// Over as soon as a resource is bound.
@@ -127,7 +146,8 @@ actor Session {
 
   init(
     account: JID, hub: EventHub, accounts: AccountStore, log: Logger, language: String,
-    keepAlive: TimeAmount = .seconds(60), activity: @escaping @Sendable () -> Void = {}
+    keepAlive: TimeAmount = .seconds(60), pace: ServerPace = ServerPace(),
+    clock: SessionClock = SessionClock(), activity: @escaping @Sendable () -> Void = {}
   ) {
     self.account = account
     self.hub = hub
@@ -135,6 +155,8 @@ actor Session {
     self.log = log
     self.language = language
     self.keepAlive = keepAlive
+    self.pace = pace
+    self.clock = clock
     self.activity = activity
     status = SessionStatus(account: account.description, state: .offline)
     status.since = Timestamp.now()
@@ -144,7 +166,15 @@ actor Session {
   var isActive: Bool { online != nil || opening != nil || trying != nil }
 
   /// Something is done for this account: the agent must not end.
-  var isBusy: Bool { isActive || isTurnTaken }
+  var isBusy: Bool { isActive || isTurnTaken || writes > 0 }
+
+  /// The agent does not end while `body` leaves something in the store.
+  func writing(_ body: (isolated Session) async -> Void) async {
+    writes += 1
+    await body(self)
+    writes -= 1
+    activity()
+  }
 
   // MARK: Turns
 
@@ -182,7 +212,18 @@ actor Session {
 
   // MARK: States
 
-  func enter(_ state: SessionState, cause: Failure? = nil, _ change: (inout StateChange) -> Void = { _ in }) {
+  /// Goes on to a state and publishes that; what ``SessionLifecycle`` does not have is an error of ours, and is not
+  /// published.
+  @discardableResult
+  func enter(
+    _ state: SessionState, cause: Failure? = nil, _ change: (inout StateChange) -> Void = { _ in }
+  ) -> Event? {
+    guard SessionLifecycle.event(from: status.state, to: state) != nil else {
+      log.error(
+        "internal error: no such transition",
+        metadata: ["account": "\(account)", "from": "\(status.state)", "to": "\(state)"])
+      return nil
+    }
     var event = StateChange(state: state, previous: status.state)
     event.cause = cause
     change(&event)
@@ -190,15 +231,33 @@ actor Session {
     status.cause = cause
     status.since = Timestamp.now()
     status.fullJID = online?.bound.jid.description
-    if [.loginOK, .syncing, .syncOK].contains(state), online?.state != state {
+    if [.loginOK, .syncing, .syncOK, .netChanged].contains(state), online?.state != state {
       online?.state = state
       online?.since = Timestamp.now()
     }
     log.info(
       "state",
       metadata: ["account": "\(account)", "state": "\(state)", "cause": "\(cause?.name.rawValue ?? "-")"])
-    hub.publish(account: account.description, .state(event))
-    activity()
+    defer { activity() }
+    return hub.publish(account: account.description, .state(event))
+  }
+
+  /// The running session goes on to a state. While a login is made beside it, that is what is told of.
+  func advance(_ state: SessionState, _ change: (inout StateChange) -> Void = { _ in }) {
+    let isBeside = opening.map { $0.stream !== online?.stream } ?? false
+    if !isBeside, SessionLifecycle.event(from: status.state, to: state) != nil {
+      enter(state, cause: nil, change)
+    } else {
+      online?.state = state
+      online?.since = Timestamp.now()
+    }
+  }
+
+  /// Somebody else, or the server's answer to an attempt, decided that the session is over.
+  func over(_ failure: Failure) {
+    if let kept { pace.leave(account.description, at: kept.serverName) }
+    kept = nil
+    end = End(failure: failure, time: clock.uptime())
   }
 
   /// The local store is open: told once from the first login until a logout.
@@ -210,10 +269,19 @@ actor Session {
 
   func forgetDataReady() { isDataReadyTold = false }
 
-  func currentStatus() -> SessionStatus {
+  func currentStatus() async -> SessionStatus {
+    // Asked of the stream first: what follows is of one moment.
+    let idleTime = await online?.stream.idleTime
     var status = status
     status.presence = presenceStatus()
-    guard let online else { return status }
+    status.lastSeen = lastSeen
+    guard let online else {
+      // On its way to come back it is still for this that it is not online.
+      if status.state != .offline { status.cause = status.cause ?? lastFailure }
+      status.attempt = attempt > 0 && isActive ? attempt : nil
+      return status
+    }
+    if let idleTime { status.lastSeen = timestamp(-Double(idleTime.nanoseconds) / 1e9) }
     status.state = online.state
     status.since = online.since
     status.cause = nil
@@ -221,6 +289,13 @@ actor Session {
     status.server = SessionStatus.Server(online.bound)
     status.resumable = online.isResumable
     return status
+  }
+}
+
+extension Session {
+  /// RFC 3339: so many seconds from now.
+  func timestamp(_ seconds: Double = 0) -> String {
+    Timestamp.text(Date(timeIntervalSince1970: clock.now() + seconds))
   }
 }
 

@@ -52,7 +52,7 @@ extension Session {
       } catch {
         session.online?.isAccountEnding = false
         // Nobody has looked after a stream that ended meanwhile.
-        if let running, session.online == nil { await session.lost(error, plan: running.plan) }
+        if let running, session.online == nil { await session.lost(running, error) }
         throw error
       }
       session.kept = nil

@@ -3,7 +3,7 @@ import FoundationEssentials
 import XMPP
 import XMPPStanza
 
-// Leaving, being thrown out, and coming back.
+// Leaving, and being thrown out.
 
 extension Session {
   /// Logs out: `isLogin` is false before anything is closed, so that a crash cannot log in again. A store that cannot
@@ -21,7 +21,10 @@ extension Session {
         stored = try? await session.accounts.entry(session.account)
         if let token = session.deviceToken { stored?.token = token }
       }
+      if let kept = session.kept { session.pace.leave(kept.account.description, at: kept.serverName) }
       session.kept = nil
+      session.lastFailure = nil
+      session.end = nil
       var failure: Failure?
       do throws(Failure) {
         try await session.accounts.change(session.account) { entry in
@@ -63,77 +66,62 @@ extension Session {
   func closeStreams() async {
     let farewell = farewell
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
-    endOnline()
+    if endOnline() != nil { lastSeen = timestamp() }
     resumable = nil
     for stream in streams { await stream.close(sending: farewell) }
     if status.state != .offline { enter(.offline) }
   }
 
-  /// A running session ended without our doing.
-  func lost(_ failure: Failure, plan: LoginPlan) async {
-    let isOver = ReconnectPolicy.ends(failure)
-    let state: SessionState = isOver ? .kicked : .loseConnection
-    if isOver { kept = nil }
+  /// A running session ended without our doing. What is told of meanwhile is a login beside it, if there is one.
+  func lost(_ lost: Online, _ error: Failure) async {
+    let failure = lost.state == .syncOK || lost.state == .netChanged ? error : error.beforeSync
+    let tells = opening == nil
     lastFailure = failure
-    enter(state, cause: failure)
+    var comesBack = true
+    if ReconnectPolicy.ends(failure) {
+      // The server has ended it, and keeps nothing that one could go on with.
+      resumable?.end()
+      let answer = answer(failure, lost.plan)
+      var kick = Kick(
+        cause: failure, fullJID: lost.bound.jid.description, onlineSince: onlineSince, next: lost.plan.onKick)
+      switch answer {
+      case .stop:
+        comesBack = false
+        over(failure)
+        kick.next = .stop
+      case .comeBack(let seconds, _): kick.retryIn = (seconds * 1000).rounded() / 1000
+      }
+      if tells { enter(.kicked, cause: failure) }
+      hub.publish(account: account.description, .kicked(kick))
+    } else {
+      reconnectPolicy.lost(after: clock.uptime() - lost.began, ReconnectPolicy.cause(of: failure))
+      postpone(after: failure, lost.plan)
+      if tells { enter(.loseConnection, cause: failure) }
+    }
     keepOnline()
-    await remember(failure, state: state, plan: plan)
+    let idleTime = await lost.stream.idleTime
+    lastSeen = timestamp(-Double(idleTime.nanoseconds) / 1e9)
+    let state: SessionState = ReconnectPolicy.ends(failure) ? .kicked : .loseConnection
+    await remember(failure, state: state, plan: lost.plan, comesBack: comesBack)
   }
 
-  /// Returns when no automatic attempt is on its way any more.
-  func stopTrying() async {
-    let running = trying
-    trying = nil
-    running?.cancel()
-    await running?.value
-  }
-
-  /// Comes back, however long it takes.
-  func keepTrying() async {
-    while let plan = kept, !Task.isCancelled {
-      do throws(Failure) {
-        if let lastFailure { try await pause(after: lastFailure) }
-        _ = try await open(plan, .automatic)
-        return
-      } catch {
-        if Task.isCancelled { return }
-        var failure = error
-        if ReconnectPolicy.comesBack(after: error) {
-          do throws(Failure) { try grantRetry(plan, after: error) } catch { failure = error }
-        }
-        lastFailure = failure
-        if !ReconnectPolicy.comesBack(after: failure) || failure.name == .retriesExhausted {
-          kept = nil
-          trying = nil
-        }
-        await failed(failure, plan: plan)
-      }
-    }
-  }
-
-  /// Waits as the policy says, in the state `waiting`; not beyond `end`.
-  func pause(after failure: Failure, within end: ContinuousClock.Instant? = nil) async throws(Failure) {
+  /// What follows on an end that somebody else decided. Where the session is to come back, it is due then.
+  func answer(_ failure: Failure, _ plan: LoginPlan) -> KickPolicy.Answer {
+    guard [.kicked, .otherDeviceLogin].contains(failure.name) else { return .stop }
     var generator = SystemRandomNumberGenerator()
-    let cause = ReconnectPolicy.cause(of: failure)
-    let wanted = reconnectPolicy.pause(after: cause, using: &generator)
-    let left = end.map { max(0, ($0 - ContinuousClock.now) / .seconds(1)) }
-    let seconds = (min(wanted, left ?? wanted) * 1000).rounded() / 1000
-    status.nextRetry = Timestamp.text(Date().addingTimeInterval(seconds))
-    enter(.waiting, cause: failure) {
-      $0.retryIn = seconds
-      $0.attempt = attempt
+    let answer = kickPolicy.answer(plan.onKick, at: clock.uptime(), using: &generator)
+    if case .comeBack(let seconds, let newResource) = answer {
+      due = clock.uptime() + seconds
+      if newResource { kept?.takeOtherResource() }
     }
-    defer { status.nextRetry = nil }
-    let pause = Task { try await Task.sleep(for: .seconds(seconds)) }
-    pausing = pause
-    do {
-      try await withTaskCancellationHandler {
-        try await pause.value
-      } onCancel: {
-        pause.cancel()
-      }
-    } catch {
-      throw Failure(.cancelled, stage: .connect)
-    }
+    return answer
+  }
+}
+
+extension Failure {
+  /// The same end of a session that was not synced yet: another device has come at the same moment.
+  var beforeSync: Failure {
+    guard name == .kicked, condition == "conflict" else { return self }
+    return Failure(.otherDeviceLogin, stage: stage, detail: detail, condition: condition, text: text)
   }
 }

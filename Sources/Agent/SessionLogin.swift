@@ -14,16 +14,28 @@ extension Session {
       if let online = session.online, !plan.differs(from: online.plan) {
         return try await session.stayOnline(online, plan, showing: parameters.presence)
       }
+      let waits = parameters.timeout == 0 || parameters.auto
+      if !waits, !parameters.detach, let closed = session.pace.pause(of: plan.serverName, at: session.clock.now())
+      {
+        throw session.notBefore(closed)
+      }
       session.attempt = 0
+      session.due = nil
       session.reconnectPolicy.begin()
+      session.kickPolicy.begin()
       session.tellDataReady()
       if parameters.detach, session.online == nil {
         return await session.goOn(plan, showing: parameters.presence)
       }
       let started = ContinuousClock.now
+      let end = parameters.auto && parameters.timeout > 0 ? started + .seconds(parameters.bound) : nil
+      if session.online == nil { session.lastFailure = nil }
       while true {
         let attempt: Attempt
-        do throws(Failure) { attempt = try Attempt(parameters, since: started) } catch {
+        do throws(Failure) {
+          try await session.pause(before: plan, within: end)
+          attempt = try Attempt(parameters, since: started)
+        } catch {
           await session.failed(error, plan: plan)
           throw error
         }
@@ -38,8 +50,7 @@ extension Session {
           plan.tokenAnswer = nil
           var failure = error
           var goesOn =
-            (parameters.timeout == 0 || parameters.auto) && ReconnectPolicy.triesAgain(after: error)
-            && !Task.isCancelled && session.leaving == 0
+            waits && ReconnectPolicy.triesAgain(after: error) && !Task.isCancelled && session.leaving == 0
           if goesOn {
             do throws(Failure) { try session.grantRetry(plan, after: error) } catch {
               failure = error
@@ -50,14 +61,17 @@ extension Session {
           let isOver = failure.name == .retriesExhausted || !ReconnectPolicy.triesAgain(after: failure)
           if parameters.auto, isOver, session.online == nil { session.kept = nil }
           session.lastFailure = failure
+          if goesOn { session.postpone(after: failure, plan) }
           await session.failed(failure, plan: plan)
-          guard goesOn else { throw failure }
-          do throws(Failure) {
-            try await session.pause(after: failure, within: attempt.whole)
-          } catch {
-            await session.failed(error, plan: plan)
-            throw error
+          if goesOn { continue }
+          guard parameters.auto, ReconnectPolicy.needsFreshSecret(after: failure), !Task.isCancelled,
+            session.online == nil
+          else { throw failure }
+          guard let renewed = await session.renewed(plan, after: failure), !Task.isCancelled else {
+            session.tellLoginRequired(failure)
+            throw failure
           }
+          plan = renewed
         }
       }
     }
@@ -67,6 +81,7 @@ extension Session {
   private func goOn(_ plan: LoginPlan, showing show: PresenceShow?) async -> LoginMethod.Result {
     if let show { presence.set(.init(show: show, priority: presence.base.priority)) }
     lastFailure = nil
+    pace.join(account.description, at: plan.serverName)
     kept = plan
     return LoginMethod.Result(success: nil, already: false)
   }
@@ -96,6 +111,9 @@ extension Session {
       plan.sendsPresence = stored.noPresence != true
       session.tellDataReady()
       session.lastFailure = nil
+      var generator = SystemRandomNumberGenerator()
+      let accounts = session.pace.join(session.account.description, at: plan.serverName)
+      session.due = session.clock.uptime() + ReconnectPolicy.start(among: accounts, using: &generator)
       session.kept = plan
     }
   }
@@ -146,6 +164,8 @@ extension Session {
     plan.checksDevice = parameters.auto && !parameters.forced && plan.deviceToken != nil
     plan.deviceId = plan.deviceId ?? LoginPlan.newDeviceId()
     plan.maxRetries = parameters.maxRetries ?? plan.maxRetries
+    plan.onKick = parameters.onKick ?? plan.onKick
+    if let command = parameters.onAuthFailure { plan.onAuthFailure = command.isEmpty ? nil : command }
     plan.sendsPresence = !parameters.noPresence
     return plan
   }
@@ -155,11 +175,15 @@ extension Session {
     _ online: Online, _ plan: LoginPlan, showing show: PresenceShow?
   ) async throws(Failure) -> LoginMethod.Result {
     var online = online
-    if plan.isStoreChosen {
-      var running = online.plan
-      running.store = plan.store
+    var running = online.plan
+    if plan.isStoreChosen { running.store = plan.store }
+    running.maxRetries = plan.maxRetries
+    running.onKick = plan.onKick
+    running.onAuthFailure = plan.onAuthFailure
+    if running != online.plan {
       online.shortfall = try await accounts.loggedIn(running, presence: DesiredPresence(presence))
-      self.online?.plan.store = plan.store
+      self.online?.plan = running
+      kept = kept == nil ? nil : running
     }
     if let show {
       let wanted = PresenceSetMethod.Parameters(account: nil, show: show)
@@ -185,7 +209,7 @@ extension Session {
   // MARK: Failures
 
   /// An attempt failed: says so, and clears what the table says. A mistyped secret leaves a running session alone.
-  func failed(_ failure: Failure, plan: LoginPlan) async {
+  func failed(_ failure: Failure, plan: LoginPlan, comesBack: Bool = false) async {
     if failure.name == .cancelled {
       if online == nil, status.state != .offline { enter(.offline) }
     } else {
@@ -193,23 +217,39 @@ extension Session {
       let isLogin =
         failure.stage == .authenticate || [.logining, .loginOK, .syncing].contains(status.state)
       enter(isLogin ? .loginFailed : .linkFailed, cause: failure)
-      await remember(failure, state: online == nil ? status.state : nil, plan: plan)
+      if failure.name == .rateLimited {
+        await pace.close(plan.serverName, until: clock.now() + ReconnectPolicy.afterRateLimit)
+      }
+      await remember(failure, state: online == nil ? status.state : nil, plan: plan, comesBack: comesBack)
     }
     if online == nil, kept == nil { forgetDataReady() }
-    if online != nil, status.state != .syncOK { enter(.syncOK) { $0.fullJID = status.fullJID } }
+    if online?.state == .syncOK, status.state != .syncOK { enter(.syncOK) { $0.fullJID = status.fullJID } }
   }
 
   /// Leaves a failure and its consequences in the store. A store that cannot be written does not hide the failure.
   ///
-  /// - Parameter state: the state the account is left in; nil where a session of it goes on.
-  func remember(_ failure: Failure, state: SessionState?, plan: LoginPlan?) async {
-    do throws(Failure) {
-      try await accounts.failed(
-        failure, state: state, account: account, plan: plan, mechanism: tried.mechanism)
-    } catch {
-      log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+  /// - Parameters:
+  ///   - state: the state the account is left in; nil where a session of it goes on.
+  ///   - comesBack: the session comes back by itself: nothing is cleared.
+  func remember(
+    _ failure: Failure, state: SessionState?, plan: LoginPlan?, comesBack: Bool = false
+  ) async {
+    await writing { session in
+      do throws(Failure) {
+        try await session.accounts.failed(
+          failure, state: state, account: session.account, plan: plan, mechanism: session.tried.mechanism,
+          comesBack: comesBack, lastSeen: session.lastSeen)
+      } catch {
+        session.log.error(
+          "store", metadata: ["account": "\(session.account)", "failure": "\(error.message)"])
+      }
     }
   }
+}
+
+extension LoginMethod.Parameters {
+  /// The timeout in seconds, as far as a bound makes sense.
+  fileprivate var bound: Double { min(timeout, 86_400) }
 }
 
 extension Session.Attempt {
@@ -217,7 +257,7 @@ extension Session.Attempt {
   ///
   /// Throws `connectTimeout` when that is over.
   init(_ parameters: LoginMethod.Parameters, since start: ContinuousClock.Instant) throws(Failure) {
-    let bound = parameters.timeout > 0 ? min(parameters.timeout, 86_400) : nil
+    let bound = parameters.timeout > 0 ? parameters.bound : nil
     if parameters.auto {
       let left = bound.map { $0 - (ContinuousClock.now - start) / .seconds(1) }
       if let left {
@@ -226,7 +266,6 @@ extension Session.Attempt {
             .connectTimeout, stage: .connect, detail: "no login within \(Failure.seconds(bound ?? 0))")
         }
         limit = min(limit, left)
-        whole = start + .seconds(bound ?? 0)
       }
     } else if let bound {
       limit = bound

@@ -12,6 +12,7 @@ actor SessionRegistry: AgentService {
   private let log: Logger
   private let language: String
   private let started = Timestamp.now()
+  private let pace: ServerPace
   private let onStop: @Sendable () async -> Void
   private let activity: @Sendable () -> Void
   private var sessions: [JID: Session] = [:]
@@ -24,13 +25,14 @@ actor SessionRegistry: AgentService {
   ///   - activity: told when ``isBusy`` may have changed.
   ///   - onStop: called when the sessions are closed after `agent.stop`.
   init(
-    accounts: AccountStore, hub: EventHub, log: Logger, language: String,
+    accounts: AccountStore, hub: EventHub, log: Logger, language: String, pace: ServerPace = ServerPace(),
     activity: @escaping @Sendable () -> Void = {}, onStop: @escaping @Sendable () async -> Void
   ) {
     self.accounts = accounts
     self.hub = hub
     self.log = log
     self.language = language
+    self.pace = pace
     self.activity = activity
     self.onStop = onStop
   }
@@ -43,7 +45,8 @@ actor SessionRegistry: AgentService {
     // Another call may have made it meanwhile.
     if let session = sessions[account] { return session }
     let session = Session(
-      account: account, hub: hub, accounts: accounts, log: log, language: language, activity: activity)
+      account: account, hub: hub, accounts: accounts, log: log, language: language, pace: pace,
+      activity: activity)
     sessions[account] = session
     if let presence = stored?.presence { await session.restore(PresenceIntent(presence)) }
     return session
@@ -99,6 +102,10 @@ actor SessionRegistry: AgentService {
     guard let file = try? await accounts.inBackground({ store throws(Failure) in try store.load() }) else {
       return
     }
+    // How many there are decides how far they spread.
+    for account in file.accounts where account.isLogin {
+      pace.join(account.account, at: account.options.serverName(of: account.domain))
+    }
     await withDiscardingTaskGroup { group in
       for account in file.accounts where account.isLogin && !isEnding {
         guard let jid = try? JID(account.account), let session = try? await session(of: jid) else { continue }
@@ -116,6 +123,18 @@ actor SessionRegistry: AgentService {
     get async {
       for session in sessions.values where await session.isBusy { return true }
       return false
+    }
+  }
+
+  /// Why the session that ended last did so for good; nil where the agent is stopped, or somebody logged out.
+  var lastEnd: Failure? {
+    get async {
+      if isEnding { return nil }
+      var ends: [Session.End] = []
+      for session in sessions.values {
+        if let end = await session.end { ends.append(end) }
+      }
+      return ends.max { $0.time < $1.time }?.failure
     }
   }
 

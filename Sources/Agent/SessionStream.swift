@@ -224,6 +224,8 @@ extension Session {
     resumable = nil
     failedResumptions = 0
     online = Online(stream: opening.stream, bound: bound, plan: plan)
+    online?.began = clock.uptime()
+    if !bound.isResumed { onlineSince = timestamp() }
     online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
     if bound.isResumed { status.resumes += 1 } else { status.sessions += 1 }
     enter(.loginOK) {
@@ -260,7 +262,7 @@ extension Session {
   /// Roster request and presence in one write (RFC 6121 §2.2, §4.2); what the server lacks is no error.
   private func synchronise(_ stream: XMPPStream) async {
     guard let online, online.stream === stream else { return }
-    enter(.syncing)
+    advance(.syncing)
     do throws(XMPPError) {
       if online.bound.isResumed {
         if online.plan.sendsPresence, presence.effective.stanza() != shownPresence { await applyPresence() }
@@ -279,7 +281,8 @@ extension Session {
     guard self.online?.stream === stream else { return }
     reconnectPolicy.succeeded()
     attempt = 0
-    enter(.syncOK) { $0.fullJID = online.bound.jid.description }
+    due = nil
+    advance(.syncOK) { $0.fullJID = online.bound.jid.description }
     if let opening, opening.stream === stream { succeed(opening) }
   }
 
@@ -287,7 +290,9 @@ extension Session {
     guard let bound = online?.bound else { return }
     let milliseconds = Int((ContinuousClock.now - opening.attempt.started) / .milliseconds(1))
     kept = online?.plan
+    if let kept { pace.join(account.description, at: kept.serverName) }
     lastFailure = nil
+    end = nil
     trying = nil
     endOpening(
       .success(
@@ -340,9 +345,9 @@ extension Session {
     let lost = online?.stream === stream ? endOnline() : nil
     if lost != nil { leave(await stream.management) }
     if opening?.stream === stream {
-      endOpening(.failure(failure ?? Failure(.cancelled, stage: .connect)))
+      endOpening(.failure(failure?.beforeSync ?? Failure(.cancelled, stage: .connect)))
     } else if let lost, let failure, !lost.isAccountEnding {
-      await self.lost(failure, plan: lost.plan)
+      await self.lost(lost, failure)
     }
   }
 }

@@ -35,6 +35,8 @@ extension AccountStore {
       entry.options = plan.options
       entry.deviceId = plan.deviceId
       entry.maxRetries = plan.maxRetries
+      entry.onKick = plan.onKick == .stop ? nil : plan.onKick
+      entry.onAuthFailure = plan.onAuthFailure
       entry.presence = presence
       entry.noPresence = plan.sendsPresence ? nil : true
       entry.lastState = nil
@@ -49,8 +51,11 @@ extension AccountStore {
   /// - Parameters:
   ///   - state: the state the account is left in; `nil` where another session of it goes on.
   ///   - mechanism: the last one that was tried.
+  ///   - comesBack: the session comes back by itself, so nothing is cleared.
+  ///   - lastSeen: when the server was last heard of (RFC 3339).
   func failed(
-    _ failure: Failure, state: SessionState?, account: JID, plan: LoginPlan?, mechanism: SASLMechanismName?
+    _ failure: Failure, state: SessionState?, account: JID, plan: LoginPlan?, mechanism: SASLMechanismName?,
+    comesBack: Bool = false, lastSeen: String? = nil
   ) async throws(Failure) {
     try await change(account) { entry in
       // A password typed now that is the stored one was refused as the stored one.
@@ -58,11 +63,13 @@ extension AccountStore {
       let source: Account.SecretSource =
         mechanism?.isDeviceToken == true || failure.name == .sessionExpired
         ? .deviceToken : isStored ? .stored : .given
-      entry.failed(failure, with: source)
+      if !comesBack { entry.failed(failure, with: source) }
       // That the account was used on another device is over with a login by hand, not with another failure.
       let isChanged = entry.lastState?.cause?.name == .deviceChanged
       if let state, !isChanged {
-        entry.lastState = LastState(state: state, cause: failure, time: Timestamp.now())
+        var last = LastState(state: state, cause: failure, time: Timestamp.now())
+        last.lastSeen = lastSeen ?? entry.lastState?.lastSeen
+        entry.lastState = last
       }
     }
   }
@@ -87,6 +94,7 @@ extension SessionStatus {
     let last = account.lastState.flatMap { [.kicked, .loginFailed].contains($0.state) ? $0 : nil }
     self.init(account: account.account, state: last?.state ?? .offline)
     since = account.lastState?.time
+    lastSeen = account.lastState?.lastSeen
     cause = last?.cause
     presence = PresenceStatus(stored: account)
   }

@@ -19,6 +19,8 @@ public struct Event: Sendable, Equatable {
     case wire(WireLine)
     /// The token command gave none: what was given beforehand is tried in its place.
     case tokenUnavailable(cause: Failure)
+    case kicked(Kick)
+    case loginRequired(LoginRequired)
     case gap
   }
 
@@ -38,6 +40,8 @@ public struct Event: Sendable, Equatable {
     case .presence: "presence"
     case .wire: "wire"
     case .tokenUnavailable: "tokenUnavailable"
+    case .kicked: "kicked"
+    case .loginRequired: "loginRequired"
     case .gap: "gap"
     }
   }
@@ -109,6 +113,38 @@ public struct PresenceChange: Codable, Sendable, Equatable {
   }
 }
 
+/// Fields of the event `kicked`: somebody else ended the session.
+public struct Kick: Codable, Sendable, Equatable {
+  /// What is known of why: `condition` and `text` are the server's.
+  public var cause: Failure
+  /// Who the session was.
+  public var fullJID: String
+  /// RFC 3339: since when it was online.
+  public var onlineSince: String?
+  /// What follows.
+  public var next: OnKick
+  /// Seconds until then; absent where nothing follows.
+  public var retryIn: Double?
+  public init(cause: Failure, fullJID: String, onlineSince: String?, next: OnKick, retryIn: Double? = nil) {
+    self.cause = cause
+    self.fullJID = fullJID
+    self.onlineSince = onlineSince
+    self.next = next
+    self.retryIn = retryIn
+  }
+}
+
+/// Fields of the event `loginRequired`: what was stored to log in with is refused.
+public struct LoginRequired: Codable, Sendable, Equatable {
+  public var cause: Failure
+  /// True while the user's own command is asked for a fresh secret; false where only the user can go on.
+  public var asksCommand: Bool
+  public init(cause: Failure, asksCommand: Bool) {
+    self.cause = cause
+    self.asksCommand = asksCommand
+  }
+}
+
 /// Fields of the event `wire`: an element that was sent or received, its secrets replaced. Only who asks for `wire`
 /// by name gets it, of sessions that were logged in with `wire`.
 public struct WireLine: Codable, Sendable, Equatable {
@@ -154,6 +190,8 @@ extension Event: Codable {
     case .presence(let change): try change.encode(to: encoder)
     case .wire(let line): try line.encode(to: encoder)
     case .tokenUnavailable(let cause): try envelope.encode(cause, forKey: .cause)
+    case .kicked(let kick): try kick.encode(to: encoder)
+    case .loginRequired(let required): try required.encode(to: encoder)
     case .gap: break
     }
   }
@@ -172,6 +210,8 @@ extension Event: Codable {
     case "wire": body = .wire(try WireLine(from: decoder))
     case "tokenUnavailable":
       body = .tokenUnavailable(cause: try envelope.decode(Failure.self, forKey: .cause))
+    case "kicked": body = .kicked(try Kick(from: decoder))
+    case "loginRequired": body = .loginRequired(try LoginRequired(from: decoder))
     case "gap": body = .gap
     default:
       throw DecodingError.dataCorruptedError(

@@ -43,6 +43,16 @@ public enum StorePolicy: String, Codable, Sendable, CaseIterable {
   case none
 }
 
+/// What a session does that somebody else ended.
+public enum OnKick: String, Codable, Sendable, CaseIterable {
+  /// Stays away.
+  case stop
+  /// Comes back under another resource.
+  case reconnect
+  /// Comes back under its own resource, and so ends who has it.
+  case fight
+}
+
 /// Goes online; answers when the session is synced. Its steps arrive as `state` events meanwhile.
 public enum LoginMethod: AgentMethod {
   public static let name = "login"
@@ -85,6 +95,11 @@ public enum LoginMethod: AgentMethod {
     public var forced: Bool
     /// How often what failed is tried again, also later when a session is lost. Absent: as stored, else without end.
     public var maxRetries: Int?
+    /// What follows on a kick; absent: as stored, else `stop`.
+    public var onKick: OnKick?
+    /// Run once when an automatic login is refused: prints a fresh secret, bare or as the JSON object of
+    /// `tokenCommand`. Absent: as stored; empty: none.
+    public var onAuthFailure: String?
     /// Answers at once and goes on in the background.
     public var detach: Bool
     /// Presence to show; absent: the stored desired presence.
@@ -153,6 +168,8 @@ extension LoginMethod.Parameters {
     auto = try flag(.auto)
     forced = try flag(.forced)
     maxRetries = try fields.number(Int.self, forKey: .maxRetries)
+    onKick = try fields.decodeIfPresent(OnKick.self, forKey: .onKick)
+    onAuthFailure = try text(.onAuthFailure)
     detach = try flag(.detach)
     presence = try fields.decodeIfPresent(PresenceShow.self, forKey: .presence)
     noPresence = try flag(.noPresence)

@@ -117,6 +117,8 @@ public struct SessionStatus: Codable, Sendable, Equatable {
   public var resumes: Int = 0
   public var lastSeen: String?
   public var nextRetry: String?
+  /// Attempts to come online so far; absent while online or offline.
+  public var attempt: Int?
   public var queued: Int = 0
   /// Why the session is in this state, where it is a failure.
   public var cause: Failure?
@@ -260,7 +262,7 @@ extension PresenceStatus {
 }
 
 extension SessionStatus {
-  /// `cause` alone may be absent.
+  /// `cause` and `attempt` alone may be absent.
   public func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(account, forKey: .account)
@@ -274,6 +276,7 @@ extension SessionStatus {
     try fields.encode(resumes, forKey: .resumes)
     try fields.encode(lastSeen, forKey: .lastSeen)
     try fields.encode(nextRetry, forKey: .nextRetry)
+    try fields.encodeIfPresent(attempt, forKey: .attempt)
     try fields.encode(queued, forKey: .queued)
     try fields.encodeIfPresent(cause, forKey: .cause)
   }

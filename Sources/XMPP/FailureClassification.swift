@@ -27,9 +27,12 @@ extension XMPPError {
       code = .networkError
     default: code = .protocolError
     }
+    // RFC 6120 §4.9.4: what is not defined says more of itself.
+    let condition =
+      error.condition == .undefined ? error.applicationConditions.first?.name.local : nil
     self.init(
       code, stage: stage, "the server ended the stream: \(error.condition.rawValue)",
-      condition: error.condition.rawValue, text: error.text)
+      condition: condition ?? error.condition.rawValue, text: error.text)
   }
 
   /// `<failure/>` of SASL (RFC 6120 §6.5, XEP-0388 §2.6.2), with its text in the stream's language.

@@ -6,11 +6,13 @@ import Glibc
 /// Where this process is the agent itself: the only way from a command into the rooms below.
 enum Foreground {
   /// `agent run`: until a signal, `agent stop`, the deadline, or nobody needs it.
-  static func agent(until deadline: Deadline) throws {
+  ///
+  /// - Parameter tellsEnd: ends with what the last session ended with, where that is why nobody needs the agent.
+  static func agent(until deadline: Deadline, tellsEnd: Bool) throws {
     if let secondsLeft = deadline.secondsLeft {
       DispatchQueue.global().asyncAfter(deadline: .now() + secondsLeft) { kill(getpid(), SIGTERM) }
     }
-    try run { () async throws(Failure) in try await AgentProcess(.current()).run() }
+    try run { () async throws(Failure) in try await AgentProcess(.current()).run(tellsEnd: tellsEnd) }
   }
 
   /// `login --foreground`: until the session has ended for good or a signal comes.

@@ -13,7 +13,7 @@ struct AgentCommand: ParsableCommand {
       """,
     subcommands: [
       AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentRestartCommand.self,
-      AgentStatusCommand.self, AgentLogCommand.self,
+      AgentStatusCommand.self, AgentLogCommand.self, AgentStatesCommand.self,
     ])
 }
 
@@ -22,7 +22,10 @@ struct AgentRunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Be the agent, until SIGTERM or SIGINT.",
-    discussion: "For service managers. Exits 75 when one runs already.")
+    discussion: """
+      For service managers. Exits 75 when one runs already; when nobody needs it any more because the last session \
+      ended for good, with the exit status of that: 77 refused, 80 kicked, 82 blocked.
+      """)
 
   @Flag(help: ArgumentHelp("A command waits for this: it is told what goes wrong.", visibility: .hidden))
   var launched = false
@@ -36,7 +39,7 @@ struct AgentRunCommand: ParsableCommand {
   func run() throws {
     _ = chdir("/")  // so that no directory stays busy which somebody wants to unmount
     do {
-      try Foreground.agent(until: Deadline(timeout))
+      try Foreground.agent(until: Deadline(timeout), tellsEnd: !launched)
     } catch let failure as Failure where launched {
       // Whoever started this one may have gone, content with another: only what else went wrong is worth the log.
       guard AgentLauncher.report(failure) || failure.name == .alreadyRunning else { throw failure }

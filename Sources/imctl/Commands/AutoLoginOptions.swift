@@ -1,3 +1,4 @@
+import Agent
 import AgentProtocol
 import ArgumentParser
 
@@ -18,10 +19,29 @@ struct AutoLoginOptions: ParsableArguments {
     help: ArgumentHelp("How often to try again what failed; kept with the account.", valueName: "number"))
   var maxRetries: Int?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      What follows when somebody else ends the session: stop (default), reconnect under another resource, or fight \
+      for its own. Whoever comes back waits longer every time, and gives up after the fifth. Kept with the account.
+      """, valueName: "what"))
+  var onKick: OnKick?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      """
+      Run this once when an automatic login is refused, the event as JSON on its standard input: it prints a fresh \
+      secret, bare or as the JSON of --token-command. Empty: none. Kept with the account.
+      """, valueName: "command"))
+  var onAuthFailure: String?
+
   @Flag(help: "Return at once, and log in in the background.")
   var detach = false
 
-  var isGiven: Bool { auto || forced || maxRetries != nil || detach }
+  var isGiven: Bool {
+    auto || forced || maxRetries != nil || detach || onKick != nil || onAuthFailure != nil
+  }
 
   func validate() throws {
     if forced && !auto {
@@ -32,10 +52,16 @@ struct AutoLoginOptions: ParsableArguments {
     }
   }
 
-  func write(into parameters: inout LoginMethod.Parameters) {
+  func write(into parameters: inout LoginMethod.Parameters) throws {
+    // Only its words are looked at: the agent runs it.
+    if let onAuthFailure, !onAuthFailure.isEmpty { _ = try CredentialCommand(onAuthFailure) }
+    parameters.onKick = onKick
+    parameters.onAuthFailure = onAuthFailure
     parameters.auto = auto
     parameters.forced = forced
     parameters.maxRetries = maxRetries
     parameters.detach = detach
   }
 }
+
+extension OnKick: ExpressibleByArgument {}

@@ -120,7 +120,7 @@ struct LoginCommand: ParsableCommand {
     parameters.options = try connection.options()
     try kind.write(into: &parameters)
     parameters.store = secret.policy
-    automatic.write(into: &parameters)
+    try automatic.write(into: &parameters)
     parameters.presence = presence
     parameters.noPresence = noPresence
     parameters.noSync = noSync
@@ -140,7 +140,7 @@ struct LoginCommand: ParsableCommand {
     var watch = WatchMethod.Parameters()
     watch.account = parameters.account
     watch.events =
-      ["state", "dataReady", "success", "tokenUnavailable"] + (output.verbose > 1 ? ["wire"] : [])
+      ["state", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired"] + (output.verbose > 1 ? ["wire"] : [])
     let progress = Progress(
       inLanguage("logging in…", "正在登录…"), wanted: !output.json && !output.quiet && output.verbose == 0)
     var succeeded = false
@@ -214,6 +214,10 @@ struct LoginCommand: ParsableCommand {
       output.step(EventText.wire(line))
     } else if case .tokenUnavailable(let cause) = event.body {
       output.note("imctl: \(peer: cause.message)")
+    } else if case .kicked = event.body {
+      output.note("imctl: \(EventText.body(event.body))")
+    } else if case .loginRequired = event.body {
+      output.step(EventText.body(event.body))
     }
   }
 

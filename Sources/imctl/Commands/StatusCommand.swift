@@ -61,6 +61,8 @@ struct StatusText: CustomStringConvertible {
     if let presence = session.presence { lines.append(("presence", Self.presence(presence))) }
     if let server = session.server, let text = Self.server(server) { lines.append(("server", text)) }
     if let nextRetry = session.nextRetry { lines.append(("next try", nextRetry)) }
+    if let attempt = session.attempt { lines.append(("attempt", String(attempt))) }
+    if let lastSeen = session.lastSeen, !session.isOnline { lines.append(("last seen", lastSeen)) }
     if session.queued > 0 { lines.append(("queued", String(session.queued))) }
     if let cause = session.cause { lines.append(("cause", cause.message)) }
     description = lines.map { line in

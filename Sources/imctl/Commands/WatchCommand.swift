@@ -9,11 +9,11 @@ struct WatchCommand: ParsableCommand {
     abstract: "Print events as they happen.",
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
-      status 69. Events: state, dataReady, success, presence, and only when named: wire, of sessions that \
-      were logged in with -vv.
+      status 69. Events: state, dataReady, success, presence, kicked, loginRequired, tokenUnavailable, and only \
+      when named: wire, of sessions that were logged in with -vv.
       """)
 
-  static let names = ["state", "dataReady", "success", "presence", "wire"]
+  static let names = ["state", "dataReady", "success", "presence", "kicked", "loginRequired", "tokenUnavailable", "wire"]
 
   @Option(
     help: ArgumentHelp("Only these events, separated by commas.", valueName: "names"),
@@ -64,7 +64,7 @@ struct EventText: CustomStringConvertible {
     description = "\(peer: event.time) \(peer: event.account) \(event.name) \(Self.body(event.body))"
   }
 
-  private static func body(_ body: Event.Body) -> String {
+  static func body(_ body: Event.Body) -> String {
     switch body {
     case .state(let change): "\(change.previous.rawValue) -> " + step(change)
     case .dataReady(let code): String(code)
@@ -73,6 +73,8 @@ struct EventText: CustomStringConvertible {
       "\(peer: change.from) " + StatusText.presence(change.show, change.status, change.priority)
     case .wire(let line): wire(line)
     case .tokenUnavailable(let cause): "(\(peer: cause.message))"
+    case .kicked(let kick): kicked(kick)
+    case .loginRequired(let required): loginRequired(required)
     case .gap: "older events are lost"
     }
   }
@@ -80,6 +82,26 @@ struct EventText: CustomStringConvertible {
   /// What went over the wire, with an arrow for its direction.
   static func wire(_ line: WireLine) -> String {
     "\(line.direction == "sent" ? "→" : "←") \(peer: line.xml)"
+  }
+
+  /// Who was thrown out, since when it was online, what is known of why, and what follows.
+  static func kicked(_ kick: Kick) -> String {
+    var parts = ["\(peer: kick.fullJID)"]
+    if let since = kick.onlineSince { parts.append(inLanguage("online since \(peer: since)", "自 \(peer: since) 起在线")) }
+    parts.append("(\(peer: kick.cause.message))")
+    if let retryIn = kick.retryIn {
+      parts.append("\(kick.next.rawValue): next attempt in \(retryIn) s")
+    } else {
+      parts.append("\(peer: kick.cause.hint)")
+    }
+    return parts.joined(separator: " ")
+  }
+
+  static func loginRequired(_ required: LoginRequired) -> String {
+    "(\(peer: required.cause.message)) "
+      + (required.asksCommand
+        ? inLanguage("the command of --on-auth-failure is asked", "正在运行 --on-auth-failure 的命令")
+        : "\(peer: required.cause.hint)")
   }
 
   /// A step of the login: the state and the facts that come with it.

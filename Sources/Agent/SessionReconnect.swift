@@ -1,0 +1,125 @@
+import AgentProtocol
+import FoundationEssentials
+
+// Coming back: one attempt after the other, with the pauses between them.
+
+extension Session {
+  /// Returns when no automatic attempt is on its way any more.
+  func stopTrying() async {
+    let running = trying
+    trying = nil
+    running?.cancel()
+    await running?.value
+    // Nobody waits or connects now.
+    if !isActive, [.linking, .linkOK, .logining, .waiting].contains(status.state) { enter(.offline) }
+  }
+
+  /// Comes back, however long it takes.
+  func keepTrying() async {
+    while let plan = kept, !Task.isCancelled {
+      do throws(Failure) {
+        try await pause(before: plan)
+        _ = try await open(plan, .automatic)
+        return
+      } catch {
+        if Task.isCancelled { return }
+        await attemptFailed(error, plan)
+      }
+    }
+  }
+
+  private func attemptFailed(_ error: Failure, _ plan: LoginPlan) async {
+    var failure = error
+    var comesBack = true
+    let needsSecret = ReconnectPolicy.needsFreshSecret(after: error)
+    if ReconnectPolicy.comesBack(after: error) {
+      do throws(Failure) { try grantRetry(plan, after: error) } catch {
+        failure = error
+        comesBack = false
+      }
+      postpone(after: error, plan)
+    } else {
+      comesBack = answer(error, plan) != .stop
+    }
+    lastFailure = failure
+    if !comesBack && !needsSecret { endTrying(failure) }
+    await failed(failure, plan: plan, comesBack: comesBack)
+    guard needsSecret, !Task.isCancelled else { return }
+    if let renewed = await renewed(plan, after: failure) {
+      if Task.isCancelled { return }
+      kept = renewed
+      due = nil
+    } else if !Task.isCancelled {
+      endTrying(failure)
+      forgetDataReady()
+      tellLoginRequired(failure)
+    }
+  }
+
+  private func endTrying(_ failure: Failure) {
+    over(failure)
+    trying = nil
+  }
+
+  // MARK: Pauses
+
+  /// Decides when the next attempt is due.
+  func postpone(after failure: Failure, _ plan: LoginPlan) {
+    var generator = SystemRandomNumberGenerator()
+    let seconds = reconnectPolicy.pause(
+      after: ReconnectPolicy.cause(of: failure), among: pace.join(account.description, at: plan.serverName),
+      using: &generator)
+    due = clock.uptime() + seconds
+  }
+
+  /// Waits in the state `waiting` until the next attempt is due and the server may be asked; not beyond `end`.
+  func pause(before plan: LoginPlan, within end: ContinuousClock.Instant? = nil) async throws(Failure) {
+    var seconds = max(0, (due ?? 0) - clock.uptime())
+    var cause = lastFailure
+    if let closed = pace.pause(of: plan.serverName, at: clock.now()), closed > seconds {
+      seconds = closed
+      cause = cause?.name == .rateLimited ? cause : notBefore(closed)
+    }
+    if let end { seconds = min(seconds, max(0, (end - ContinuousClock.now) / .seconds(1))) }
+    seconds = (seconds * 1000).rounded() / 1000
+    guard seconds > 0 else { return }
+    status.nextRetry = timestamp(seconds)
+    enter(.waiting, cause: cause) {
+      $0.retryIn = seconds
+      $0.attempt = attempt
+    }
+    isHurried = false
+    let pause = Task { [clock, seconds] in try await clock.sleep(seconds) }
+    pausing = pause
+    defer {
+      status.nextRetry = nil
+      pausing = nil
+    }
+    do {
+      try await withTaskCancellationHandler {
+        try await pause.value
+      } onCancel: {
+        pause.cancel()
+      }
+    } catch {
+      if isHurried, !Task.isCancelled { return }
+      throw Failure(.cancelled, stage: .connect)
+    }
+  }
+
+  /// The server was asked too often: nothing is sent for so many seconds.
+  func notBefore(_ seconds: Double) -> Failure {
+    Failure(.rateLimited, stage: .connect, detail: "no attempt before \(timestamp(seconds))")
+  }
+
+  /// The pause is over now, because the network has changed; unless it was the server that asked for it.
+  func hurry() {
+    guard let kept, let pausing, pace.pause(of: kept.serverName, at: clock.now()) == nil,
+      lastFailure.map({ ReconnectPolicy.mayHurry(after: $0) }) ?? true
+    else { return }
+    isHurried = true
+    due = nil
+    reconnectPolicy.restart()
+    pausing.cancel()
+  }
+}

@@ -1,0 +1,31 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl agent states`: the life of a session as a diagram.
+struct AgentStatesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "states",
+    abstract: "Print which state of a session follows which, on what event.",
+    discussion: "Needs no agent. imctl agent states --dot | dot -Tsvg > states.svg")
+
+  @Flag(help: "In the language of Graphviz.")
+  var dot = false
+
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if dot && output.json {
+      throw ValidationError(inLanguage("--dot and --json exclude each other.", "--dot 和 --json 不能同时使用。"))
+    }
+  }
+
+  func run() throws {
+    if dot { return try output.data(SessionLifecycle.dot, text: SessionLifecycle.dot) }
+    var last: SessionState?
+    for arrow in SessionLifecycle.transitions {
+      if !output.json, arrow.from != last { try output.data(arrow, text: arrow.from.rawValue) }
+      last = arrow.from
+      try output.data(arrow, text: "  \(arrow.event.rawValue) -> \(arrow.to.rawValue)")
+    }
+  }
+}

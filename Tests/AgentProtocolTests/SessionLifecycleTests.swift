@@ -1,0 +1,96 @@
+import AgentProtocol
+import Testing
+
+@Suite("The life of a session") struct SessionLifecycleTests {
+  private typealias Life = SessionLifecycle
+
+  struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state ^ (state >> 29)
+    }
+  }
+
+  @Test("Random events lead through every state and every arrow, and along nothing else.")
+  func random() {
+    var states: Set<SessionState> = []
+    var walked: Set<Life.Transition> = []
+    let known = Set(Life.transitions)
+    for seed in 0..<20_000 {
+      var generator = Seeded(state: UInt64(seed))
+      var life = SessionLifecycle()
+      var isAuthenticating = false
+      for _ in 0..<60 {
+        let event = Life.Event.allCases.randomElement(using: &generator) ?? .leave
+        let before = life
+        guard life.handle(event) else {
+          if life != before { Issue.record("\(before.state) \(event)") }
+          continue
+        }
+        let arrow = Life.Transition(from: before.state, event: event, to: life.state)
+        if !known.contains(arrow) { Issue.record("\(arrow)") }
+        walked.insert(arrow)
+        states.insert(life.state)
+        // A resource is bound only by a login that began after the last connection was made.
+        switch event {
+        case .authenticate: isAuthenticating = true
+        case .bound: if !isAuthenticating { Issue.record("\(arrow)") }
+        default: isAuthenticating = false
+        }
+      }
+    }
+    #expect(states == Set(SessionState.allCases))
+    #expect(walked == known)
+  }
+
+  @Test("A full login passes its six states in order, and no state of it can be left out.")
+  func fullLogin() {
+    let steps: [Life.Event] = [.connect, .connected, .authenticate, .bound, .synchronise, .synchronised]
+    var life = SessionLifecycle()
+    var passed: [SessionState] = []
+    for step in steps {
+      let isDone = life.handle(step)
+      #expect(isDone)
+      passed.append(life.state)
+    }
+    #expect(passed == [.linking, .linkOK, .logining, .loginOK, .syncing, .syncOK])
+    for (index, step) in steps.enumerated().dropFirst() {
+      for earlier in passed.prefix(index - 1) {
+        var early = SessionLifecycle(earlier)
+        let isDone = early.handle(step)
+        #expect(!isDone, "\(earlier) \(step)")
+      }
+    }
+  }
+
+  @Test("From every state a logout leads to offline, and a login to linking.", arguments: SessionState.allCases)
+  func ways(state: SessionState) {
+    var leaving = SessionLifecycle(state)
+    let isDone = leaving.handle(.leave)
+    #expect(isDone == (state != .offline))
+    #expect(leaving.state == .offline)
+    #expect(SessionLifecycle.state(after: .connect, in: state) == .linking)
+  }
+
+  @Test("Two states have at most one event between them: a published change tells what happened.")
+  func unique() {
+    let pairs = Life.transitions.map { [$0.from, $0.to] }
+    #expect(Set(pairs).count == pairs.count)
+    for arrow in Life.transitions {
+      #expect(Life.event(from: arrow.from, to: arrow.to) == arrow.event)
+    }
+    #expect(Life.event(from: .offline, to: .syncOK) == nil)
+    #expect(Life.event(from: .waiting, to: .kicked) == nil)
+  }
+
+  @Test("The diagram for Graphviz has every state and every arrow.")
+  func dot() {
+    let lines = Life.dot.split(separator: "\n")
+    #expect(lines.first == "digraph session {" && lines.last == "}")
+    for arrow in Life.transitions {
+      #expect(lines.contains("  \(arrow.from) -> \(arrow.to) [label=\"\(arrow.event)\"];"))
+    }
+    #expect(lines.count { $0.contains(" -> ") } == Life.transitions.count)
+  }
+}
