@@ -42,7 +42,9 @@ final class ServerPace: Sendable {
   /// Seconds that the server is left alone for, from a time on (seconds since 1970); nil where it is not.
   func pause(of server: String, at now: Double) -> Double? {
     servers.withLock { servers in
-      guard let until = servers[server]?.closedUntil, until > now, until - now <= Self.longest else { return nil }
+      guard let until = servers[server]?.closedUntil, until > now, until - now <= Self.longest else {
+        return nil
+      }
       return until - now
     }
   }

@@ -15,7 +15,8 @@ extension Session {
         return try await session.stayOnline(online, plan, showing: parameters.presence)
       }
       let waits = parameters.timeout == 0 || parameters.auto
-      if !waits, !parameters.detach, let closed = session.pace.pause(of: plan.serverName, at: session.clock.now())
+      if !waits, !parameters.detach,
+        let closed = session.pace.pause(of: plan.serverName, at: session.clock.now())
       {
         throw session.notBefore(closed)
       }

@@ -127,8 +127,11 @@ public struct SessionLifecycle: Sendable, Equatable {
 extension SessionLifecycle {
   /// The diagram in the language of Graphviz.
   public static var dot: String {
-    let arrows = transitions.map { "  \($0.from.rawValue) -> \($0.to.rawValue) [label=\"\($0.event.rawValue)\"];" }
-    return (["digraph session {", "  rankdir=LR;", "  offline [shape=doublecircle];", "  syncOK [style=bold];"]
+    let arrows = transitions.map {
+      "  \($0.from.rawValue) -> \($0.to.rawValue) [label=\"\($0.event.rawValue)\"];"
+    }
+    return
+      (["digraph session {", "  rankdir=LR;", "  offline [shape=doublecircle];", "  syncOK [style=bold];"]
       + arrows + ["}"]).joined(separator: "\n")
   }
 }

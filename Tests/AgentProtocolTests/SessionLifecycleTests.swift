@@ -64,7 +64,8 @@ import Testing
     }
   }
 
-  @Test("From every state a logout leads to offline, and a login to linking.", arguments: SessionState.allCases)
+  @Test(
+    "From every state a logout leads to offline, and a login to linking.", arguments: SessionState.allCases)
   func ways(state: SessionState) {
     var leaving = SessionLifecycle(state)
     let isDone = leaving.handle(.leave)

@@ -168,3 +168,22 @@ struct AgentCommandTests {
     }
   }
 }
+
+@Suite("imctl agent states")
+struct AgentStatesCommandTests {
+  @Test("prints the life of a session as text, as JSON and for Graphviz, and needs no agent.")
+  func states() async throws {
+    try await withIMCTL { imctl in
+      let text = try await imctl.run("agent", "states")
+      #expect(text.status == 0 && text.errors == "")
+      #expect(text.lines.filter { !$0.hasPrefix(" ") } == SessionState.allCases.map(\.rawValue))
+      #expect(text.lines.contains("  bound -> loginOK"))
+      let json = try await imctl.run("agent", "states", "--json")
+      #expect(try json.objects(SessionLifecycle.Transition.self) == SessionLifecycle.transitions)
+      let dot = try await imctl.run("agent", "states", "--dot")
+      #expect(dot.output == SessionLifecycle.dot + "\n")
+      #expect(try await imctl.run("agent", "states", "--dot", "--json").status == 64)
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+}

@@ -65,7 +65,8 @@ struct LoginCommandTests {
       #expect(sent.options == ConnectionOptions())
       let watched = try #require(try agent.parameters(of: WatchMethod.self))
       #expect(watched.account == Self.jid)
-      #expect(watched.events == ["state", "dataReady", "success", "tokenUnavailable"])
+      #expect(
+        watched.events == ["state", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired"])
       agent.end()
     }
   }

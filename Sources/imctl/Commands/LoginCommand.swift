@@ -140,7 +140,8 @@ struct LoginCommand: ParsableCommand {
     var watch = WatchMethod.Parameters()
     watch.account = parameters.account
     watch.events =
-      ["state", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired"] + (output.verbose > 1 ? ["wire"] : [])
+      ["state", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired"]
+      + (output.verbose > 1 ? ["wire"] : [])
     let progress = Progress(
       inLanguage("logging in…", "正在登录…"), wanted: !output.json && !output.quiet && output.verbose == 0)
     var succeeded = false

@@ -13,7 +13,9 @@ struct WatchCommand: ParsableCommand {
       when named: wire, of sessions that were logged in with -vv.
       """)
 
-  static let names = ["state", "dataReady", "success", "presence", "kicked", "loginRequired", "tokenUnavailable", "wire"]
+  static let names = [
+    "state", "dataReady", "success", "presence", "kicked", "loginRequired", "tokenUnavailable", "wire",
+  ]
 
   @Option(
     help: ArgumentHelp("Only these events, separated by commas.", valueName: "names"),
@@ -87,7 +89,9 @@ struct EventText: CustomStringConvertible {
   /// Who was thrown out, since when it was online, what is known of why, and what follows.
   static func kicked(_ kick: Kick) -> String {
     var parts = ["\(peer: kick.fullJID)"]
-    if let since = kick.onlineSince { parts.append(inLanguage("online since \(peer: since)", "自 \(peer: since) 起在线")) }
+    if let since = kick.onlineSince {
+      parts.append(inLanguage("online since \(peer: since)", "自 \(peer: since) 起在线"))
+    }
     parts.append("(\(peer: kick.cause.message))")
     if let retryIn = kick.retryIn {
       parts.append("\(kick.next.rawValue): next attempt in \(retryIn) s")
