@@ -3,6 +3,7 @@ import PackageDescription
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
@@ -18,6 +19,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
@@ -38,7 +40,12 @@ let package = Package(
     .target(name: "XMPPStanza", dependencies: ["XMPPXML", "CICU", "COpenSSL"], swiftSettings: strict),
     .target(
       name: "XMPPTransport",
-      dependencies: ["COpenSSL", "CResolv", nioCore, nioPosix], swiftSettings: strict),
+      dependencies: [
+        "COpenSSL", "CResolv", nioCore, nioPosix, nioHTTP1,
+        .product(name: "NIOSOCKS", package: "swift-nio-extras"),
+        .product(name: "NIOExtras", package: "swift-nio-extras"),
+      ],
+      swiftSettings: strict),
     .target(name: "XMPPSASL", dependencies: ["COpenSSL", "CICU"], swiftSettings: strict),
     .target(
       name: "XMPP",

@@ -124,6 +124,7 @@ extension ConnectionOptions {
   fileprivate func check() throws(RPCError) {
     if let port, !(1...65535).contains(port) { throw invalid("options.port") }
     if let tls, !["starttls", "direct"].contains(tls) { throw invalid("options.tls") }
+    do { try checkProxy() } catch { throw invalid("options.proxy") }
     if let caFile, !caFile.hasPrefix("/") { throw invalid("options.caFile") }
     if let digest = certSHA256, digest.utf8.count != 64 || !digest.allSatisfy(\.isHexDigit) {
       throw invalid("options.certSHA256")

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It is run without a shell, in a session of its own without a terminal and with the environment of this process,
 /// in which no secret of ours is. When its time is up everything in its process group is killed.
-public struct CredentialCommand: Sendable {
+public struct CredentialCommand: Sendable, Equatable {
   /// Octets it may print.
   static let maximumOutput = 1 << 16
   /// Octets of its errors that are kept for the failure.

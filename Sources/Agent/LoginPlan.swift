@@ -56,6 +56,7 @@ struct LoginPlan: Sendable, Equatable {
 
   private var tls: TLSMode?
   private var certificateSHA256: [UInt8]?
+  private var proxy: ProxySettings
 
   /// - Throws: `invalidParameter` naming the option that is wrong.
   init(
@@ -66,6 +67,7 @@ struct LoginPlan: Sendable, Equatable {
     self.isGiven = isGiven
     self.store = store
     self.options = options
+    proxy = try options.proxySettings()
     self.options.resource = options.resource ?? account.resource
     switch (credential.kind, account.local) {
     case (.anonymous, .some):
@@ -98,6 +100,7 @@ struct LoginPlan: Sendable, Equatable {
     configuration.host = options.host
     configuration.port = options.port
     configuration.tls = tls
+    proxy.apply(to: &configuration)
     configuration.caFile = options.caFile
     configuration.certificateSHA256 = certificateSHA256
     configuration.clientCertificate = clientCertificate
@@ -199,7 +202,7 @@ extension ConnectionOptions {
       options.certSHA256 = other.certSHA256
     }
     options.resource = other.resource ?? resource
-    return options
+    return options.withProxy(of: other)
   }
 }
 

@@ -9,7 +9,7 @@ struct ReconnectPolicy: Sendable {
   enum Cause: Sendable, CaseIterable {
     /// The link was lost.
     case link
-    /// The server runs on and asks this client to come back (RFC 6120 §4.9.3.16).
+    /// The server runs on and asks this client to come back, or to go elsewhere (RFC 6120 §4.9.3.16, §4.9.3.19).
     case reset
     /// The server closed the stream.
     case server
@@ -108,7 +108,7 @@ extension ReconnectPolicy {
     default: break
     }
     guard let condition = failure.condition else { return .link }
-    return condition == "reset" ? .reset : .server
+    return ["reset", "see-other-host"].contains(condition) ? .reset : .server
   }
 
   /// A running session that ended so is not taken back: someone else decided that it is over.
@@ -129,7 +129,7 @@ extension ReconnectPolicy {
   /// until its terms are accepted, and where a command has no secret to give just now.
   static func comesBack(after failure: Failure) -> Bool {
     triesAgain(after: failure) || failure.name == .tlsFailure
-      || (failure.name == .credentialSourceFailed && failure.stage == .authenticate)
+      || (failure.name == .credentialSourceFailed && [.authenticate, .proxy].contains(failure.stage))
   }
 
   /// A changed network may help at once.

@@ -16,6 +16,7 @@ public struct ServerStream: Sendable {
   private let language: String
   private let onEvent: @Sendable (Event.Body) -> Void
   private let certificateSHA256: [UInt8]?
+  private let proxy: ProxySettings
 
   /// - Parameters:
   ///   - address: a JID or a domain.
@@ -35,6 +36,7 @@ public struct ServerStream: Sendable {
     self.timeout = .bounded(timeout)
     self.language = language
     self.onEvent = onEvent
+    proxy = try options.proxySettings()
     certificateSHA256 = options.certSHA256.flatMap(LoginPlan.bytes(hex:))
     if options.certSHA256 != nil, certificateSHA256?.count != 32 {
       throw Failure(.invalidParameter, stage: .input, detail: "a SHA-256 has 64 hexadecimal digits")
@@ -46,6 +48,7 @@ public struct ServerStream: Sendable {
     configuration.host = options.host
     configuration.port = options.port
     configuration.tls = options.tls.flatMap(TLSMode.init)
+    proxy.apply(to: &configuration)
     configuration.caFile = options.caFile
     configuration.certificateSHA256 = certificateSHA256
     configuration.timeout = timeout

@@ -92,6 +92,29 @@ enum FailureDetail {
     ),
     ("the server allows nobody * by itself: ask whoever runs it", "服务器不允许自行操作（*）：请联系服务器管理员"),
     ("too many of this address lately", "该地址近来请求过多"),
+    // Proxies.
+    ("a proxy is socks5h://host:port or http://host:port", "代理的格式为 socks5h://主机:端口 或 http://主机:端口"),
+    (
+      "a password has no place in a URL: use --proxy-password-command",
+      "URL 中不得包含密码：请使用 --proxy-password-command"
+    ),
+    ("behind host and port of a proxy there is nothing", "代理的主机和端口之后不应有其他内容"),
+    ("the proxy's user name cannot be used", "代理的用户名无法使用"),
+    ("the proxy's host or port cannot be used", "代理的主机或端口无法使用"),
+    ("--proxy-password-command needs --proxy", "--proxy-password-command 需要 --proxy"),
+    (
+      "--proxy-password-command needs a user name in --proxy", "--proxy-password-command 需要 --proxy 中有用户名"
+    ),
+    ("no answer from the proxy * in time", "代理 * 未及时应答"),
+    ("the proxy * closed the connection", "代理 * 关闭了连接"),
+    ("the proxy * sent something that nobody asked for", "代理 * 发送了意外的数据"),
+    ("the answer of the proxy * is too long", "代理 * 的应答过长"),
+    ("the proxy * answered: *", "代理 * 应答：*"),
+    ("the proxy * refused user and password", "代理 * 拒绝了用户名和密码"),
+    ("the proxy * wants a user and a password", "代理 * 要求用户名和密码"),
+    ("the proxy * takes no user and password", "代理 * 不接受用户名和密码"),
+    ("the proxy * does not speak SOCKS5", "代理 * 不使用 SOCKS5"),
+    ("the proxy * does not speak HTTP", "代理 * 不使用 HTTP"),
     // Time and attempts.
     ("no answer within * s", "* 秒内没有应答"),
     ("no login within * s", "* 秒内没有登录成功"),

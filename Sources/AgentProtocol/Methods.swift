@@ -27,6 +27,10 @@ public struct ConnectionOptions: Codable, Sendable, Equatable {
   /// SHA-256 of the server's certificate, 64 hexadecimal digits.
   public var certSHA256: String?
   public var resource: String?
+  /// `socks5h://[user@]host[:port]` or `http://[user@]host[:port]`, never with a password; `none`: no proxy any more.
+  public var proxy: String?
+  /// Prints the password of the proxy's user; run for every connection.
+  public var proxyPasswordCommand: String?
   public init() {}
 }
 

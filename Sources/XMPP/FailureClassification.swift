@@ -14,6 +14,7 @@ extension XMPPError {
   /// A stream error (RFC 6120 §4.9.3).
   public init(streamError error: StreamError, phase: Phase, stage: Stage) {
     let code: Code
+    let otherHost = error.condition == .seeOtherHost ? error.address.flatMap { HostAddress($0) } : nil
     switch (error.condition, phase) {
     case (.conflict, .online), (.policyViolation, .online): code = .kicked
     case (.conflict, _): code = .otherDeviceLogin
@@ -23,8 +24,9 @@ extension XMPPError {
     case (.hostGone, _): code = .serviceGone
     case (.connectionTimeout, _), (.systemShutdown, _), (.remoteConnectionFailed, _),
       (.internalServerError, _),
-      (.reset, _), (.seeOtherHost, _), (.undefined, _):
+      (.reset, _), (.undefined, _):
       code = .networkError
+    case (.seeOtherHost, _) where otherHost != nil: code = .networkError
     default: code = .protocolError
     }
     // RFC 6120 §4.9.4: what is not defined says more of itself.
@@ -33,6 +35,7 @@ extension XMPPError {
     self.init(
       code, stage: stage, "the server ended the stream: \(error.condition.rawValue)",
       condition: condition ?? error.condition.rawValue, text: error.text)
+    self.otherHost = otherHost
   }
 
   /// `<failure/>` of SASL (RFC 6120 §6.5, XEP-0388 §2.6.2), with its text in the stream's language.
@@ -121,6 +124,7 @@ extension XMPPError {
     case .tlsClosed: self.init(.networkError, stage: .tls, error.message)
     case .resolverFailed: self.init(.networkError, stage: .dns, error.message)
     case .cancelled: self.init(.cancelled, stage: .connect, error.message)
+    case .proxyFailed: self.init(.proxyUnavailable, stage: .proxy, error.message)
     case .certificateRejected, .tlsFailed: self.init(.tlsFailure, stage: .tls, error.message)
     case .invalidConfiguration: self.init(.invalidParameter, stage: .input, error.message)
     default: self.init(.networkError, stage: .connect, error.message)

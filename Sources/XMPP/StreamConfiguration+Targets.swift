@@ -3,14 +3,17 @@ import XMPPTransport
 // Where a stream goes, and what TLS has to prove there.
 
 extension StreamConfiguration {
-  /// The servers to try, in order: first where the session to resume is kept (XEP-0198 §3).
+  /// The servers to try, in order: first where the server has sent to, then where the session to resume is kept
+  /// (XEP-0198 §3).
   func targets() async throws(TransportError) -> [ServerTarget] {
-    guard let location else { return try await usualTargets() }
-    return [location] + ((try? await usualTargets()) ?? [])
+    let preferred = [otherHost, resuming?.location.flatMap { HostAddress($0) }].compactMap(\.self)
+    if preferred.isEmpty { return try await usualTargets() }
+    let tls = tls ?? anticipatedTarget?.tls ?? .startTLS
+    return preferred.map { $0.target(tls) } + ((try? await usualTargets()) ?? [])
   }
 
   private func usualTargets() async throws(TransportError) -> [ServerTarget] {
-    if host != nil || port != nil {
+    if host != nil || port != nil || proxy != nil {
       let tls = tls ?? .startTLS
       return [ServerTarget(host: host ?? account.asciiDomain, port: port ?? Self.port(for: tls), tls: tls)]
     }
@@ -22,12 +25,7 @@ extension StreamConfiguration {
     return matching.isEmpty ? [ServerTarget(host: domain, port: Self.port(for: tls), tls: tls)] : matching
   }
 
-  private var location: ServerTarget? {
-    let tls = anticipatedTarget?.tls ?? tls ?? .startTLS
-    return resuming?.location.flatMap { ServerTarget(address: $0, port: Self.port(for: tls), tls: tls) }
-  }
-
-  private static func port(for tls: TLSMode) -> Int { tls == .direct ? 5223 : 5222 }
+  fileprivate static func port(for tls: TLSMode) -> Int { tls == .direct ? 5223 : 5222 }
 
   /// ALPN is for direct TLS only (XEP-0368 §2.2).
   func tlsConfiguration(for target: ServerTarget) -> TLSConfiguration {
@@ -39,5 +37,12 @@ extension StreamConfiguration {
     settings.clientCertificate = clientCertificate
     settings.resumesSessions = onTLSSession != nil
     return settings
+  }
+}
+
+extension HostAddress {
+  /// Spoken to as another server of the same domain; without a port on the usual one.
+  func target(_ tls: TLSMode) -> ServerTarget {
+    ServerTarget(host: host, port: port ?? StreamConfiguration.port(for: tls), tls: tls)
   }
 }

@@ -17,6 +17,12 @@ public struct StreamConfiguration: Sendable {
   public var port: Int?
   /// nil: as SRV records say, else STARTTLS.
   public var tls: TLSMode?
+  /// Tried before all others: where an earlier stream was sent to (RFC 6120 §4.9.3.19).
+  public var otherHost: HostAddress?
+  /// Makes every connection, and looks names up itself: there is no lookup here then, and so no SRV record.
+  public var proxy: ProxyAddress?
+  /// Gives the password of the proxy's user, asked anew for each connection.
+  public var proxyPassword: (@Sendable () async throws(XMPPError) -> Secret)?
   /// PEM file of the authorities to trust instead of the system's.
   public var caFile: String?
   /// SHA-256 of the only certificate to accept.

@@ -58,7 +58,10 @@ extension XMPPStream {
   }
 
   /// How far a login has come that ends now.
-  private var connectingStage: XMPPError.Stage { negotiator?.stage ?? (target == nil ? .dns : .connect) }
+  private var connectingStage: XMPPError.Stage {
+    if let negotiator { return negotiator.stage }
+    return target == nil ? .dns : configuration.proxy == nil ? .connect : .proxy
+  }
 
   private func cancelConnecting() {
     guard case .connecting = state else { return }
@@ -69,26 +72,34 @@ extension XMPPStream {
     guard case .connecting = state else { return }
     let stage = connectingStage
     let seconds = (Double(configuration.timeout.nanoseconds) / 1e8).rounded() / 10
-    finish(XMPPError(.connectTimeout, stage: stage, "no login within \(seconds) s"))
+    let code = stage == .proxy ? XMPPError.Code.proxyUnavailable : .connectTimeout
+    finish(XMPPError(code, stage: stage, "no login within \(seconds) s"))
   }
 
   private func establish() async {
     var failure = XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)")
     do {
-      let targets = try await configuration.targets()
-      for target in targets {
+      var targets = try await configuration.targets()[...]
+      // A target that swallows everything leaves the others their share of the time.
+      let share = TimeAmount.nanoseconds(configuration.timeout.nanoseconds / Int64(max(targets.count, 1)))
+      while let target = targets.popFirst() {
         let tls = configuration.tlsConfiguration(for: target)
         // Reads certificates from files.
         tlsContext = try await Self.onThread { () throws(TransportError) in try TLSContext.shared(tls) }
         guard case .connecting = state else { return }
         report(.step(.linking(target)))
-        // A target that swallows everything leaves the others their share of the time.
-        let share = TimeAmount.nanoseconds(configuration.timeout.nanoseconds / Int64(max(targets.count, 1)))
         switch await link(target, within: share) {
         case .success: return
-        // Another target may do better only when this one could not be reached.
-        case .failure(let error) where error.stage == .connect || error.stage == .dns: failure = error
-        case .failure(let error): return finish(error)
+        case .failure(let error):
+          failure = error
+          if let other = error.otherHost {
+            guard redirections < Self.maximumRedirections else { return finish(Self.redirectedTooOften) }
+            redirections += 1
+            targets = [other.target(target.tls)]
+            // Another target may do better only when this one could not be reached.
+          } else if error.stage != .connect && error.stage != .dns {
+            return finish(error)
+          }
         }
         abandonConnection()
       }
@@ -113,19 +124,27 @@ extension XMPPStream {
     _ target: ServerTarget, within limit: TimeAmount
   ) async -> Result<Negotiated, XMPPError> {
     self.target = target
-    do {
-      _ = try await TCPConnector().connect(to: target, on: eventLoop, timeout: limit) { channel in
-        try self.assumeIsolated { try $0.begin(on: channel, target) }
-      }
-    } catch {
-      let failure = XMPPError(transportError: error)
-      if case .none = negotiation { return .failure(failure) }
-      endNegotiation(.failure(failure))
+    do throws(XMPPError) { try await dial(target, within: limit) } catch {
+      if case .none = negotiation { return .failure(error) }
+      endNegotiation(.failure(error))
     }
     switch negotiation {
     case .ended(let result): return result
     case .running: return await withCheckedContinuation { negotiation = .running($0) }
     case .none: return .failure(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
+    }
+  }
+
+  private func dial(_ target: ServerTarget, within limit: TimeAmount) async throws(XMPPError) {
+    let password = try await configuration.proxyPassword?()
+    guard case .connecting = state else { return }
+    do throws(TransportError) {
+      _ = try await TCPConnector().connect(
+        to: target, through: configuration.proxy, password: password?.revealed(), on: eventLoop,
+        timeout: limit
+      ) { channel in try self.assumeIsolated { try $0.begin(on: channel, target) } }
+    } catch {
+      throw XMPPError(transportError: error)
     }
   }
 
@@ -152,7 +171,7 @@ extension XMPPStream {
     {
       negotiation.anticipation.offer = nil
     }
-    if purpose == .features { negotiation.anticipation.offer = nil }
+    if purpose == .features || redirections > 0 { negotiation.anticipation.offer = nil }
     negotiation.bindsInline = beforeBinding == nil
     negotiation.managesStream = configuration.managesStream
     negotiation.resuming = configuration.resuming
@@ -181,6 +200,13 @@ extension XMPPStream {
     connection?.resume(returning: .success(.login(bound)))
     connection = nil
   }
+
+  static let maximumRedirections = 5
+
+  private static let redirectedTooOften = XMPPError(
+    .protocolError, stage: .stream,
+    "the server sends from host to host, more than \(maximumRedirections) times",
+    condition: StreamError.Condition.seeOtherHost.rawValue)
 
   private func becomeReady(_ features: StreamFeatures) {
     guard case .connecting = state else { return }
@@ -259,7 +285,8 @@ extension XMPPStream {
     guard let tlsContext else { return }
     restart()
     do {
-      let handler = try TLSHandler(tlsContext, resuming: configuration.tlsSession)
+      let handler = try TLSHandler(
+        tlsContext, resuming: redirections == 0 ? configuration.tlsSession : nil)
       try channel.pipeline.syncOperations.addHandler(handler, position: .first)
     } catch let error as TransportError {
       endNegotiation(.failure(XMPPError(transportError: error)))

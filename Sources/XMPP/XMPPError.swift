@@ -1,3 +1,5 @@
+import XMPPTransport
+
 /// Why a stream could not be used, or ended.
 ///
 /// `code` is a name of the failure table that every surface shares; `stage` says which part of the work failed.
@@ -31,6 +33,8 @@ public struct XMPPError: Error, Sendable, Equatable {
   public var condition: String?
   /// What the server said, as it said it.
   public var text: String?
+  /// Where the server wants to be asked instead (`see-other-host`, RFC 6120 §4.9.3.19).
+  public var otherHost: HostAddress?
 
   public init(
     _ code: Code, stage: Stage, _ message: String, condition: String? = nil, text: String? = nil
@@ -51,6 +55,7 @@ extension XMPPError.Code {
   public static let mechanismUnavailable = Self(rawValue: "mechanismUnavailable")
   public static let networkError = Self(rawValue: "networkError")
   public static let connectTimeout = Self(rawValue: "connectTimeout")
+  public static let proxyUnavailable = Self(rawValue: "proxyUnavailable")
   public static let tlsFailure = Self(rawValue: "tlsFailure")
   public static let protocolError = Self(rawValue: "protocolError")
   public static let downgrade = Self(rawValue: "downgrade")
@@ -73,7 +78,8 @@ extension XMPPError.Code {
   /// Every code this library uses: a test holds them against the failure table.
   public static let all: [Self] = [
     .invalidParameter, .unknownDomain, .serviceGone, .connectionRefused, .mechanismUnavailable, .networkError,
-    .connectTimeout, .tlsFailure, .protocolError, .downgrade, .authFailed, .tokenIncorrect, .invalidToken,
+    .connectTimeout, .proxyUnavailable, .tlsFailure, .protocolError, .downgrade, .authFailed, .tokenIncorrect,
+    .invalidToken,
     .deviceChanged, .tokenExpired,
     .kicked,
     .otherDeviceLogin, .loginForbidden, .userBlocked, .tooManyDevices, .rateLimited, .stanzaError,

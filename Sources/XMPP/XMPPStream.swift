@@ -73,6 +73,8 @@ public actor XMPPStream {
   var parser = XMLStreamParser()
   var negotiator: StreamNegotiator?
   var target: ServerTarget?
+  /// How often this login was sent to another host.
+  var redirections = 0
   var tls: TLSInfo?
   var tlsContext: TLSContext?
   var negotiation = Negotiation.none

@@ -24,45 +24,6 @@ public struct ServerTarget: Sendable, Hashable {
   }
 }
 
-extension ServerTarget {
-  /// An address as a server gives it: `host`, `host:port`, `[IPv6]:port` or an IPv6 address alone (RFC 6120 §4.9.3.19).
-  ///
-  /// nil for what is no host or no port.
-  public init?(address: some StringProtocol, port: Int, tls: TLSMode) {
-    var host = Substring(address)
-    var digits: Substring?
-    if host.first == "[" {
-      guard let end = host.lastIndex(of: "]") else { return nil }
-      let rest = host[host.index(after: end)...]
-      guard rest.isEmpty || rest.first == ":" else { return nil }
-      digits = rest.isEmpty ? nil : rest.dropFirst()
-      host = host[host.index(after: host.startIndex)..<end]
-      guard host.utf8.contains(UInt8(ascii: ":")) else { return nil }
-    } else if let colon = host.lastIndex(of: ":"), host.firstIndex(of: ":") == colon {
-      digits = host[host.index(after: colon)...]
-      host = host[..<colon]
-    }
-    let allowed = host.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"),
-        UInt8(ascii: "_"):
-        true
-      default: false
-      }
-    }
-    guard (1...255).contains(host.utf8.count), allowed else { return nil }
-    var number = port
-    if let digits {
-      guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let given = Int(digits),
-        (1...65535).contains(given)
-      else { return nil }
-      number = given
-    }
-    self.init(host: String(host), port: number, tls: tls)
-  }
-}
-
 extension ServerTarget: CustomStringConvertible {
   /// `host:port`, with an IPv6 address in brackets.
   public var description: String {

@@ -10,14 +10,19 @@ public struct TCPConnector: Sendable {
   /// Connects to one target.
   ///
   /// - Parameters:
-  ///   - timeout: the bound for looking the host up and for all its addresses together.
+  ///   - proxy: makes the connection to the target, and looks its name up; nothing of this is done here then.
+  ///   - password: for the proxy's user.
+  ///   - timeout: the bound for looking the host up and for all its addresses together; through a proxy, for reaching
+  ///     that and for its answer.
   ///   - pipeline: called once, on the event loop, with the connected channel, before anything is read from it. The
   ///     channel is active by then; whether `channelActive` still reaches a handler added here is left open.
   /// - Returns: the channel, reading by itself.
   /// - Throws: `unknownHost`, `resolverFailed`, `connectionRefused`, `unreachable`, `timedOut`, `connectionReset`,
   ///   `connectionFailed`, `invalidConfiguration`, `cancelled`, or the `TransportError` that `pipeline` throws.
+  ///   Through a proxy `proxyFailed` in place of those of the network.
   public func connect(
-    to target: ServerTarget, on eventLoop: any EventLoop, timeout: TimeAmount,
+    to target: ServerTarget, through proxy: ProxyAddress? = nil, password: String? = nil,
+    on eventLoop: any EventLoop, timeout: TimeAmount,
     pipeline: @escaping @Sendable (any Channel) throws -> Void
   ) async throws(TransportError) -> any Channel {
     guard (1...65_535).contains(target.port) else {
@@ -28,9 +33,15 @@ public struct TCPConnector: Sendable {
       .channelOption(.socketOption(.so_keepalive), value: 1)
       .channelOption(.autoRead, value: false)
       .connectTimeout(timeout)
-      .connect(host: target.host, port: target.port)
+      .connect(host: proxy?.host ?? target.host, port: proxy?.port ?? target.port)
     let ready = eventLoop.makePromise(of: (any Channel).self)
-    connection.whenComplete { result in
+    let deadline = NIODeadline.now() + timeout
+    let way = connection.flatMap { channel -> EventLoopFuture<any Channel> in
+      guard let proxy else { return eventLoop.makeSucceededFuture(channel) }
+      return ProxyTunnel.open(through: proxy, password: password, to: target, on: channel, by: deadline)
+        .map { channel }
+    }
+    way.whenComplete { result in
       switch result {
       case .failure(let error): ready.fail(error)
       case .success(let channel):
@@ -53,7 +64,9 @@ public struct TCPConnector: Sendable {
         connection.whenSuccess { $0.close(promise: nil) }
       }
     } catch {
-      throw TransportError(error, of: target)
+      guard let proxy else { throw TransportError(error, of: target) }
+      let target = ServerTarget(host: proxy.host, port: proxy.port, tls: .startTLS)
+      throw TransportError(TransportError(error, of: target), through: proxy)
     }
   }
 }

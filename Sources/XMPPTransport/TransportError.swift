@@ -20,6 +20,8 @@ public struct TransportError: Error, Sendable {
     public static let timedOut = Code(rawValue: "timedOut")
     /// Any other failure to connect.
     public static let connectionFailed = Code(rawValue: "connectionFailed")
+    /// The proxy cannot be reached, or does not connect.
+    public static let proxyFailed = Code(rawValue: "proxyFailed")
     /// The server's certificate is not trusted, not valid now, or not for the domain.
     public static let certificateRejected = Code(rawValue: "certificateRejected")
     /// The TLS handshake failed, or a record was damaged.

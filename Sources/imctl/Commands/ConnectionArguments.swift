@@ -1,3 +1,4 @@
+import Agent
 import AgentProtocol
 import ArgumentParser
 import Glibc
@@ -25,6 +26,18 @@ struct ConnectionArguments: ParsableArguments {
     name: .customLong("cert-sha256"),
     help: ArgumentHelp("Trust the certificate with this SHA-256 fingerprint.", valueName: "hex"))
   var certSHA256: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Connect through socks5h://[user@]host[:port] or http://[user@]host[:port]; none: through none any more.",
+      valueName: "URL"))
+  var proxy: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Run this at each connection, and take the first line it prints for the password of the proxy's user.",
+      valueName: "command"))
+  var proxyPasswordCommand: String?
 
   @Option(
     help: ArgumentHelp(
@@ -56,6 +69,9 @@ struct ConnectionArguments: ParsableArguments {
     options.caFile = try caFile.map(Self.absolute)
     options.certSHA256 = certSHA256.flatMap(Self.fingerprint)
     options.resource = resource
+    options.proxy = proxy
+    options.proxyPasswordCommand = proxyPasswordCommand
+    try options.checkProxy()
     return options
   }
 

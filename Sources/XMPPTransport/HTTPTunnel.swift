@@ -1,0 +1,70 @@
+import FoundationEssentials
+import NIOCore
+import NIOExtras
+import NIOHTTP1
+
+extension TunnelEnd {
+  /// HTTP CONNECT (RFC 9110 §9.3.6), with user and password where there are any (RFC 7617).
+  ///
+  /// - Parameter authority: `host:port`.
+  func askHTTP(
+    for authority: String, _ user: String?, _ password: String?, on channel: any Channel,
+    by deadline: NIODeadline
+  ) throws {
+    var headers: HTTPHeaders = ["Host": authority]
+    if let user {
+      let credentials = Data("\(user):\(password ?? "")".utf8).base64EncodedString()
+      headers.add(name: "Proxy-Authorization", value: "Basic \(credentials)")
+    }
+    let connected = channel.eventLoop.makePromise(of: Void.self)
+    let colon = authority.lastIndex(of: ":") ?? authority.endIndex
+    try add(HTTPAnswerLimit(), to: channel)
+    try add(HTTPRequestEncoder(), to: channel)
+    try add(
+      ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes)), to: channel)
+    try add(HTTPStatusHandler(), to: channel)
+    let pipeline = channel.pipeline.syncOperations
+    connected.futureResult.assumeIsolated().whenComplete { result in
+      switch result {
+      case .success: self.succeed(in: pipeline)
+      case .failure(let error): self.fail(error)
+      }
+    }
+    // Takes itself away; who keeps to the deadline is ProxyTunnel.
+    try pipeline.addHandler(
+      NIOHTTP1ProxyConnectHandler(
+        targetHost: String(authority[..<colon]), targetPort: Int(authority[colon...].dropFirst()) ?? 0,
+        headers: headers, deadline: deadline + .seconds(1), promise: connected), position: .before(self))
+  }
+}
+
+/// Counts what a proxy says before it has connected: the head of an answer is short.
+private final class HTTPAnswerLimit: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+
+  static let maximum = 1 << 14
+  private var count = 0
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    count += unwrapInboundIn(data).readableBytes
+    guard count <= Self.maximum else { return context.fireErrorCaught(TunnelError.tooMuch) }
+    context.fireChannelRead(data)
+  }
+}
+
+/// Keeps what a proxy says that does not connect: the status line, for a person to read.
+private final class HTTPStatusHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPClientResponsePart
+
+  private var isRefused = false
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if case .head(let head) = unwrapInboundIn(data), !(200..<300).contains(head.status.code) {
+      isRefused = true
+      var line = "\(head.status.code) \(head.status.reasonPhrase)"
+      let escaped = line.withUTF8 { PrintableText.escaped($0) }
+      context.fireErrorCaught(TunnelError.status(escaped))
+    }
+    if !isRefused { context.fireChannelRead(data) }
+  }
+}

@@ -1,0 +1,61 @@
+import FoundationEssentials
+
+/// A proxy that makes connections for others: SOCKS5 (RFC 1928) or HTTP CONNECT (RFC 9110 §9.3.6).
+///
+/// The proxy is told the name of a host, and looks it up itself.
+public struct ProxyAddress: Sendable, Hashable {
+  public enum Kind: Sendable, Hashable {
+    case socks5
+    case http
+  }
+
+  public let kind: Kind
+  public let host: String
+  public let port: Int
+  /// Who asks: 1 to 255 octets without control characters.
+  public let user: String?
+
+  /// Reads `socks5h://[user@]host[:port]` (`socks5://` means the same) or `http://[user@]host[:port]`. Without a port
+  /// it is 1080, or 80.
+  ///
+  /// - Throws: `invalidConfiguration`. There may be a password in the URL, which is refused: nothing of it is repeated.
+  public init(_ url: String) throws(TransportError) {
+    guard let parts = URLComponents(string: url), let host = parts.host else {
+      throw Self.invalid("a proxy is socks5h://host:port or http://host:port")
+    }
+    switch parts.scheme?.lowercased() {
+    case "socks5h", "socks5": kind = .socks5
+    case "http": kind = .http
+    default: throw Self.invalid("a proxy is socks5h://host:port or http://host:port")
+    }
+    guard parts.password == nil else {
+      throw Self.invalid("a password has no place in a URL: use --proxy-password-command")
+    }
+    guard ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil else {
+      throw Self.invalid("behind host and port of a proxy there is nothing")
+    }
+    user = parts.user
+    if let user, !Self.isUser(user, kind) { throw Self.invalid("the proxy's user name cannot be used") }
+    let port = parts.port ?? (kind == .socks5 ? 1080 : 80)
+    guard let address = HostAddress("\(host):\(port)"), let port = address.port else {
+      throw Self.invalid("the proxy's host or port cannot be used")
+    }
+    self.host = address.host
+    self.port = port
+  }
+
+  /// RFC 1929 §2 counts with one octet; a colon ends the name in RFC 7617 §2.
+  private static func isUser(_ user: String, _ kind: Kind) -> Bool {
+    (1...255).contains(user.utf8.count) && user.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+      && (kind == .socks5 || !user.contains(":"))
+  }
+
+  private static func invalid(_ message: String) -> TransportError {
+    TransportError(.invalidConfiguration, message)
+  }
+}
+
+extension ProxyAddress: CustomStringConvertible {
+  /// `host:port`, with an IPv6 address in brackets.
+  public var description: String { ServerTarget(host: host, port: port, tls: .startTLS).description }
+}

@@ -1,0 +1,141 @@
+import NIOCore
+import NIOHTTP1
+
+/// The way through a proxy: made before anything else happens on a connection.
+enum ProxyTunnel {
+  /// Asks the proxy at the other end of `channel` to connect to `target`. To be called on the event loop.
+  ///
+  /// - Parameter deadline: when the proxy must have answered.
+  /// - Returns: a future that succeeds on the event loop, with nothing of the tunnel left in the pipeline. Where it
+  ///   fails, with a `TransportError`, the channel is closed.
+  static func open(
+    through proxy: ProxyAddress, password: String?, to target: ServerTarget, on channel: any Channel,
+    by deadline: NIODeadline
+  ) -> EventLoopFuture<Void> {
+    let established = channel.eventLoop.makePromise(of: Void.self)
+    do {
+      guard channel.isActive else { throw ChannelError.eof }
+      // Anything else would be another request for the proxy.
+      guard let address = HostAddress(target.description) else {
+        throw TransportError(.invalidConfiguration, "A proxy cannot be asked for the host \(target.host).")
+      }
+      let end = TunnelEnd(established)
+      try channel.pipeline.syncOperations.addHandler(end)
+      switch proxy.kind {
+      case .socks5:
+        try end.askSOCKS(for: address, port: target.port, proxy.user, password, on: channel)
+      case .http:
+        try end.askHTTP(for: target.description, proxy.user, password, on: channel, by: deadline)
+      }
+      try channel.syncOptions?.setOption(.autoRead, value: true)
+    } catch {
+      established.fail(error)
+    }
+    let expiry = channel.eventLoop.scheduleTask(deadline: deadline) {
+      established.fail(ChannelError.connectTimeout(.zero))
+    }
+    return established.futureResult.flatMapErrorThrowing { error in
+      channel.close(promise: nil)
+      throw TransportError(error, through: proxy)
+    }
+    .always { _ in expiry.cancel() }
+  }
+}
+
+/// Stands behind the handlers that speak with the proxy, and takes them and itself away when they are done.
+final class TunnelEnd: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let established: EventLoopPromise<Void>
+  private var handlers: [any RemovableChannelHandler] = []
+
+  init(_ established: EventLoopPromise<Void>) { self.established = established }
+
+  /// Puts a handler before this one, behind those that were put there before.
+  func add(_ handler: some RemovableChannelHandler, to channel: any Channel) throws {
+    handlers.append(handler)
+    try channel.pipeline.syncOperations.addHandler(handler, position: .before(self))
+  }
+
+  /// The proxy has connected to the target.
+  func succeed(in pipeline: ChannelPipeline.SynchronousOperations) {
+    let removed = handlers.map { pipeline.removeHandler($0) }
+    handlers = []
+    EventLoopFuture.andAllSucceed(removed, on: pipeline.eventLoop).assumeIsolated().whenComplete { result in
+      pipeline.removeHandler(self, promise: nil)
+      self.established.completeWith(result)
+    }
+  }
+
+  func fail(_ error: any Error) { established.fail(error) }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) { fail(TunnelError.unaskedData) }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error) }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    fail(ChannelError.eof)
+    context.fireChannelInactive()
+  }
+}
+
+/// What a proxy did instead of connecting.
+enum TunnelError: Error, Equatable {
+  /// Something came behind its answer: nobody has spoken to the target yet.
+  case unaskedData
+  case tooMuch
+  /// The status line of HTTP, escaped.
+  case status(String)
+  /// RFC 1929 §2.
+  case wrongPassword
+  /// RFC 1928 §3: it accepts no way to say who asks; this many of ours were offered.
+  case noMethod(offered: Int)
+  /// RFC 1928 §6.
+  case reply(UInt8)
+  case garbage
+}
+
+extension TransportError {
+  /// What went wrong with a proxy, in the words of one line.
+  init(_ error: any Error, through proxy: ProxyAddress) {
+    let reason: String
+    switch error {
+    case let error as TransportError where [.invalidConfiguration, .cancelled].contains(error.code):
+      self = error
+      return
+    case let error as TransportError: reason = error.message
+    case let error as TunnelError: reason = error.words(proxy)
+    case ChannelError.connectTimeout: reason = "no answer from the proxy \(proxy) in time"
+    case HTTPParserError.headerOverflow: reason = TunnelError.tooMuch.words(proxy)
+    case ChannelError.eof, HTTPParserError.invalidEOFState, is IOError:
+      reason = "the proxy \(proxy) closed the connection"
+    default: reason = TunnelError(socks: error).words(proxy)
+    }
+    self.init(.proxyFailed, reason, underlying: error)
+  }
+}
+
+extension TunnelError {
+  func words(_ proxy: ProxyAddress) -> String {
+    switch self {
+    case .unaskedData: "the proxy \(proxy) sent something that nobody asked for"
+    case .tooMuch: "the answer of the proxy \(proxy) is too long"
+    case .status(let line): "the proxy \(proxy) answered: \(line)"
+    case .wrongPassword: "the proxy \(proxy) refused user and password"
+    case .noMethod(offered: 1): "the proxy \(proxy) wants a user and a password"
+    case .noMethod: "the proxy \(proxy) takes no user and password"
+    case .reply(let code): "the proxy \(proxy) answered: \(Self.words(reply: code))"
+    case .garbage:
+      "the proxy \(proxy) does not speak " + (proxy.kind == .socks5 ? "SOCKS5" : "HTTP")
+    }
+  }
+
+  /// RFC 1928 §6.
+  private static func words(reply code: UInt8) -> String {
+    let words = [
+      1: "general failure", 2: "not allowed", 3: "network unreachable", 4: "host unreachable",
+      5: "connection refused", 6: "TTL expired", 7: "command not supported", 8: "address type not supported",
+    ]
+    return words[Int(code)] ?? "error \(code)"
+  }
+}

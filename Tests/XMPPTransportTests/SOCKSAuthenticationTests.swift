@@ -1,0 +1,56 @@
+import Testing
+
+@testable import XMPPTransport
+
+@Suite struct SOCKSAuthenticationTests {
+  private typealias Action = SOCKSAuthentication.Action
+
+  /// What comes of `bytes`, whole or byte by byte.
+  private func actions(_ bytes: [UInt8], _ authentication: inout SOCKSAuthentication) throws -> [Action] {
+    try bytes.map { try authentication.received([$0]) }.filter { $0 != .wait }
+  }
+
+  @Test("User and password are told when the proxy asks, and the client goes on as if it had not.")
+  func asked() throws {
+    var authentication = try SOCKSAuthentication(user: "alice", password: "sesam")
+    #expect(
+      try actions([5, 2], &authentication)
+        == [.send([1, 5] + Array("alice".utf8) + [5] + Array("sesam".utf8))])
+    #expect(try actions([1, 0], &authentication) == [.forward([5, 0])])
+    #expect(try actions([5, 0, 0], &authentication) == [.forward([5]), .forward([0]), .forward([0])])
+  }
+
+  @Test("A proxy that asks for nothing is told nothing.")
+  func notAsked() throws {
+    var authentication = try SOCKSAuthentication(user: "alice", password: "sesam")
+    #expect(try authentication.received([5, 0]) == .forward([5, 0]))
+  }
+
+  @Test("What comes behind the answer is handed on.")
+  func behind() throws {
+    var authentication = try SOCKSAuthentication(user: "alice", password: "")
+    #expect(try authentication.received([5, 2]) == .send([1, 5] + Array("alice".utf8) + [0]))
+    #expect(try authentication.received([1, 0, 5, 0]) == .forward([5, 0, 5, 0]))
+  }
+
+  @Test(
+    "A refusal is one, and what is no answer is garbage.",
+    arguments: [
+      ([[5, 0xFF]], .noMethod(offered: 2)), ([[5, 1]], .noMethod(offered: 2)),
+      ([[5, 2], [1, 1]], .wrongPassword),
+      ([[5, 2], [1, 0xFF]], .wrongPassword), ([[4, 0]], .garbage), ([Array("HT".utf8)], .garbage),
+      ([[5, 2], [5, 0]], .garbage), ([[5, 2, 1, 0]], .garbage),
+    ] as [([[UInt8]], TunnelError)])
+  func refused(flights: [[UInt8]], error: TunnelError) throws {
+    var authentication = try SOCKSAuthentication(user: "alice", password: "sesam")
+    for flight in flights.dropLast() { _ = try authentication.received(flight) }
+    #expect(throws: error) { try authentication.received(flights.last ?? []) }
+  }
+
+  @Test("What does not fit into the request is refused before.")
+  func tooLong() {
+    let long = String(repeating: "a", count: 256)
+    #expect(throws: TransportError.self) { try SOCKSAuthentication(user: "alice", password: long) }
+    #expect(throws: TransportError.self) { try SOCKSAuthentication(user: long, password: "sesam") }
+  }
+}
