@@ -27,6 +27,8 @@ extension TunnelEnd {
     connected.futureResult.assumeIsolated().whenComplete { result in
       switch result {
       case .success: self.succeed(in: pipeline)
+      case .failure(let error as NIOHTTP1ProxyConnectHandler.Error) where error == .remoteConnectionClosed():
+        self.fail(ChannelError.eof)
       case .failure(let error): self.fail(error)
       }
     }
@@ -61,7 +63,8 @@ private final class HTTPStatusHandler: ChannelInboundHandler, RemovableChannelHa
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if case .head(let head) = unwrapInboundIn(data), !(200..<300).contains(head.status.code) {
       isRefused = true
-      var line = "\(head.status.code) \(head.status.reasonPhrase)"
+      let reason = head.status.reasonPhrase
+      var line = reason.isEmpty ? "\(head.status.code)" : "\(head.status.code) \(reason)"
       let escaped = line.withUTF8 { PrintableText.escaped($0) }
       context.fireErrorCaught(TunnelError.status(escaped))
     }

@@ -209,7 +209,7 @@ struct ProxyTunnelTests {
         [.send("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 4\r\n\r\nbody")],
         "the proxy answered: 407 Proxy Authentication Required"
       ),
-      ([.send("HTTP/1.1 403 \u{1B}[31mNo\r\n\r\n")], "the proxy does not speak HTTP"),
+      ([.send("HTTP/1.1 499 \u{1B}[31mNo\r\n\r\n")], "the proxy answered: 499"),
       (
         [.send("HTTP/1.1 302 Found\r\nLocation: http://elsewhere.example\r\n\r\n")],
         "the proxy answered: 302 Found"
