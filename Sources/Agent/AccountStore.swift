@@ -37,14 +37,18 @@ public struct AccountStore: BlockingStore {
   /// Seconds to wait for another writer.
   static let lockPatience = 10
 
+  static let fileName = "accounts.json"
+
   public let directory: String
   /// Changes of several accounts of this process, to be written together.
   let writes = AccountWrites()
   private let lastRead = LastRead()
+  /// Told what this value's ``update(_:)`` has changed, before the lock is free.
+  var onWrite: @Sendable (AccountFile, AccountFile) -> Void = { _, _ in }
   private let onRepair: @Sendable (Repair) -> Void
   var before: @Sendable (Step) throws(Errno) -> Void = { _ in }
 
-  public var path: String { directory + "/accounts.json" }
+  public var path: String { "\(directory)/\(Self.fileName)" }
   private var temporaryPath: String { path + ".new" }
   private var lockPath: String { directory + "/accounts.lock" }
 
@@ -77,7 +81,10 @@ public struct AccountStore: BlockingStore {
     let old = try read()
     var new = old
     let result = try change(&new)
-    if new != old { try replace(with: new) }
+    if new != old {
+      try replace(with: new)
+      onWrite(old, new)
+    }
     _ = consume lock
     return result
   }

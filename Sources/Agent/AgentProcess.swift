@@ -7,34 +7,50 @@ import UnixSignals
 
 /// The agent as a process: takes the lock, opens the stores, logs in who was logged in, serves, and says goodbye.
 public struct AgentProcess: Sendable {
-  private let accounts: AccountStore
+  /// Seconds from the wish to end until the end, however long the sessions take to say goodbye.
+  private static let patience = 20.0
+
+  private let accounts: AccountsOnDisk
   private let hub: EventHub
   private let registry: SessionRegistry
   private let server: AgentServer
   private let log: Logger
   private let activity: AsyncStream<Void>
+  /// The same, for the service manager.
+  private let changes: AsyncStream<Void>
+  private let notify: NotifySocket?
 
   /// Becomes the agent of this user.
   ///
   /// - Throws: `alreadyRunning` where there is one, `databaseError` where a store cannot be used.
-  public init(_ paths: AgentPaths) throws(Failure) {
+  public init(_ paths: AgentPaths, _ terms: AgentTerms = AgentTerms()) throws(Failure) {
     Self.harden()
     // Before the stores: of several agents that start at a time, only one is to open them.
     let lock = try AgentLock(paths)
     let log = AgentLog(paths).logger("agent")
     self.log = log
-    accounts = AccountStore(directory: paths.configuration) { log.warning("\($0.localized(.english))") }
+    let accounts = AccountsOnDisk(directory: paths.configuration, log: log)
+    self.accounts = accounts
     let store = try LocalStore(path: paths.database)
     if let moved = store.movedAside { log.error("a damaged database was moved to \(moved)") }
     hub = try EventCursor(store: store).hub()
-    let server = AgentServer(lock: lock, hub: hub, logger: log)
+    let server = AgentServer(
+      lock: lock, hub: hub, logger: log, idle: IdleExit(started: .now, isKept: terms.isKept))
     self.server = server
     let (activity, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.activity = activity
+    let (changes, told) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    self.changes = changes
+    let notify = terms.notify
+    self.notify = notify
     registry = SessionRegistry(
       accounts: accounts, hub: hub, log: log, language: Language.current == .chinese ? "zh" : "en",
-      pace: ServerPace(store: store),
-      activity: { change.yield() }, onStop: { server.stop() })
+      pace: ServerPace(store: store), onIdle: terms.onIdle, isService: notify != nil,
+      activity: {
+        change.yield()
+        told.yield()
+      },
+      onEnding: { Self.end(notify, log) }, onStop: { server.stop() })
   }
 
   /// No core dump, and no other process of this user, gets to see secrets in memory. A closed pipe is an error of
@@ -50,10 +66,11 @@ public struct AgentProcess: Sendable {
   ///
   /// - Parameter tellsEnd: throws what the last session ended with, where that is why nobody needs the agent.
   public func run(tellsEnd: Bool = false) async throws(Failure) {
-    try await serve(tellsEnd: tellsEnd) {
+    try await serve(reloads: true, tellsEnd: tellsEnd) {
       // The command that started this agent speaks first: its login is not to meet an automatic one.
       try await Task.sleep(for: .milliseconds(200))
-      await registry.autoLogin()
+      await registry.reload()
+      await accounts.watch { await registry.reload() }
     }
   }
 
@@ -69,7 +86,7 @@ public struct AgentProcess: Sendable {
     @Sendable func endWhenIdle() async {
       if isLoggedIn.isSet, await registry.isIdle(account) { events.cancel() }
     }
-    try await serve(onActivity: endWhenIdle) {
+    try await serve(reloads: false, onActivity: endWhenIdle) {
       defer { server.stop() }
       async let end = lastCause(in: events, onEvent: onEvent)
       _ = try await registry.login(parameters, client: ClientHandle(id: 0))
@@ -97,18 +114,20 @@ public struct AgentProcess: Sendable {
     return cause
   }
 
+  /// - Parameter reloads: SIGHUP has the accounts read again, instead of ending the process.
   private func serve(
-    tellsEnd: Bool = false, onActivity: @escaping @Sendable () async -> Void = {},
+    reloads: Bool, tellsEnd: Bool = false, onActivity: @escaping @Sendable () async -> Void = {},
     _ body: @escaping @Sendable () async throws -> Void
   ) async throws(Failure) {
     let watching = Task { await keepAlive(onActivity) }
-    let signals = Task { await obeySignals() }
+    let signals = Task { await obeySignals(reloads: reloads) }
+    let living = Task { await showLife() }
+    let status = Task { await showStatus() }
     defer {
-      watching.cancel()
-      signals.cancel()
+      for task in [watching, signals, living, status] { task.cancel() }
     }
     let work = Task { try await body() }
-    let running = Task { try await server.run(registry) }
+    let running = Task { try await server.run(registry, onListening: { notify?.send(.ready) }) }
     let served = await running.result
     let end = tellsEnd ? await registry.lastEnd : nil
     work.cancel()
@@ -135,12 +154,50 @@ public struct AgentProcess: Sendable {
     }
   }
 
-  /// SIGTERM, SIGINT and SIGHUP: every session says goodbye, then the process ends.
-  private func obeySignals() async {
+  /// Tells the service manager how the sessions are, not more often than somebody could read it.
+  private func showStatus() async {
+    guard let notify else { return }
+    var told: String?
+    while !Task.isCancelled {
+      let text = await registry.summary
+      if text != told { notify.send(.status(text)) }
+      told = text
+      for await _ in changes { break }
+      try? await Task.sleep(for: .seconds(1))
+    }
+  }
+
+  /// SIGTERM and SIGINT: every session says goodbye, then the process ends. SIGHUP: the accounts are read again.
+  private func obeySignals(reloads: Bool) async {
     for await signal in await UnixSignalsSequence(trapping: [.sigterm, .sigint, .sighup]) {
       log.info("signal \(signal)")
-      await registry.closeAll()
-      server.stop()
+      if reloads, signal == .sighup {
+        notify?.send(.reloading(microseconds: NotifySocket.monotonic))
+        await registry.reload()
+        notify?.send(.ready)
+      } else {
+        await registry.closeAll()
+        server.stop()
+      }
+    }
+  }
+
+  /// A registry that does not answer any more leaves the service manager without a sign of life.
+  private func showLife() async {
+    guard let notify, let interval = notify.watchdogInterval else { return }
+    while (try? await Task.sleep(for: interval)) != nil {
+      _ = await registry.isBusy
+      notify.send(.watchdog)
+    }
+  }
+
+  /// The agent is about to end: within a bound it does, whoever does not say goodbye.
+  private static func end(_ notify: NotifySocket?, _ log: Logger) {
+    notify?.send(.stopping, .status("ending"))
+    Task.detached {
+      try await Task.sleep(for: .seconds(patience))
+      log.error("ended before every session had said goodbye")
+      _exit(0)
     }
   }
 }

@@ -54,7 +54,13 @@ struct AgentRequestHandler: Sendable {
       try check(seconds: parameters.flush, "flush")
       return try await service.logout(parameters, client: client)
     case StatusMethod.name:
-      return try await service.status(call.parameters(of: StatusMethod.self))
+      let parameters = try call.parameters(of: StatusMethod.self)
+      try check(seconds: parameters.timeout, "timeout")
+      return try await service.status(parameters)
+    case AgentIdleMethod.name:
+      return try await service.idle(call.parameters(of: AgentIdleMethod.self))
+    case AgentActiveMethod.name:
+      return try await service.active(call.parameters(of: AgentActiveMethod.self))
     case PresenceGetMethod.name:
       return try await service.presence(call.parameters(of: PresenceGetMethod.self))
     case PresenceSetMethod.name:

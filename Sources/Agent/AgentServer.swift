@@ -60,10 +60,13 @@ public final class AgentServer: Sendable {
   public func stop() { connected.finish() }
 
   /// Serves clients; returns after ``stop()``, when the task is cancelled, or when nobody needs the agent.
-  public func run(_ service: any AgentService) async throws(Failure) {
+  ///
+  /// - Parameter onListening: called when commands reach it.
+  public func run(_ service: any AgentService, onListening: @Sendable () -> Void = {}) async throws(Failure) {
     let listener = try await listen()
     defer { lock.removeFiles() }
     logger.info("listening on \(paths.socket)")
+    onListening()
     update { _ in }
     await withTaskCancellationHandler {
       // Not cancelled itself: every connection that was accepted has to be ended.

@@ -17,6 +17,8 @@ public protocol AgentService: Sendable {
   func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> LogoutMethod.Result
   func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus]
+  func idle(_ parameters: AgentIdleMethod.Parameters) async throws(Failure) -> [IdleStatus]
+  func active(_ parameters: AgentActiveMethod.Parameters) async throws(Failure) -> [IdleStatus]
   func presence(_ parameters: PresenceGetMethod.Parameters) async throws(Failure) -> PresenceStatus
   /// With `hold` the presence lives until ``clientClosed(_:)``.
   func setPresence(_ parameters: PresenceSetMethod.Parameters, client: ClientHandle) async throws(Failure)

@@ -11,9 +11,14 @@ struct IdleExit: Sendable, Equatable {
   private let linger: Duration
   private var clients = 0
   private var accounts = 0
+  /// A service manager decides when it ends.
+  private let isKept: Bool
   private var idleSince: ContinuousClock.Instant?
 
-  init(started: ContinuousClock.Instant, grace: Duration = grace, linger: Duration = linger) {
+  init(
+    started: ContinuousClock.Instant, grace: Duration = grace, linger: Duration = linger, isKept: Bool = false
+  ) {
+    self.isKept = isKept
     earliest = started + grace
     self.linger = linger
     idleSince = started
@@ -30,5 +35,5 @@ struct IdleExit: Sendable, Equatable {
   }
 
   /// When the agent ends if nothing else happens; `nil` while it is needed.
-  var deadline: ContinuousClock.Instant? { idleSince.map { max($0 + linger, earliest) } }
+  var deadline: ContinuousClock.Instant? { isKept ? nil : idleSince.map { max($0 + linger, earliest) } }
 }

@@ -42,6 +42,12 @@ struct PresenceIntent: Sendable, Equatable {
     }
   }
 
+  /// Takes over what is stored; what is held goes on.
+  mutating func take(_ stored: PresenceIntent) {
+    base = stored.base
+    timed = stored.timed
+  }
+
   mutating func hold(_ value: Value, by holder: UInt64) {
     holds.removeAll { $0.holder == holder }
     holds.append((holder, value))

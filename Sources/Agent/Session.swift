@@ -72,6 +72,10 @@ actor Session {
   var tlsSession: TLSSession?
   /// The server fails a handshake that offers to resume a session.
   var refusesTLSSessions = false
+  /// What the session does while the user looks away; nil: the user is there.
+  var idle: IdleMode?
+  /// The server has said that it wants to know whether the user is there.
+  var wantsClientState = false
   /// Logouts that wait for their turn: who tries to log in gives up.
   var leaving = 0
   private var isTurnTaken = false
@@ -166,7 +170,7 @@ actor Session {
   var isActive: Bool { online != nil || opening != nil || trying != nil }
 
   /// Something is done for this account: the agent must not end.
-  var isBusy: Bool { isActive || isTurnTaken || writes > 0 }
+  var isBusy: Bool { isActive || isTurnTaken || writes > 0 || (idle == .disconnect && kept != nil) }
 
   /// The agent does not end while `body` leaves something in the store.
   func writing(_ body: (isolated Session) async -> Void) async {
@@ -205,7 +209,7 @@ actor Session {
 
   /// Begins to come back, where the session is to be online, is not, and nobody sees to it.
   func keepOnline() {
-    guard kept != nil, !isActive, !isTurnTaken, !isEnding else { return }
+    guard kept != nil, !isActive, !isTurnTaken, !isEnding, idle != .disconnect else { return }
     trying = Task { await self.keepTrying() }
     activity()
   }
@@ -274,6 +278,7 @@ actor Session {
     let idleTime = await online?.stream.idleTime
     var status = status
     status.presence = presenceStatus()
+    status.idle = idle
     status.lastSeen = lastSeen
     guard let online else {
       // On its way to come back it is still for this that it is not online.

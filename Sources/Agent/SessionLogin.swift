@@ -11,6 +11,7 @@ extension Session {
   func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     try await inTurn { session async throws(Failure) in
       var plan = try await session.plan(for: parameters)
+      if session.idle == .disconnect { session.idle = nil }
       if let online = session.online, !plan.differs(from: online.plan) {
         return try await session.stayOnline(online, plan, showing: parameters.presence)
       }
@@ -120,7 +121,7 @@ extension Session {
   }
 
   /// What is stored, as it is.
-  private func plan(of stored: Account) throws(Failure) -> LoginPlan {
+  func plan(of stored: Account) throws(Failure) -> LoginPlan {
     var plan = try LoginPlan(
       account: account, credential: stored.credential, isGiven: false, store: stored.store,
       options: stored.options)

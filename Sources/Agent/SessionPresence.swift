@@ -17,6 +17,8 @@ extension Session {
   /// Takes over what is stored of the desired presence.
   func restore(_ stored: PresenceIntent) {
     presence = stored
+    // Its time may have come while no agent ran.
+    _ = presence.expire(at: Self.now)
     watchPresenceTime()
   }
 

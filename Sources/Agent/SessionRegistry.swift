@@ -1,34 +1,48 @@
 import AgentProtocol
 import Glibc
 import Logging
+import NIOCore
 import XMPPStanza
 
 /// The sessions of all accounts, and what clients of the agent may ask of them.
 ///
 /// Knows which account a call means; what is done with it is the session's.
 actor SessionRegistry: AgentService {
-  private let accounts: AccountStore
+  private let onDisk: AccountsOnDisk
+  private var accounts: AccountStore { onDisk.store }
   private let hub: EventHub
   private let log: Logger
   private let language: String
   private let started = Timestamp.now()
   private let pace: ServerPace
+  /// What ``AgentIdleMethod`` does where its caller does not say.
+  private let onIdle: IdleMode
+  private let isService: Bool
+  private let onEnding: @Sendable () -> Void
   private let onStop: @Sendable () async -> Void
   private let activity: @Sendable () -> Void
   private var sessions: [JID: Session] = [:]
   /// Whose presence a client holds.
   private var holds: [ClientHandle: Set<JID>] = [:]
+  /// What every session does while the user looks away, also one that begins later.
+  private var idle: IdleMode?
   /// The agent is about to end: nobody is logged in on its own account any more.
   private var isEnding = false
 
   /// - Parameters:
+  ///   - isService: a service manager has started the agent.
   ///   - activity: told when ``isBusy`` may have changed.
+  ///   - onEnding: called once, when the sessions begin to end with the agent.
   ///   - onStop: called when the sessions are closed after `agent.stop`.
   init(
-    accounts: AccountStore, hub: EventHub, log: Logger, language: String, pace: ServerPace = ServerPace(),
-    activity: @escaping @Sendable () -> Void = {}, onStop: @escaping @Sendable () async -> Void
+    accounts: AccountsOnDisk, hub: EventHub, log: Logger, language: String, pace: ServerPace = ServerPace(),
+    onIdle: IdleMode = .csi, isService: Bool = false, activity: @escaping @Sendable () -> Void = {},
+    onEnding: @escaping @Sendable () -> Void = {}, onStop: @escaping @Sendable () async -> Void
   ) {
-    self.accounts = accounts
+    onDisk = accounts
+    self.onIdle = onIdle
+    self.isService = isService
+    self.onEnding = onEnding
     self.hub = hub
     self.log = log
     self.language = language
@@ -49,6 +63,7 @@ actor SessionRegistry: AgentService {
       activity: activity)
     sessions[account] = session
     if let presence = stored?.presence { await session.restore(PresenceIntent(presence)) }
+    if let idle { _ = await session.setIdle(idle) }
     return session
   }
 
@@ -97,21 +112,21 @@ actor SessionRegistry: AgentService {
     try Self.jid(account).bare.description
   }
 
-  /// Logs in every account that was logged in when the last agent ended, side by side.
-  func autoLogin() async {
-    guard let file = try? await accounts.inBackground({ store throws(Failure) in try store.load() }) else {
-      return
-    }
+  /// Has the sessions follow what somebody else has changed in the stored accounts, side by side. The first time
+  /// everything is new: who was logged in when the last agent ended is logged in.
+  func reload() async {
+    let news = await onDisk.news()
     // How many there are decides how far they spread.
-    for account in file.accounts where account.isLogin {
+    for change in news where change.consequence == .logIn {
+      guard let account = change.after else { continue }
       pace.join(account.account, at: account.options.serverName(of: account.domain))
     }
     await withDiscardingTaskGroup { group in
-      for account in file.accounts where account.isLogin && !isEnding {
-        guard let jid = try? JID(account.account), let session = try? await session(of: jid) else { continue }
+      for change in news where change.consequence != .nothing && !isEnding {
+        guard let jid = try? JID(change.account), let session = try? await session(of: jid) else { continue }
         group.addTask { [log] in
-          do throws(Failure) { try await session.autoLogin() } catch {
-            log.error("auto-login", metadata: ["account": "\(jid)", "failure": "\(error.message)"])
+          do throws(Failure) { try await session.follow(change) } catch {
+            log.error("stored account", metadata: ["account": "\(jid)", "failure": "\(error.message)"])
           }
         }
       }
@@ -120,6 +135,21 @@ actor SessionRegistry: AgentService {
 
   /// Whether something is done for an account. Asked often: looks no further than the first.
   var isBusy: Bool {
+  /// For people who look at the service.
+  var summary: String {
+    get async {
+      var online = 0
+      var active = 0
+      for session in sessions.values where await session.isBusy {
+        active += 1
+        if await session.online != nil { online += 1 }
+      }
+      return "\(online) of \(active) sessions online"
+    }
+  }
+
+  /// How many accounts something is done for.
+  var active: Int {
     get async {
       for session in sessions.values where await session.isBusy { return true }
       return false
@@ -199,12 +229,16 @@ actor SessionRegistry: AgentService {
     var answer: [SessionStatus] = []
     if parameters.all {
       for (jid, session) in sessions where jid.local == nil {
-        if await session.isActive { answer.append(await session.currentStatus()) }
+        guard await session.isActive else { continue }
+        if parameters.probe { await session.probe(timeout: parameters.bound) }
+        answer.append(await session.currentStatus())
       }
     } else if let session = await unstored(parameters.account) {
+      if parameters.probe { await session.probe(timeout: parameters.bound) }
       return [await session.currentStatus()]
     }
     let chosen = try parameters.all ? file.accounts : [file.account(parameters.account)]
+    if parameters.probe { await probe(chosen, within: parameters.bound) }
     for account in chosen {
       if let jid = try? JID(account.account), let session = sessions[jid] {
         answer.append(await session.currentStatus())
@@ -213,6 +247,37 @@ actor SessionRegistry: AgentService {
       }
     }
     return answer
+  }
+
+  /// Asks the servers of these accounts, side by side.
+  private func probe(_ accounts: [Account], within bound: TimeAmount) async {
+    await withDiscardingTaskGroup { group in
+      for account in accounts {
+        guard let jid = try? JID(account.account), let session = sessions[jid] else { continue }
+        group.addTask { await session.probe(timeout: bound) }
+      }
+    }
+  }
+
+  func idle(_ parameters: AgentIdleMethod.Parameters) async throws(Failure) -> [IdleStatus] {
+    try await setIdle(parameters.mode ?? onIdle, of: parameters.account)
+  }
+
+  func active(_ parameters: AgentActiveMethod.Parameters) async throws(Failure) -> [IdleStatus] {
+    try await setIdle(nil, of: parameters.account)
+  }
+
+  private func setIdle(_ mode: IdleMode?, of account: String?) async throws(Failure) -> [IdleStatus] {
+    if let account { return [await (try storedSession(account)).setIdle(mode)] }
+    idle = mode
+    return await withTaskGroup(of: IdleStatus?.self) { group in
+      for session in sessions.values {
+        group.addTask { await session.isBusy ? await session.setIdle(mode) : nil }
+      }
+      var answer: [IdleStatus] = []
+      for await status in group { if let status { answer.append(status) } }
+      return answer.sorted { $0.account < $1.account }
+    }
   }
 
   func presence(_ parameters: PresenceGetMethod.Parameters) async throws(Failure) -> PresenceStatus {
@@ -256,12 +321,21 @@ actor SessionRegistry: AgentService {
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
-    let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
+    var count = sessions.count
+    var failure: Failure?
+    do throws(Failure) {
+      count = try await accounts.inBackground { store throws(Failure) in try store.load() }.accounts.count
+    } catch {
+      failure = error
+    }
     var online = 0
     for session in sessions.values where await session.online != nil { online += 1 }
-    return AgentStatusMethod.Result(
-      version: Version.current, pid: Int(getpid()), started: started, accounts: file.accounts.count,
+    var status = AgentStatusMethod.Result(
+      version: Version.current, pid: Int(getpid()), started: started, accounts: count,
       online: online, clients: clients)
+    if isService { status.service = true }
+    status.accountsError = failure
+    return status
   }
 
   func stop() async {
@@ -271,6 +345,7 @@ actor SessionRegistry: AgentService {
 
   /// Every session says goodbye; what is stored stays.
   func closeAll() async {
+    if !isEnding { onEnding() }
     isEnding = true
     await withTaskGroup { group in
       for session in sessions.values { group.addTask { await session.close() } }
@@ -280,4 +355,9 @@ actor SessionRegistry: AgentService {
   func clientClosed(_ client: ClientHandle) async {
     for account in holds.removeValue(forKey: client) ?? [] { await sessions[account]?.release(client) }
   }
+}
+
+extension StatusMethod.Parameters {
+  /// How long a server has to answer.
+  fileprivate var bound: TimeAmount { .nanoseconds(Int64(timeout * 1e9)) }
 }

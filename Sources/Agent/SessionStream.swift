@@ -284,6 +284,8 @@ extension Session {
     due = nil
     advance(.syncOK) { $0.fullJID = online.bound.jid.description }
     if let opening, opening.stream === stream { succeed(opening) }
+    // A new session is an active one, and so is a resumed one (XEP-0352 §5).
+    if idle == .csi { await tellClientState() }
   }
 
   private func succeed(_ opening: Opening) {
@@ -320,7 +322,10 @@ extension Session {
       try await stream.probe(timeout: timeout)
       return online?.stream === stream
     } catch {
-      await stream.abort(XMPPError(.networkError, stage: .stream, "the server does not answer any more"))
+      let error = XMPPError(.networkError, stage: .stream, "the server does not answer any more")
+      await stream.abort(error)
+      // At once, not when the stream's events come to it: who has asked is to be told the truth.
+      await ended(stream, error)
       return false
     }
   }

@@ -75,9 +75,15 @@ public enum StatusMethod: AgentMethod {
   public struct Parameters: Codable, Sendable {
     public var account: String?
     public var all: Bool
-    public init(account: String?, all: Bool = false) {
+    /// Asks the servers first whether they are there; a session whose server does not answer is not online.
+    public var probe: Bool
+    /// Seconds for the answer of a server.
+    public var timeout: Double
+    public init(account: String?, all: Bool = false, probe: Bool = false, timeout: Double = 5) {
       self.account = account
       self.all = all
+      self.probe = probe
+      self.timeout = timeout
     }
   }
   public typealias Result = [SessionStatus]
@@ -124,6 +130,8 @@ public struct SessionStatus: Codable, Sendable, Equatable {
   /// Attempts to come online so far; absent while online or offline.
   public var attempt: Int?
   public var queued: Int = 0
+  /// What the session does while the user looks away; absent: the user is there.
+  public var idle: IdleMode?
   /// Why the session is in this state, where it is a failure.
   public var cause: Failure?
   public init(account: String, state: SessionState) {
@@ -204,6 +212,10 @@ public enum AgentStatusMethod: AgentMethod {
     public var online: Int
     /// Clients connected, this one included.
     public var clients: Int
+    /// A service manager has started it.
+    public var service: Bool?
+    /// Why the stored accounts cannot be read; what they were before holds.
+    public var accountsError: Failure?
     public init(version: String, pid: Int, started: String, accounts: Int, online: Int, clients: Int) {
       self.version = version
       self.pid = pid
@@ -282,6 +294,7 @@ extension SessionStatus {
     try fields.encode(nextRetry, forKey: .nextRetry)
     try fields.encodeIfPresent(attempt, forKey: .attempt)
     try fields.encode(queued, forKey: .queued)
+    try fields.encode(idle, forKey: .idle)
     try fields.encodeIfPresent(cause, forKey: .cause)
   }
 }
@@ -321,12 +334,13 @@ extension TokenRevokeMethod.Parameters {
 }
 
 extension StatusMethod.Parameters {
-  /// Absent: `all` is false.
+  /// Absent fields have the value that ``init(account:all:probe:timeout:)`` gives them.
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      all: try fields.decodeIfPresent(Bool.self, forKey: .all) ?? false)
+    self.init(account: try fields.decodeIfPresent(String.self, forKey: .account))
+    all = try fields.decodeIfPresent(Bool.self, forKey: .all) ?? all
+    probe = try fields.decodeIfPresent(Bool.self, forKey: .probe) ?? probe
+    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
   }
 }
 

@@ -192,6 +192,7 @@ extension XMPPStream {
   private func becomeOnline(_ bound: BoundStream) {
     guard case .connecting = state else { return }
     state = .online(bound)
+    if !bound.features.element.elements.isEmpty { features = bound.features }
     deadline?.cancel()
     deadline = nil
     establishing = nil

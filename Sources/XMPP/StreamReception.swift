@@ -52,6 +52,7 @@ extension XMPPStream {
     case (.element(let element), .online(let bound)):
       if element.name.namespace == Namespaces.streamManagement { return manage(element) }
       management?.received(element)
+      if element.name == XMLName("features", Namespaces.streams) { features = StreamFeatures(element) }
       route(StanzaRouter.route(element), .online, bound.jid)
     case (.closed, .closing): finish(nil)
     case (.closed, .beforeLogin):

@@ -94,6 +94,8 @@ public actor XMPPStream {
   /// Those who wait for the server to acknowledge anything.
   var probes: [UInt64: CheckedContinuation<XMPPError?, Never>] = [:]
   var lastProbe: UInt64 = 0
+  /// What the server offers now; nil until it has said so, which may be after an inline bind (XEP-0386).
+  public internal(set) var features: StreamFeatures?
   /// When bytes were last received.
   var lastInput = NIODeadline.now()
   var beforeBinding: (@Sendable () async -> Void)?

@@ -46,6 +46,16 @@ final class FakeService: AgentService {
     return [SessionStatus(account: parameters.account ?? "a@example.org", state: .syncOK)]
   }
 
+  func idle(_ parameters: AgentIdleMethod.Parameters) async throws(Failure) -> [IdleStatus] {
+    note("idle \(parameters.account ?? "all")")
+    return [IdleStatus(account: parameters.account ?? "a@example.org", idle: parameters.mode, applied: true)]
+  }
+
+  func active(_ parameters: AgentActiveMethod.Parameters) async throws(Failure) -> [IdleStatus] {
+    note("active \(parameters.account ?? "all")")
+    return [IdleStatus(account: parameters.account ?? "a@example.org", idle: nil, applied: true)]
+  }
+
   func presence(_ parameters: PresenceGetMethod.Parameters) async throws(Failure) -> PresenceStatus {
     PresenceStatus(show: .online, status: nil, priority: 0, applied: true)
   }

@@ -22,6 +22,14 @@ final class User: Sendable {
     imctl = try await IMCTL(environment: environment)
   }
 
+  /// The same user, with commands that are started otherwise.
+  init(_ other: User, imctl: IMCTL) {
+    server = other.server
+    name = other.name
+    directTLS = other.directTLS
+    self.imctl = imctl
+  }
+
   var jid: String { server.jid(name) }
   var password: String { server.password(name) }
   /// What a login needs to find the server.

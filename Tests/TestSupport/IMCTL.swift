@@ -32,6 +32,8 @@ public final class IMCTL: Sendable {
   public let home: String
   private let script: Script
   private let environment: [String: String?]
+  /// What starts the commands, with theirs behind it.
+  private let starter: [String]
 
   /// Makes a home; `environment` is added to every command's, `nil` takes a variable away.
   public init(environment: [String: String?] = [:]) async throws {
@@ -44,7 +46,18 @@ public final class IMCTL: Sendable {
       "TERM": "xterm", "SWIFT_BACKTRACE": "enable=no",
     ]
     self.environment = own.merging(environment) { $1 }
+    starter = []
   }
+
+  private init(_ other: IMCTL, starter: [String]) {
+    home = other.home
+    script = other.script
+    environment = other.environment
+    self.starter = starter
+  }
+
+  /// The same home, and every command started by `starter`, an absolute path and arguments.
+  public func started(by starter: [String]) -> IMCTL { IMCTL(self, starter: starter) }
 
   /// Runs a command to its end.
   ///
@@ -61,7 +74,15 @@ public final class IMCTL: Sendable {
     _ arguments: [String], input: String = "", environment: [String: String?] = [:],
     within limit: Duration = .seconds(60)
   ) async throws -> Result {
-    let child = try await start(arguments, environment: environment)
+    try await run(program: Self.executable, arguments, input: input, environment: environment, within: limit)
+  }
+
+  /// Runs another program as if it were ours.
+  public func run(
+    program: String, _ arguments: [String], input: String = "", environment: [String: String?] = [:],
+    within limit: Duration = .seconds(60)
+  ) async throws -> Result {
+    let child = try await start(program: program, arguments, environment: environment)
     child.write(input)
     child.closeInput()
     let what = "imctl " + arguments.joined(separator: " ")
@@ -81,10 +102,20 @@ public final class IMCTL: Sendable {
   public func start(
     _ arguments: [String], terminal: Bool = false, environment: [String: String?] = [:]
   ) async throws -> ChildProcess {
+    guard terminal else {
+      return try await start(program: Self.executable, arguments, environment: environment)
+    }
     let all = self.environment.merging(environment) { $1 }
-    guard terminal else { return try await ChildProcess(Self.executable, arguments, environment: all) }
     return try await ChildProcess(
       "/usr/bin/python3", ["-u", Script.path("terminal.py"), Self.executable] + arguments, environment: all)
+  }
+
+  private func start(
+    program: String, _ arguments: [String], environment: [String: String?]
+  ) async throws -> ChildProcess {
+    let all = self.environment.merging(environment) { $1 }
+    let words = starter + [program] + arguments
+    return try await ChildProcess(words[0], Array(words.dropFirst()), environment: all)
   }
 
   /// Runs a script of the shell on a terminal of its own; `$imctl` is the executable.

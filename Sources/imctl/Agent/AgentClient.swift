@@ -60,10 +60,11 @@ final class AgentClient {
     start: Start, until deadline: Deadline, _ body: (AgentClient) throws -> Answer
   ) throws -> Answer? {
     var attempts = 3
+    var isOwn = false
     while true {
       guard let socket = try AgentSocket.connect(to: AgentPaths.current().socket) else {
         if start == .never { return nil }
-        try AgentLauncher.launch(until: deadline)
+        try AgentLauncher.launch(until: deadline, isOwn: isOwn)
         continue
       }
       attempts -= 1
@@ -74,6 +75,7 @@ final class AgentClient {
         return nil
       } catch Useless.otherVersion where attempts > 0 {
         try agent.stop()
+        isOwn = true
       } catch Useless.endedAtOnce where attempts > 0 {
         continue
       } catch is Useless {

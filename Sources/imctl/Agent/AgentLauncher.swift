@@ -2,16 +2,25 @@ import AgentProtocol
 import FoundationEssentials
 import Glibc
 
-/// Starts the agent: this very executable with `agent run`, in a session of its own.
+/// Starts the agent: the service where there is one, else this very executable with `agent run`, in a session of its
+/// own.
 ///
 /// Several commands may do so at once. The agent's lock decides which one serves; the others end with
 /// `alreadyRunning`, and every command connects to the one that won.
 enum AgentLauncher {
   /// Returns when somebody listens on the socket.
   ///
+  /// - Parameter isOwn: not the service, whose executable may be another one.
   /// - Throws: what the agent failed with, as it said itself.
-  static func launch(until deadline: Deadline) throws {
+  static func launch(until deadline: Deadline, isOwn: Bool = false) throws {
     let paths = try AgentPaths.current()
+    // One that cannot be started is no reason to be without an agent.
+    if !isOwn, UserManager.isInstalled, UserManager.isRunning,
+      (try? UserManager.systemctl("start", ServiceUnit.name)) != nil,
+      try AgentSocket.connect(to: paths.socket) != nil
+    {
+      return
+    }
     let reports = try Report()
     var child: pid_t? = try spawn(paths, reports)
     let deadline = deadline.atMost(.ofRequest)

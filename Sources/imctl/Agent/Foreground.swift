@@ -8,11 +8,11 @@ enum Foreground {
   /// `agent run`: until a signal, `agent stop`, the deadline, or nobody needs it.
   ///
   /// - Parameter tellsEnd: ends with what the last session ended with, where that is why nobody needs the agent.
-  static func agent(until deadline: Deadline, tellsEnd: Bool) throws {
+  static func agent(_ terms: AgentTerms, until deadline: Deadline, tellsEnd: Bool) throws {
     if let secondsLeft = deadline.secondsLeft {
       DispatchQueue.global().asyncAfter(deadline: .now() + secondsLeft) { kill(getpid(), SIGTERM) }
     }
-    try run { () async throws(Failure) in try await AgentProcess(.current()).run(tellsEnd: tellsEnd) }
+    try run { () async throws(Failure) in try await AgentProcess(.current(), terms).run(tellsEnd: tellsEnd) }
   }
 
   /// `login --foreground`: until the session has ended for good or a signal comes.

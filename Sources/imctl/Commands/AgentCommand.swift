@@ -1,3 +1,4 @@
+import Agent
 import AgentProtocol
 import ArgumentParser
 import Glibc
@@ -14,6 +15,7 @@ struct AgentCommand: ParsableCommand {
     subcommands: [
       AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentRestartCommand.self,
       AgentStatusCommand.self, AgentLogCommand.self, AgentStatesCommand.self,
+      AgentIdleCommand.self, AgentActiveCommand.self, AgentInstallCommand.self, AgentUninstallCommand.self,
     ])
 }
 
@@ -23,9 +25,17 @@ struct AgentRunCommand: ParsableCommand {
     commandName: "run",
     abstract: "Be the agent, until SIGTERM or SIGINT.",
     discussion: """
-      For service managers. Exits 75 when one runs already; when nobody needs it any more because the last session \
-      ended for good, with the exit status of that: 77 refused, 80 kicked, 82 blocked.
+      Exits 75 when one runs already; when nobody needs it any more because the last session ended for good, with \
+      the exit status of that: 77 refused, 80 kicked, 82 blocked. SIGHUP has it read the stored accounts again, which \
+      it does by itself when they change.
       """)
+
+  @Flag(help: "For service managers: stay though nobody needs it, and take the place of an agent that runs.")
+  var keep = false
+
+  @Option(
+    help: ArgumentHelp("What `agent idle` does: csi (the default) or disconnect.", valueName: "mode"))
+  var onIdle = IdleMode.csi
 
   @Flag(help: ArgumentHelp("A command waits for this: it is told what goes wrong.", visibility: .hidden))
   var launched = false
@@ -38,8 +48,18 @@ struct AgentRunCommand: ParsableCommand {
 
   func run() throws {
     _ = chdir("/")  // so that no directory stays busy which somebody wants to unmount
+    var terms = AgentTerms()
+    // What a service manager wants of a command that starts an agent is none of that one's business.
+    let notify = NotifySocket.take()
+    if !launched { terms.notify = notify }
+    terms.isKept = keep
+    terms.onIdle = onIdle
     do {
-      try Foreground.agent(until: Deadline(timeout), tellsEnd: !launched)
+      if keep {
+        let patience = Deadline(Timeout(seconds: 30))
+        try AgentClient.session(start: .never, until: patience) { try $0.stop(until: patience) }
+      }
+      try Foreground.agent(terms, until: Deadline(timeout), tellsEnd: !launched)
     } catch let failure as Failure where launched {
       // Whoever started this one may have gone, content with another: only what else went wrong is worth the log.
       guard AgentLauncher.report(failure) || failure.name == .alreadyRunning else { throw failure }
@@ -176,6 +196,8 @@ struct AgentState: Encodable {
   let accounts: Int?
   let online: Int?
   let clients: Int?
+  let service: Bool?
+  let accountsError: Failure?
 
   init(_ agent: AgentStatusMethod.Result?) {
     running = agent != nil
@@ -185,13 +207,19 @@ struct AgentState: Encodable {
     accounts = agent?.accounts
     online = agent?.online
     clients = agent?.clients
+    service = agent?.service
+    accountsError = agent?.accountsError
   }
 
   var text: String {
     guard let pid, let version, let started, let accounts, let online else {
       return inLanguage("not running", "未运行")
     }
-    return "running, pid \(pid), version \(peer: version), since \(peer: started), "
+    var text =
+      "running, pid \(pid), version \(peer: version), since \(peer: started), "
       + "\(online) of \(accounts) accounts online"
+    if service == true { text += inLanguage(", as a service", "，作为服务运行") }
+    if let accountsError { text += "\n\(peer: accountsError.message)" }
+    return text
   }
 }

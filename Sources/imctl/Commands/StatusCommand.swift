@@ -9,6 +9,9 @@ struct StatusCommand: ParsableCommand {
     discussion: """
       Exits 0 when online, 1 when not; with --all, 0 when at least one account is online. Starts no agent: \
       without one it reports the last state that is stored.
+
+      With --probe the server is asked first: a session whose server does not answer within --timeout is lost, and \
+      begins to come back.
       """)
 
   @OptionGroup var account: AccountOption
@@ -16,6 +19,9 @@ struct StatusCommand: ParsableCommand {
 
   @Flag(help: "Show every account.")
   var all = false
+
+  @Flag(help: "Ask the server whether it is there.")
+  var probe = false
 
   @Option(
     parsing: .unconditional,
@@ -39,8 +45,13 @@ struct StatusCommand: ParsableCommand {
 
   private func sessions() throws -> [SessionStatus] {
     do {
-      return try AgentClient.ask(
-        StatusMethod.self, .init(account: account.account, all: all), start: .never, timeout: timeout)
+      var parameters = StatusMethod.Parameters(account: account.account, all: all, probe: probe)
+      // Without a bound of its own the command waits as long as a dead connection takes to be noticed.
+      if timeout.seconds > 0 { parameters.timeout = timeout.seconds } else { parameters.timeout = 60 }
+      let deadline = Deadline(timeout)
+      return try AgentClient.session(start: .never, until: probe ? deadline.ofAgent : deadline) {
+        try $0.answer(to: $0.send(StatusMethod.self, parameters))
+      }
         ?? StoredAccounts.status(account: account.account, all: all)
     } catch let failure as Failure where failure.name == .notInitialized && account.account == nil {
       // Nobody is online: that is an answer, no error.
@@ -61,6 +72,7 @@ struct StatusText: CustomStringConvertible {
     if let presence = session.presence { lines.append(("presence", Self.presence(presence))) }
     if let server = session.server, let text = Self.server(server) { lines.append(("server", text)) }
     if let nextRetry = session.nextRetry { lines.append(("next try", nextRetry)) }
+    if let idle = session.idle { lines.append(("idle", idle.rawValue)) }
     if let attempt = session.attempt { lines.append(("attempt", String(attempt))) }
     if let lastSeen = session.lastSeen, !session.isOnline { lines.append(("last seen", lastSeen)) }
     if session.queued > 0 { lines.append(("queued", String(session.queued))) }

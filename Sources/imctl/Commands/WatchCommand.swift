@@ -1,3 +1,4 @@
+import Agent
 import AgentProtocol
 import ArgumentParser
 import Glibc
@@ -11,6 +12,11 @@ struct WatchCommand: ParsableCommand {
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
       status 69. Events: state, dataReady, success, presence, kicked, loginRequired, tokenUnavailable, and only \
       when named: wire, of sessions that were logged in with -vv.
+
+      With --exec nothing is printed: COMMAND runs for every event, without a shell, with the event as a line of JSON on \
+      its standard input; one at a time and in order. Its output is this command's, its exit status is ignored (-v tells \
+      it). When it takes longer than --exec-timeout it is killed, with its process group. Where more than 1000 events \
+      wait for it, an event `gap` stands for those that are left out.
       """)
 
   static let names = [
@@ -30,6 +36,33 @@ struct WatchCommand: ParsableCommand {
     parsing: .unconditional, help: ArgumentHelp("End after this time, 0 for never.", valueName: "seconds"))
   var timeout = Timeout(seconds: 0)
 
+  @Option(
+    parsing: .remaining,
+    help: ArgumentHelp(
+      "Run this for every event. All that follows belongs to it; a single word is split as a shell does.",
+      valueName: "COMMAND"))
+  var exec: [String] = []
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("How long COMMAND may take, 0 for any time.", valueName: "seconds"))
+  var execTimeout = Timeout(seconds: 60)
+
+  func validate() throws { _ = try hook() }
+
+  /// The command of `--exec`.
+  private func hook() throws -> HookCommand? {
+    guard let first = exec.first else { return nil }
+    let words: [String]
+    do throws(Failure) {
+      words = exec.count == 1 ? try CommandWords.split(first) : exec
+    } catch {
+      throw ValidationError("--exec: \(error.detail ?? error.message)")
+    }
+    let limit = execTimeout.seconds > 0 ? Duration.seconds(execTimeout.seconds) : .seconds(365 * 86_400)
+    return HookCommand(words: words, timeLimit: limit)
+  }
+
   private static func names(in list: String) throws -> [String] {
     let wanted = list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     for name in wanted where !names.contains(name) {
@@ -47,13 +80,29 @@ struct WatchCommand: ParsableCommand {
     parameters.account = account.account
     Interrupt.install()
     let deadline = Deadline(timeout)
+    guard let hook = try hook() else {
+      return try watch(parameters, until: deadline) { try output.data($0, text: EventText($0).description) }
+    }
+    let hooks = HookEvents(hook, output)
+    do {
+      try watch(parameters, until: deadline, onEvent: hooks.add)
+      hooks.stop()
+    } catch {
+      let isInterrupted = (error as? Failure)?.name == .cancelled
+      if isInterrupted { hooks.stop() } else { hooks.finish(until: deadline) }
+      throw error
+    }
+  }
+
+  /// Returns at the deadline.
+  private func watch(
+    _ parameters: WatchMethod.Parameters, until deadline: Deadline, onEvent: (Event) throws -> Void
+  ) throws {
     try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { agent in
       let watch = try agent.send(WatchMethod.self, parameters)
-      _ = try agent.answer(to: watch) { try output.data($0, text: EventText($0).description) }
+      _ = try agent.answer(to: watch, onEvent: onEvent)
       agent.deadline = deadline
-      while let event = try agent.nextEvent() {
-        try output.data(event, text: EventText(event).description)
-      }
+      while let event = try agent.nextEvent() { try onEvent(event) }
     }
   }
 }

@@ -1,0 +1,59 @@
+import Synchronization
+
+/// The stored accounts as this process has last seen or made them: what differs from that is somebody else's doing.
+final class KnownAccounts: Sendable {
+  /// What somebody else has changed in one account.
+  struct Change: Sendable, Equatable {
+    /// Normalised bare JID.
+    let account: String
+    let before: Account?
+    let after: Account?
+  }
+
+  private let known = Mutex([String: Account]())
+
+  /// A write of this process. What somebody else had changed before it and nobody has looked at yet stays news.
+  func wrote(_ old: AccountFile, _ new: AccountFile) {
+    known.withLock { known in
+      for name in Set(old.accounts.map(\.account)).union(new.accounts.map(\.account)) {
+        guard old[name] != new[name], known[name] == old[name] else { continue }
+        known[name] = new[name]
+      }
+    }
+  }
+
+  /// What is in the file and was not known. It is known from now on.
+  func news(in file: AccountFile) -> [Change] {
+    known.withLock { known in
+      let stored = Dictionary(uniqueKeysWithValues: file.accounts.map { ($0.account, $0) })
+      defer { known = stored }
+      return Set(known.keys).union(stored.keys).sorted().compactMap { name in
+        known[name] == stored[name] ? nil : Change(account: name, before: known[name], after: stored[name])
+      }
+    }
+  }
+}
+
+extension KnownAccounts.Change {
+  /// What the session of the account has to do about it.
+  enum Consequence: Sendable, Equatable {
+    case nothing
+    case logIn
+    case logOut
+    /// To go by what is stored now; `presence`: also to show another one.
+    case goBy(presence: Bool)
+  }
+
+  var consequence: Consequence {
+    let wasLogin = before?.isLogin == true
+    guard let after, after.isLogin else { return wasLogin || after == nil ? .logOut : .nothing }
+    guard let before, wasLogin else { return .logIn }
+    let presence = before.presence != after.presence || before.noPresence != after.noPresence
+    // What the agent itself notes of the account is no wish.
+    var same = before
+    same.presence = after.presence
+    same.noPresence = after.noPresence
+    same.lastState = after.lastState
+    return presence || same != after ? .goBy(presence: presence) : .nothing
+  }
+}

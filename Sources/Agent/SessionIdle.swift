@@ -1,0 +1,43 @@
+import AgentProtocol
+import XMPP
+import XMPPFeatures
+
+// The user looks away, and is back.
+
+extension Session {
+  /// What the session does from now on; nil: the user is there. Remembered over reconnects.
+  func setIdle(_ mode: IdleMode?) async -> IdleStatus {
+    let before = idle
+    idle = mode
+    if mode == .disconnect {
+      await rest()
+      return IdleStatus(account: account.description, idle: idle, applied: idle == mode)
+    }
+    if before == .disconnect {
+      lastFailure = nil
+      keepOnline()
+    }
+    let isTold = before == mode ? online != nil : await tellClientState()
+    return IdleStatus(account: account.description, idle: idle, applied: isTold)
+  }
+
+  /// Ends the session politely; what it is kept online with stays.
+  private func rest() async {
+    try? await inTurn { session async throws(Failure) in
+      // The user may have come back, or logged in, while another turn was waited for.
+      if session.idle == .disconnect { await session.closeStreams() }
+    }
+  }
+
+  /// Tells the server whether the user is there; whether it wants to know.
+  @discardableResult
+  func tellClientState() async -> Bool {
+    guard let stream = online?.stream else { return false }
+    // After an inline resumption the features may be on their way still.
+    if let features = await stream.features { wantsClientState = ClientState.isOffered(by: features) }
+    guard wantsClientState else { return false }
+    let state: ClientState = idle == .csi ? .inactive : .active
+    do throws(XMPPError) { try await stream.send([state.element]) } catch { return false }
+    return true
+  }
+}

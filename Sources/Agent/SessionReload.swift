@@ -1,0 +1,61 @@
+import AgentProtocol
+import XMPPStanza
+
+// What somebody else has changed in the stored account.
+
+extension Session {
+  /// Logs in or out, or goes by what is stored now: where the session is online, from its next connection on.
+  ///
+  /// - Throws: what is wrong with what is stored; then everything stays as it was.
+  func follow(_ change: KnownAccounts.Change) async throws(Failure) {
+    switch change.consequence {
+    case .nothing: break
+    case .logIn:
+      await takePresence(of: change.after)
+      try await autoLogin()
+    case .logOut: await logOut(forgetting: change.after == nil)
+    case .goBy(let presence):
+      guard let stored = change.after else { return }
+      if presence { await takePresence(of: stored) }
+      try await goBy(stored)
+    }
+  }
+
+  private func goBy(_ stored: Account) async throws(Failure) {
+    try await inTurn { session async throws(Failure) in
+      var plan = try session.plan(of: stored)
+      plan.sendsPresence = stored.noPresence != true
+      if !stored.hasCredential {
+        // What is kept of the secret may be less than the session has.
+        guard let kept = session.kept else { return }
+        plan.credential = kept.credential
+        plan.deviceToken = kept.deviceToken
+        plan.scramKeys = kept.scramKeys
+      }
+      session.lastFailure = nil
+      session.kept = plan
+    }
+  }
+
+  private func takePresence(of stored: Account?) async {
+    let before = presence.effective
+    var intent = presence
+    intent.take(stored?.presence.map(PresenceIntent.init) ?? PresenceIntent())
+    restore(intent)
+    if presence.effective != before, online?.plan.sendsPresence == true { await applyPresence() }
+  }
+
+  /// As a logout, but for the store, which says so already.
+  private func logOut(forgetting: Bool) async {
+    leaving += 1
+    defer { leaving -= 1 }
+    pausing?.cancel()
+    if let opening { await giveUp(opening.stream) }
+    try? await inTurn { session async throws(Failure) in
+      session.kept = nil
+      await session.closeStreams()
+      session.forgetDataReady()
+      if forgetting { session.restore(PresenceIntent()) }
+    }
+  }
+}

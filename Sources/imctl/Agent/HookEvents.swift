@@ -1,0 +1,81 @@
+import Agent
+import AgentProtocol
+import Dispatch
+import Glibc
+
+/// Hands events to a command, and tells what goes wrong with it.
+struct HookEvents {
+  private let runner: HookRunner
+  private let work: Task<Void, Never>
+  private let ended = DispatchSemaphore(value: 0)
+  private let output: OutputOptions
+  private let name: String
+
+  init(_ command: HookCommand, _ output: OutputOptions) {
+    // A command need not read its input.
+    signal(SIGPIPE, SIG_IGN)
+    let name = command.words[0]
+    self.name = name
+    self.output = output
+    let verbose = output.verbose > 0
+    let quiet = output.quiet
+    let runner = HookRunner(command) { end in
+      if quiet { return }
+      switch end {
+      case .exited(let status):
+        if verbose { Console.err("\(peer: name): " + inLanguage("exit status \(status)", "退出状态 \(status)")) }
+      case .signaled(let number):
+        if verbose {
+          Console.err("\(peer: name): " + inLanguage("ended by signal \(number)", "被信号 \(number) 终止"))
+        }
+      case .timedOut:
+        Console.err("imctl: \(peer: name): " + inLanguage("killed, it took too long", "超时，已终止"))
+      case .cancelled: break
+      case .notRun(let why): Console.err("imctl: \(peer: name): \(peer: why)")
+      }
+    }
+    self.runner = runner
+    let ended = ended
+    work = Task {
+      await runner.run()
+      ended.signal()
+    }
+  }
+
+  func add(_ event: Event) {
+    if runner.add(event) || output.quiet { return }
+    Console.err(
+      "imctl: \(peer: name): " + inLanguage("slower than the events, some are left out", "处理速度低于事件速度，部分事件被略过")
+    )
+  }
+
+  /// Ends the command at once.
+  func stop() {
+    work.cancel()
+    ended.wait()
+    let left = runner.count
+    if left > 0, !output.quiet {
+      Console.err(
+        "imctl: \(peer: name): "
+          + inLanguage("\(left) events were not handed to it", "有 \(left) 个事件未交给它"))
+    }
+  }
+
+  /// Waits for the command to be done with what has come; not beyond the deadline, or SIGINT.
+  func finish(until deadline: Deadline) {
+    runner.finish()
+    let late = Failure.timedOut(name)
+    let work = work
+    do {
+      try Foreground.wait(until: deadline, else: late) { () async throws(Failure) in
+        await withTaskCancellationHandler {
+          await work.value
+        } onCancel: {
+          work.cancel()
+        }
+      }
+    } catch {
+      stop()
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import AgentProtocol
+
+/// Events that wait for a command which is run for one after the other: pure, and bounded.
+struct HookQueue {
+  static let limit = 1000
+
+  private var waiting: [Event] = []
+  private let limit: Int
+
+  init(limit: Int = limit) { self.limit = limit }
+
+  var count: Int { waiting.count }
+
+  /// Adds an event. Where there is no room for it a `gap` stands for it and for all that follow until there is.
+  ///
+  /// - Returns: false for the first event that was left out.
+  mutating func add(_ event: Event) -> Bool {
+    if waiting.count < limit {
+      waiting.append(event)
+      return true
+    }
+    let gap = Event(account: event.account, time: event.time, cursor: event.cursor, body: .gap)
+    let isNew = waiting.last?.body != .gap
+    if isNew { waiting.append(gap) } else { waiting[waiting.count - 1] = gap }
+    return !isNew
+  }
+
+  /// The oldest event.
+  mutating func take() -> Event? { waiting.isEmpty ? nil : waiting.removeFirst() }
+}

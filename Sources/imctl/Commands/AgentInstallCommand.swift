@@ -1,0 +1,132 @@
+import AgentProtocol
+import ArgumentParser
+import Glibc
+
+/// `imctl agent install`.
+struct AgentInstallCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "install",
+    abstract: "Make the agent a service of systemd that starts with your first login and stays.",
+    discussion: """
+      Writes a user unit, enables it and starts it; an agent that runs makes way for it. Commands that need an agent \
+      start the service from then on. Where systemd does not run for this user the unit is written, and what is left to \
+      do is told. The service ends with your last login unless `loginctl enable-linger` has been run.
+      """)
+
+  /// `agent install --json`.
+  struct Answer: Encodable {
+    let unit: String
+    let enabled: Bool
+    let started: Bool
+  }
+
+  @Flag(help: "Write the unit and enable it, and start nothing.")
+  var noStart = false
+
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 60)
+
+  func run() throws {
+    let deadline = Deadline(timeout)
+    let path = try UserManager.unitPath()
+    deadline.endProcess(waitingFor: path, json: output.json)
+    try UnitFile.write(try unit(), to: path)
+    output.step(inLanguage("wrote \(peer: path)", "已写入 \(peer: path)"))
+    guard UserManager.isRunning else {
+      output.note(
+        inLanguage(
+          "systemd does not run for you here; where it does, start the service with: "
+            + "systemctl --user enable --now \(ServiceUnit.name)",
+          "此处没有为您运行的 systemd；有 systemd 时请用以下命令启动服务：systemctl --user enable --now \(ServiceUnit.name)"))
+      return try answer(path, enabled: false, started: false)
+    }
+    try UserManager.systemctl("daemon-reload")
+    try UserManager.systemctl("enable", ServiceUnit.name)
+    // The service takes the place of whatever agent runs, also of an older one of itself.
+    if !noStart { try UserManager.systemctl("restart", ServiceUnit.name) }
+    try answer(path, enabled: true, started: !noStart)
+  }
+
+  private func answer(_ path: String, enabled: Bool, started: Bool) throws {
+    try output.data(Answer(unit: path, enabled: enabled, started: started), text: "\(peer: path)")
+  }
+
+  /// What decides where the files are, and where commands that print secrets are found, is as it is now.
+  private func unit() throws -> String {
+    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let length = readlink("/proc/self/exe", &path, path.count)
+    guard length > 0 else { throw Failure(.internalError, stage: .input, detail: "/proc/self/exe") }
+    let executable = String(decoding: path[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let names: [String] = ["PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]
+    let environment = names.compactMap { name in
+      getenv(name).map { (name: name, value: String(cString: $0)) }
+    }
+    return ServiceUnit(executable: executable, environment: environment).text
+  }
+}
+
+/// `imctl agent uninstall`.
+struct AgentUninstallCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "uninstall",
+    abstract: "Take the service away that install has made. This is no logout.",
+    discussion:
+      "Ends the service's agent. The next command that needs an agent starts one, which logs in again.")
+
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 60)
+
+  func run() throws {
+    let deadline = Deadline(timeout)
+    let path = try UserManager.unitPath()
+    deadline.endProcess(waitingFor: path, json: output.json)
+    guard UserManager.isInstalled else {
+      return output.note(inLanguage("the agent is no service", "代理进程不是服务"))
+    }
+    if UserManager.isRunning { try UserManager.systemctl("disable", "--now", ServiceUnit.name) }
+    if unlink(path) != 0 && errno != ENOENT { throw UnitFile.failure(path) }
+    // What enabled it where no manager runs that could take it away.
+    unlink(path.dropLast(ServiceUnit.name.count) + "default.target.wants/" + ServiceUnit.name)
+    if UserManager.isRunning { try UserManager.systemctl("daemon-reload") }
+  }
+}
+
+/// A unit's file: replaced as a whole, and readable by everybody, since it holds no secret.
+enum UnitFile {
+  static func write(_ text: String, to path: String) throws {
+    try makeDirectory(String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]))
+    let temporary = path + ".new"
+    unlink(temporary)
+    let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+    guard file >= 0 else { throw failure(temporary) }
+    var text = text
+    let isWritten =
+      text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) == $0.count } && fsync(file) == 0
+    close(file)
+    guard isWritten, rename(temporary, path) == 0 else {
+      defer { unlink(temporary) }
+      throw failure(path)
+    }
+  }
+
+  private static func makeDirectory(_ path: String) throws {
+    var status = stat()
+    if stat(path, &status) == 0 { return }
+    if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+      try makeDirectory(String(path[..<slash]))
+    }
+    if mkdir(path, 0o755) != 0 && errno != EEXIST { throw failure(path) }
+  }
+
+  static func failure(_ path: String) -> Failure {
+    Failure(.databaseError, stage: .store, detail: "\(path): \(systemError())")
+  }
+}

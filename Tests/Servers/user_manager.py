@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""A real `systemd --user`, though no systemd has booted this machine: in namespaces and control groups of its own.
+
+Reads {"home": PATH}, answers {"id": PID} when it serves: a process whose mounts and process
+ids `nsenter` enters. Its runtime directory there is /run/user/UID. It ends with the input, and with it all its services.
+"""
+import os
+import signal
+import subprocess
+import time
+
+from child import die_with_parent, options, report
+
+INSIDE = """
+mount -t tmpfs tmpfs /run
+mkdir -p /run/systemd/system "$XDG_RUNTIME_DIR"
+chmod 700 "$XDG_RUNTIME_DIR"
+# The first process of a namespace would have to be the system's manager.
+/lib/systemd/systemd --user --log-target=console
+"""
+
+
+def control_groups():
+    """A group of our own in every hierarchy that systemd wants to divide."""
+    groups = []
+    for root in ("/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
+        if os.path.exists(f"{root}/cgroup.procs"):
+            group = f"{root}/imctl-test-{os.getpid()}"
+            os.mkdir(group)
+            groups.append(group)
+    return groups
+
+
+def remove(groups):
+    for group in groups:
+        for directory, _, _ in os.walk(group, topdown=False):
+            for _ in range(100):
+                try:
+                    os.rmdir(directory)
+                    break
+                except OSError:
+                    # A process is on its way out.
+                    time.sleep(0.02)
+
+
+def main():
+    home = options()["home"]
+    runtime = f"/run/user/{os.getuid()}"
+    environment = {"PATH": os.environ["PATH"], "HOME": home, "XDG_RUNTIME_DIR": runtime}
+    groups = control_groups()
+
+    def enter():
+        die_with_parent()
+        for group in groups:
+            with open(f"{group}/cgroup.procs", "w") as file:
+                file.write(str(os.getpid()))
+
+    unshare = subprocess.Popen(
+        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-ec", INSIDE],
+        env=environment, preexec_fn=enter, stdin=subprocess.DEVNULL)
+    try:
+        children = f"/proc/{unshare.pid}/task/{unshare.pid}/children"
+        while unshare.poll() is None:
+            with open(children) as file:
+                # unshare's one child.
+                found = file.read().split()
+            if found and os.path.exists(f"/proc/{found[0]}/root{runtime}/systemd/private"):
+                report(id=int(found[0]))
+                break
+            time.sleep(0.02)
+        while unshare.poll() is None and os.read(0, 4096):
+            pass
+    finally:
+        unshare.kill()
+        unshare.wait()
+        remove(groups)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: os.close(0))
+    main()
