@@ -35,7 +35,7 @@ struct StatusCommandTests {
       let result = try await imctl.run("status", "--json")
       #expect(
         result.output == #"{"account":"alice@example.org","fullJID":"alice@example.org/res","#
-          + #""lastSeen":null,"nextRetry":null,"presence":{"applied":true,"priority":5,"show":"away","status":"lunch"},"queued":0,"#
+          + #""idle":null,"lastSeen":null,"nextRetry":null,"presence":{"applied":true,"priority":5,"show":"away","status":"lunch"},"queued":0,"#
           + #""resumable":false,"resumes":0,"server":{"host":"127.0.0.1","mechanism":"SCRAM-SHA-1","#
           + #""port":15222,"roundTrips":null,"software":null,"tls":{"cipher":"TLS_AES_256_GCM_SHA384","version":"TLSv1.3"}},"sessions":1,"#
           + #""since":"2026-11-21T02:42:13.123Z","state":"syncOK"}"# + "\n")
