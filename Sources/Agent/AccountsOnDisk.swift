@@ -54,7 +54,7 @@ final class AccountsOnDisk: Sendable {
   }
 
   /// Calls `body` when the file may have changed, until the task is cancelled.
-  func watch(_ body: () async -> Void) async {
+  func watch(_ body: @Sendable () async -> Void) async {
     while !Task.isCancelled {
       do {
         try PrivateDirectory.ensure(store.directory)

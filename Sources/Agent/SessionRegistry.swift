@@ -133,8 +133,6 @@ actor SessionRegistry: AgentService {
     }
   }
 
-  /// Whether something is done for an account. Asked often: looks no further than the first.
-  var isBusy: Bool {
   /// For people who look at the service.
   var summary: String {
     get async {
@@ -148,8 +146,8 @@ actor SessionRegistry: AgentService {
     }
   }
 
-  /// How many accounts something is done for.
-  var active: Int {
+  /// Whether something is done for an account. Asked often: looks no further than the first.
+  var isBusy: Bool {
     get async {
       for session in sessions.values where await session.isBusy { return true }
       return false

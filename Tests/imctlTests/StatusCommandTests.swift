@@ -118,7 +118,7 @@ struct StatusCommandTests {
       let json = try await imctl.run("status", "--json")
       #expect(
         json.output
-          == #"{"account":"","fullJID":null,"lastSeen":null,"nextRetry":null,"presence":null,"queued":0,"#
+          == #"{"account":"","fullJID":null,"idle":null,"lastSeen":null,"nextRetry":null,"presence":null,"queued":0,"#
           + #""resumable":false,"resumes":0,"server":null,"sessions":0,"since":null,"state":"offline"}"#
           + "\n")
       #expect(json.errors == "")

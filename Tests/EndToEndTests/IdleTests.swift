@@ -1,0 +1,152 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("While the user looks away", .serialized)
+struct IdleTests {
+  /// The presences of bob that an account of this watcher has got.
+  private static func shows(_ watch: ChildProcess, of account: String) throws -> [PresenceShow] {
+    try watch.events().compactMap { event in
+      guard event.account == account, case .presence(let change) = event.body,
+        change.from.hasPrefix("bob@")
+      else { return nil }
+      return change.show
+    }
+  }
+
+  @Test(
+    "a real server holds back what can wait, and brings it when the user is back.",
+    arguments: TestServer.Kind.allCases)
+  func heldBack(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let other = try await User(on: kind)
+    let bob = try await Counterpart("bob", on: user.server)
+    try await user.goOnline()
+    let second = try await user.imctl.run(
+      ["login", other.jid, "--password-stdin"] + other.connection, input: other.password)
+    #expect(second.status == 0)
+    try await bob.sees(user) { $0.type == "available" }
+    try await bob.sees(other) { $0.type == "available" }
+    let watch = try await user.watch("presence")
+    // The one is away, the other is there: both see bob.
+    let idle = try await user.imctl.run("agent", "idle", "-a", user.jid, "--json")
+    #expect(idle.output == #"{"account":"\#(user.jid)","applied":true,"idle":"csi"}"# + "\n")
+    #expect(try await user.status().idle == .csi)
+    try bob.show("away")
+    try bob.show("xa")
+    try bob.show("dnd")
+    _ = try await watch.output.first("bob's last presence") { _ in
+      try Self.shows(watch, of: other.jid).last == .dnd ? () : nil
+    }
+    // What was sent to both has been there for a round trip.
+    #expect(try await user.imctl.run("status", "--probe", "-a", other.jid).status == 0)
+    #expect(try Self.shows(watch, of: user.jid).contains(.dnd) == false)
+    let active = try await user.imctl.run("agent", "active", "-a", user.jid)
+    #expect((active.output, active.errors, active.status) == ("\(user.jid) active\n", "", 0))
+    _ = try await watch.output.first("what was held back") { _ in
+      try Self.shows(watch, of: user.jid).last == .dnd ? () : nil
+    }
+    #expect(try await user.status().idle == nil)
+    try await bob.end()
+  }
+
+  @Test("the server is told again on every connection, and that the user is back on one.")
+  func toldAgain() async throws {
+    let away = "<inactive xmlns='urn:xmpp:csi:0'/>"
+    let login: [ScriptedServer.Step] =
+      .login(until: .bound, features: "<csi xmlns='urn:xmpp:csi:0'/>") + [
+        .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
+        .client("<presence/>"), .client(away),
+      ]
+    let server = try await ScriptedServer(eachConnection: [
+      login + [.reset], login + [.client("<active xmlns='urn:xmpp:csi:0'/>"), .stall],
+    ])
+    let imctl = try await IMCTL()
+    let result = try await imctl.run(
+      "login", "alice@\(TestServer.domain)", "--password-stdin", "--host", TestServer.host, "--port",
+      String(server.port), "--ca-file", try await TestAuthority.shared.caFile, input: "alice-secret")
+    #expect(result.status == 0)
+    #expect(try await imctl.run("agent", "idle").status == 0)
+    try await eventually("the second connection") {
+      server.received(connection: 2).contains("<inactive")
+    }
+    #expect(server.mismatches == [])
+    #expect(try await imctl.run("agent", "active").status == 0)
+    try await eventually("its end") { server.received(connection: 2).contains("<active") }
+    #expect(server.mismatches == [])
+    try await imctl.end()
+    try await server.end()
+  }
+
+  @Test("a server that does not want to know is not told, and that is said.")
+  func notOffered() async throws {
+    let server = try await ScriptedServer(
+      .login(until: .bound) + [
+        .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
+        .client("<presence/>"), .client("<presence><show>away</show></presence>"), .stall,
+      ])
+    let imctl = try await IMCTL()
+    let result = try await imctl.run(
+      "login", "alice@\(TestServer.domain)", "--password-stdin", "--host", TestServer.host, "--port",
+      String(server.port), "--ca-file", try await TestAuthority.shared.caFile, input: "alice-secret")
+    #expect(result.status == 0)
+    let idle = try await imctl.run("agent", "idle")
+    #expect((idle.output, idle.status) == ("alice@\(TestServer.domain) idle (csi)\n", 0))
+    #expect(idle.errors.contains("does not want to know"))
+    #expect(try await imctl.run("presence", "away").status == 0)
+    try await eventually("the presence") { server.received.contains("<show>away</show>") }
+    #expect(!server.received.contains("urn:xmpp:csi"))
+    #expect(server.mismatches == [])
+    try await imctl.end()
+    try await server.end()
+  }
+
+  @Test(
+    "and disconnected, contacts see them offline, and online again when they are back.",
+    arguments: TestServer.Kind.oneOfEach)
+  func disconnected(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("presence", "chat", "here").status == 0)
+    try await bob.sees(user) { $0.show == "chat" }
+    let idle = try await user.imctl.run("agent", "idle", "--mode", "disconnect")
+    #expect((idle.output, idle.errors, idle.status) == ("\(user.jid) idle (disconnect)\n", "", 0))
+    try await bob.sees(user) { $0.type == "unavailable" }
+    let status = try await user.imctl.run("status", "--json")
+    #expect(status.status == 1)
+    #expect(try status.objects(SessionStatus.self).first?.state == .offline)
+    #expect(try status.objects(SessionStatus.self).first?.idle == .disconnect)
+    #expect(try user.stored().first?.isLogin == true)
+    // The agent is needed all the same, longer than it stays for nobody.
+    let agent = try await user.agent()
+    try await Task.sleep(for: .seconds(6))
+    #expect(try await user.imctl.run("agent", "active").status == 0)
+    try await bob.sees(user, after: 3) { $0.show == "chat" && $0.status == "here" }
+    #expect(try await user.agent() == agent)
+    // A login by hand is a way back too.
+    #expect(try await user.imctl.run("agent", "idle", "--mode", "disconnect").status == 0)
+    #expect(try await user.imctl.run("login").status == 0)
+    #expect(try await user.status().idle == nil)
+    #expect(try await user.imctl.run("status").status == 0)
+  }
+
+  @Test("the agent does what it was started with, and without one nobody is logged in.")
+  func onIdle() async throws {
+    let user = try await User()
+    let none = try await user.imctl.run("agent", "idle", "--json")
+    #expect(none.status == 67)
+    #expect(try await user.imctl.run("agent", "active").status == 67)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    try await user.agentEnded()
+    let agent = try await user.imctl.start(["agent", "run", "--on-idle", "disconnect"])
+    try await eventually("online") { try await user.status().state == .syncOK }
+    #expect(try await user.imctl.run("agent", "idle").output == "\(user.jid) idle (disconnect)\n")
+    #expect(try await user.imctl.run("status").status == 1)
+    agent.send(SIGTERM)
+    #expect(try await agent.ended(within: .seconds(30)) == .exited(0))
+  }
+}

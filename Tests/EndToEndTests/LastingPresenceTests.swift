@@ -1,0 +1,68 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Presence is what the user wants", .serialized)
+struct LastingPresenceTests {
+  @Test("for a time, also where the agent is killed and another one goes on.")
+  func timedOverKill() async throws {
+    let user = try await User()
+    let bob = try await Neighbourhood.counterpart(.prosody)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("presence", "xa", "tea").status == 0)
+    #expect(try await user.imctl.run("presence", "dnd", "busy", "--for", "6s").status == 0)
+    try await bob.sees(user) { $0.show == "dnd" }
+    kill(try await user.agent(), SIGKILL)
+    try await user.agentEnded()
+    #expect(try await user.imctl.run("agent", "start").status == 0)
+    try await bob.sees(user, after: 3) { $0.type == "unavailable" || $0.show == "dnd" }
+    // It ends on time, and what was before comes back.
+    try await bob.sees(user, after: 3) { $0.show == "xa" && $0.status == "tea" }
+    #expect(try await user.status().presence?.show == .xa)
+  }
+
+  @Test("is over where its time came while no agent ran, and nobody sees it again.")
+  func timedOut() async throws {
+    let user = try await User()
+    let bob = try await Neighbourhood.counterpart(.prosody)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("presence", "xa", "tea").status == 0)
+    #expect(try await user.imctl.run("presence", "dnd", "busy", "--for", "2s").status == 0)
+    try await bob.sees(user) { $0.show == "dnd" }
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    try await bob.sees(user, after: 3) { $0.type == "unavailable" }
+    try await eventually("its end") { try await user.imctl.run("presence").output == "xa \"tea\"\n" }
+    #expect(try await user.imctl.run("agent", "start").status == 0)
+    let back = try await bob.sees(user, after: 4) { $0.type == "available" }
+    #expect(back.show == "xa")
+  }
+
+  @Test(
+    "is applied after every reconnect, and held by a command while the connection is lost in between.",
+    arguments: TestServer.Kind.oneOfEach)
+  func heldOverLoss(kind: TestServer.Kind) async throws {
+    let server = try await TestServer(Neighbourhood.options(kind))
+    let user = try await User(on: kind, server: server)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("presence", "away", "desk").status == 0)
+    let holder = try await user.imctl.start(["presence", "dnd", "deploying", "--", "cat"])
+    try await eventually("the hold") { try await user.status().presence?.show == .dnd }
+    try await server.kill()
+    try await eventually("the loss") { try await !user.status().isOnline }
+    try await server.start()
+    try await eventually("its return") { try await user.status().isOnline }
+    let bob = try await Counterpart("bob", on: server)
+    try await bob.sees(user) { $0.show == "dnd" && $0.status == "deploying" }
+    holder.closeInput()
+    #expect(try await holder.ended(within: .seconds(30)) == .exited(0))
+    try await bob.sees(user) { $0.show == "away" && $0.status == "desk" }
+    // And once more, without anybody who holds it.
+    try await server.kill()
+    try await server.start()
+    let again = try await Counterpart("bob", on: server)
+    try await again.sees(user) { $0.show == "away" && $0.status == "desk" }
+    try await server.end()
+  }
+}

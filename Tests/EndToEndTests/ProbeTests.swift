@@ -1,0 +1,60 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("imctl status --probe", .serialized)
+struct ProbeTests {
+  @Test("asks the server: 0 where it answers, 1 after a logout and where nobody is logged in.")
+  func answers() async throws {
+    let user = try await User()
+    #expect(try await user.imctl.run("status", "--probe").status == 1)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("status", "--probe").status == 0)
+    let all = try await user.imctl.run("status", "--probe", "--all", "--json")
+    #expect(all.status == 0)
+    #expect(try all.objects(SessionStatus.self).map(\.state) == [.syncOK])
+    #expect(try await user.imctl.run("logout").status == 0)
+    #expect(try await user.imctl.run("status", "--probe").status == 1)
+  }
+
+  @Test(
+    "tells the truth of a server that does not answer any more, within its bound; then the session comes back.",
+    arguments: TestServer.Kind.oneOfEach)
+  func dead(kind: TestServer.Kind) async throws {
+    let server = try await TestServer(Neighbourhood.options(kind))
+    let user = try await User(on: kind, server: server)
+    try await user.goOnline()
+    try await server.freeze()
+    // Nobody has noticed yet.
+    #expect(try await user.imctl.run("status").status == 0)
+    let probe = try await user.imctl.run("status", "--probe", "--timeout", "1", "--json")
+    #expect(probe.status == 1)
+    let status = try #require(try probe.objects(SessionStatus.self).first)
+    #expect(!status.isOnline)
+    #expect(status.cause?.name == .networkError)
+    #expect(try await user.imctl.run("status").status == 1)
+    try await server.thaw()
+    try await eventually("its return") { try await user.status().isOnline }
+    #expect(try await user.imctl.run("status", "--probe").status == 0)
+    try await server.end()
+  }
+
+  @Test(
+    "does not keep an agent from ending in time whose server does not answer: SIGTERM is obeyed all the same."
+  )
+  func terminated() async throws {
+    let server = try await TestServer(Neighbourhood.options(.prosody))
+    let user = try await User(server: server)
+    try await user.goOnline()
+    let pid = try await user.agent()
+    try await server.freeze()
+    kill(pid, SIGTERM)
+    try await user.agentEnded()
+    #expect(try user.stored().first?.isLogin == true)
+    #expect(try await user.imctl.run("agent", "log").lines.last?.contains("ended") == true)
+    try await server.thaw()
+    try await server.end()
+  }
+}

@@ -1,0 +1,42 @@
+import AgentProtocol
+import Testing
+
+@testable import imctl
+
+@Suite struct HookQueueTests {
+  private func event(_ cursor: Int64) -> Event {
+    Event(account: "a@example.org", time: "t", cursor: cursor, body: .dataReady(code: 0))
+  }
+
+  @Test("Events come out in the order they went in.")
+  func order() {
+    var queue = HookQueue(limit: 3)
+    #expect(queue.take() == nil)
+    let isAdded = (1...3).map { queue.add(event($0)) }
+    #expect(isAdded == [true, true, true])
+    let cursors = (1...3).map { _ in queue.take()?.cursor }
+    #expect(cursors == [1, 2, 3])
+    #expect(queue.take() == nil)
+  }
+
+  @Test(
+    "What there is no room for is a gap, which is told once, with the cursor of the last that is left out.")
+  func gap() {
+    var queue = HookQueue(limit: 2)
+    let isAdded = (1...5).map { queue.add(event($0)) }
+    #expect(isAdded == [true, true, false, true, true])
+    #expect(queue.count == 3)
+    #expect(queue.take()?.cursor == 1)
+    // There is room again only when the gap is not the last that waits.
+    #expect(queue.take()?.cursor == 2)
+    #expect(queue.add(event(6)))
+    let gap = queue.take()
+    #expect(gap?.body == .gap)
+    #expect(gap?.cursor == 5)
+    #expect(gap?.account == "a@example.org")
+    #expect(queue.take()?.cursor == 6)
+    // The next one is told again.
+    let isAddedLater = (7...9).map { queue.add(event($0)) }
+    #expect(isAddedLater == [true, true, false])
+  }
+}

@@ -1,0 +1,80 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@testable import imctl
+
+@Suite("The unit of the service")
+struct ServiceUnitTests {
+  /// What systemd finds wrong with a unit.
+  private func complaints(_ unit: String, in imctl: IMCTL) async throws -> String {
+    let path = imctl.home + "/imctl.service"
+    _ = FileManager.default.createFile(atPath: path, contents: Data(unit.utf8))
+    let verify = try await ChildProcess(
+      "/usr/bin/systemd-analyze", ["--user", "verify", "--man=no", path],
+      environment: ["HOME": imctl.home, "XDG_RUNTIME_DIR": imctl.home])
+    let ending = try await verify.ended()
+    return verify.errors.text + (ending == .exited(0) ? "" : "\(ending)")
+  }
+
+  @Test("systemd has nothing to say against it, whatever the paths look like.")
+  func verified() async throws {
+    try await withIMCTL { imctl in
+      let odd = imctl.home + "/50% of $HOME \"x\" \\n"
+      _ = FileManager.default.createFile(
+        atPath: odd, contents: Data("#!/bin/sh\n".utf8), attributes: [.posixPermissions: 0o700])
+      for executable in [IMCTL.executable, odd] {
+        let unit = ServiceUnit(
+          executable: executable,
+          environment: [("PATH", "/usr/bin:/bin"), ("XDG_STATE_HOME", "/a \"b\" 50%h $HOME\\")])
+        #expect(try await complaints(unit.text, in: imctl) == "")
+      }
+      let broken = ServiceUnit(executable: "/nowhere/at/all", environment: []).text
+      #expect(try await complaints(broken, in: imctl).contains("not executable"))
+      let unknown = ServiceUnit(executable: odd, environment: []).text + "[Service]\nNoSuchKey=1\n"
+      #expect(try await complaints(unknown, in: imctl).contains("NoSuchKey"))
+    }
+  }
+
+  @Test("Words are quoted as systemd reads them.")
+  func quoted() {
+    #expect(ServiceUnit.quoted("/usr/bin/imctl", isCommand: true) == #""/usr/bin/imctl""#)
+    #expect(ServiceUnit.quoted(#"a "b" \ 5% $c"#) == #""a \"b\" \\ 5%% $c""#)
+    #expect(ServiceUnit.quoted("$c", isCommand: true) == #""$$c""#)
+    #expect(ServiceUnit.quoted("a\nExecStartPre=/bin/false") == #""a\nExecStartPre=/bin/false""#)
+  }
+
+  @Test("Where systemd does not run for the user the unit is written, and what is left to do is told.")
+  func withoutManager() async throws {
+    try await withIMCTL { imctl in
+      let environment: [String: String?] = ["XDG_RUNTIME_DIR": imctl.home]
+      let path = imctl.home + "/.config/systemd/user/imctl.service"
+      let install = try await imctl.run("agent", "install", environment: environment)
+      #expect((install.output, install.status) == (path + "\n", 0))
+      #expect(install.errors.contains("systemctl --user enable --now imctl.service"))
+      let unit = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
+      #expect(unit.contains("ExecStart=\"\(IMCTL.executable)\" agent run --keep\n"))
+      #expect(unit.contains("Environment=\"XDG_STATE_HOME=\(imctl.home)/.local/state\"\n"))
+      let json = try await imctl.run("agent", "install", "--json", environment: environment)
+      #expect((json.errors, json.status) == ("", 0))
+      #expect(json.output == #"{"enabled":false,"started":false,"unit":"\#(path)"}"# + "\n")
+      // Commands do without it.
+      #expect(try await imctl.run("agent", "start", environment: environment).status == 0)
+      let gone = try await imctl.run("agent", "uninstall", environment: environment)
+      #expect((gone.output, gone.errors, gone.status) == ("", "", 0))
+      #expect(!FileManager.default.fileExists(atPath: path))
+      #expect(try await imctl.run("agent", "uninstall", environment: environment).status == 0)
+    }
+  }
+
+  @Test("A unit that cannot be written is exit status 73.")
+  func unwritable() async throws {
+    try await withIMCTL { imctl in
+      _ = FileManager.default.createFile(atPath: imctl.home + "/.config", contents: Data())
+      let install = try await imctl.run("agent", "install", "--json")
+      #expect((install.output, install.status) == ("", 73))
+      #expect(install.errors.contains(#""name":"databaseError""#))
+    }
+  }
+}
