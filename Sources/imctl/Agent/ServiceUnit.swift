@@ -22,7 +22,7 @@ struct ServiceUnit {
 
       [Service]
       Type=notify
-      \(variables)ExecStart=\(Self.quoted(executable, isCommand: true)) agent run --keep
+      \(variables)ExecStart=\(Self.quoted(executable)) agent run --keep
       ExecReload=kill -HUP $MAINPID
       Restart=on-failure
       RestartSec=2
@@ -43,14 +43,13 @@ struct ServiceUnit {
       """
   }
 
-  /// A word of a unit file (systemd.syntax(7)): `%` is a specifier, and in a command `$` a variable.
-  static func quoted(_ word: String, isCommand: Bool = false) -> String {
+  /// A word of a unit file (systemd.syntax(7)), where `%` is a specifier.
+  static func quoted(_ word: String) -> String {
     var text = "\""
     for scalar in word.unicodeScalars {
       switch scalar {
       case "\\", "\"": text += "\\\(scalar)"
       case "%": text += "%%"
-      case "$" where isCommand: text += "$$"
       case "\n": text += "\\n"
       default: text.unicodeScalars.append(scalar)
       }
