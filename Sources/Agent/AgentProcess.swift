@@ -35,7 +35,7 @@ public struct AgentProcess: Sendable {
     if let moved = store.movedAside { log.error("a damaged database was moved to \(moved)") }
     hub = try EventCursor(store: store).hub()
     let server = AgentServer(
-      lock: lock, hub: hub, logger: log, idle: IdleExit(started: .now, isKept: terms.isKept))
+      lock: lock, hub: hub, store: store, logger: log, idle: IdleExit(started: .now, isKept: terms.isKept))
     self.server = server
     let (activity, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.activity = activity
@@ -44,7 +44,8 @@ public struct AgentProcess: Sendable {
     let notify = terms.notify
     self.notify = notify
     registry = SessionRegistry(
-      accounts: accounts, hub: hub, log: log, language: Language.current == .chinese ? "zh" : "en",
+      accounts: accounts, hub: hub, localStore: store, log: log,
+      language: Language.current == .chinese ? "zh" : "en",
       pace: ServerPace(store: store), onIdle: terms.onIdle, isService: notify != nil,
       activity: {
         change.yield()

@@ -4,6 +4,8 @@ import AgentProtocol
 struct AgentRequestHandler: Sendable {
   let service: any AgentService
   let hub: EventHub
+  /// Where messages are read that a watcher has missed.
+  let store: LocalStore?
   /// Clients connected now.
   let clients: @Sendable () -> Int
 
@@ -11,14 +13,17 @@ struct AgentRequestHandler: Sendable {
   struct Outcome: Sendable {
     /// A line; `nil` for a notification.
     var answer: String?
+    /// The line, where it is still to be waited for.
+    var later: (@Sendable () async -> String)?
     /// The agent is to end after the answer.
     var stops = false
   }
 
-  /// - Parameter subscribe: starts a subscription for `watch` and gives its cursor. Its events are to be sent after
-  ///   the answer.
-  func handle(_ line: String, of client: ClientHandle, subscribe: (EventHub.Filter) -> Int64) async -> Outcome
-  {
+  /// Starts a subscription for `watch`, from a cursor on where one is named, and gives its own cursor. Its events are
+  /// to be sent after the answer.
+  typealias Subscribe = (EventHub.Filter, _ since: Int64?) -> Int64
+
+  func handle(_ line: String, of client: ClientHandle, subscribe: Subscribe) async -> Outcome {
     let call: RPCCall
     do {
       call = try RPCCall(line: line)
@@ -27,6 +32,13 @@ struct AgentRequestHandler: Sendable {
     }
     var outcome = Outcome()
     do {
+      if call.method == MessageSendMethod.name {
+        let parameters = try call.parameters(of: MessageSendMethod.self)
+        try parameters.check()
+        let sending = try await service.send(parameters, client: client)
+        if let id = call.id { outcome.later = { RPC.answer(id, await sending.outcome()) } }
+        return outcome
+      }
       let result = try await perform(call, of: client, subscribe: subscribe)
       outcome.answer = call.id.map { RPC.answer($0, result) }
       outcome.stops = call.method == AgentStopMethod.name
@@ -42,7 +54,7 @@ struct AgentRequestHandler: Sendable {
   }
 
   private func perform(
-    _ call: RPCCall, of client: ClientHandle, subscribe: (EventHub.Filter) -> Int64
+    _ call: RPCCall, of client: ClientHandle, subscribe: Subscribe
   ) async throws -> any Encodable {
     switch call.method {
     case LoginMethod.name:
@@ -72,7 +84,14 @@ struct AgentRequestHandler: Sendable {
       if let since = parameters.since, since < 0 { throw invalid("since") }
       let account = try parameters.account.map(service.bareJID)
       return WatchMethod.Result(
-        cursor: subscribe(EventHub.Filter(events: parameters.events.map { Set($0) }, account: account)))
+        cursor: subscribe(
+          EventHub.Filter(events: parameters.events.map { Set($0) }, account: account), parameters.since))
+    case OutboxListMethod.name:
+      return try await service.outbox(call.parameters(of: OutboxListMethod.self))
+    case OutboxCancelMethod.name:
+      let parameters = try call.parameters(of: OutboxCancelMethod.self)
+      if parameters.all != parameters.ids.isEmpty { throw invalid("ids") }
+      return try await service.cancelMessages(parameters)
     case TokenRevokeMethod.name:
       let parameters = try call.parameters(of: TokenRevokeMethod.self)
       try check(seconds: parameters.timeout, "timeout")
@@ -134,6 +153,26 @@ extension ConnectionOptions {
     if let caFile, !caFile.hasPrefix("/") { throw invalid("options.caFile") }
     if let digest = certSHA256, digest.utf8.count != 64 || !digest.allSatisfy(\.isHexDigit) {
       throw invalid("options.certSHA256")
+    }
+  }
+}
+
+extension MessageSendMethod.Parameters {
+  fileprivate func check() throws(RPCError) {
+    try Agent.check(seconds: timeout, "timeout")
+    guard (1...MessageSendMethod.maximumMessages).contains(messages.count) else { throw invalid("messages") }
+    for message in messages {
+      if let id = message.id, !(1...OutgoingMessage.maximumID).contains(id.utf8.count) {
+        throw invalid("messages.id")
+      }
+      if message.body == nil, message.subject == nil { throw invalid("messages.body") }
+      if let type = message.type, !["chat", "normal", "headline", "groupchat"].contains(type) {
+        throw invalid("messages.type")
+      }
+      let texts = [message.body, message.subject, message.thread]
+      guard texts.reduce(0, { $0 + ($1?.utf8.count ?? 0) }) <= OutgoingMessage.maximumText else {
+        throw invalid("messages.body")
+      }
     }
   }
 }

@@ -20,6 +20,7 @@ public final class AgentServer: Sendable {
   private let lock: AgentLock
   private let paths: AgentPaths
   private let hub: EventHub
+  private let store: LocalStore?
   private let group: any EventLoopGroup
   private let logger: Logger
   private let eventBuffer: Int
@@ -32,16 +33,18 @@ public final class AgentServer: Sendable {
   ///
   /// - Parameters:
   ///   - lock: held as long as the server lives.
+  ///   - store: where messages are read that a watcher has missed.
   ///   - eventBuffer: events that may wait for a client before it is dropped.
   ///   - owner: the user whose clients are served.
   init(
-    lock: AgentLock, hub: EventHub, logger: Logger,
+    lock: AgentLock, hub: EventHub, store: LocalStore? = nil, logger: Logger,
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, eventBuffer: Int = 1000,
     owner: uid_t = geteuid(), idle: IdleExit = IdleExit(started: .now)
   ) {
     self.lock = lock
     paths = lock.paths
     self.hub = hub
+    self.store = store
     self.logger = logger
     self.group = group
     self.eventBuffer = eventBuffer
@@ -140,7 +143,7 @@ public final class AgentServer: Sendable {
     update { _ in }
     await ClientConnection(
       handle: handle, channel: channel,
-      handler: AgentRequestHandler(service: service, hub: hub, clients: { self.clients }),
+      handler: AgentRequestHandler(service: service, hub: hub, store: store, clients: { self.clients }),
       eventBuffer: eventBuffer, logger: logger
     ).run()
     // Not cancelled with the server: a presence that was held is given back.

@@ -7,6 +7,13 @@ public struct ClientHandle: Sendable, Hashable {
   public init(id: UInt64) { self.id = id }
 }
 
+/// Messages that were accepted and are on their way.
+public struct Sending: Sendable {
+  /// Waits as long as the client wanted, or until its task is cancelled.
+  public let outcome: @Sendable () async -> MessageSendMethod.Result
+  public init(outcome: @escaping @Sendable () async -> MessageSendMethod.Result) { self.outcome = outcome }
+}
+
 /// What the agent does for its clients. ``AgentServer`` has decoded and checked the parameters.
 ///
 /// Requests of one client come one after the other, those of different clients at the same time. When the client
@@ -30,6 +37,11 @@ public protocol AgentService: Sendable {
     -> AccountDeleteMethod.Result
   func revokeToken(_ parameters: TokenRevokeMethod.Parameters) async throws(Failure)
     -> TokenRevokeMethod.Result
+  /// Returns when the messages are stored; what becomes of them is waited for with the result.
+  func send(_ parameters: MessageSendMethod.Parameters, client: ClientHandle) async throws(Failure) -> Sending
+  func outbox(_ parameters: OutboxListMethod.Parameters) async throws(Failure) -> OutboxListMethod.Result
+  func cancelMessages(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure)
+    -> OutboxCancelMethod.Result
   /// - Parameter clients: connected clients, the asking one included.
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result
   /// The normalised bare JID, as events carry it; ``Failure/Name/invalidParameter`` where `account` is no JID.

@@ -10,9 +10,12 @@ final class Backlog: Sendable {
   }
   private let state = Mutex(State())
 
+  /// Events that the subscriber is not done with.
+  var pending: Int { state.withLock { $0.added - $0.done } }
+
   func add() { state.withLock { $0.added += 1 } }
 
-  func done() { wake { $0.done += 1 } }
+  func done(_ count: Int = 1) { wake { $0.done += count } }
 
   /// Nobody will be done with anything any more.
   func end() { wake { $0.isOver = true } }

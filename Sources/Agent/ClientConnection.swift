@@ -9,7 +9,7 @@ struct ClientConnection: Sendable {
   let handle: ClientHandle
   let channel: Channel
   let handler: AgentRequestHandler
-  /// Events that may wait for this client before it is dropped.
+  /// Events that may wait for this client before it is dropped; messages are read from the local store.
   let eventBuffer: Int
   let logger: Logger
 
@@ -39,29 +39,37 @@ struct ClientConnection: Sendable {
   ) async {
     await withDiscardingTaskGroup { pumps in
       var watching: EventHub.Subscription?
+      let answers = LateAnswers()
+      pumps.addTask { await answers.write(to: outbound) }
       do {
         var framer = LineFramer()
         for try await chunk in inbound {
           framer.append(chunk.readableBytesView)
           while let line = try framer.next() {
-            var started: EventHub.Subscription?
-            let outcome = await handler.handle(line, of: handle) { filter in
-              let subscription = subscribe(filter)
-              started = subscription
+            var started: (EventHub.Subscription, since: Int64?)?
+            let outcome = await handler.handle(line, of: handle) { filter, since in
+              let subscription = subscribe(filter, since: since)
+              started = (subscription, since)
               return subscription.cursor
             }
             // What happened before the answer is told before it.
             await watching?.caughtUp()
-            if let answer = outcome.answer { try await outbound.write(ByteBuffer(string: answer)) }
-            if let started {
+            if let later = outcome.later {
+              await answers.add(later)
+            } else {
+              await answers.written()
+              if let answer = outcome.answer { try await outbound.write(ByteBuffer(string: answer)) }
+            }
+            if let (subscription, since) = started {
               watching?.cancel()
-              watching = started
-              pumps.addTask { await pump(started, outbound) }
+              watching = subscription
+              pumps.addTask { await pump(subscription, since: since, outbound) }
             }
             if outcome.stops { await handler.service.stop() }
           }
         }
-        // The client said all it had to say. It may still watch.
+        // The client said all it had to say. It may still wait for answers, and watch.
+        await answers.written()
         if watching != nil { try await channel.channel.closeFuture.get() }
       } catch let violation as LineFramer.Violation {
         logger.warning("client \(handle.id) dropped: \(violation)")
@@ -74,22 +82,48 @@ struct ClientConnection: Sendable {
     }
   }
 
-  private func subscribe(_ filter: EventHub.Filter) -> EventHub.Subscription {
-    handler.hub.subscribe(filter, buffer: eventBuffer) {
+  private func subscribe(_ filter: EventHub.Filter, since: Int64?) -> EventHub.Subscription {
+    let readsStore = handler.store != nil && filter.includesMessages
+    return handler.hub.subscribe(
+      filter, buffer: eventBuffer, readsStore: readsStore, lags: readsStore && since != nil
+    ) {
       logger.warning("client \(handle.id) dropped: it does not read its events")
       channel.channel.close(promise: nil)
     }
   }
 
   private func pump(
-    _ events: EventHub.Subscription, _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    _ events: EventHub.Subscription, since: Int64?,
+    _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
   ) async {
     do {
+      var replay = handler.store.map {
+        Replay(store: $0, account: events.filter.account, after: events.cursor)
+      }
+      if let since, events.lags {
+        for event in try await replay?.begin(since: since, until: events.cursor) ?? [] {
+          try await outbound.write(ByteBuffer(string: RPC.notification(event)))
+        }
+      }
+      func writeMissed(until cursor: Int64) async throws {
+        while let missed = try await replay?.next(until: cursor) {
+          let lines = missed.map(RPC.notification).joined()
+          try await outbound.write(ByteBuffer(string: lines))
+        }
+      }
+      if let cursor = events.endLag() { try await writeMissed(until: cursor) }
       for await event in events {
+        if events.lags { try await writeMissed(until: event.cursor - 1) }
         try await outbound.write(ByteBuffer(string: RPC.notification(event)))
+        replay?.told(event.cursor)
+        if let cursor = events.endLag() { try await writeMissed(until: cursor) }
       }
     } catch {
-      // The connection has ended; `run` sees that too.
+      // The connection has ended, which `run` sees too; or the store cannot be read.
+      if error is Failure {
+        logger.error("events are not told any more: \(error)")
+        channel.channel.close(promise: nil)
+      }
       events.cancel()
     }
   }

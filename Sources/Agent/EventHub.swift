@@ -21,6 +21,9 @@ public final class EventHub: Sendable {
       (events?.contains(event.name) ?? (event.name != "wire"))
         && (account.map { $0 == event.account } ?? true)
     }
+
+    /// What is kept in the local store is wanted too.
+    var includesMessages: Bool { events?.contains("message") ?? true }
   }
 
   /// Events as they happen, from the moment of the call of ``EventHub/subscribe(_:buffer:)`` on.
@@ -31,14 +34,27 @@ public final class EventHub: Sendable {
     fileprivate let stream: AsyncStream<Event>
     fileprivate let continuation: AsyncStream<Event>.Continuation
     fileprivate let backlog: Backlog
+    fileprivate let hub: EventHub
+    fileprivate let id: UInt64
+    public let filter: Filter
     /// The newest cursor at the time of the subscription.
     public let cursor: Int64
+
+    /// Messages were left out that can be read from the local store.
+    var lags: Bool { hub.lags(id) }
+
+    /// Ends the leaving out once the reader has come to the last event: gives the cursor up to which it has to read
+    /// from the local store. nil: nothing was left out, or there is more to read here first.
+    func endLag() -> Int64? { hub.endLag(of: id) }
 
     /// Ends the subscription. What waits in its buffer can still be read.
     public func cancel() { continuation.finish() }
 
     /// Returns when its reader is done with every event published before this call, or the subscription has ended.
-    public func caughtUp() async { await backlog.empty() }
+    public func caughtUp() async {
+      await hub.handedOut()
+      await backlog.empty()
+    }
 
     public func makeAsyncIterator() -> Iterator {
       Iterator(events: stream.makeAsyncIterator(), backlog: backlog)
@@ -67,13 +83,44 @@ public final class EventHub: Sendable {
     var filter: Filter
     var continuation: AsyncStream<Event>.Continuation
     var backlog: Backlog
+    /// Messages are not buffered when this many events wait: the reader can read them from the local store.
+    var messageLimit: Int
+    var lags: Bool
     var onOverflow: @Sendable () -> Void
+
+    /// Whether the event is left to be read from the local store.
+    mutating func leavesOut(_ event: Event) -> Bool {
+      guard case .message = event.body else { return false }
+      if !lags { lags = backlog.pending >= messageLimit }
+      return lags
+    }
+  }
+
+  /// What is handed out in its turn.
+  private enum Held {
+    case event(Event)
+    /// Cursors that are set aside for events to come.
+    case reservation(UInt64)
+    /// Woken when everything before it was handed out.
+    case waiter(CheckedContinuation<Void, Never>)
   }
 
   private struct State {
+    /// The last cursor that was given away, and the last that was handed out.
     var cursor: Int64
+    var handedOut: Int64
+    var held: [Held] = []
+    var nextReservation: UInt64 = 0
     var nextSubscriber: UInt64 = 0
     var subscribers: [UInt64: Subscriber] = [:]
+  }
+
+  /// Cursors for events that have to be stored before anybody sees them. What is published meanwhile is handed out
+  /// behind them, so that a reader who has seen a cursor has seen all before it.
+  struct Reservation: Sendable {
+    fileprivate let id: UInt64
+    /// The cursors, one for each event.
+    let cursors: Range<Int64>
   }
 
   private let state: Mutex<State>
@@ -88,13 +135,13 @@ public final class EventHub: Sendable {
     cursor: Int64, used: @escaping @Sendable (Int64) -> Void = { _ in },
     now: @escaping @Sendable () -> String = Timestamp.now
   ) {
-    state = Mutex(State(cursor: cursor))
+    state = Mutex(State(cursor: cursor, handedOut: cursor))
     self.used = used
     self.now = now
   }
 
   /// The cursor of the newest event.
-  public var cursor: Int64 { state.withLock { $0.cursor } }
+  public var cursor: Int64 { state.withLock { $0.handedOut } }
 
   public var subscribers: Int { state.withLock { $0.subscribers.count } }
 
@@ -102,32 +149,105 @@ public final class EventHub: Sendable {
   @discardableResult
   public func publish(account: String, _ body: Event.Body) -> Event {
     let time = now()
-    let (event, lost) = state.withLock { state in
+    let (event, handedOut) = state.withLock { state in
       state.cursor += 1
       let event = Event(account: account, time: time, cursor: state.cursor, body: body)
-      var lost: [Subscriber] = []
-      for (id, subscriber) in state.subscribers where subscriber.filter.matches(event) {
-        subscriber.backlog.add()
-        if case .dropped = subscriber.continuation.yield(event) {
-          lost.append(subscriber)
-          state.subscribers[id] = nil
-        }
-      }
-      return (event, lost)
+      state.held.append(.event(event))
+      return (event, Self.handOut(&state))
     }
-    for subscriber in lost {
-      subscriber.continuation.finish()
-      subscriber.onOverflow()
-    }
+    handedOut.finish()
     used(event.cursor)
     return event
   }
 
+  /// Sets cursors aside. Every reservation has to be fulfilled, with or without events.
+  func reserve(_ count: Int) -> Reservation {
+    let reservation = state.withLock { state in
+      let first = state.cursor + 1
+      state.cursor += Int64(count)
+      let reservation = Reservation(id: state.nextReservation, cursors: first..<state.cursor + 1)
+      state.nextReservation += 1
+      state.held.append(.reservation(reservation.id))
+      return reservation
+    }
+    used(reservation.cursors.upperBound)
+    return reservation
+  }
+
+  /// Hands out the events that have got cursors of the reservation, and what has waited behind it.
+  func fulfil(_ reservation: Reservation, with events: [Event]) {
+    let handedOut = state.withLock { state in
+      let place = state.held.firstIndex {
+        if case .reservation(reservation.id) = $0 { true } else { false }
+      }
+      guard let place else { return HandedOut() }
+      state.held.replaceSubrange(place...place, with: events.map(Held.event))
+      return Self.handOut(&state)
+    }
+    handedOut.finish()
+  }
+
+  /// Returns when everything that was published before this call was handed out.
+  private func handedOut() async {
+    await withCheckedContinuation { waiter in
+      let isDone = state.withLock { state in
+        if state.held.isEmpty { return true }
+        state.held.append(.waiter(waiter))
+        return false
+      }
+      if isDone { waiter.resume() }
+    }
+  }
+
+  /// What is left to do outside of the lock.
+  private struct HandedOut {
+    var lost: [Subscriber] = []
+    var waiters: [CheckedContinuation<Void, Never>] = []
+
+    func finish() {
+      for subscriber in lost {
+        subscriber.continuation.finish()
+        subscriber.onOverflow()
+      }
+      for waiter in waiters { waiter.resume() }
+    }
+  }
+
+  /// Hands out what nothing is before that is still to be stored.
+  private static func handOut(_ state: inout State) -> HandedOut {
+    var result = HandedOut()
+    var count = 0
+    loop: for held in state.held {
+      switch held {
+      case .reservation: break loop
+      case .waiter(let waiter): result.waiters.append(waiter)
+      case .event(let event):
+        state.handedOut = event.cursor
+        for id in state.subscribers.keys {
+          guard state.subscribers[id]?.filter.matches(event) == true,
+            state.subscribers[id]?.leavesOut(event) == false, let subscriber = state.subscribers[id]
+          else { continue }
+          subscriber.backlog.add()
+          if case .dropped = subscriber.continuation.yield(event) {
+            result.lost.append(subscriber)
+            state.subscribers[id] = nil
+          }
+        }
+      }
+      count += 1
+    }
+    state.held.removeFirst(count)
+    return result
+  }
+
   /// - Parameters:
   ///   - buffer: events that may wait for this subscriber.
+  ///   - readsStore: messages need not wait: the reader finds them in the local store (``Subscription/lags``).
+  ///   - lags: it begins with reading from there.
   ///   - onOverflow: called once when more than that wait; the subscription has ended then.
   public func subscribe(
-    _ filter: Filter = Filter(), buffer: Int = 1000, onOverflow: @escaping @Sendable () -> Void = {}
+    _ filter: Filter = Filter(), buffer: Int = 1000, readsStore: Bool = false, lags: Bool = false,
+    onOverflow: @escaping @Sendable () -> Void = {}
   ) -> Subscription {
     let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingOldest(buffer))
     let backlog = Backlog()
@@ -135,14 +255,30 @@ public final class EventHub: Sendable {
       let id = state.nextSubscriber
       state.nextSubscriber += 1
       state.subscribers[id] = Subscriber(
-        filter: filter, continuation: continuation, backlog: backlog, onOverflow: onOverflow)
-      return (id, state.cursor)
+        filter: filter, continuation: continuation, backlog: backlog,
+        messageLimit: readsStore ? buffer / 2 : .max, lags: lags, onOverflow: onOverflow)
+      return (id, state.handedOut)
     }
     continuation.onTermination = { [weak self] _ in
       self?.state.withLock { _ = $0.subscribers.removeValue(forKey: id) }
       backlog.end()
     }
-    return Subscription(stream: stream, continuation: continuation, backlog: backlog, cursor: cursor)
+    return Subscription(
+      stream: stream, continuation: continuation, backlog: backlog, hub: self, id: id, filter: filter,
+      cursor: cursor)
+  }
+
+  private func lags(_ id: UInt64) -> Bool { state.withLock { $0.subscribers[id]?.lags ?? false } }
+
+  private func endLag(of id: UInt64) -> Int64? {
+    state.withLock { state in
+      // The event that is being handled counts as pending.
+      guard let subscriber = state.subscribers[id], subscriber.lags, subscriber.backlog.pending <= 1 else {
+        return nil
+      }
+      state.subscribers[id]?.lags = false
+      return state.handedOut
+    }
   }
 
   /// Ends every subscription.

@@ -8,7 +8,8 @@ import NIOPosix
 /// SQLite in WAL mode, mode 0600 in a directory of mode 0700. Every call blocks on the disk: on an event loop or
 /// in an actor use ``BlockingStore/inBackground(_:)``.
 public final class LocalStore: BlockingStore {
-  private let database: DatabaseQueue
+  let database: DatabaseQueue
+  let changes = ChangeQueue()
   public let path: String
   /// Where a file was moved that SQLite could not read, to tell the user.
   public let movedAside: String?
@@ -110,6 +111,7 @@ public final class LocalStore: BlockingStore {
         table.column("value", .any)
       }
     }
+    migrator.registerMigration("messages", migrate: createMessages)
     return migrator
   }
 
@@ -121,7 +123,7 @@ public final class LocalStore: BlockingStore {
     return target
   }
 
-  private static func failure(_ error: any Error, _ path: String) -> Failure {
+  static func failure(_ error: any Error, _ path: String) -> Failure {
     if let failure = error as? Failure { return failure }
     let why = (error as? DatabaseError).map { $0.message ?? "\($0.resultCode)" } ?? "cannot be opened"
     return Failure(.databaseError, stage: .store, detail: "\(path): \(why)")

@@ -18,6 +18,7 @@ actor Session {
   nonisolated let account: JID
   let hub: EventHub
   let accounts: AccountStore
+  let localStore: LocalStore
   let log: Logger
   let language: String
   /// A stream on which nothing was received for so long is asked whether the server is still there.
@@ -31,6 +32,7 @@ actor Session {
   var online: Online?
   /// The stream that is being opened.
   var opening: Opening?
+  var traffic = MessageTraffic()
   /// What the session keeps itself online with; nil where nobody wants it online.
   var kept: LoginPlan?
   /// The session of the last stream, which the server may still have.
@@ -39,7 +41,7 @@ actor Session {
   var resumableUntil: ContinuousClock.Instant?
   /// Attempts in a row that ended while the server was asked to go on with it.
   var failedResumptions = 0
-  var shownPresence: XMLElement?
+  var shownPresence: PresenceIntent.Value?
   /// Why it is not online.
   var lastFailure: Failure?
   /// Why it is not kept online any more, where nobody has logged out.
@@ -149,13 +151,15 @@ actor Session {
   }
 
   init(
-    account: JID, hub: EventHub, accounts: AccountStore, log: Logger, language: String,
+    account: JID, hub: EventHub, accounts: AccountStore, localStore: LocalStore, log: Logger,
+    language: String,
     keepAlive: TimeAmount = .seconds(60), pace: ServerPace = ServerPace(),
     clock: SessionClock = SessionClock(), activity: @escaping @Sendable () -> Void = {}
   ) {
     self.account = account
     self.hub = hub
     self.accounts = accounts
+    self.localStore = localStore
     self.log = log
     self.language = language
     self.keepAlive = keepAlive
@@ -279,6 +283,7 @@ actor Session {
     var status = status
     status.presence = presenceStatus()
     status.idle = idle
+    status.uncertain = traffic.uncertain
     status.lastSeen = lastSeen
     guard let online else {
       // On its way to come back it is still for this that it is not online.

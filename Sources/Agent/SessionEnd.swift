@@ -9,8 +9,11 @@ extension Session {
   /// Logs out: `isLogin` is false before anything is closed, so that a crash cannot log in again. A store that cannot
   /// be written keeps nobody online.
   ///
-  /// Gives why the server has not forgotten the token where it should: then the account stays stored, with the token.
-  func logout(_ parameters: LogoutMethod.Parameters) async throws(Failure) -> Failure? {
+  /// What could not be sent stays in the outbox, and the account stored, unless it is to be dropped. Gives how much
+  /// that is, and why the server has not forgotten the token where it should: then the account stays stored, too.
+  func logout(
+    _ parameters: LogoutMethod.Parameters
+  ) async throws(Failure) -> (unsent: Int, unrevoked: Failure?) {
     leaving += 1
     defer { leaving -= 1 }
     pausing?.cancel()
@@ -34,7 +37,14 @@ extension Session {
       } catch {
         failure = error
       }
+      var unsent = await session.flushOutbox(within: parameters.flush)
       await session.closeStreams()
+      if parameters.force, unsent > 0 {
+        try await session.dropOutbox()
+        unsent = 0
+      }
+      // Nobody in particular comes back.
+      if session.account.local == nil { try await session.forgetMessages() }
       session.forgetDataReady()
       var unrevoked: Failure?
       if let stored {
@@ -46,11 +56,12 @@ extension Session {
         }
       }
       if let failure { throw failure }
-      if parameters.forget, unrevoked == nil {
+      if parameters.forget, unrevoked == nil, unsent == 0 {
         try await session.accounts.remove(session.account)
+        try await session.forgetMessages()
         session.restore(PresenceIntent())
       }
-      return unrevoked
+      return (unsent, unrevoked)
     }
   }
 
@@ -60,6 +71,7 @@ extension Session {
     kept = nil
     pausing?.cancel()
     await stopTrying()
+    _ = await flushOutbox(within: 2)
     await closeStreams()
   }
 
@@ -68,7 +80,11 @@ extension Session {
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
     if endOnline() != nil { lastSeen = timestamp() }
     resumable = nil
-    for stream in streams { await stream.close(sending: farewell) }
+    for stream in streams {
+      await stream.close(sending: farewell)
+      await messagesEnded(of: stream)
+    }
+    await forgetResumption()
     if status.state != .offline { enter(.offline) }
   }
 

@@ -1,22 +1,129 @@
 import AgentProtocol
+import FoundationEssentials
 import XMPP
+import XMPPFeatures
 import XMPPStanza
 
-// What a session sends and receives, so that nothing is lost and nothing comes twice.
+// What arrives is stored before the server may forget it, and told to watchers after that: each message once.
 
 extension Session {
-  func received(_ message: Message) async {}
+  /// A message of the bound stream. Waits while too many are on their way to the disk.
+  func received(_ message: Message) async {
+    guard let online else { return }
+    traffic.own = online.bound.jid
+    enqueue(.arrived(message), online.stream)
+    if traffic.items.count >= MessageTraffic.maximumItems {
+      await withCheckedContinuation { traffic.waitingForRoom.append($0) }
+    }
+  }
 
-  /// The events before were made of the stanzas up to `count`.
+  /// The events before were made of the stanzas up to `count`: the server is told when their messages are stored.
   func received(through count: UInt32, on stream: XMPPStream) async {
     online?.isResumable = await stream.management?.canResume ?? false
-    await stream.confirm(through: count)
+    enqueue(.handled(count), stream)
   }
 
   /// The server has these.
-  func acknowledged(_ stanzas: [SentStanza]) async {}
+  func acknowledged(_ stanzas: [SentStanza], by stream: XMPPStream) {
+    let messages = stanzas.filter { stanza in stanza.element.map { $0.name.local == "message" } ?? true }
+    for id in messages.compactMap(\.id) { enqueue(.acknowledged(id), stream) }
+    if messages.isEmpty { enqueue(.streamChanged, stream) }
+  }
 
-  /// A stream is bound. Of the session before: what the server does not have, where that goes on; else what it may
-  /// have or not.
-  func settle(_ bound: BoundStream, on stream: XMPPStream) async {}
+  /// Nothing comes from the stream any more. Returns when what has come is stored, so that the next stream can say
+  /// how far it was.
+  func messagesEnded(of stream: XMPPStream) async {
+    enqueue(.ended, stream)
+    endPageWait()
+    await messagesStored()
+  }
+
+  /// Returns when everything that has happened up to now is stored.
+  func messagesStored() async { await traffic.backlog.empty() }
+
+  func enqueue(_ item: MessageTraffic.Item, _ stream: XMPPStream) {
+    traffic.backlog.add()
+    traffic.items.append((item, stream))
+    guard !traffic.isStoring else { return }
+    traffic.isStoring = true
+    Task { await storeItems() }
+  }
+
+  /// What has come together is stored together.
+  private func storeItems() async {
+    var pause = 1
+    while let (items, stream) = await nextItems() {
+      let hasArchive = items.contains(where: \.isArrival) ? await hasArchive(stream) : false
+      let batch = MessageBatch(
+        items, account: account, own: traffic.own ?? account, hasArchive: hasArchive,
+        reading: &traffic.reading, now: Date().timeIntervalSince1970)
+      do throws(Failure) {
+        try await store(batch, of: stream)
+        pause = 1
+      } catch {
+        // The server keeps what is not confirmed, and what has come waits here.
+        log.error(
+          "messages are not stored", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+        traffic.items = items.map { ($0, stream) } + traffic.items
+        try? await Task.sleep(for: .seconds(pause))
+        pause = min(2 * pause, 30)
+        continue
+      }
+      traffic.backlog.done(items.count)
+      for waiter in traffic.waitingForRoom { waiter.resume() }
+      traffic.waitingForRoom = []
+      if traffic.reading?.page.isComplete == true { endPageWait() }
+    }
+    traffic.isStoring = false
+  }
+
+  /// The next items of one stream; nil when there is nothing to do until more come.
+  ///
+  /// Where the stream counts, messages wait for their number: both are stored together.
+  private func nextItems() async -> ([MessageTraffic.Item], XMPPStream)? {
+    guard let stream = traffic.items.first?.stream else { return nil }
+    let isCounted = await stream.management != nil
+    let count = traffic.items.prefix { $0.stream === stream }.count
+    let numbered = traffic.items[..<count].lastIndex { $0.item.isNumber }.map { $0 + 1 } ?? 0
+    // So many without a number are no server's doing.
+    let isOverfull = count - numbered >= MessageTraffic.maximumItems
+    var next: [MessageTraffic.Item] = []
+    var left: [(MessageTraffic.Item, XMPPStream)] = []
+    for (index, entry) in traffic.items[..<count].enumerated() {
+      if index < numbered || !isCounted || isOverfull || !entry.item.isArrival {
+        next.append(entry.item)
+      } else {
+        left.append(entry)
+      }
+    }
+    if next.isEmpty { return nil }
+    traffic.items.replaceSubrange(..<count, with: left)
+    return (next, stream)
+  }
+
+  /// One transaction: the messages, what they settle, and how many stanzas the stream has handled with them.
+  private func store(_ batch: MessageBatch, of stream: XMPPStream) async throws(Failure) {
+    let reservation = hub.reserve(batch.maximumEvents)
+    let snapshot = batch.changesStream ? await stream.management?.snapshot(handled: batch.handled) : nil
+    let resumption = snapshot.flatMap { Resumption(stream: $0, presence: shownPresence).text }
+    let position = traffic.isCaughtUp ? batch.newestArchiveID : nil
+    let name = account.description
+    let outcome: MessageBatch.Outcome
+    do throws(Failure) {
+      outcome = try await localStore.change(durably: batch.hasMessages) { database in
+        let outcome = try batch.store(under: reservation.cursors, database)
+        if batch.changesStream { try StreamRecord.keep(resumption: resumption, of: name, database) }
+        if let position { try StreamRecord.keep(archivePosition: position, of: name, database) }
+        return outcome
+      }
+    } catch {
+      hub.fulfil(reservation, with: [])
+      throw error
+    }
+    hub.fulfil(reservation, with: outcome.events)
+    if let position { traffic.archivePosition = position }
+    if let handled = batch.handled { await stream.confirm(through: handled) }
+    for id in outcome.settled { traffic.finish(id) }
+    handOver()
+  }
 }

@@ -73,9 +73,9 @@ extension Session {
     self.online?.plan.sendsPresence = true
     kept?.sendsPresence = true
     do throws(XMPPError) {
-      let stanza = presence.effective.stanza()
-      shownPresence = stanza
-      try await online.stream.send([stanza])
+      let value = presence.effective
+      shownPresence = value
+      try await online.stream.send([value.stanza()])
       return true
     } catch {
       return false

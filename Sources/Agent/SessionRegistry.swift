@@ -11,6 +11,7 @@ actor SessionRegistry: AgentService {
   private let onDisk: AccountsOnDisk
   private var accounts: AccountStore { onDisk.store }
   private let hub: EventHub
+  private let localStore: LocalStore
   private let log: Logger
   private let language: String
   private let started = Timestamp.now()
@@ -35,7 +36,8 @@ actor SessionRegistry: AgentService {
   ///   - onEnding: called once, when the sessions begin to end with the agent.
   ///   - onStop: called when the sessions are closed after `agent.stop`.
   init(
-    accounts: AccountsOnDisk, hub: EventHub, log: Logger, language: String, pace: ServerPace = ServerPace(),
+    accounts: AccountsOnDisk, hub: EventHub, localStore: LocalStore, log: Logger, language: String,
+    pace: ServerPace = ServerPace(),
     onIdle: IdleMode = .csi, isService: Bool = false, activity: @escaping @Sendable () -> Void = {},
     onEnding: @escaping @Sendable () -> Void = {}, onStop: @escaping @Sendable () async -> Void
   ) {
@@ -44,6 +46,7 @@ actor SessionRegistry: AgentService {
     self.isService = isService
     self.onEnding = onEnding
     self.hub = hub
+    self.localStore = localStore
     self.log = log
     self.language = language
     self.pace = pace
@@ -59,7 +62,8 @@ actor SessionRegistry: AgentService {
     // Another call may have made it meanwhile.
     if let session = sessions[account] { return session }
     let session = Session(
-      account: account, hub: hub, accounts: accounts, log: log, language: language, pace: pace,
+      account: account, hub: hub, accounts: accounts, localStore: localStore, log: log, language: language,
+      pace: pace,
       activity: activity)
     sessions[account] = session
     if let presence = stored?.presence { await session.restore(PresenceIntent(presence)) }
@@ -189,8 +193,9 @@ actor SessionRegistry: AgentService {
     -> LogoutMethod.Result
   {
     if !parameters.all, let session = await unstored(parameters.account) {
-      let unrevoked = try await session.logout(parameters)
-      return LogoutMethod.Result(accounts: [session.account.description], unrevoked: unrevoked)
+      let end = try await session.logout(parameters)
+      return LogoutMethod.Result(
+        accounts: [session.account.description], unsent: end.unsent, unrevoked: end.unrevoked)
     }
     let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
     let named = try parameters.all ? file.accounts : [file.account(parameters.account)]
@@ -209,17 +214,20 @@ actor SessionRegistry: AgentService {
       throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
     }
     var failure: Failure?
+    var unsent = 0
     var unrevoked: Failure?
     for session in leaving {
       do throws(Failure) {
-        let error = try await session.logout(parameters)
-        unrevoked = unrevoked ?? error
+        let end = try await session.logout(parameters)
+        unsent += end.unsent
+        unrevoked = unrevoked ?? end.unrevoked
       } catch {
         failure = failure ?? error
       }
     }
     if let failure { throw failure }
-    return LogoutMethod.Result(accounts: leaving.map(\.account.description), unrevoked: unrevoked)
+    return LogoutMethod.Result(
+      accounts: leaving.map(\.account.description), unsent: unsent, unrevoked: unrevoked)
   }
 
   func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus] {
@@ -233,7 +241,7 @@ actor SessionRegistry: AgentService {
       }
     } else if let session = await unstored(parameters.account) {
       if parameters.probe { await session.probe(timeout: parameters.bound) }
-      return [await session.currentStatus()]
+      return try await localStore.countQueued([await session.currentStatus()])
     }
     let chosen = try parameters.all ? file.accounts : [file.account(parameters.account)]
     if parameters.probe { await probe(chosen, within: parameters.bound) }
@@ -244,7 +252,7 @@ actor SessionRegistry: AgentService {
         answer.append(SessionStatus(stored: account))
       }
     }
-    return answer
+    return try await localStore.countQueued(answer)
   }
 
   /// Asks the servers of these accounts, side by side.
@@ -316,6 +324,21 @@ actor SessionRegistry: AgentService {
   ) async throws(Failure) -> TokenRevokeMethod.Result {
     let session = try await storedSession(parameters.account)
     return TokenRevokeMethod.Result(revoked: try await session.revokeToken(within: parameters.timeout))
+  }
+
+  func send(_ parameters: MessageSendMethod.Parameters, client: ClientHandle) async throws(Failure) -> Sending
+  {
+    try await storedSession(parameters.account).send(parameters)
+  }
+
+  func outbox(_ parameters: OutboxListMethod.Parameters) async throws(Failure) -> OutboxListMethod.Result {
+    try await storedSession(parameters.account).outbox()
+  }
+
+  func cancelMessages(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure)
+    -> OutboxCancelMethod.Result
+  {
+    try await storedSession(parameters.account).cancel(parameters)
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {

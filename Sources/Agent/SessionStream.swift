@@ -46,6 +46,7 @@ extension Session {
   private func openOnce(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
     guard !isEnding, opening == nil else { throw Failure(.cancelled, stage: .connect) }
     tried = Tried()
+    await restoreMessages()
     let presented = try await present(plan, attempt)
     tried.presented = presented
     guard !isEnding, opening == nil, !Task.isCancelled else { throw Failure(.cancelled, stage: .connect) }
@@ -174,6 +175,7 @@ extension Session {
   /// The stream that was online is so no more; which, and with what plan.
   @discardableResult
   func endOnline() -> Online? {
+    suspendOutbox()
     online?.liveness?.cancel()
     defer { online = nil }
     return online
@@ -187,7 +189,7 @@ extension Session {
     case .presence(let presence): if online?.stream === stream { publish(presence) }
     case .message(let message): if online?.stream === stream { await received(message) }
     case .received(let count): if online?.stream === stream { await received(through: count, on: stream) }
-    case .acknowledged(let stanzas): await acknowledged(stanzas)
+    case .acknowledged(let stanzas): acknowledged(stanzas, by: stream)
     case .closed(let error): await ended(stream, error)
     }
   }
@@ -227,6 +229,7 @@ extension Session {
     online?.began = clock.uptime()
     if !bound.isResumed { onlineSince = timestamp() }
     online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
+    beginMessages(bound, on: opening.stream)
     if bound.isResumed { status.resumes += 1 } else { status.sessions += 1 }
     enter(.loginOK) {
       $0.fullJID = bound.jid.description
@@ -259,25 +262,27 @@ extension Session {
     if opening.attempt.noSync { succeed(opening) }
   }
 
-  /// Roster request and presence in one write (RFC 6121 §2.2, §4.2); what the server lacks is no error.
+  /// Roster request, copies of messages and presence in one write (RFC 6121 §2.2, §4.2; XEP-0280 §4); what the server
+  /// lacks is no error.
   private func synchronise(_ stream: XMPPStream) async {
     guard let online, online.stream === stream else { return }
     advance(.syncing)
     do throws(XMPPError) {
       if online.bound.isResumed {
-        if online.plan.sendsPresence, presence.effective.stanza() != shownPresence { await applyPresence() }
+        if online.plan.sendsPresence, presence.effective != shownPresence { await applyPresence() }
       } else {
         shownPresence = nil
         let isShown = online.plan.sendsPresence && presence.effective.show != .offline
-        let shown = isShown ? presence.effective.stanza() : nil
-        shownPresence = shown
+        shownPresence = isShown ? presence.effective : nil
         _ = try await stream.request(
-          Roster.request(), followedBy: shown.map { [$0] } ?? [], timeout: .seconds(10))
+          Roster.request(),
+          followedBy: [Carbons.request().element] + [shownPresence?.stanza()].compactMap(\.self),
+          timeout: .seconds(10))
       }
     } catch {
       // The stream's end is an event of its own; a server that does not answer has no roster.
     }
-    await settle(online.bound, on: stream)
+    settle(online.bound, on: stream)
     guard self.online?.stream === stream else { return }
     reconnectPolicy.succeeded()
     attempt = 0
@@ -348,6 +353,7 @@ extension Session {
     let failure = error.map(Failure.init)
     tried.objection = error?.objection ?? .none
     let lost = online?.stream === stream ? endOnline() : nil
+    await messagesEnded(of: stream)
     if lost != nil { leave(await stream.management) }
     if opening?.stream === stream {
       endOpening(.failure(failure?.beforeSync ?? Failure(.cancelled, stage: .connect)))

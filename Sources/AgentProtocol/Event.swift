@@ -16,11 +16,13 @@ public struct Event: Sendable, Equatable {
     case dataReady(code: Int)
     case success(LoginSuccess)
     case presence(PresenceChange)
+    case message(MessageEvent)
     case wire(WireLine)
     /// The token command gave none: what was given beforehand is tried in its place.
     case tokenUnavailable(cause: Failure)
     case kicked(Kick)
     case loginRequired(LoginRequired)
+    /// Events between the wanted cursor and this one are not replayed.
     case gap
   }
 
@@ -38,6 +40,7 @@ public struct Event: Sendable, Equatable {
     case .dataReady: "dataReady"
     case .success: "success"
     case .presence: "presence"
+    case .message: "message"
     case .wire: "wire"
     case .tokenUnavailable: "tokenUnavailable"
     case .kicked: "kicked"
@@ -188,6 +191,7 @@ extension Event: Codable {
     case .dataReady(let code): try envelope.encode(code, forKey: .code)
     case .success(let success): try success.encode(to: encoder)
     case .presence(let change): try change.encode(to: encoder)
+    case .message(let message): try message.encode(to: encoder)
     case .wire(let line): try line.encode(to: encoder)
     case .tokenUnavailable(let cause): try envelope.encode(cause, forKey: .cause)
     case .kicked(let kick): try kick.encode(to: encoder)
@@ -207,6 +211,7 @@ extension Event: Codable {
     case "dataReady": body = .dataReady(code: try envelope.decode(Int.self, forKey: .code))
     case "success": body = .success(try LoginSuccess(from: decoder))
     case "presence": body = .presence(try PresenceChange(from: decoder))
+    case "message": body = .message(try MessageEvent(from: decoder))
     case "wire": body = .wire(try WireLine(from: decoder))
     case "tokenUnavailable":
       body = .tokenUnavailable(cause: try envelope.decode(Failure.self, forKey: .cause))

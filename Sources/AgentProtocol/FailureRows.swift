@@ -179,9 +179,9 @@ extension FailureTable {
       .deliveryUnconfirmed, codes: [], exit: 87, retry: .fatal, clears: .nothing,
       english: (
         "delivery was not confirmed in time; what was not confirmed stays queued",
-        "It is sent at the next login."
+        "It is sent as soon as the account is online; `imctl outbox list` shows it."
       ),
-      chinese: ("未能及时确认送达；未确认的内容保留在队列中", "将在下次登录时发送。")),
+      chinese: ("未能及时确认送达；未确认的内容保留在队列中", "账号上线后将立即发送；`imctl outbox list` 可查看。")),
     row(
       .cancelled, codes: [], exit: 130, retry: .fatal, clears: .nothing,
       english: ("cancelled", "Nothing was changed; run the command again when you want."),

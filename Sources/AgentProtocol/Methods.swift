@@ -59,10 +59,13 @@ public enum LogoutMethod: AgentMethod {
   public struct Result: Codable, Sendable, Equatable {
     /// Bare JIDs that were logged out.
     public var accounts: [String]
+    /// Messages that could not be sent, and are sent after the next login.
+    public var unsent: Int
     /// Why the server has not forgotten a token, which is kept for `token.revoke`. Absent: nothing went wrong.
     public var unrevoked: Failure?
-    public init(accounts: [String], unrevoked: Failure? = nil) {
+    public init(accounts: [String], unsent: Int = 0, unrevoked: Failure? = nil) {
       self.accounts = accounts
+      self.unsent = unsent
       self.unrevoked = unrevoked
     }
   }
@@ -129,7 +132,10 @@ public struct SessionStatus: Codable, Sendable, Equatable {
   public var nextRetry: String?
   /// Attempts to come online so far; absent while online or offline.
   public var attempt: Int?
+  /// Messages that were accepted and that the server is not known to have.
   public var queued: Int = 0
+  /// Messages that were sent again though the server may have had them, since the agent was started.
+  public var uncertain: Int = 0
   /// What the session does while the user looks away; absent: the user is there.
   public var idle: IdleMode?
   /// Why the session is in this state, where it is a failure.
@@ -295,6 +301,7 @@ extension SessionStatus {
     try fields.encodeIfPresent(attempt, forKey: .attempt)
     try fields.encode(queued, forKey: .queued)
     try fields.encode(idle, forKey: .idle)
+    try fields.encode(uncertain, forKey: .uncertain)
     try fields.encodeIfPresent(cause, forKey: .cause)
   }
 }

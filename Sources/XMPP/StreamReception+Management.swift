@@ -6,8 +6,10 @@ import XMPPXML
 
 extension XMPPStream {
   /// The stanzas up to this number need not come again; the server is told where it asked, or when there are many.
+  ///
+  /// After the end of the stream too: then it is told by the stream that goes on with the session.
   public func confirm(through count: UInt32) {
-    guard case .online = state, let answer = management?.confirm(through: count) else { return }
+    guard let answer = management?.confirm(through: count), case .online = state else { return }
     write(answer)
   }
 

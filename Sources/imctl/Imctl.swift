@@ -7,7 +7,7 @@ import Glibc
 struct Imctl: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "imctl",
-    abstract: "Go online on an XMPP server, stay online, and change presence from the shell.",
+    abstract: "Go online on an XMPP server, stay online, send messages and change presence from the shell.",
     discussion: """
       `imctl login user@domain` goes online; a background agent keeps the session, so every later command
       takes milliseconds. Data goes to standard output, everything else to standard error.
@@ -15,7 +15,8 @@ struct Imctl: ParsableCommand {
     version: "imctl \(Version.current)",
     subcommands: [
       LoginCommand.self, LogoutCommand.self, StatusCommand.self, WhoamiCommand.self, PresenceCommand.self,
-      WatchCommand.self, AccountCommand.self, TokenCommand.self, AgentCommand.self,
+      SendCommand.self, WatchCommand.self, OutboxCommand.self, AccountCommand.self, TokenCommand.self,
+      AgentCommand.self,
     ])
 
   static func main() {

@@ -8,6 +8,7 @@ final class FakeService: AgentService {
   struct Notes {
     var calls: [String] = []
     var closed: [ClientHandle] = []
+    var sendings: [DeliveryWait] = []
     var waiting = 0
     var cancelled = 0
   }
@@ -91,6 +92,36 @@ final class FakeService: AgentService {
   ) async throws(Failure) -> TokenRevokeMethod.Result {
     note("revoke \(parameters.account ?? "default")")
     return TokenRevokeMethod.Result(revoked: true)
+  }
+
+  /// Waits for the server until ``acknowledge()``, but for those that do not want to.
+  func send(_ parameters: MessageSendMethod.Parameters, client: ClientHandle) async throws(Failure) -> Sending
+  {
+    note("send \(parameters.messages.map { $0.body ?? "" }.joined(separator: ","))")
+    let wait = DeliveryWait(parameters.wait == .none ? [] : ["all"])
+    notes.withLock { $0.sendings.append(wait) }
+    return Sending {
+      await wait.wait(seconds: 0)
+      return parameters.messages.map {
+        .init(id: $0.id ?? "made", to: $0.to, state: parameters.wait == .none ? .queued : .sent)
+      }
+    }
+  }
+
+  /// The server has what was sent with the first call that waits.
+  func acknowledge() {
+    let wait = notes.withLock { $0.sendings.isEmpty ? nil : $0.sendings.removeFirst() }
+    wait?.done("all")
+  }
+
+  func outbox(_ parameters: OutboxListMethod.Parameters) async throws(Failure) -> OutboxListMethod.Result {
+    [.init(id: "1", to: "b@c", body: nil, accepted: "t", handedOver: false)]
+  }
+
+  func cancelMessages(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure)
+    -> OutboxCancelMethod.Result
+  {
+    OutboxCancelMethod.Result(cancelled: parameters.ids, handedOver: [])
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {

@@ -12,10 +12,11 @@ import XMPPStanza
     let server = try await TestServer(TestServer.Options(.prosody))
     let home = try TemporaryDirectory()
     let hub = EventHub(cursor: 0)
-    let session = Session(
+    let session = try Session(
       account: try JID(server.jid("alice")), hub: hub,
       accounts: AccountStore(directory: home.path + "/config"),
-      log: Logger(label: "test"), language: "en", keepAlive: .milliseconds(300))
+      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en",
+      keepAlive: .milliseconds(300))
     var parameters = LoginMethod.Parameters(account: server.jid("alice"))
     parameters.password = server.password("alice")
     parameters.options.host = TestServer.host

@@ -6,10 +6,7 @@ import Testing
 @Suite("A session whose account is to be deleted", .timeLimit(.minutes(3)))
 struct AccountDeletionTests {
   private static let online =
-    [ScriptedServer.Step].login(until: .bound) + [
-      .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
-      .client("<presence/>"),
-    ]
+    [ScriptedServer.Step].login(until: .bound) + .synced
   private static let asked = ScriptedServer.Step.client(
     "<iq type='set' id='{id}'><query xmlns='jabber:iq:register'><remove/></query></iq>")
 

@@ -6,9 +6,8 @@ import Testing
 @Suite("A server that is known")
 struct KnownServerTests {
   private static let online =
-    [ScriptedServer.Step].login(until: .bound) + [
-      .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
-      .client("<presence/>"), .client("<presence type='unavailable'/>"), .client("</stream:stream>"),
+    [ScriptedServer.Step].login(until: .bound) + .synced + [
+      .client("<presence type='unavailable'/>"), .client("</stream:stream>"),
       .server("</stream:stream>"),
     ]
 

@@ -19,9 +19,8 @@ struct ServerTrustTests {
   @Test("is forgotten by account trust --reset, which is the way back after a downgrade.")
   func downgrade() async throws {
     let known =
-      [ScriptedServer.Step].login(until: .bound) + [
-        .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
-        .client("<presence/>"), .client("<presence type='unavailable'/>"), .client("</stream:stream>"),
+      [ScriptedServer.Step].login(until: .bound) + .synced + [
+        .client("<presence type='unavailable'/>"), .client("</stream:stream>"),
         .server("</stream:stream>"),
       ]
     let weaker =

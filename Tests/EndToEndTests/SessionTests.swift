@@ -108,9 +108,8 @@ struct SessionTests {
   @Test("that the server closes without a word is over: so administrators end sessions.")
   func closed() async throws {
     let server = try await ScriptedServer(
-      .login(until: .bound) + [
-        .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
-        .client("<presence/>"), .client("<presence><show>away</show></presence>"),
+      .login(until: .bound) + .synced + [
+        .client("<presence><show>away</show></presence>"),
         .server("</stream:stream>"),
       ])
     let imctl = try await IMCTL()

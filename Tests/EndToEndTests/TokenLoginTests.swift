@@ -60,8 +60,8 @@ private final class TokenDesk: Sendable {
         .server(
           "<iq type='result' id='{bind}'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'>"
             + "<jid>\(jid)/scripted</jid></bind></iq>"),
-        .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
-        .client("<presence/>"), .client("<presence type='unavailable'/>"), .client("</stream:stream>"),
+      ] + .synced + [
+        .client("<presence type='unavailable'/>"), .client("</stream:stream>"),
         .server("</stream:stream>"),
       ]
     }

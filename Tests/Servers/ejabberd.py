@@ -24,6 +24,8 @@ def prepare(server):
         hosts[options["anonymousDomain"]] = ["auth_method: anonymous", "anonymous_protocol: sasl_anon"]
     listener = ["tls_verify: true"] if options["clientAuthority"] else []
     modules = {name.partition(":")[0]: name.partition(":")[2] or " {}" for name in options["extraModules"]}
+    # Left alone it announces an archive and keeps nothing in it.
+    modules.setdefault("mod_mam", " {default: always}")
     if server.is_newer:
         modules.setdefault("mod_auth_fast", " {}")
         modules.setdefault("mod_scram_upgrade", " {}")

@@ -61,6 +61,15 @@ extension [ScriptedServer.Step] {
   }
 }
 
+extension [ScriptedServer.Step] {
+  /// What a session asks for when it begins, with its presence: the server has an empty roster, and little else.
+  public static let synced: Self = [
+    .client("<iq type='get' id='{roster}'/>"), .client("<iq type='set' id='{carbons}'/>"),
+    .client("<presence/>"), .server("<iq type='result' id='{roster}'/><iq type='error' id='{carbons}'/>"),
+    .client("<iq type='get' id='{features}'/>"), .server("<iq type='error' id='{features}'/>"),
+  ]
+}
+
 extension ScriptedServer.Step {
   /// `C:` a stream header to the test domain.
   public static let header = client("<stream:stream to='\(TestServer.domain)' version='1.0'>")

@@ -74,7 +74,7 @@ public final class TestServer: Sendable {
     public var hostLines: [String] = []
     /// Further Prosody modules, or ejabberd modules: `mod_x`, or `mod_x: {option: value}`.
     public var extraModules: [String] = []
-    /// Modules to leave out of what `extraModules`, SASL2 and FAST bring, or (Prosody) of all.
+    /// Modules to leave out of what `extraModules`, the archive, SASL2 and FAST bring, or (Prosody) of all.
     public var withoutModules: [String] = []
 
     public init(_ kind: Kind) { self.kind = kind }

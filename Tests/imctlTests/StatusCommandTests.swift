@@ -38,7 +38,7 @@ struct StatusCommandTests {
           + #""idle":null,"lastSeen":null,"nextRetry":null,"presence":{"applied":true,"priority":5,"show":"away","status":"lunch"},"queued":0,"#
           + #""resumable":false,"resumes":0,"server":{"host":"127.0.0.1","mechanism":"SCRAM-SHA-1","#
           + #""port":15222,"roundTrips":null,"software":null,"tls":{"cipher":"TLS_AES_256_GCM_SHA384","version":"TLSv1.3"}},"sessions":1,"#
-          + #""since":"2026-11-21T02:42:13.123Z","state":"syncOK"}"# + "\n")
+          + #""since":"2026-11-21T02:42:13.123Z","state":"syncOK","uncertain":0}"# + "\n")
       #expect(result.status == 0)
       agent.end()
     }
@@ -119,7 +119,7 @@ struct StatusCommandTests {
       #expect(
         json.output
           == #"{"account":"","fullJID":null,"idle":null,"lastSeen":null,"nextRetry":null,"presence":null,"queued":0,"#
-          + #""resumable":false,"resumes":0,"server":null,"sessions":0,"since":null,"state":"offline"}"#
+          + #""resumable":false,"resumes":0,"server":null,"sessions":0,"since":null,"state":"offline","uncertain":0}"#
           + "\n")
       #expect(json.errors == "")
       #expect(json.status == 1)

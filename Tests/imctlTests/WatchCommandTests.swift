@@ -101,12 +101,12 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("An event that does not exist is exit status 64.", arguments: ["message", "", "state,", "State"])
+  @Test("An event that does not exist is exit status 64.", arguments: ["messages", "", "state,", "State"])
   func unknownEvent(names: String) async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run("watch", "--events", names)
       #expect((result.output, result.status) == ("", 64))
-      #expect(result.errors.contains("state, dataReady, success, presence"))
+      #expect(result.errors.contains("state, dataReady, success, presence, message"))
     }
   }
 }

@@ -132,6 +132,14 @@ final class AgentClient {
     return nil
   }
 
+  /// Waits until standard input can be read, or the agent has said something. Neither at the deadline.
+  func waitForInput(until deadline: Deadline) throws -> AgentSocket.Readiness {
+    try socket.waitForInput(until: deadline)
+  }
+
+  /// Reads on where no answer is waited for: only the end of the agent can come.
+  func expectEnd() throws { _ = try nextReply() }
+
   /// Asks the agent to end, and waits until it did.
   func stop(until end: Deadline = Deadline(Timeout(seconds: 15))) throws {
     deadline = end

@@ -52,6 +52,29 @@ struct AgentSocket: ~Copyable {
     return socket
   }
 
+  /// What there is to do for whoever reads standard input beside the socket.
+  struct Readiness {
+    var hasInput = false
+    var hasLine = false
+  }
+
+  /// Waits until standard input can be read, or the agent has said something. Neither at the deadline.
+  func waitForInput(until deadline: Deadline) throws -> Readiness {
+    if framer.pending > 0 { return Readiness(hasLine: true) }
+    while true {
+      var waits = [
+        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+      ]
+      let ready = poll(&waits, nfds_t(waits.count), deadline.pollTimeout)
+      if ready < 0 && errno != EINTR { throw Failure.agentUnreachable(systemError()) }
+      if ready < 0 { continue }
+      if waits[1].revents != 0 { throw Failure.cancelled() }
+      return Readiness(hasInput: waits[2].revents != 0, hasLine: waits[0].revents != 0)
+    }
+  }
+
   /// Whether all of it was written; not so when the agent closed the connection.
   func write(_ text: String) -> Bool {
     var text = text

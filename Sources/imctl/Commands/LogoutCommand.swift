@@ -28,7 +28,7 @@ struct LogoutCommand: ParsableCommand {
   @Flag(help: "Drop what could not be sent.")
   var force = false
 
-  @Flag(help: "Delete the stored account too.")
+  @Flag(help: "Delete the stored account and its messages too.")
   var forget = false
 
   @Flag(help: "Have the server forget its token for this device too.")
@@ -71,6 +71,7 @@ struct LogoutCommand: ParsableCommand {
     for account in result.accounts {
       try output.data(Answer(account: account), text: "\(peer: account) offline")
     }
+    if result.unsent > 0, result.unrevoked == nil { throw Failure.unconfirmed(result.unsent) }
     if let failure = result.unrevoked {
       output.note(
         inLanguage(

@@ -76,6 +76,7 @@ struct StatusText: CustomStringConvertible {
     if let attempt = session.attempt { lines.append(("attempt", String(attempt))) }
     if let lastSeen = session.lastSeen, !session.isOnline { lines.append(("last seen", lastSeen)) }
     if session.queued > 0 { lines.append(("queued", String(session.queued))) }
+    if session.uncertain > 0 { lines.append(("uncertain", String(session.uncertain))) }
     if let cause = session.cause { lines.append(("cause", cause.message)) }
     description = lines.map { line in
       line.name + String(repeating: " ", count: max(1, 10 - line.name.count)) + "\(peer: line.value)"

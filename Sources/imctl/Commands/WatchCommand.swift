@@ -10,8 +10,9 @@ struct WatchCommand: ParsableCommand {
     abstract: "Print events as they happen.",
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
-      status 69. Events: state, dataReady, success, presence, kicked, loginRequired, tokenUnavailable, and only \
-      when named: wire, of sessions that were logged in with -vv.
+      status 69. Events: state, dataReady, success, presence, message, kicked, loginRequired, tokenUnavailable, and \
+      only when named: wire, of sessions that were logged in with -vv. With --since messages that came after an \
+      event are told first; the event gap tells that some are not kept any more.
 
       With --exec nothing is printed: COMMAND runs for every event, without a shell, with the event as a line of JSON on \
       its standard input; one at a time and in order. Its output is this command's, its exit status is ignored (-v tells \
@@ -20,7 +21,8 @@ struct WatchCommand: ParsableCommand {
       """)
 
   static let names = [
-    "state", "dataReady", "success", "presence", "kicked", "loginRequired", "tokenUnavailable", "wire",
+    "state", "dataReady", "success", "presence", "message", "kicked", "loginRequired", "tokenUnavailable",
+    "wire",
   ]
 
   @Option(
@@ -28,6 +30,12 @@ struct WatchCommand: ParsableCommand {
     completion: .list(Self.names),
     transform: Self.names(in:))
   var events: [String]?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Begin with the messages that came after the event with this cursor.", valueName: "cursor"))
+  var since: Int64?
 
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
@@ -74,9 +82,16 @@ struct WatchCommand: ParsableCommand {
     return wanted
   }
 
+  func validate() throws {
+    if let since, since < 0 {
+      throw ValidationError(inLanguage("The cursor is negative.", "游标为负数。"))
+    }
+  }
+
   func run() throws {
     var parameters = WatchMethod.Parameters()
     parameters.events = events
+    parameters.since = since
     parameters.account = account.account
     Interrupt.install()
     let deadline = Deadline(timeout)
@@ -122,12 +137,26 @@ struct EventText: CustomStringConvertible {
     case .success(let success): "\(peer: success.fullJID) in \(success.milliseconds) ms"
     case .presence(let change):
       "\(peer: change.from) " + StatusText.presence(change.show, change.status, change.priority)
+    case .message(let message): Self.message(message)
     case .wire(let line): wire(line)
     case .tokenUnavailable(let cause): "(\(peer: cause.message))"
     case .kicked(let kick): kicked(kick)
     case .loginRequired(let required): loginRequired(required)
     case .gap: "older events are lost"
     }
+  }
+
+  /// `bob@example.org/desk -> alice@example.org: text`, with what else is known of it in front.
+  private static func message(_ message: MessageEvent) -> String {
+    var marks: [String] = []
+    if message.type == "error" { marks.append("error") }
+    if message.carbon { marks.append("carbon") }
+    if message.delayed { marks.append("delayed") }
+    if message.encrypted { marks.append("encrypted") }
+    let mark = marks.isEmpty ? "" : "(\(marks.joined(separator: " "))) "
+    let subject = message.subject.map { "[\(peer: $0)] " } ?? ""
+    return
+      "\(mark)\(peer: message.from ?? "") -> \(peer: message.to ?? ""): \(subject)\(peer: message.body ?? "")"
   }
 
   /// What went over the wire, with an arrow for its direction.

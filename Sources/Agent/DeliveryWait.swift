@@ -1,0 +1,63 @@
+import Synchronization
+
+/// Waits until the server has all of some messages, or for long enough.
+final class DeliveryWait: Sendable {
+  private struct State {
+    var open: Set<String>
+    var isOver = false
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+  private let state: Mutex<State>
+
+  init(_ ids: some Sequence<String>) { state = Mutex(State(open: Set(ids))) }
+
+  /// Ids of the messages that the server is not known to have.
+  var open: Set<String> { state.withLock { $0.open } }
+
+  /// The server has this message, or it is to be waited for no more.
+  func done(_ id: String) {
+    wake {
+      $0.open.remove(id)
+      return $0.open.isEmpty
+    }
+  }
+
+  /// Returns when every message is done, at the latest after `seconds` (0: no bound), or when the task is cancelled.
+  func wait(seconds: Double) async {
+    let limit = Task {
+      guard seconds > 0 else { return }
+      try await Task.sleep(for: .seconds(seconds))
+      self.end()
+    }
+    defer { limit.cancel() }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        let isOver = state.withLock { state in
+          if state.isOver || state.open.isEmpty { return true }
+          state.waiter = waiter
+          return false
+        }
+        if isOver { waiter.resume() }
+      }
+    } onCancel: {
+      end()
+    }
+  }
+
+  /// Nobody waits any longer.
+  func end() {
+    wake {
+      $0.isOver = true
+      return true
+    }
+  }
+
+  private func wake(_ change: (inout State) -> Bool) {
+    let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      guard change(&state) else { return nil }
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    waiter?.resume()
+  }
+}

@@ -1,0 +1,99 @@
+import FoundationEssentials
+import XMPPFeatures
+import XMPPStanza
+import XMPPXML
+
+/// What came in a message of the stream: the message itself, or a copy of one.
+///
+/// Pure. What only the own server may send is believed from the own bare JID alone.
+struct IncomingMessage: Sendable, Equatable {
+  enum Source: Sendable, Equatable {
+    case direct
+    /// The server has copied it from another device of the account, which has sent or received it.
+    case carbon(isSent: Bool)
+    /// Of the account's archive, under this id.
+    case archive(String)
+  }
+
+  var message: Message
+  var source: Source
+  /// What the server says of its time, beside what is in the message.
+  var delay: Delay?
+
+  /// What is direct, or a carbon; nil for what claims to be the server's and is not. Results of the archive are for
+  /// whoever has asked for them.
+  init?(_ message: Message, own: JID) {
+    if Archive.isClaimed(by: message) { return nil }
+    guard Carbons.isClaimed(by: message) else {
+      self.init(message: message, source: .direct)
+      return
+    }
+    guard let copy = Carbons.copy(in: message, own: own.bare) else { return nil }
+    // Rooms send to every device by themselves (XEP-0280 §6.1).
+    if copy.message.type == .groupchat || Self.isWrapper(copy.message) { return nil }
+    self.init(message: copy.message, source: .carbon(isSent: copy.isSent), delay: copy.delay)
+  }
+
+  init?(_ result: Archive.Result) {
+    if Self.isWrapper(result.message) { return nil }
+    self.init(message: result.message, source: .archive(result.id), delay: result.delay)
+  }
+
+  private init(message: Message, source: Source, delay: Delay? = nil) {
+    self.message = message
+    self.source = source
+    self.delay = delay
+  }
+
+  private static func isWrapper(_ message: Message) -> Bool {
+    Archive.isClaimed(by: message) || Carbons.isClaimed(by: message)
+  }
+
+  /// What is kept of it; nil for what says nothing to a person.
+  ///
+  /// - Parameters:
+  ///   - hasArchive: the account has an archive, so that ids in its name are the server's own.
+  ///   - now: seconds since 1970.
+  func stored(own: JID, hasArchive: Bool, now: Double) -> StoredMessage? {
+    let isEncrypted = message.payload.contains { Self.encryptions.contains($0.name) }
+    guard message.body != nil || message.subject != nil || isEncrypted || message.type == .error else {
+      return nil
+    }
+    let own = own.bare
+    let from = message.from ?? own
+    let sender = message.type == .groupchat ? from : from.bare
+    let stamp = (delay ?? Delay(of: message))?.stamp.timeIntervalSince1970
+    // A clock that is wrong, or a peer that lies: nothing comes from the future.
+    let sent = stamp.flatMap { (0...now + 60).contains($0) ? min($0, now) : nil }
+    var stored = StoredMessage(
+      direction: .received, sender: sender.description, time: sent ?? now, id: Self.bounded(message.id),
+      originID: StanzaID.origin(of: message), from: from.description, to: (message.to ?? own).description,
+      type: message.type, body: message.body, subject: message.subject, thread: message.thread)
+    stored.isEncrypted = isEncrypted
+    stored.isDelayed = sent != nil
+    switch source {
+    case .direct:
+      if hasArchive { stored.archiveID = StanzaID.given(to: message, by: own) }
+    case .carbon(let isSent):
+      if isSent { stored.direction = .sent }
+      if hasArchive { stored.archiveID = StanzaID.given(to: message, by: own) }
+      stored.isCarbon = true
+    case .archive(let id):
+      if sender == own { stored.direction = .sent }
+      stored.archiveID = id
+      stored.isDelayed = true
+    }
+    return stored
+  }
+
+  private static func bounded(_ id: String?) -> String? {
+    id.flatMap { $0.utf8.count <= StanzaID.maximumLength ? $0 : nil }
+  }
+
+  /// What stands for a message that only its recipient can read.
+  private static let encryptions: Set<XMLName> = [
+    XMLName("encryption", "urn:xmpp:eme:0"), XMLName("encrypted", "eu.siacs.conversations.axolotl"),
+    XMLName("encrypted", "urn:xmpp:omemo:2"), XMLName("x", "jabber:x:encrypted"),
+    XMLName("openpgp", "urn:xmpp:openpgp:0"),
+  ]
+}

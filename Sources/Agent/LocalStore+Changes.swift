@@ -1,0 +1,124 @@
+import AgentProtocol
+import GRDB
+import NIOPosix
+import Synchronization
+
+// Changes of many sessions and clients share transactions: what is asked for while one is being written to the disk
+// is written together after it.
+
+/// Changes that wait for their transaction.
+final class ChangeQueue: Sendable {
+  /// A change, and who waits for it.
+  struct Change: Sendable {
+    /// Survives a power failure when it is done, and not only the end of this process.
+    var isDurable: Bool
+    var perform: @Sendable (Database) -> Void
+    /// nil: committed, if the change itself has not failed.
+    var finish: @Sendable ((any Error)?) -> Void
+  }
+
+  private struct State {
+    var waiting: [Change] = []
+    var isRunning = false
+  }
+
+  /// Changes of one transaction: others are to see the database in between.
+  private static let batch = 1000
+  private let state = Mutex(State())
+
+  /// Whether somebody has to take up the work.
+  func add(_ change: Change) -> Bool {
+    state.withLock { state in
+      state.waiting.append(change)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+  }
+
+  /// What is to be done next; nil when nothing waits, and the work ends.
+  func take() -> [Change]? {
+    state.withLock { state in
+      let next = Array(state.waiting.prefix(Self.batch))
+      state.waiting.removeFirst(next.count)
+      state.isRunning = !next.isEmpty
+      return next.isEmpty ? nil : next
+    }
+  }
+}
+
+extension LocalStore {
+  /// Changes the database, in the order of the calls; returns when that is committed.
+  ///
+  /// A change that throws leaves nothing behind, and does not disturb the others of its transaction.
+  ///
+  /// - Parameter durably: it is to survive a power failure too.
+  func change<Value: Sendable>(
+    durably: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value
+  ) async throws(Failure) -> Value {
+    let outcome: Result<Value, Failure> = await withCheckedContinuation { waiter in
+      let value = Mutex<Result<Value, any Error>?>(nil)
+      enqueue(
+        ChangeQueue.Change(isDurable: durably) { database in
+          let result = Result {
+            var done: Value?
+            try database.inSavepoint {
+              done = try body(database)
+              return .commit
+            }
+            guard let done else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+            return done
+          }
+          value.withLock { $0 = result }
+        } finish: { [path] error in
+          let result = value.withLock { $0 }
+          waiter.resume(
+            returning: (error.map { .failure($0) } ?? result
+              ?? .failure(DatabaseError(resultCode: .SQLITE_ABORT)))
+              .mapError { Self.failure($0, path) })
+        })
+    }
+    return try outcome.get()
+  }
+
+  /// Makes what was changed before this call survive a power failure too.
+  func flush() async throws(Failure) {
+    try await change(durably: true) { database in
+      try database.execute(
+        sql:
+          "INSERT INTO meta (key, value) VALUES ('flushes', 1) ON CONFLICT (key) DO UPDATE SET value = value + 1"
+      )
+    }
+  }
+
+  /// Reads, on a thread that may block.
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Value
+  ) async throws(Failure) -> Value {
+    try await inBackground { store throws(Failure) in
+      do { return try store.database.read(body) } catch { throw Self.failure(error, store.path) }
+    }
+  }
+
+  private func enqueue(_ change: ChangeQueue.Change) {
+    guard changes.add(change) else { return }
+    NIOThreadPool.singleton.submit { _ in
+      while let changes = self.changes.take() { self.commit(changes) }
+    }
+  }
+
+  private func commit(_ changes: [ChangeQueue.Change]) {
+    do {
+      try database.writeWithoutTransaction { database in
+        try database.execute(
+          sql: "PRAGMA synchronous = \(changes.contains(where: \.isDurable) ? "FULL" : "NORMAL")")
+        try database.inTransaction(.immediate) {
+          for change in changes { change.perform(database) }
+          return .commit
+        }
+      }
+      for change in changes { change.finish(nil) }
+    } catch {
+      for change in changes { change.finish(error) }
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import AgentProtocol
+import GRDB
+import XMPPStanza
+
+// Messages of all accounts, each once. The cursor of its event is the key.
+
+extension LocalStore {
+  static func createMessages(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        CREATE TABLE messages (
+          cursor INTEGER PRIMARY KEY,
+          account TEXT NOT NULL,
+          direction INTEGER NOT NULL,
+          sender TEXT NOT NULL,
+          time REAL NOT NULL,
+          id TEXT, originID TEXT, archiveID TEXT,
+          fromJID TEXT, toJID TEXT,
+          type TEXT NOT NULL,
+          body TEXT, subject TEXT, thread TEXT,
+          isCarbon INTEGER NOT NULL, isDelayed INTEGER NOT NULL, isEncrypted INTEGER NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX messagesByArchiveID ON messages (account, archiveID) WHERE archiveID IS NOT NULL;
+        CREATE UNIQUE INDEX messagesByOriginID ON messages (account, sender, originID) WHERE originID IS NOT NULL;
+        CREATE TABLE outbox (
+          position INTEGER PRIMARY KEY AUTOINCREMENT,
+          account TEXT NOT NULL,
+          id TEXT NOT NULL,
+          toJID TEXT NOT NULL,
+          type TEXT NOT NULL,
+          body TEXT, subject TEXT, thread TEXT,
+          accepted REAL NOT NULL,
+          isSent INTEGER NOT NULL,
+          since TEXT,
+          UNIQUE (account, id)
+        ) STRICT;
+        CREATE TABLE streams (
+          account TEXT PRIMARY KEY,
+          resumption TEXT,
+          archivePosition TEXT
+        ) STRICT, WITHOUT ROWID;
+        """)
+  }
+
+  /// Deletes everything that is kept of an account.
+  func forget(_ account: String) async throws(Failure) {
+    try await change(durably: true) { database in
+      for table in ["messages", "outbox", "streams"] {
+        try database.execute(sql: "DELETE FROM \(table) WHERE account = ?", arguments: [account])
+      }
+    }
+  }
+}
+
+extension StoredMessage {
+  /// Keeps the message under its cursor; false where it, or another copy of it, is kept already.
+  ///
+  /// A copy that knows the id in the archive gives it to one that does not.
+  func insert(_ account: String, cursor: Int64, _ database: Database) throws -> Bool {
+    let insertion = try database.cachedStatement(
+      sql: """
+        INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, archiveID,
+          fromJID, toJID, type, body, subject, thread, isCarbon, isDelayed, isEncrypted)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
+    try insertion.execute(arguments: [
+      cursor, account, direction.rawValue, sender, time, id, originID, archiveID, from, to, type.rawValue,
+      body, subject, thread, isCarbon, isDelayed, isEncrypted,
+    ])
+    if database.changesCount > 0 { return true }
+    if let archiveID, let originID {
+      let completion = try database.cachedStatement(
+        sql: """
+          UPDATE OR IGNORE messages SET archiveID = ?
+          WHERE account = ? AND sender = ? AND originID = ? AND archiveID IS NULL
+          """)
+      try completion.execute(arguments: [archiveID, account, sender, originID])
+    }
+    return false
+  }
+
+  init(_ row: Row) {
+    direction = Direction(rawValue: row["direction"]) ?? .received
+    sender = row["sender"]
+    time = row["time"]
+    id = row["id"]
+    originID = row["originID"]
+    archiveID = row["archiveID"]
+    from = row["fromJID"]
+    to = row["toJID"]
+    type = Message.Kind(rawValue: row["type"])
+    body = row["body"]
+    subject = row["subject"]
+    thread = row["thread"]
+    isCarbon = row["isCarbon"]
+    isDelayed = row["isDelayed"]
+    isEncrypted = row["isEncrypted"]
+  }
+}

@@ -1,0 +1,110 @@
+import AgentProtocol
+import GRDB
+import XMPPStanza
+
+// Messages that were accepted, until the server has them.
+
+extension LocalStore {
+  /// The same with how many messages wait in each account's outbox.
+  func countQueued(_ sessions: [SessionStatus]) async throws(Failure) -> [SessionStatus] {
+    try await change { database in
+      try sessions.map { session in
+        var session = session
+        session.queued = try OutboxMessage.count(of: session.account, database)
+        return session
+      }
+    }
+  }
+}
+
+extension OutboxMessage {
+  /// What became of a message that was to be accepted.
+  enum Acceptance: Sendable, Equatable {
+    /// It waits under this position.
+    case accepted(Int64)
+    /// The same message was accepted before, and waits.
+    case waiting
+    /// The same message was accepted before, and the server has it.
+    case sent
+    /// Another message has its id.
+    case idTaken
+  }
+
+  /// Keeps the message until the server has it; once, however often it is asked for.
+  func accept(_ account: String, own: String, _ database: Database) throws -> Acceptance {
+    let known = try database.cachedStatement(
+      sql: """
+        SELECT 1 AS isWaiting, toJID, body, subject FROM outbox WHERE account = ?1 AND id = ?2
+        UNION ALL
+        SELECT 0, toJID, body, subject FROM messages WHERE account = ?1 AND sender = ?3 AND originID = ?2
+        """)
+    if let row = try Row.fetchOne(known, arguments: [account, id, own]) {
+      let isSame =
+        row["toJID"] == to.description && row["body"] as String? == body
+        && row["subject"] as String? == subject
+      guard isSame else { return .idTaken }
+      return row["isWaiting"] ? .waiting : .sent
+    }
+    let insertion = try database.cachedStatement(
+      sql: """
+        INSERT INTO outbox (account, id, toJID, type, body, subject, thread, accepted, isSent, since)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
+    try insertion.execute(arguments: [
+      account, id, to.description, type.rawValue, body, subject, thread, accepted, isSent, since,
+    ])
+    return .accepted(database.lastInsertedRowID)
+  }
+
+  /// The messages of an account, oldest first; nil stands for all of either kind.
+  static func all(
+    of account: String, isSent: Bool? = nil, after position: Int64 = 0, limit: Int = .max,
+    _ database: Database
+  ) throws -> [OutboxMessage] {
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT * FROM outbox WHERE account = ?1 AND position > ?2 AND (?3 IS NULL OR isSent = ?3)
+        ORDER BY position LIMIT ?4
+        """)
+    return try Row.fetchAll(selection, arguments: [account, position, isSent, limit]).compactMap(
+      OutboxMessage.init)
+  }
+
+  static func count(of account: String, _ database: Database) throws -> Int {
+    try Int.fetchOne(database, sql: "SELECT count(*) FROM outbox WHERE account = ?", arguments: [account])
+      ?? 0
+  }
+
+  /// From now on each of them may have reached the server. `since` is kept of the first time.
+  static func markSent(_ positions: [Int64], since: String?, _ database: Database) throws {
+    let update = try database.cachedStatement(
+      sql:
+        "UPDATE outbox SET since = CASE isSent WHEN 0 THEN ?2 ELSE since END, isSent = 1 WHERE position = ?1")
+    for position in positions { try update.execute(arguments: [position, since]) }
+  }
+
+  /// It has not been handed to anybody after all.
+  static func markQueued(_ position: Int64, _ database: Database) throws {
+    let update = try database.cachedStatement(
+      sql: "UPDATE outbox SET isSent = 0, since = NULL WHERE position = ?")
+    try update.execute(arguments: [position])
+  }
+
+  /// The message with this id waits no more; it, where it did.
+  static func take(_ id: String, of account: String, _ database: Database) throws -> OutboxMessage? {
+    let selection = try database.cachedStatement(sql: "SELECT * FROM outbox WHERE account = ? AND id = ?")
+    guard let row = try Row.fetchOne(selection, arguments: [account, id]) else { return nil }
+    let deletion = try database.cachedStatement(sql: "DELETE FROM outbox WHERE account = ? AND id = ?")
+    try deletion.execute(arguments: [account, id])
+    return OutboxMessage(row)
+  }
+
+  /// Nil for what no agent has written.
+  init?(_ row: Row) {
+    guard let to = try? JID(row["toJID"]) else { return nil }
+    self.init(
+      position: row["position"], id: row["id"], to: to, type: Message.Kind(rawValue: row["type"]),
+      body: row["body"], subject: row["subject"], thread: row["thread"], accepted: row["accepted"],
+      isSent: row["isSent"], since: row["since"])
+  }
+}

@@ -1,0 +1,100 @@
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+/// What a session knows of its messages on their way: what has come and is not stored, what has gone and is not
+/// acknowledged.
+struct MessageTraffic {
+  /// Something that is to be stored, in the order in which it happened.
+  enum Item: Sendable {
+    /// A message of the stream.
+    case arrived(Message)
+    /// What has arrived before this is made of the stream's stanzas up to this number.
+    case handled(UInt32)
+    /// What has arrived since the last ``handled`` comes again.
+    case ended
+    /// The server has the message that was sent under this id.
+    case acknowledged(String)
+    /// The stream has sent something, or got it acknowledged.
+    case streamChanged
+
+    var isArrival: Bool { if case .arrived = self { true } else { false } }
+    /// It tells what is to become of the messages before it.
+    var isNumber: Bool {
+      switch self {
+      case .handled, .ended: true
+      case .arrived, .acknowledged, .streamChanged: false
+      }
+    }
+  }
+
+  /// What is known of the account's archive at its server.
+  enum ArchiveSupport {
+    case unknown
+    case known(Bool)
+    case asked(Task<Bool?, Never>)
+  }
+
+  /// A page of the archive that is being read.
+  struct Reading {
+    var page: ArchivePage
+    /// What is in it is stored; else only its end is of interest.
+    var isKept: Bool
+  }
+
+  /// Items that may wait for the disk before the stream has to.
+  static let maximumItems = 1000
+  /// Messages that the server may have to acknowledge at a time: the others wait on the disk.
+  static let window = 1000
+
+  /// The full JID of the last stream.
+  var own: JID?
+  var items: [(item: Item, stream: XMPPStream)] = []
+  /// Counts the items, so that one can wait until they are stored.
+  let backlog = Backlog()
+  var isStoring = false
+  var waitingForRoom: [CheckedContinuation<Void, Never>] = []
+
+  var archive = ArchiveSupport.unknown
+  /// Everything of the archive up to what arrives now is stored.
+  var isCaughtUp = false
+  /// The newest message of the archive up to which all are stored; empty: there are none. nil: not known.
+  var archivePosition: String?
+  var reading: Reading?
+  var waitingForPage: DeliveryWait?
+
+  /// What is stored of an earlier agent's streams was taken over.
+  var isRestored = false
+  /// Ids that a resumption of an earlier agent's stream tells about.
+  var restoredIDs: Set<String>?
+  /// Messages are handed to the stream: what may have to go before them has gone.
+  var isOpen = false
+  /// Messages of the outbox that are to be handed over next, oldest first.
+  var ready: [OutboxMessage] = []
+  /// There may be messages in the outbox that are neither ``ready`` nor handed over.
+  var hasQueued = true
+  /// Handed to the present stream and not acknowledged.
+  var inFlight: Set<String> = []
+  var isHandingOver = false
+  /// Who waits for the server to have a message.
+  var waits: [String: [DeliveryWait]] = [:]
+  /// Messages that were sent again though the server may have had them, since the agent was started.
+  var uncertain = 0
+
+  /// The server has the message, or it will not be sent.
+  mutating func finish(_ id: String) {
+    inFlight.remove(id)
+    for wait in waits.removeValue(forKey: id) ?? [] { wait.done(id) }
+  }
+
+  mutating func add(_ wait: DeliveryWait, for ids: some Sequence<String>) {
+    for id in ids { waits[id, default: []].append(wait) }
+  }
+
+  mutating func remove(_ wait: DeliveryWait) {
+    for id in wait.open {
+      waits[id]?.removeAll { $0 === wait }
+      if waits[id]?.isEmpty == true { waits[id] = nil }
+    }
+  }
+}

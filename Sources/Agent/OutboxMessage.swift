@@ -1,0 +1,46 @@
+import AgentProtocol
+import FoundationEssentials
+import XMPPFeatures
+import XMPPStanza
+import XMPPXML
+
+/// A message that the agent has accepted and that the server is not known to have.
+struct OutboxMessage: Sendable, Equatable {
+  /// Order of acceptance.
+  var position: Int64 = 0
+  /// Id of the stanza and its origin-id: the same at every attempt.
+  var id: String
+  var to: JID
+  var type = Message.Kind.chat
+  var body: String?
+  var subject: String?
+  var thread: String?
+  /// Seconds since 1970.
+  var accepted: Double
+  /// It may have been handed to a server.
+  var isSent = false
+  /// It was handed to an earlier stream, and is handed over again.
+  var isAgain = false
+  /// What was the newest of the own archive when it was handed over: the message is behind it, if it is there.
+  /// nil: not known.
+  var since: String?
+
+  /// - Parameter isAgain: it says when it was accepted (XEP-0203), since it was sent before or had to wait.
+  func element(isAgain: Bool) -> XMLElement {
+    var message = Message(type: type, to: to, id: id, body: body)
+    message.subject = subject
+    message.thread = thread
+    message.payload.append(StanzaID.origin(id))
+    if isAgain {
+      message.payload.append(Delay(stamp: Date(timeIntervalSince1970: accepted)).element)
+    }
+    return message.element
+  }
+
+  /// The message as it is kept when the server has it.
+  func stored(own: JID) -> StoredMessage {
+    StoredMessage(
+      direction: .sent, sender: own.bare.description, time: accepted, id: id, originID: id,
+      from: own.description, to: to.description, type: type, body: body, subject: subject, thread: thread)
+  }
+}

@@ -1,0 +1,222 @@
+import AgentProtocol
+import FoundationEssentials
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+import XMPPXML
+
+// A new stream: what has become of what was sent on the one before, and what has come meanwhile.
+
+extension Session {
+  /// Messages of a page; servers give less where they like.
+  private static let pageSize = 100
+  /// Pages that are read at a time: what is older than that is history.
+  private static let maximumPages = 2000
+
+  /// A stream is bound, and nothing has come on it yet.
+  func beginMessages(_ bound: BoundStream, on stream: XMPPStream) {
+    traffic.own = bound.jid
+    if bound.isResumed { return }
+    traffic.isCaughtUp = false
+    traffic.archive = .unknown
+  }
+
+  /// Messages are handed to a bound stream when it is known what the server has of the earlier ones.
+  func settle(_ bound: BoundStream, on stream: XMPPStream) {
+    if case .unknown = traffic.archive { traffic.archive = .asked(askForArchive(stream)) }
+    Task { await settleMessages(bound, on: stream) }
+  }
+
+  private func settleMessages(_ bound: BoundStream, on stream: XMPPStream) async {
+    let known = settlement(bound, on: stream)
+    for id in known.acknowledged { enqueue(.acknowledged(id), stream) }
+    await messagesStored()
+    guard let open = await handedOver(), online?.stream === stream else { return }
+    let doubtful = known.doubtful(open)
+    if doubtful.isEmpty {
+      await findPosition(on: stream)
+      guard online?.stream === stream else { return }
+      openOutbox(known.toSendAgain(open))
+      if !traffic.isCaughtUp { _ = await catchUp(from: traffic.archivePosition, nil, on: stream) }
+      return
+    }
+    let isFound = await catchUp(from: doubtful.first?.since, doubtful.first?.accepted, on: stream)
+    let isTold = isFound ? await keepsEverything(stream) : false
+    guard let left = await handedOver(), online?.stream === stream else { return }
+    // What servers do not archive cannot be found there either.
+    let uncertain = known.doubtful(left).count { !isTold || ![.chat, .normal].contains($0.type) }
+    if uncertain > 0 {
+      traffic.uncertain += uncertain
+      log.warning(
+        "sent again without knowing whether they have arrived",
+        metadata: ["account": "\(account)", "messages": "\(uncertain)"])
+    }
+    openOutbox(known.toSendAgain(left))
+  }
+
+  /// What the new stream tells of the messages that were handed to earlier ones.
+  private func settlement(_ bound: BoundStream, on stream: XMPPStream) -> OutboxSettlement {
+    let restored = traffic.restoredIDs
+    let counted = restored ?? traffic.inFlight
+    let unacknowledged = Set(bound.unacknowledged.compactMap(\.id))
+    // Of an earlier agent's: what this one has sent is sent again by the stream itself.
+    let isContinued = bound.isResumed && restored == nil
+    let isTold = stream.configuration.resuming != nil
+    var known = OutboxSettlement()
+    if isContinued { known.inFlight = traffic.inFlight }
+    if isTold, !isContinued { known.acknowledged = counted.subtracting(unacknowledged) }
+    known.missing = Set(traffic.ready.map(\.id))
+    if bound.isResumed, restored != nil { known.missing.formUnion(unacknowledged) }
+    traffic.inFlight = known.inFlight
+    traffic.ready = []
+    traffic.restoredIDs = nil
+    return known
+  }
+
+  /// The messages that were handed to some stream and that the server is not known to have.
+  private func handedOver() async -> [OutboxMessage]? {
+    let name = account.description
+    do throws(Failure) {
+      return try await localStore.change { try OutboxMessage.all(of: name, isSent: true, $0) }
+    } catch {
+      log.error("outbox", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      return nil
+    }
+  }
+
+  /// Goes on where an earlier agent has stopped, as far as that was stored.
+  func restoreMessages() async {
+    guard !traffic.isRestored else { return }
+    traffic.isRestored = true
+    let name = account.description
+    guard let record = try? await localStore.change({ try StreamRecord.load(name, $0) }) else { return }
+    traffic.archivePosition = record.archivePosition
+    if record.archivePosition != nil { traffic.archive = .known(true) }
+    guard resumable == nil, online == nil, let resumption = record.resumption.flatMap(Resumption.init)
+    else { return }
+    resumable = StreamManagement(resumption.stream)
+    shownPresence = resumption.presence
+    traffic.restoredIDs = Set(resumption.stream.unacknowledged.compactMap(\.self))
+  }
+
+  /// The session of the last stream is over for good.
+  func forgetResumption() async {
+    let name = account.description
+    traffic.restoredIDs = nil
+    _ = try? await localStore.change { try StreamRecord.keep(resumption: nil, of: name, $0) }
+  }
+
+  // MARK: The archive
+
+  /// Whether the account has an archive at its server, as far as that can be found out.
+  func hasArchive(_ stream: XMPPStream) async -> Bool {
+    if case .unknown = traffic.archive { traffic.archive = .asked(askForArchive(stream)) }
+    switch traffic.archive {
+    case .known(let isThere): return isThere
+    case .asked(let question): return await question.value ?? (traffic.archivePosition != nil)
+    case .unknown: return false
+    }
+  }
+
+  private func askForArchive(_ stream: XMPPStream) -> Task<Bool?, Never> {
+    Task {
+      do throws(XMPPError) {
+        let answer = try await ServiceDiscovery.ask(account(of: stream), on: stream)
+        let isThere = answer.map(Archive.isOffered) ?? false
+        traffic.archive = .known(isThere)
+        return isThere
+      } catch {
+        // Asked again when it matters.
+        traffic.archive = traffic.archivePosition == nil ? .unknown : .known(true)
+        return nil
+      }
+    }
+  }
+
+  /// Whether what is not in the archive has not arrived: it may also be left out of it.
+  private func keepsEverything(_ stream: XMPPStream) async -> Bool {
+    let answer = try? await stream.request(Archive.preferencesRequest())
+    return answer.map(Archive.keepsEverything) ?? false
+  }
+
+  private func account(of stream: XMPPStream) -> JID { (traffic.own ?? account).bare }
+
+  /// At the first login only what comes from now on is stored: where that begins has to be known before anything
+  /// is sent.
+  private func findPosition(on stream: XMPPStream) async {
+    guard traffic.archivePosition == nil, await hasArchive(stream),
+      let newest = await readPage(.before(nil), maximum: 1, isKept: false, on: stream)
+    else { return }
+    await keepPosition(newest.position ?? "")
+  }
+
+  /// Stores what is in the archive behind a message; it settles what was sent, too.
+  ///
+  /// - Parameters:
+  ///   - position: nil where it is not known; empty: the archive was.
+  ///   - accepted: since when something is looked for, where the position does not tell; seconds since 1970.
+  /// - Returns: whether the archive was read to its end.
+  private func catchUp(from position: String?, _ accepted: Double?, on stream: XMPPStream) async -> Bool {
+    guard await hasArchive(stream) else { return false }
+    var position = position
+    var start = position == nil ? accepted.map(Self.dayBefore) : nil
+    if position == nil, start == nil { return false }
+    for _ in 0..<Self.maximumPages {
+      let part = ResultSet.Part.after(position?.isEmpty == true ? nil : position)
+      guard let page = await readPage(part, maximum: Self.pageSize, start: start, isKept: true, on: stream)
+      else {
+        // The archive may have forgotten the message.
+        guard start == nil, position?.isEmpty == false, online?.stream === stream else { return false }
+        start = Self.dayBefore(accepted ?? Date().timeIntervalSince1970)
+        position = nil
+        continue
+      }
+      if let last = page.position { await keepPosition(last) }
+      if page.isLast || page.position == position { break }
+      position = page.position
+    }
+    guard online?.stream === stream else { return false }
+    traffic.isCaughtUp = true
+    return true
+  }
+
+  /// Clocks differ: a day is more than they do.
+  private static func dayBefore(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds - 86_400) }
+
+  private func keepPosition(_ position: String) async {
+    let name = account.description
+    traffic.archivePosition = position
+    do throws(Failure) {
+      try await localStore.change { try StreamRecord.keep(archivePosition: position, of: name, $0) }
+    } catch {
+      log.error("archive", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+    }
+  }
+
+  /// Reads a page; when it is returned everything in it is stored. nil where that cannot be done.
+  private func readPage(
+    _ part: ResultSet.Part, maximum: Int, start: Date? = nil, isKept: Bool, on stream: XMPPStream
+  ) async -> ArchivePage? {
+    guard online?.stream === stream else { return nil }
+    let page = ArchivePage(part, maximum: maximum, start: start)
+    traffic.reading = MessageTraffic.Reading(page: page, isKept: isKept)
+    defer { if traffic.reading?.page.id == page.id { traffic.reading = nil } }
+    guard let answer = try? await stream.request(page.request), online?.stream === stream,
+      traffic.reading?.page.id == page.id, traffic.reading?.page.ended(with: answer) == true
+    else { return nil }
+    if traffic.reading?.page.isComplete == false {
+      let wait = DeliveryWait([page.id])
+      traffic.waitingForPage = wait
+      await wait.wait(seconds: 30)
+    }
+    await messagesStored()
+    guard let read = traffic.reading?.page, read.isComplete else { return nil }
+    return read
+  }
+
+  func endPageWait() {
+    traffic.waitingForPage?.end()
+    traffic.waitingForPage = nil
+  }
+}

@@ -1,0 +1,269 @@
+import AgentProtocol
+import FoundationEssentials
+import GRDB
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+// What is to be sent is stored first, handed to the stream in the order in which it was accepted, and forgotten when
+// the server has acknowledged it.
+
+extension Session {
+  /// Accepts messages, all or none; what is returned waits for the server to have them.
+  func send(_ parameters: MessageSendMethod.Parameters) async throws(Failure) -> Sending {
+    guard leaving == 0, !isEnding, await isToBeOnline() else {
+      throw Failure(.notLoggedIn, stage: .request, detail: account.description)
+    }
+    let now = Date().timeIntervalSince1970
+    var messages: [OutboxMessage] = []
+    for message in parameters.messages { messages.append(try OutboxMessage(message, accepted: now)) }
+    let recipients = zip(messages, parameters.messages).map { ($0.id, $1.to) }
+    let wait = DeliveryWait(messages.map(\.id))
+    if parameters.wait == .server { traffic.add(wait, for: messages.map(\.id)) }
+    do throws(Failure) {
+      for id in try await accept(messages, durably: parameters.wait == .none) { wait.done(id) }
+    } catch {
+      traffic.remove(wait)
+      throw error
+    }
+    handOver()
+    let timeout = parameters.timeout
+    guard parameters.wait == .server else {
+      return Sending { recipients.map { .init(id: $0.0, to: $0.1, state: .queued) } }
+    }
+    return Sending {
+      await wait.wait(seconds: timeout)
+      let open = wait.open
+      if !open.isEmpty { await self.stopWaiting(wait) }
+      return recipients.map { .init(id: $0.0, to: $0.1, state: open.contains($0.0) ? .queued : .sent) }
+    }
+  }
+
+  /// Stores messages in the outbox; gives the ids of those that the server has already.
+  private func accept(_ messages: [OutboxMessage], durably: Bool) async throws(Failure) -> [String] {
+    // What nothing is before may be handed over at once.
+    let stream = traffic.isOpen && !traffic.hasQueued ? online?.stream : nil
+    let since = traffic.archivePosition
+    let name = account.description
+    let own = (traffic.own ?? account).bare.description
+    let isDirect =
+      stream != nil && traffic.inFlight.count + traffic.ready.count + messages.count <= MessageTraffic.window
+    let (accepted, sent) = try await localStore.change(durably: durably) { database in
+      var accepted: [OutboxMessage] = []
+      var sent: [String] = []
+      for var message in messages {
+        message.isSent = isDirect
+        message.since = isDirect ? since : nil
+        switch try message.accept(name, own: own, database) {
+        case .accepted(let position):
+          message.position = position
+          accepted.append(message)
+        case .waiting: break
+        case .sent: sent.append(message.id)
+        case .idTaken:
+          throw Failure(.invalidParameter, stage: .input, detail: "another message has the id \(message.id)")
+        }
+      }
+      return (accepted, sent)
+    }
+    if isDirect, traffic.isOpen, online?.stream === stream {
+      traffic.ready += accepted
+    } else {
+      if isDirect { try await putBack(accepted) }
+      traffic.hasQueued = true
+    }
+    return sent
+  }
+
+  /// The stream that they were meant for has ended before they could be handed to it.
+  private func putBack(_ messages: [OutboxMessage]) async throws(Failure) {
+    try await localStore.change { database in
+      for message in messages { try OutboxMessage.markQueued(message.position, database) }
+    }
+  }
+
+  private func stopWaiting(_ wait: DeliveryWait) async {
+    traffic.remove(wait)
+    // That they stay queued is a promise.
+    try? await localStore.flush()
+  }
+
+  /// Online, or about to be by itself.
+  private func isToBeOnline() async -> Bool {
+    if isActive || kept != nil { return true }
+    return (try? await accounts.entry(account))?.isLogin == true
+  }
+
+  // MARK: Handing over
+
+  /// Hands the next messages to the stream, where one takes them.
+  func handOver() {
+    guard traffic.isOpen, !traffic.isHandingOver, let stream = online?.stream,
+      !traffic.ready.isEmpty || traffic.hasQueued, traffic.inFlight.count < MessageTraffic.window
+    else { return }
+    traffic.isHandingOver = true
+    Task {
+      await handOver(to: stream)
+      traffic.isHandingOver = false
+      // The stream may be another one by now.
+      if online?.stream !== stream { handOver() }
+    }
+  }
+
+  private func handOver(to stream: XMPPStream) async {
+    while traffic.isOpen, online?.stream === stream {
+      let room = MessageTraffic.window - traffic.inFlight.count
+      if room <= 0 { return }
+      if traffic.ready.isEmpty {
+        guard traffic.hasQueued, await loadQueued(room, for: stream) else { return }
+        continue
+      }
+      let messages = Array(traffic.ready.prefix(room))
+      traffic.ready.removeFirst(messages.count)
+      traffic.inFlight.formUnion(messages.map(\.id))
+      let now = Date().timeIntervalSince1970
+      do throws(XMPPError) {
+        try await stream.send(messages.map { $0.element(isAgain: $0.isAgain || now - $0.accepted > 10) })
+      } catch {
+        // The end of the stream is an event of its own. What was handed over before it is settled then.
+        if error.code == .notLoggedIn {
+          traffic.inFlight.subtract(messages.map(\.id))
+          traffic.ready = messages + traffic.ready
+        }
+        return
+      }
+      enqueue(.streamChanged, stream)
+      if await stream.management?.isEnabled != true { confirmByPing(messages.map(\.id), on: stream) }
+    }
+  }
+
+  /// Takes messages from the disk that have never been handed over; false where there are none.
+  private func loadQueued(_ count: Int, for stream: XMPPStream) async -> Bool {
+    let name = account.description
+    let since = traffic.archivePosition
+    traffic.hasQueued = false
+    do throws(Failure) {
+      let messages = try await localStore.change { database in
+        let messages = try OutboxMessage.all(of: name, isSent: false, limit: count, database)
+        try OutboxMessage.markSent(messages.map(\.position), since: since, database)
+        return messages
+      }
+      if messages.count == count { traffic.hasQueued = true }
+      guard traffic.isOpen, online?.stream === stream else {
+        traffic.hasQueued = true
+        try await putBack(messages)
+        return false
+      }
+      traffic.ready += messages
+      return !messages.isEmpty
+    } catch {
+      log.error("outbox", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      traffic.hasQueued = true
+      return false
+    }
+  }
+
+  /// A server that does not count stanzas has got those before a ping when it answers that.
+  private func confirmByPing(_ ids: [String], on stream: XMPPStream) {
+    Task {
+      guard (try? await Ping.send(on: stream, timeout: .seconds(60))) != nil else { return }
+      for id in ids { enqueue(.acknowledged(id), stream) }
+    }
+  }
+
+  /// Nothing is handed over until it is known what has become of what was.
+  func suspendOutbox() { traffic.isOpen = false }
+
+  /// From now on messages are handed to the stream: first these, which were handed to an earlier one.
+  func openOutbox(_ again: [OutboxMessage] = []) {
+    traffic.ready = again
+    traffic.hasQueued = true
+    traffic.isOpen = true
+    handOver()
+  }
+
+  // MARK: The outbox
+
+  func outbox() async throws(Failure) -> OutboxListMethod.Result {
+    let name = account.description
+    return try await localStore.change { try OutboxMessage.all(of: name, $0) }.map { message in
+      .init(
+        id: message.id, to: message.to.description, body: message.body,
+        accepted: Timestamp.text(Date(timeIntervalSince1970: message.accepted)), handedOver: message.isSent)
+    }
+  }
+
+  /// What was handed to a server is not taken back: it may be there.
+  func cancel(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure) -> OutboxCancelMethod.Result
+  {
+    let name = account.description
+    let wanted = parameters.all ? nil : Set(parameters.ids)
+    let result = try await localStore.change(durably: true) { database in
+      var result = OutboxCancelMethod.Result(cancelled: [], handedOver: [])
+      for message in try OutboxMessage.all(of: name, database) where wanted?.contains(message.id) ?? true {
+        if message.isSent {
+          result.handedOver.append(message.id)
+        } else if try OutboxMessage.take(message.id, of: name, database) != nil {
+          result.cancelled.append(message.id)
+        }
+      }
+      return result
+    }
+    if let wanted, result.cancelled.isEmpty, result.handedOver.isEmpty {
+      throw Failure(
+        .invalidParameter, stage: .input,
+        detail: "no message with the id \(wanted.sorted().joined(separator: ", "))")
+    }
+    for id in result.cancelled { traffic.finish(id) }
+    return result
+  }
+
+  /// Waits until the server has everything that was accepted, at most `seconds`; how many messages it does not have.
+  func flushOutbox(within seconds: Double) async -> Int {
+    let name = account.description
+    guard let messages = try? await localStore.change({ try OutboxMessage.all(of: name, $0) }),
+      !messages.isEmpty
+    else { return 0 }
+    guard online != nil, seconds > 0 else { return messages.count }
+    let wait = DeliveryWait(messages.map(\.id))
+    traffic.add(wait, for: messages.map(\.id))
+    // The server may have acknowledged some between the two lines before.
+    let left = try? await localStore.change { Set(try OutboxMessage.all(of: name, $0).map(\.id)) }
+    if let left { for message in messages where !left.contains(message.id) { traffic.finish(message.id) } }
+    await wait.wait(seconds: seconds)
+    traffic.remove(wait)
+    return wait.open.count
+  }
+}
+
+extension Session {
+  /// What could not be sent will not be.
+  func dropOutbox() async throws(Failure) {
+    let name = account.description
+    let ids = try await localStore.change(durably: true) { database in
+      try OutboxMessage.all(of: name, database).map(\.id).filter {
+        try OutboxMessage.take($0, of: name, database) != nil
+      }
+    }
+    for id in ids { traffic.finish(id) }
+  }
+
+  /// Deletes everything that is kept of the account's messages.
+  func forgetMessages() async throws(Failure) {
+    try await localStore.forget(account.description)
+    traffic = MessageTraffic()
+  }
+}
+
+extension OutboxMessage {
+  /// Reads what a client wants to send.
+  init(_ message: OutgoingMessage, accepted: Double) throws(Failure) {
+    let to: JID
+    do { to = try JID(message.to) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(message.to): \(error.message)")
+    }
+    self.init(
+      id: message.id ?? ArchivePage.makeID(), to: to, type: Message.Kind(rawValue: message.type ?? "chat"),
+      body: message.body, subject: message.subject, thread: message.thread, accepted: accepted)
+  }
+}

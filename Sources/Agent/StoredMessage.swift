@@ -1,0 +1,40 @@
+import AgentProtocol
+import FoundationEssentials
+import XMPPFeatures
+import XMPPStanza
+
+/// A message as the local store keeps it and as clients of the agent see it.
+struct StoredMessage: Sendable, Equatable {
+  enum Direction: Int, Sendable { case received, sent }
+
+  var direction: Direction
+  /// Who has sent it, as far as copies of it are compared: a bare JID; in a room the occupant.
+  var sender: String
+  /// Seconds since 1970: when it was sent.
+  var time: Double
+  /// The attribute of the stanza.
+  var id: String?
+  var originID: String?
+  /// Its id in the own account's archive.
+  var archiveID: String?
+  var from: String?
+  var to: String?
+  var type = Message.Kind.normal
+  var body: String?
+  var subject: String?
+  var thread: String?
+  var isCarbon = false
+  var isDelayed = false
+  var isEncrypted = false
+
+  /// What an event says of it.
+  func event(account: String, cursor: Int64) -> Event {
+    Event(
+      account: account, time: Timestamp.text(Date(timeIntervalSince1970: time)), cursor: cursor,
+      body: .message(
+        MessageEvent(
+          id: id ?? originID, stanzaId: archiveID, from: from, to: to,
+          direction: direction == .sent ? .out : .in, type: type.rawValue, body: body, subject: subject,
+          thread: thread, carbon: isCarbon, delayed: isDelayed, encrypted: isEncrypted)))
+  }
+}

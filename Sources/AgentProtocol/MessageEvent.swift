@@ -1,0 +1,59 @@
+/// Fields of the event `message`: a message that was received or sent, by this device or by another one.
+public struct MessageEvent: Codable, Sendable, Equatable {
+  public enum Direction: String, Codable, Sendable { case `in`, out }
+
+  /// The id that its sender gave it.
+  public var id: String?
+  /// Its id in the account's archive at the server.
+  public var stanzaId: String?
+  public var from: String?
+  public var to: String?
+  public var direction: Direction
+  /// `chat`, `normal`, `groupchat`, `headline`, `error`.
+  public var type: String
+  public var body: String?
+  public var subject: String?
+  public var thread: String?
+  /// The server has copied it from another device of the account.
+  public var carbon: Bool
+  /// It comes later than it was sent; `time` is when that was.
+  public var delayed: Bool
+  /// What is in it can be read by its recipient only; `body` may say so.
+  public var encrypted: Bool
+
+  public init(
+    id: String? = nil, stanzaId: String? = nil, from: String?, to: String?, direction: Direction,
+    type: String, body: String? = nil, subject: String? = nil, thread: String? = nil, carbon: Bool = false,
+    delayed: Bool = false, encrypted: Bool = false
+  ) {
+    self.id = id
+    self.stanzaId = stanzaId
+    self.from = from
+    self.to = to
+    self.direction = direction
+    self.type = type
+    self.body = body
+    self.subject = subject
+    self.thread = thread
+    self.carbon = carbon
+    self.delayed = delayed
+    self.encrypted = encrypted
+  }
+
+  /// Every key is written; what is not there is null.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(id, forKey: .id)
+    try fields.encode(stanzaId, forKey: .stanzaId)
+    try fields.encode(from, forKey: .from)
+    try fields.encode(to, forKey: .to)
+    try fields.encode(direction, forKey: .direction)
+    try fields.encode(type, forKey: .type)
+    try fields.encode(body, forKey: .body)
+    try fields.encode(subject, forKey: .subject)
+    try fields.encode(thread, forKey: .thread)
+    try fields.encode(carbon, forKey: .carbon)
+    try fields.encode(delayed, forKey: .delayed)
+    try fields.encode(encrypted, forKey: .encrypted)
+  }
+}

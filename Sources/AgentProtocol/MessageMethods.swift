@@ -1,0 +1,166 @@
+/// A message to be sent.
+public struct OutgoingMessage: Codable, Sendable, Equatable {
+  /// Octets of an id.
+  public static let maximumID = 256
+  /// Octets of body, subject and thread together: what every server takes.
+  public static let maximumText = 200_000
+
+  /// Unique to the account, and the message's for ever: what is sent twice under one id is sent once. Absent: the
+  /// agent makes one.
+  public var id: String?
+  public var to: String
+  /// `chat` (default), `normal`, `headline`, `groupchat`.
+  public var type: String?
+  public var body: String?
+  public var subject: String?
+  public var thread: String?
+  public init(to: String, body: String?) {
+    self.to = to
+    self.body = body
+  }
+}
+
+/// How far a message has come.
+public enum DeliveryState: String, Codable, Sendable {
+  /// The agent has it, and sends it as soon as it can.
+  case queued
+  /// The server has it.
+  case sent
+}
+
+/// Sends messages: all of them are stored, in their order, or none is. They are sent as soon as the session is online.
+///
+/// The agent takes the next requests of the connection while this one waits for the server; answers keep their order.
+public enum MessageSendMethod: AgentMethod {
+  public static let name = "message.send"
+  // Under its id a message is sent once.
+  public static let isIdempotent = true
+
+  /// Messages of one call.
+  public static let maximumMessages = 256
+
+  /// Until when the answer waits.
+  public enum Wait: String, Codable, Sendable, CaseIterable {
+    /// The messages are stored.
+    case none
+    /// The server has acknowledged them, or `timeout` is over.
+    case server
+  }
+
+  public struct Parameters: Codable, Sendable {
+    public var account: String?
+    public var messages: [OutgoingMessage]
+    public var wait: Wait
+    /// Seconds; 0 for no bound.
+    public var timeout: Double
+    public init(account: String?, messages: [OutgoingMessage]) {
+      self.account = account
+      self.messages = messages
+      wait = .server
+      timeout = 30
+    }
+  }
+
+  /// A message of the call.
+  public struct Outcome: Codable, Sendable, Equatable {
+    public var id: String
+    public var to: String
+    public var state: DeliveryState
+    public init(id: String, to: String, state: DeliveryState) {
+      self.id = id
+      self.to = to
+      self.state = state
+    }
+  }
+
+  /// In the order of the call.
+  public typealias Result = [Outcome]
+}
+
+/// The messages that the server is not known to have, oldest first.
+public enum OutboxListMethod: AgentMethod {
+  public static let name = "outbox.list"
+  public static let isIdempotent = true
+  public struct Parameters: Codable, Sendable {
+    public var account: String?
+    public init(account: String?) { self.account = account }
+  }
+  public struct Entry: Codable, Sendable, Equatable {
+    public var id: String
+    public var to: String
+    public var body: String?
+    /// RFC 3339.
+    public var accepted: String
+    /// It was handed to a server, which has not acknowledged it.
+    public var handedOver: Bool
+    public init(id: String, to: String, body: String?, accepted: String, handedOver: Bool) {
+      self.id = id
+      self.to = to
+      self.body = body
+      self.accepted = accepted
+      self.handedOver = handedOver
+    }
+  }
+  public typealias Result = [Entry]
+}
+
+/// Takes messages out of the outbox that were not handed to a server.
+public enum OutboxCancelMethod: AgentMethod {
+  public static let name = "outbox.cancel"
+  public static let isIdempotent = true
+  public struct Parameters: Codable, Sendable {
+    public var account: String?
+    public var ids: [String]
+    public var all: Bool
+    public init(account: String?, ids: [String], all: Bool = false) {
+      self.account = account
+      self.ids = ids
+      self.all = all
+    }
+  }
+  public struct Result: Codable, Sendable, Equatable {
+    /// Ids of the messages that will not be sent.
+    public var cancelled: [String]
+    /// Those of the wanted ones that were handed to a server already, which may have them.
+    public var handedOver: [String]
+    public init(cancelled: [String], handedOver: [String]) {
+      self.cancelled = cancelled
+      self.handedOver = handedOver
+    }
+  }
+}
+
+extension MessageSendMethod.Parameters {
+  /// Absent fields have the value that ``init(account:messages:)`` gives them.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      account: try fields.decodeIfPresent(String.self, forKey: .account),
+      messages: try fields.decode([OutgoingMessage].self, forKey: .messages))
+    wait = try fields.decodeIfPresent(MessageSendMethod.Wait.self, forKey: .wait) ?? wait
+    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
+  }
+}
+
+extension OutboxListMethod.Entry {
+  /// Every key is written; no body is null.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(id, forKey: .id)
+    try fields.encode(to, forKey: .to)
+    try fields.encode(body, forKey: .body)
+    try fields.encode(accepted, forKey: .accepted)
+    try fields.encode(handedOver, forKey: .handedOver)
+  }
+}
+
+extension OutboxCancelMethod.Parameters {
+  /// Absent: no `ids`, and `all` is false.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      account: try fields.decodeIfPresent(String.self, forKey: .account),
+      ids: try fields.decodeIfPresent([String].self, forKey: .ids) ?? [],
+      all: try fields.decodeIfPresent(Bool.self, forKey: .all) ?? false)
+  }
+}

@@ -1,0 +1,36 @@
+import XMPPStanza
+import XMPPXML
+
+/// Copies of what the other devices of the account send and receive (XEP-0280).
+public enum Carbons {
+  /// A copy that the own server has made.
+  public struct Copy: Sendable, Equatable {
+    /// Another device of the account has sent it; else one has received it.
+    public var isSent: Bool
+    public var message: Message
+    public var delay: Delay?
+  }
+
+  /// The request for copies (§4); a server that does not know them answers with an error.
+  public static func request() -> IQ {
+    IQ(type: .set, id: "carbons", payload: [XMLElement("enable", namespace: Namespaces.carbons)])
+  }
+
+  /// Whether the message claims to be a copy, whoever has sent it.
+  public static func isClaimed(by message: Message) -> Bool { wrapper(in: message) != nil }
+
+  /// The copy in a message; nil where it is none that `own`, the own bare JID, has sent (§11).
+  public static func copy(in message: Message, own: JID) -> Copy? {
+    guard message.from == own, own.isBare, let wrapper = wrapper(in: message),
+      let forwarded = Forwarded(in: wrapper)
+    else { return nil }
+    let isSent = wrapper.name.local == "sent"
+    let side = isSent ? forwarded.message.from : forwarded.message.to
+    guard side?.bare == own else { return nil }
+    return Copy(isSent: isSent, message: forwarded.message, delay: forwarded.delay)
+  }
+
+  private static func wrapper(in message: Message) -> XMLElement? {
+    message.first("sent", Namespaces.carbons) ?? message.first("received", Namespaces.carbons)
+  }
+}

@@ -1,0 +1,185 @@
+import AgentProtocol
+import Glibc
+
+/// Hands messages to the agent, many at a time and in their order.
+///
+/// An agent that goes away meanwhile is followed by the next one, which is told again what was not answered: under
+/// its id a message is sent once.
+final class MessageSender {
+  /// Messages of a call, and their octets, and calls without an answer.
+  private static let messagesEach = 128
+  private static let octetsEach = 65_536
+  private static let callsAhead = 32
+
+  private var parameters: MessageSendMethod.Parameters
+  private let deadline: Deadline
+  private let isBounded: Bool
+  /// Calls without an answer, oldest first.
+  private var calls: [[OutgoingMessage]] = []
+  /// Messages that were accepted, and were not acknowledged in time.
+  private(set) var queued = 0
+
+  typealias Report = (MessageSendMethod.Outcome) throws -> Void
+
+  /// - Parameter isBounded: the deadline is for everything; else only what the agent waits for is bounded.
+  init(_ parameters: MessageSendMethod.Parameters, isBounded: Bool, until deadline: Deadline) {
+    self.parameters = parameters
+    self.isBounded = isBounded
+    self.deadline = deadline
+  }
+
+  /// An id that nobody else makes.
+  static func makeID() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)
+  }
+
+  func send(_ messages: [OutgoingMessage], report: Report) throws {
+    calls = [messages]
+    try withAgents { agent in
+      var requests = try repeatCalls(over: agent)
+      while !requests.isEmpty { try finish(requests.removeFirst(), over: agent, report) }
+    }
+  }
+
+  func send(from input: inout InputLines, make: (String) -> OutgoingMessage, report: Report) throws {
+    try withAgents { agent in
+      var requests = try repeatCalls(over: agent)
+      while true {
+        if calls.count < Self.callsAhead {
+          let messages = try input.take(Self.messagesEach, octets: Self.octetsEach).map(make)
+          if !messages.isEmpty {
+            calls.append(messages)
+            requests.append(try agent.send(MessageSendMethod.self, call(messages)))
+            continue
+          }
+        }
+        if input.isAtEnd || calls.count == Self.callsAhead {
+          if requests.isEmpty { return }
+          try finish(requests.removeFirst(), over: agent, report)
+          continue
+        }
+        let ready = try agent.waitForInput(until: deadline)
+        if ready.hasLine, !requests.isEmpty { try finish(requests.removeFirst(), over: agent, report) }
+        if ready.hasInput { input.read() }
+        // Nobody has been asked anything: the agent has ended.
+        if ready.hasLine, requests.isEmpty, try agent.greet() == nil { try agent.expectEnd() }
+        if !ready.hasInput, !ready.hasLine { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
+      }
+    }
+  }
+
+  /// Runs `body` with one agent after the other, as long as each gets something done.
+  private func withAgents(_ body: (AgentClient) throws -> Void) throws {
+    var failures = 0
+    while true {
+      let open = calls.count
+      do {
+        try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent, body)
+        return
+      } catch let failure as Failure where failure == .agentEnded && failures < 5 {
+        failures = calls.count < open ? 0 : failures + 1
+        usleep(100_000)
+      }
+    }
+  }
+
+  private func repeatCalls(over agent: AgentClient) throws -> [AgentClient.Request<MessageSendMethod>] {
+    try calls.map { try agent.send(MessageSendMethod.self, call($0)) }
+  }
+
+  private func call(_ messages: [OutgoingMessage]) -> MessageSendMethod.Parameters {
+    var parameters = parameters
+    parameters.messages = messages
+    if isBounded { parameters.timeout = deadline.secondsLeft ?? 0 }
+    return parameters
+  }
+
+  private func finish(
+    _ request: AgentClient.Request<MessageSendMethod>, over agent: AgentClient, _ report: Report
+  ) throws {
+    let outcomes = try agent.answer(to: request)
+    calls.removeFirst()
+    for outcome in outcomes {
+      if outcome.state == .queued { queued += 1 }
+      try report(outcome)
+    }
+  }
+}
+
+/// Standard input by lines, read as it comes.
+struct InputLines {
+  private var framer: LineFramer
+  private var hasEnded = false
+
+  /// - Parameter limit: octets of a line.
+  init(limit: Int) { framer = LineFramer(limit: limit) }
+
+  /// There is nothing left to take.
+  var isAtEnd: Bool { hasEnded && framer.pending == 0 }
+
+  /// The next complete lines, without their ends; empty ones are left out.
+  mutating func take(_ count: Int, octets: Int) throws -> [String] {
+    var taken: [String] = []
+    var size = 0
+    while taken.count < count, size < octets, let line = try next() {
+      taken.append(line)
+      size += line.utf8.count
+    }
+    return taken
+  }
+
+  private mutating func next() throws -> String? {
+    do {
+      guard var line = try framer.next() else { return nil }
+      if line.utf8.last == 0x0D { line.unicodeScalars.removeLast() }
+      return line
+    } catch {
+      switch error {
+      case .tooLong: throw Failure.invalid(inLanguage("the line on standard input is too long", "标准输入的行过长"))
+      case .invalidUTF8: throw Failure.invalid(inLanguage("standard input is not UTF-8", "标准输入不是 UTF-8 编码"))
+      }
+    }
+  }
+
+  /// Reads what there is.
+  mutating func read() {
+    withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { room in
+      let count = Glibc.read(STDIN_FILENO, room.baseAddress, room.count)
+      if count > 0 {
+        framer.append(room[..<count])
+      } else if count == 0 || errno != EINTR {
+        // The last line may have no end.
+        if !hasEnded, framer.pending > 0 { framer.append([0x0A]) }
+        hasEnded = true
+      }
+    }
+  }
+
+  /// All of it, without the line feed at its end.
+  static func all(limit: Int, until deadline: Deadline) throws -> String {
+    var bytes: [UInt8] = []
+    while true {
+      var waits = [
+        pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      let ready = poll(&waits, 2, deadline.pollTimeout)
+      if ready < 0 { continue }
+      if ready == 0 { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
+      if waits[1].revents != 0 { throw Failure.cancelled() }
+      let count = withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { room in
+        let count = Glibc.read(STDIN_FILENO, room.baseAddress, room.count)
+        if count > 0 { bytes.append(contentsOf: room[..<count]) }
+        return count
+      }
+      if bytes.count > limit { throw Failure.invalid(inLanguage("the text is too long", "文本过长")) }
+      if count == 0 || (count < 0 && errno != EINTR) { break }
+    }
+    guard var text = String(validating: bytes, as: UTF8.self) else {
+      throw Failure.invalid(inLanguage("standard input is not UTF-8", "标准输入不是 UTF-8 编码"))
+    }
+    if text.utf8.last == 0x0A { text.unicodeScalars.removeLast() }
+    return text
+  }
+}

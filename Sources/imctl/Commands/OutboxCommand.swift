@@ -1,0 +1,90 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl outbox`: messages that the server does not have yet.
+struct OutboxCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "outbox",
+    abstract: "Messages that were accepted and that the server is not known to have.",
+    subcommands: [OutboxListCommand.self, OutboxCancelCommand.self])
+}
+
+/// `imctl outbox list`.
+struct OutboxListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the queued messages, oldest first.")
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
+  func run() throws {
+    try AgentClient.session(start: .whenNoneRuns, timeout: timeout) { agent in
+      let request = try agent.send(OutboxListMethod.self, .init(account: account.account))
+      for entry in try agent.answer(to: request) { try output.data(entry, text: Self.text(entry)) }
+    }
+  }
+
+  private static func text(_ entry: OutboxListMethod.Entry) -> String {
+    let mark = entry.handedOver ? "? " : ""
+    return "\(peer: entry.id) \(peer: entry.accepted) \(mark)\(peer: entry.to): \(peer: entry.body ?? "")"
+  }
+}
+
+/// `imctl outbox cancel`.
+struct OutboxCancelCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cancel",
+    abstract: "Take messages out of the outbox.",
+    discussion: """
+      A message that was handed to a server without being acknowledged may be there: it is not cancelled, and the \
+      exit status is 1.
+      """)
+
+  @Argument(help: ArgumentHelp("Ids of the messages.", valueName: "ID"))
+  var ids: [String] = []
+
+  @Flag(help: "All messages of the account.")
+  var all = false
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
+  struct Answer: Encodable {
+    let id: String
+    let cancelled: Bool
+  }
+
+  func validate() throws {
+    if all == !ids.isEmpty {
+      throw ValidationError(inLanguage("Name ids, or give --all.", "请指定 id，或使用 --all。"))
+    }
+  }
+
+  func run() throws {
+    var result: OutboxCancelMethod.Result?
+    try AgentClient.session(start: .whenNoneRuns, timeout: timeout) { agent in
+      let parameters = OutboxCancelMethod.Parameters(account: account.account, ids: ids, all: all)
+      result = try agent.answer(to: agent.send(OutboxCancelMethod.self, parameters))
+    }
+    for id in result?.cancelled ?? [] {
+      try output.data(Answer(id: id, cancelled: true), text: "\(peer: id) cancelled")
+    }
+    let handedOver = result?.handedOver ?? []
+    for id in handedOver {
+      if output.json { try output.data(Answer(id: id, cancelled: false), text: "") }
+      output.note(inLanguage("\(peer: id) may be at the server already", "\(peer: id) 可能已到达服务器"))
+    }
+    if !handedOver.isEmpty { throw ExitCode(1) }
+  }
+}
