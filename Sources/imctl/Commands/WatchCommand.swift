@@ -56,7 +56,12 @@ struct WatchCommand: ParsableCommand {
     help: ArgumentHelp("How long COMMAND may take, 0 for any time.", valueName: "seconds"))
   var execTimeout = Timeout(seconds: 60)
 
-  func validate() throws { _ = try hook() }
+  func validate() throws {
+    if let since, since < 0 {
+      throw ValidationError(inLanguage("The cursor is negative.", "游标为负数。"))
+    }
+    _ = try hook()
+  }
 
   /// The command of `--exec`.
   private func hook() throws -> HookCommand? {
@@ -80,12 +85,6 @@ struct WatchCommand: ParsableCommand {
           "没有名为“\(name)”的事件；可用的有：\(names.joined(separator: ", "))。"))
     }
     return wanted
-  }
-
-  func validate() throws {
-    if let since, since < 0 {
-      throw ValidationError(inLanguage("The cursor is negative.", "游标为负数。"))
-    }
   }
 
   func run() throws {
