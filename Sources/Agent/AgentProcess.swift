@@ -24,6 +24,7 @@ public struct AgentProcess: Sendable {
   ///
   /// - Throws: `alreadyRunning` where there is one, `databaseError` where a store cannot be used.
   public init(_ paths: AgentPaths, _ terms: AgentTerms = AgentTerms()) throws(Failure) {
+    linux_use_one_heap()
     Self.harden()
     // Before the stores: of several agents that start at a time, only one is to open them.
     let lock = try AgentLock(paths)
@@ -53,6 +54,9 @@ public struct AgentProcess: Sendable {
       },
       onEnding: { Self.end(notify, log) }, onStop: { server.stop() })
   }
+
+  /// After so long without a change of state what logins have needed is given back.
+  private static let timeToTrim = Duration.seconds(3)
 
   /// No core dump, and no other process of this user, gets to see secrets in memory. A closed pipe is an error of
   /// its write, not the end of the process.
@@ -149,10 +153,17 @@ public struct AgentProcess: Sendable {
 
   /// Tells the server whether an account needs the agent, whenever that may have changed.
   private func keepAlive(_ onActivity: @Sendable () async -> Void) async {
+    var quiet: Task<Void, any Error>?
     for await _ in activity {
       server.keepAlive(accounts: await registry.isBusy ? 1 : 0)
       await onActivity()
+      quiet?.cancel()
+      quiet = Task {
+        try await Task.sleep(for: Self.timeToTrim)
+        linux_trim_heap()
+      }
     }
+    quiet?.cancel()
   }
 
   /// Tells the service manager how the sessions are, not more often than somebody could read it.

@@ -153,7 +153,7 @@ actor Session {
   init(
     account: JID, hub: EventHub, accounts: AccountStore, localStore: LocalStore, log: Logger,
     language: String,
-    keepAlive: TimeAmount = .seconds(60), pace: ServerPace = ServerPace(),
+    keepAlive: TimeAmount = SessionPatience.standard.keepAlive, pace: ServerPace = ServerPace(),
     clock: SessionClock = SessionClock(), activity: @escaping @Sendable () -> Void = {}
   ) {
     self.account = account

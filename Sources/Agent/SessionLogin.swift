@@ -281,6 +281,7 @@ extension Session.Attempt {
   static var automatic: Self {
     var attempt = Self()
     attempt.isAutomatic = true
+    attempt.limit = SessionPatience.standard.attempt
     return attempt
   }
 

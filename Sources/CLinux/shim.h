@@ -1,7 +1,14 @@
 #pragma once
+#include <malloc.h>
 #include <sys/prctl.h>
 
 // prctl(2) is variadic, which Swift cannot call.
 static inline int linux_set_dumpable(int dumpable) {
   return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0);
 }
+
+// All threads take their memory from one heap: glibc gives each its own, and what one has freed the others cannot use.
+static inline void linux_use_one_heap(void) { mallopt(M_ARENA_MAX, 1); }
+
+// Gives the pages that nothing is on back to the system.
+static inline void linux_trim_heap(void) { malloc_trim(0); }

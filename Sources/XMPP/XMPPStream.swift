@@ -7,7 +7,8 @@ import XMPPXML
 
 /// What a stream reports, in order.
 public enum StreamEvent: Sendable {
-  case step(LoginStep)
+  // On the heap: whoever waits for an event sets memory aside for the largest.
+  indirect case step(LoginStep)
   case message(Message)
   case presence(Presence)
   /// The server has these stanzas, oldest first (XEP-0198 §4).

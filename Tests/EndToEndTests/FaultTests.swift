@@ -1,0 +1,242 @@
+import AgentProtocol
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// An account of an agent that has several, each over a link of its own that breaks when it is told to.
+private struct Line: Sendable, CustomStringConvertible {
+  let imctl: IMCTL
+  let server: TestServer
+  let kind: TestServer.Kind
+  let fault: FaultProxy.Fault
+  let name: String
+  let proxy: FaultProxy
+  /// The events of this account.
+  let watch: ChildProcess
+
+  private init(_ kind: TestServer.Kind, _ fault: FaultProxy.Fault, in imctl: IMCTL) async throws {
+    self.imctl = imctl
+    self.kind = kind
+    self.fault = fault
+    server = try await Neighbourhood.server(kind)
+    name = Neighbourhood.nextName(of: kind)
+    proxy = try await FaultProxy(to: server.port)
+    watch = try await imctl.start(
+      ["watch", "--events", "state", "--json", "--account", server.jid(name)])
+  }
+
+  /// Breaks a line for each server and fault, side by side; what goes wrong on one is told and leaves the others.
+  ///
+  /// The agent notices a silent server within three seconds, and gives an attempt four.
+  static func each(
+    of kinds: [TestServer.Kind], _ faults: [FaultProxy.Fault],
+    _ body: @escaping @Sendable (Line, Counterpart) async throws -> Void
+  ) async throws {
+    struct Answer: Decodable { var clients: Int? }
+    let imctl = try await IMCTL(environment: ["IMCTL_TEST_PATIENCE": "1.5,4"])
+    #expect(try await imctl.run("agent", "start").status == 0)
+    var lines: [Line] = []
+    for kind in kinds {
+      for fault in faults {
+        lines.append(try await Line(kind, fault, in: imctl))
+        let count = lines.count + 1
+        try await eventually("a watcher") {
+          let result = try await imctl.run("agent", "status", "--json")
+          return try result.objects(Answer.self).first?.clients == count
+        }
+      }
+    }
+    await withTaskGroup { group in
+      for line in lines {
+        group.addTask {
+          do {
+            try await body(line, Neighbourhood.counterpart(line.kind))
+          } catch {
+            Issue.record(error, "\(line): \((try? line.states) ?? [])")
+          }
+        }
+      }
+    }
+    for line in lines { try await line.proxy.end() }
+    try await imctl.end()
+  }
+
+  var description: String { "\(fault) on \(kind)" }
+
+  /// How long anything may take: the longest that was waited for, a pause of the policy, and a slow machine.
+  static let bound = Duration.seconds(60)
+
+  var jid: String { server.jid(name) }
+
+  func login(_ options: String...) async throws -> IMCTL.Result {
+    try await imctl.run(
+      [
+        "login", jid, "--password-stdin", "--json", "--host", TestServer.host, "--port", String(proxy.port),
+        "--ca-file", server.caFile,
+      ] + options, input: server.password(name))
+  }
+
+  func goOnline() async throws {
+    let result = try await login()
+    guard result.status == 0 else { throw TestSupportError("login: \(result)") }
+  }
+
+  func status() async throws -> SessionStatus {
+    let result = try await imctl.run("status", "--json", "--account", jid)
+    guard let status = try result.objects(SessionStatus.self).first else {
+      throw TestSupportError("status: \(result)")
+    }
+    #expect((result.status == 0) == status.isOnline)
+    return status
+  }
+
+  /// The states that the session has entered so far.
+  var states: [SessionState] { get throws { try watch.events().states } }
+
+  /// Asks for a presence, and waits until the others see it, however often the link breaks meanwhile.
+  func show(_ text: String, to bob: Counterpart) async throws {
+    let result = try await imctl.run("presence", "away", text, "--account", jid)
+    #expect(result.status == 0, "\(result)")
+    let from = jid + "/"
+    try await bob.presence(within: Self.bound) { $0.from.hasPrefix(from) && $0.status == text }
+  }
+
+  /// What `status` says is what `watch` has said last, or says meanwhile.
+  func tellsTheTruth() async throws {
+    let before = try states
+    let status = try await status()
+    // The watcher is told the same moment.
+    let said = before.last.map { [$0] } ?? []
+    try await watch.output.first("\(jid) is \(status.state)", within: .seconds(10)) { _ in
+      let states = try self.states
+      return (said + states.dropFirst(before.count)).contains(status.state) ? () : nil
+    }
+  }
+
+  /// Waits until it is synced, its presence shown.
+  func isBack() async throws {
+    try await eventually("\(jid) is back") {
+      let status = try await self.status()
+      return status.state == .syncOK && status.presence?.applied == true
+    }
+  }
+}
+
+@Suite("A session over a link that breaks", .serialized)
+struct FaultTests {
+  /// Two servers at a time, so that a small machine can follow.
+  private static let pairs: [[TestServer.Kind]] = [[.prosody, .ejabberd24], [.ejabberd, .prosody13]]
+
+  @Test(
+    "comes back with the presence that is wanted, at whatever flight of its return the link breaks again.",
+    arguments: pairs)
+  func flights(kinds: [TestServer.Kind]) async throws {
+    try await Line.each(of: kinds, FaultProxy.Fault.allCases) { line, bob in
+      let fault = line.fault
+      try await line.goOnline()
+      var flight = 0
+      while true {
+        flight += 1
+        let fired = try await line.proxy.fired
+        try await line.proxy.fault(fault, atFlight: flight)
+        try await line.proxy.fault(.cut)
+        try await line.tellsTheTruth()
+        let opener = Task {
+          guard fault == .away else { return }
+          try await line.proxy.fires(after: fired + 1)
+          try await line.proxy.resume()
+        }
+        try await line.show("\(fault) at \(flight)", to: bob)
+        opener.cancel()
+        try await line.isBack()
+        try await line.tellsTheTruth()
+        let isOver = try await line.proxy.fired == fired + 1
+        // What was held back comes now, to a server that may have given the session to another connection.
+        try await line.proxy.resume()
+        if isOver { break }
+      }
+      // No return takes less, and none goes on for ever.
+      #expect((5...30).contains(flight), "\(line)")
+      let states = try line.states
+      #expect(!states.contains(.kicked) && !states.contains(.offline), "\(line): \(states)")
+    }
+  }
+
+  @Test(
+    "comes back when it breaks while nothing happens, and while presence is sent or a message arrives.",
+    arguments: pairs)
+  func running(kinds: [TestServer.Kind]) async throws {
+    try await Line.each(of: kinds, FaultProxy.Fault.allCases) { line, bob in
+      let fault = line.fault
+      try await line.goOnline()
+      try await line.tellsTheTruth()
+      // While nothing happens.
+      let seen = try line.states.count
+      try await line.proxy.fault(fault)
+      if fault != .delay {
+        try await line.watch.output.first("the loss", within: Line.bound) { _ in
+          try line.states.dropFirst(seen).contains(.loseConnection) ? () : nil
+        }
+      }
+      try await line.tellsTheTruth()
+      try await line.proxy.resume()
+      try await line.show("\(fault) while idle", to: bob)
+      try await line.isBack()
+      // While presence is sent.
+      var fired = try await line.proxy.fired
+      try await line.proxy.fault(fault, afterSending: 1)
+      var opener = Task { [fired] in
+        try await line.proxy.fires(after: fired)
+        if fault == .away { try await line.proxy.resume() }
+      }
+      try await line.show("\(fault) while sending", to: bob)
+      opener.cancel()
+      try await line.isBack()
+      try await line.proxy.resume()
+      // While a message arrives.
+      fired = try await line.proxy.fired
+      try await line.proxy.fault(fault, afterReceiving: 1)
+      try bob.send("hello over a line with \(fault)", to: line.jid)
+      opener = Task { [fired] in
+        try await line.proxy.fires(after: fired)
+        if fault == .away { try await line.proxy.resume() }
+      }
+      try await line.proxy.fires(after: fired)
+      try await line.show("\(fault) while receiving", to: bob)
+      opener.cancel()
+      try await line.isBack()
+      try await line.tellsTheTruth()
+      let states = try line.states
+      #expect(!states.contains(.kicked) && !states.contains(.offline), "\(line): \(states)")
+    }
+  }
+
+  @Test(
+    "that is not there yet fails at the stage where it is lost, as the network's failure, and can be had again."
+  )
+  func byHand() async throws {
+    try await Line.each(
+      of: TestServer.Kind.oneOfEach, [.cut, .close, .halfDown, .stallUp, .stallDown]
+    ) { line, _ in
+      var flight = 0
+      while true {
+        flight += 1
+        let fired = try await line.proxy.fired
+        try await line.proxy.fault(line.fault, atFlight: flight)
+        let result = try await line.login("--timeout", "3")
+        if try await line.proxy.fired == fired || result.status == 0 { break }
+        let error = try result.error
+        #expect(["networkError", "connectTimeout"].contains(error.name), "\(line) at \(flight): \(error)")
+        #expect(result.status == 75, "\(line) at \(flight): \(error)")
+        #expect(error.retryable)
+        #expect(["connect", "tls", "stream", "authenticate", "bind", "sync"].contains(error.stage))
+        let status = try await line.imctl.run("status", "--account", line.jid)
+        #expect(status.status != 0, "\(line) at \(flight)")
+        try await line.proxy.resume()
+      }
+      try await line.proxy.resume()
+      #expect((5...30).contains(flight), "\(line): \(flight)")
+      #expect(try await line.login().status == 0)
+    }
+  }
+}
