@@ -78,6 +78,8 @@ extension Session {
       try await online.stream.send([value.stanza()])
       return true
     } catch {
+      // A stream that has ended does not even keep it for the one that resumes.
+      shownPresence = nil
       return false
     }
   }

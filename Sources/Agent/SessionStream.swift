@@ -281,6 +281,7 @@ extension Session {
       }
     } catch {
       // The stream's end is an event of its own; a server that does not answer has no roster.
+      shownPresence = nil
     }
     settle(online.bound, on: stream)
     guard self.online?.stream === stream else { return }
