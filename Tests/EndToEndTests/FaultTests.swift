@@ -113,6 +113,16 @@ private struct Line: Sendable, CustomStringConvertible {
     }
   }
 
+  /// Lets connections through again some time after the fault that lets none.
+  func opener(after fired: Int) -> Task<Void, any Error> {
+    Task {
+      guard fault == .away else { return }
+      try await proxy.fires(after: fired, within: Self.bound)
+      try await Task.sleep(for: .milliseconds(300))
+      try await proxy.resume()
+    }
+  }
+
   /// Waits until it is synced, its presence shown.
   func isBack() async throws {
     try await eventually("\(jid) is back") {
@@ -141,14 +151,10 @@ struct FaultTests {
         try await line.proxy.fault(fault, atFlight: flight)
         try await line.proxy.fault(.cut)
         try await line.tellsTheTruth()
-        let opener = Task {
-          guard fault == .away else { return }
-          try await line.proxy.fires(after: fired + 1)
-          try await line.proxy.resume()
-        }
+        let opener = line.opener(after: fired + 1)
         try await line.show("\(fault) at \(flight)", to: bob)
-        opener.cancel()
         try await line.isBack()
+        opener.cancel()
         try await line.tellsTheTruth()
         let isOver = try await line.proxy.fired == fired + 1
         // What was held back comes now, to a server that may have given the session to another connection.
@@ -185,26 +191,20 @@ struct FaultTests {
       // While presence is sent.
       var fired = try await line.proxy.fired
       try await line.proxy.fault(fault, afterSending: 1)
-      var opener = Task { [fired] in
-        try await line.proxy.fires(after: fired)
-        if fault == .away { try await line.proxy.resume() }
-      }
+      var opener = line.opener(after: fired)
       try await line.show("\(fault) while sending", to: bob)
-      opener.cancel()
       try await line.isBack()
+      opener.cancel()
       try await line.proxy.resume()
       // While a message arrives.
       fired = try await line.proxy.fired
       try await line.proxy.fault(fault, afterReceiving: 1)
       try bob.send("hello over a line with \(fault)", to: line.jid)
-      opener = Task { [fired] in
-        try await line.proxy.fires(after: fired)
-        if fault == .away { try await line.proxy.resume() }
-      }
+      opener = line.opener(after: fired)
       try await line.proxy.fires(after: fired)
       try await line.show("\(fault) while receiving", to: bob)
-      opener.cancel()
       try await line.isBack()
+      opener.cancel()
       try await line.tellsTheTruth()
       let states = try line.states
       #expect(!states.contains(.kicked) && !states.contains(.offline), "\(line): \(states)")

@@ -9,7 +9,8 @@ Reads a line of JSON {"port": TARGET}, answers {"port"}, and obeys until the end
                                              when the Nth flight of the next connection is about to be passed on
   {"order": "fault", "fault": KIND, "up"|"down": BYTES}
                                              when so many more bytes of the newest connection have been passed on
-  {"order": "resume"}                        what is held back goes on, faults that wait are forgotten
+  {"order": "resume"}                        what is held back goes on, faults that wait are forgotten; what the
+                                             connections before the newest one hold back is lost with them
   {"order": "look"}                          nothing: whatever happened before is reported before the answer
 
 A flight is what one end sends until the other one answers; the first one is the client's. KIND is
@@ -199,7 +200,7 @@ class Proxy:
             self.is_away = False
             self.next = []
             for link in list(self.links):
-                link.resume()
+                link.resume() if link is self.newest else link.cut()
         elif order["order"] == "look":
             pass
         elif order.get("next"):

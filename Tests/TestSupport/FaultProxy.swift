@@ -66,7 +66,7 @@ public final class FaultProxy: Sendable {
     try await send(Order(order: "fault", fault: fault, down: bytes))
   }
 
-  /// What was held back goes on, and what was to happen does not.
+  /// What was held back goes on, and what was to happen does not; connections before the newest one are cut.
   public func resume() async throws { try await send(Order(order: "resume")) }
 
   /// Connections made so far.
