@@ -100,8 +100,8 @@ let package = Package(
     .testTarget(
       name: "AgentTests",
       dependencies: [
-        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "AgentProtocol", "Agent", "TestSupport",
-        nioCore, nioPosix, logging,
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "Agent",
+        "TestSupport", nioCore, nioPosix, logging, .product(name: "GRDB", package: "GRDB.swift"),
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
     .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "AgentProtocol"]),

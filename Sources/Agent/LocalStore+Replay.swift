@@ -12,7 +12,7 @@ extension LocalStore {
   /// The cursor after which a replay begins, where it can: nothing that is kept, and was to be replayed, is left out
   /// but what is older than the last ``replayed`` events. `isWhole` tells whether there is such.
   func replayStart(
-    since cursor: Int64, until last: Int64, account: String?
+    since cursor: Int64, until last: Int64, account: String?, limit: Int = replayed
   ) async throws(Failure) -> (start: Int64, isWhole: Bool) {
     // The reader knows more than there ever was: this is another database.
     if cursor > last { return (last, false) }
@@ -22,7 +22,7 @@ extension LocalStore {
         sql: """
           SELECT cursor FROM messages WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
           ORDER BY cursor DESC LIMIT 1 OFFSET ?4
-          """, arguments: [cursor, last, account, Self.replayed])
+          """, arguments: [cursor, last, account, limit])
     }
     return (oldest ?? cursor, oldest == nil)
   }

@@ -76,7 +76,7 @@ struct MainJobTests {
     #expect(
       Set(fields.keys) == [
         "account", "state", "fullJID", "since", "presence", "server", "resumable", "sessions", "resumes",
-        "lastSeen", "nextRetry", "queued", "uncertain",
+        "lastSeen", "nextRetry", "idle", "queued", "uncertain",
       ])
     struct Inner: Decodable {
       var presence: [String: Ignored]

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A message", .serialized)
+@Suite("A message", .serialized, .timeLimit(.minutes(5)))
 struct MessageTests {
   @Test(
     "is acknowledged by the server when send ends, and arrives at another client.",
@@ -20,11 +20,18 @@ struct MessageTests {
     let message = try await bob.message { $0.body == "hello \(user.name)" }
     #expect(message.id == outcome.id)
     #expect(message.from.hasPrefix(user.jid + "/"))
+    #expect(!message.delayed)
+    // Under its id it is sent once.
+    let again = ["send", bob.jid, "hello \(user.name)", "--id", outcome.id]
+    #expect(try await user.imctl.run(again).status == 0)
+    #expect(try await user.imctl.run("send", bob.jid, "something else", "--id", outcome.id).status == 64)
+    try await bob.settled()
+    #expect(bob.bodies(of: user) == ["hello \(user.name)"])
   }
 
   @Test(
-    "that is received is told once, and again from the cursor before it.", arguments: TestServer.Kind.allCases
-  )
+    "that is received is told once, and again from the cursor before it.",
+    arguments: TestServer.Kind.allCases)
   func received(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -43,20 +50,163 @@ struct MessageTests {
     again.send(SIGINT)
   }
 
-  @Test(
-    "of many goes out in order, as do those that wait for the session.", arguments: TestServer.Kind.allCases)
+  @Test("of many goes out in order.", arguments: TestServer.Kind.allCases)
   func lines(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
     try await user.goOnline()
-    let lines = (1...300).map { "\(user.name) line \($0)" }
+    let lines = (1...300).map { "line \($0)" }
     let result = try await user.imctl.run(
       "send", bob.jid, "--lines", "--json", input: lines.joined(separator: "\n"))
     #expect(result.status == 0, "\(result.errors)")
     #expect(try result.objects(MessageSendMethod.Outcome.self).map(\.state) == lines.map { _ in .sent })
-    try await bob.message { $0.body == lines.last }
-    #expect(bob.messages.map(\.body).filter { $0.hasPrefix("\(user.name) line") } == lines)
+    try await bob.settled()
+    #expect(bob.bodies(of: user) == lines)
     #expect(try await user.status().queued == 0)
+  }
+
+  @Test(
+    "is neither lost nor doubled, and keeps its place, when the agent is killed while it is sent.",
+    arguments: TestServer.Kind.allCases)
+  func killed(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await user.goOnline()
+    let lines = (1...600).map { "line \($0)" }
+    let send = try await user.imctl.start(["send", bob.jid, "--lines", "--json"])
+    for part in 0..<3 {
+      send.write(lines[part * 200..<(part + 1) * 200].joined(separator: "\n") + "\n")
+      let wanted = part * 200 + 100
+      try await send.output.first("\(wanted) lines") { $0.lines.count >= wanted ? () : nil }
+      kill(try await user.agent(), SIGKILL)
+    }
+    send.closeInput()
+    #expect(try await send.ended(within: .seconds(90)) == .exited(0), "\(send.errors.text)")
+    #expect(send.output.lines.count == lines.count)
+    try await bob.message { $0.body == lines.last && $0.from.hasPrefix(user.jid) }
+    try await bob.settled()
+    #expect(bob.bodies(of: user) == lines)
+    let status = try await user.status()
+    #expect(status.queued == 0)
+    #expect(status.uncertain == 0)
+  }
+
+  @Test("for an agent that does not run yet waits until the account is online.")
+  func beforeOnline() async throws {
+    let user = try await User()
+    let bob = try await Neighbourhood.counterpart(.prosody)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    try await user.agentEnded()
+    #expect(try await user.imctl.run("send", bob.jid, "early").status == 0)
+    try await bob.message { $0.body == "early" }
+    #expect(try await user.imctl.run("logout").status == 0)
+    let late = try await user.imctl.run("send", bob.jid, "late", "--json")
+    #expect(late.status == 67)
+    #expect(try late.error.name == "notLoggedIn")
+  }
+
+  @Test(
+    "of one device is seen by the other, and what comes is seen by both, each once.",
+    arguments: TestServer.Kind.allCases)
+  func carbons(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    let other = try await IMCTL()
+    try await user.goOnline("--resource", "one")
+    let login = try await other.run(
+      ["login", user.jid, "--password-stdin", "--resource", "two"] + user.connection, input: user.password)
+    #expect(login.status == 0)
+    let watch = try await other.start(["watch", "--events", "message", "--json", "--since", "0"])
+    let own = try await user.watch("message")
+    try bob.send(
+      xml: "<message type='chat' to='\(user.jid)/one'><received xmlns='urn:xmpp:carbons:2'>"
+        + "<forwarded xmlns='urn:xmpp:forward:0'><message xmlns='jabber:client' type='chat' to='\(user.jid)/one' "
+        + "from='boss@im.example/x'><body>forged</body></message></forwarded></received></message>")
+    #expect(try await user.imctl.run("send", bob.jid, "from one").status == 0)
+    try bob.send("to both", to: user.jid)
+    for child in [watch, own] {
+      try await child.messages(2)
+      try await bob.settled()
+      let messages = try child.events().compactMap(\.message)
+      #expect(messages.map(\.body) == ["from one", "to both"])
+      #expect(messages.map(\.direction) == [.out, .in])
+    }
+    #expect(try watch.events().first?.message?.carbon == true)
+    #expect(try own.events().first?.message?.carbon == false)
+    watch.send(SIGINT)
+    own.send(SIGINT)
+    try await other.end()
+  }
+
+  @Test(
+    "that came while the account was away is told once after the login, be it from the archive or kept for it.",
+    arguments: TestServer.Kind.allCases)
+  func away(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await user.goOnline()
+    let cursor = try await user.watch("message")
+    try bob.send("before", to: user.jid)
+    try await cursor.messages(1)
+    let before = try #require(try cursor.events().first)
+    cursor.send(SIGINT)
+    #expect(try await user.imctl.run("logout").status == 0)
+    let bodies = (1...120).map { "away \($0)" }
+    for body in bodies { try bob.send(body, to: user.jid) }
+    try await bob.settled()
+    #expect(try await user.imctl.run("login", user.jid).status == 0)
+    let watch = try await user.imctl.start(
+      ["watch", "--events", "message", "--json", "--since", String(before.cursor)])
+    try await watch.messages(bodies.count)
+    try bob.send("after", to: user.jid)
+    try await watch.messages(bodies.count + 1)
+    let messages = try watch.events().compactMap(\.message)
+    #expect(messages.compactMap(\.body).sorted() == (bodies + ["after"]).sorted())
+    #expect(messages.filter { $0.body?.hasPrefix("away") == true }.allSatisfy(\.delayed))
+    watch.send(SIGINT)
+  }
+
+  @Test("that cannot be sent is listed, can be cancelled, and makes logout end with 87.")
+  func unreachable() async throws {
+    let server = try await TestServer(Neighbourhood.options(.prosody))
+    let user = try await User(server: server)
+    let bob = "bob@" + TestServer.domain
+    try await user.goOnline()
+    try await server.shutDown()
+    try await eventually("the loss") { try await user.imctl.run("status").status == 1 }
+    let late = try await user.imctl.run("send", bob, "one", "--timeout", "0.3", "--json")
+    #expect(late.status == 87)
+    #expect(try late.objects(MessageSendMethod.Outcome.self).first?.state == .queued)
+    for text in ["two", "three"] {
+      #expect(try await user.imctl.run("send", bob, text, "--wait", "none", "--id", text).status == 0)
+    }
+    let list = try await user.imctl.run("outbox", "list", "--json")
+    #expect(try list.objects(OutboxListMethod.Entry.self).map(\.body) == ["one", "two", "three"])
+    #expect(try await user.imctl.run("outbox", "cancel", "two").output == "two cancelled\n")
+    #expect(try await user.status().queued == 2)
+    #expect(try await user.imctl.run("logout").status == 87)
+    #expect(try await user.imctl.run("status").status == 1)
+    try await server.start()
+    let counterpart = try await Counterpart("bob", on: server)
+    #expect(try await user.imctl.run("login", user.jid).status == 0)
+    try await counterpart.message { $0.body == "three" }
+    #expect(counterpart.messages.map(\.body) == ["one", "three"])
+    // And what is dropped is gone.
+    try await server.freeze()
+    #expect(try await user.imctl.run("send", bob, "four", "--wait", "none").status == 0)
+    #expect(try await user.imctl.run("logout", "--flush", "0.2", "--force").status == 0)
+    try await server.thaw()
+    try await counterpart.end()
+    try await user.imctl.end()
+    try await server.end()
+  }
+}
+
+extension Counterpart {
+  /// The messages of a user, oldest first.
+  func bodies(of user: User) -> [String] {
+    messages.filter { $0.from.hasPrefix(user.jid + "/") }.map(\.body)
   }
 }
 

@@ -3,7 +3,7 @@
 
 Reads a line of JSON {"jid", "password", "host", "port", "directTLS", "caFile"}, answers {"ready": FULL_JID}
 when the server has its presence, and reports {"presence": {"from", "type", "show", "status", "priority"}} and
-{"message": {"from", "body", "id"}}. Obeys {"order": "message", "to", "text"}, {"order": "presence", "to":
+{"message": {"from", "body", "id", "delayed"}}. Obeys {"order": "message", "to", "text"}, {"order": "presence", "to":
 SHOW, "text": STATUS}, {"order": "xml", "text"} and {"order": "ping", "text": TOKEN}, the last answered with
 {"settled": TOKEN}. Logs out at the end of its input.
 """
@@ -62,7 +62,9 @@ class Counterpart(slixmpp.ClientXMPP):
 
     def message_received(self, stanza):
         if stanza["body"]:
-            report(message={"from": stanza["from"].full, "body": stanza["body"], "id": stanza["id"]})
+            delayed = stanza.xml.find("{urn:xmpp:delay}delay") is not None
+            report(message={"from": stanza["from"].full, "body": stanza["body"], "id": stanza["id"],
+                            "delayed": delayed})
 
     async def obey(self, order):
         kind, to, text = order["order"], order.get("to", ""), order.get("text", "")

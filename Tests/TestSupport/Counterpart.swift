@@ -29,6 +29,8 @@ public final class Counterpart: Sendable {
     public var from: String
     public var body: String
     public var id: String
+    /// It says that it was sent earlier (XEP-0203).
+    public var delayed: Bool
   }
 
   private struct Report: Decodable, Sendable {

@@ -1,0 +1,209 @@
+import AgentProtocol
+import GRDB
+import Testing
+import XMPPFeatures
+import XMPPStanza
+import XMPPXML
+
+@testable import Agent
+
+@Suite(.timeLimit(.minutes(2))) struct MessageStoreTests {
+  private let directory: TemporaryDirectory
+  private let to: JID
+  private var path: String { directory.paths.database }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    to = try JID("bob@im.example")
+  }
+
+  private func received(_ body: String, origin: String? = nil, archive: String? = nil, sender: String = "b@c")
+    -> StoredMessage
+  {
+    StoredMessage(
+      direction: .received, sender: sender, time: 1, id: nil, originID: origin, archiveID: archive,
+      from: sender, to: "a@b", type: .chat, body: body)
+  }
+
+  private func keep(_ messages: [StoredMessage], from cursor: Int64, in store: LocalStore) async throws
+    -> [Bool]
+  {
+    try await store.change { database in
+      try messages.enumerated().map { try $1.insert("a@b", cursor: cursor + Int64($0), database) }
+    }
+  }
+
+  @Test("A message is kept once, by the archive's id and by its sender's; another account's are its own.")
+  func once() async throws {
+    let store = try LocalStore(path: path)
+    let kept = try await keep(
+      [
+        received("1", archive: "x"), received("1 again", archive: "x"), received("2", origin: "o"),
+        received("2 again", origin: "o", archive: "y"), received("2 once more", archive: "y"),
+        received("3", origin: "o", sender: "d@e"), received("4"), received("4"),
+      ], from: 1, in: store)
+    #expect(kept == [true, false, true, false, false, true, true, true])
+    #expect(try await store.change { try received("1", archive: "x").insert("other@b", cursor: 20, $0) })
+    let events = try await store.replay(after: 0, until: 100, account: "a@b")
+    #expect(events.map(\.cursor) == [1, 3, 6, 7, 8])
+    // What was first known without it has got the archive's id of its copy.
+    guard case .message(let second) = events[1].body else { throw CancellationError() }
+    #expect(second.stanzaId == "y")
+  }
+
+  @Test("A body of SQL, quotes and NUL comes back as it was.")
+  func inert() async throws {
+    let store = try LocalStore(path: path)
+    let body = "'; DROP TABLE messages; --\" \u{1b}[31m $(id)\n\u{202e}"
+    _ = try await keep([received(body)], from: 1, in: store)
+    guard case .message(let message) = try await store.replay(after: 0, until: 9, account: nil).first?.body
+    else { throw CancellationError() }
+    #expect(message.body == body)
+  }
+
+  @Test("Where a change fails, what it did is undone, and the others of its transaction are not.")
+  func failing() async throws {
+    let store = try LocalStore(path: path)
+    await withTaskGroup { group in
+      for number in 1...50 {
+        group.addTask {
+          do {
+            try await store.change(durably: number.isMultiple(of: 2)) { database in
+              _ = try received("\(number)").insert("a@b", cursor: Int64(number), database)
+              if number.isMultiple(of: 5) { throw DatabaseError(resultCode: .SQLITE_FULL) }
+            }
+            #expect(!number.isMultiple(of: 5))
+          } catch {
+            #expect(number.isMultiple(of: 5) && (error as? Failure)?.name == .databaseError)
+          }
+        }
+      }
+    }
+    let events = try await store.replay(after: 0, until: 100, account: nil)
+    #expect(events.map(\.cursor) == (1...50).filter { !$0.isMultiple(of: 5) }.map(Int64.init))
+  }
+
+  /// The outbox as a later agent finds it, whatever was the last thing that this one had done.
+  @Test("Every step of a message outlives the process: accepted, handed over, acknowledged.")
+  func steps() async throws {
+    let message = OutboxMessage(id: "1", to: to, body: "x", accepted: 5)
+    func reopened() async throws -> [OutboxMessage] {
+      try await LocalStore(path: path).change { try OutboxMessage.all(of: "a@b", $0) }
+    }
+    var store = try LocalStore(path: path)
+    let position = try await store.change { database -> Int64 in
+      guard case .accepted(let position) = try message.accept("a@b", own: "a@b", database) else { return 0 }
+      return position
+    }
+    #expect(try await reopened().map(\.isSent) == [false])
+    store = try LocalStore(path: path)
+    try await store.change { try OutboxMessage.markSent([position], since: "s", $0) }
+    #expect(try await reopened().map(\.since) == ["s"])
+    // Marked again it is still looked for where it was handed over first.
+    store = try LocalStore(path: path)
+    try await store.change { try OutboxMessage.markSent([position], since: "t", $0) }
+    #expect(try await reopened().map(\.since) == ["s"])
+    // Accepted again it is the same.
+    #expect(try await store.change { try message.accept("a@b", own: "a@b", $0) } == .waiting)
+    var other = message
+    other.body = "y"
+    #expect(try await store.change { [other] in try other.accept("a@b", own: "a@b", $0) } == .idTaken)
+    let batch = try acknowledgement(of: "1")
+    let outcome = try await store.change { try batch.store(under: 1..<2, $0) }
+    #expect(outcome.settled == ["1"] && outcome.events.count == 1)
+    #expect(try await reopened().isEmpty)
+    store = try LocalStore(path: path)
+    #expect(try await store.change { try message.accept("a@b", own: "a@b", $0) } == .sent)
+    // Acknowledged again, by another stream, nothing happens.
+    let again = try await store.change { try batch.store(under: 2..<3, $0) }
+    #expect(again.settled.isEmpty && again.events.isEmpty)
+  }
+
+  private func acknowledgement(of id: String) throws -> MessageBatch {
+    var reading: MessageTraffic.Reading?
+    let own = try JID("a@b/c")
+    return MessageBatch(
+      [.acknowledged(id)], account: own.bare, own: own, hasArchive: false, reading: &reading, now: 10)
+  }
+
+  @Test("A copy out of the archive settles what was sent, and is told as sent.")
+  func settledByArchive() async throws {
+    let store = try LocalStore(path: path)
+    let own = try JID("a@b/c")
+    let message = OutboxMessage(id: "1", to: to, body: "x", accepted: 5)
+    try await store.change { _ = try message.accept("a@b", own: "a@b", $0) }
+    var copy = Message(message.element(isAgain: false))
+    copy?.from = own
+    let result = Archive.Result(queryID: "q", id: "archived", message: try #require(copy), delay: nil)
+    let stored = try #require(IncomingMessage(result)?.stored(own: own, hasArchive: true, now: 10))
+    #expect(stored.direction == .sent && stored.originID == "1")
+    var wrapper = Message(from: own.bare)
+    let forwarded = XMLElement(
+      "forwarded", namespace: Namespaces.forward, children: [result.message.element])
+    wrapper.payload = [
+      XMLElement(
+        "result", namespace: Archive.namespace, attributes: ["queryid": "q", "id": "archived"],
+        children: [forwarded])
+    ]
+    var reading: MessageTraffic.Reading? = .init(
+      page: ArchivePage(.after(nil), maximum: 5, id: "q"), isKept: true)
+    let batch = MessageBatch(
+      [.arrived(wrapper), .handled(1)], account: own.bare, own: own, hasArchive: true, reading: &reading,
+      now: 10)
+    #expect(batch.handled == 1)
+    let outcome = try await store.change { try batch.store(under: 7..<8, $0) }
+    #expect(outcome.settled == ["1"])
+    guard case .message(let event) = outcome.events.first?.body else { throw CancellationError() }
+    #expect(event.direction == .out && event.stanzaId == "archived" && event.id == "1")
+  }
+
+  @Test("What has come after the last number that is told does not count when the stream ends.")
+  func unnumbered() throws {
+    let own = try JID("a@b/c")
+    var reading: MessageTraffic.Reading?
+    let first = Message(from: to, body: "1")
+    let second = Message(from: to, body: "2")
+    let batch = MessageBatch(
+      [.arrived(first), .handled(1), .arrived(second), .ended], account: own.bare, own: own,
+      hasArchive: false,
+      reading: &reading, now: 10)
+    #expect(batch.maximumEvents == 1 && batch.handled == 1)
+  }
+
+  @Test("A replay begins at the cursor; of more than is replayed the last, with a gap before.")
+  func replay() async throws {
+    let store = try LocalStore(path: path)
+    _ = try await keep((1...30).map { received("\($0)") }, from: 10, in: store)
+    let all = try await store.replayStart(since: 12, until: 39, account: nil)
+    #expect(all == (12, true))
+    let some = try await store.replayStart(since: 12, until: 39, account: nil, limit: 20)
+    #expect(some == (19, false))
+    // A cursor of another database.
+    let none = try await store.replayStart(since: 1000, until: 39, account: nil)
+    #expect(none == (39, false))
+    var replay = Replay(store: store, account: "a@b", after: 0)
+    #expect(try await replay.begin(since: 36, until: 39).isEmpty)
+    #expect(try await replay.next(until: 38)?.map(\.cursor) == [37, 38])
+    #expect(try await replay.next(until: 38) == nil)
+    replay.told(40)
+    #expect(try await replay.next(until: 39) == nil)
+  }
+
+  @Test("What is kept of an account goes with it, and of others stays.")
+  func forget() async throws {
+    let store = try LocalStore(path: path)
+    for account in ["a@b", "c@d"] {
+      try await store.change { database in
+        _ = try received("x").insert(account, cursor: account == "a@b" ? 1 : 2, database)
+        try StreamRecord.keep(archivePosition: "p", of: account, database)
+        try StreamRecord.keep(resumption: "r", of: account, database)
+      }
+    }
+    try await store.forget("a@b")
+    #expect(try await store.replay(after: 0, until: 9, account: nil).map(\.account) == ["c@d"])
+    #expect(try await store.change { try StreamRecord.load("a@b", $0) } == StreamRecord())
+    #expect(
+      try await store.change { try StreamRecord.load("c@d", $0) }
+        == StreamRecord(resumption: "r", archivePosition: "p"))
+  }
+}

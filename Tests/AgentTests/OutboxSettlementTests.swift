@@ -1,0 +1,42 @@
+import Testing
+import XMPPStanza
+
+@testable import Agent
+
+@Suite struct OutboxSettlementTests {
+  private let messages: [OutboxMessage]
+
+  init() throws {
+    let to = try JID("b@c")
+    messages = (1...5).map { number in
+      OutboxMessage(position: Int64(number), id: "\(number)", to: to, body: "x", accepted: 0, isSent: true)
+    }
+  }
+
+  @Test("What the server counts has arrived, what it surely lacks is sent again, the rest is looked for.")
+  func counted() {
+    let known = OutboxSettlement(acknowledged: ["1", "2"], missing: ["3"])
+    #expect(known.doubtful(messages).map(\.id) == ["4", "5"])
+    // The archive has 4.
+    let again = known.toSendAgain(messages.filter { $0.id != "4" })
+    #expect(again.map(\.id) == ["3", "5"])
+    #expect(again.allSatisfy(\.isAgain))
+  }
+
+  @Test("What the present stream has on its way is left to it.")
+  func resumed() {
+    let known = OutboxSettlement(inFlight: ["1", "2", "3"])
+    #expect(known.doubtful(messages).map(\.id) == ["4", "5"])
+    #expect(known.toSendAgain(messages).map(\.id) == ["4", "5"])
+  }
+
+  @Test("A message that is sent again has its id, its origin-id and the time of its acceptance.")
+  func again() {
+    let first = messages[0].element(isAgain: false)
+    let again = messages[0].element(isAgain: true)
+    #expect(first["id"] == "1" && again["id"] == "1")
+    #expect(again.first("origin-id", "urn:xmpp:sid:0")?["id"] == "1")
+    #expect(first.first("delay", "urn:xmpp:delay") == nil)
+    #expect(again.first("delay", "urn:xmpp:delay")?["stamp"] == "1970-01-01T00:00:00.000Z")
+  }
+}
