@@ -35,7 +35,7 @@ import XMPPStanza
     let bob = try await Counterpart("bob", on: server)
     let store = try LocalStore(path: home.paths.database)
     let to = try JID("bob@" + TestServer.domain)
-    func text(_ id: String) -> OutboxMessage {
+    @Sendable func text(_ id: String) -> OutboxMessage {
       OutboxMessage(id: home.path + id, to: to, body: id, accepted: 1_700_000_000)
     }
     let first = try session(server, store)
@@ -43,7 +43,8 @@ import XMPPStanza
     var sending = MessageSendMethod.Parameters(account: nil, messages: [])
     sending.messages = [OutgoingMessage(to: to.description, body: "arrived")]
     sending.messages[0].id = text("arrived").id
-    #expect(try await first.send(sending).outcome().map(\.state) == [.sent])
+    let outcome = try await first.send(sending).outcome()
+    #expect(outcome.map(\.state) == [.sent])
     try await bob.message { $0.body == "arrived" }
     await first.close()
     let name = server.jid("alice")
@@ -59,7 +60,8 @@ import XMPPStanza
     }
     let second = try session(server, store)
     _ = try await second.login(login(server))
-    #expect(await second.flushOutbox(within: 60) == 0)
+    let left = await second.flushOutbox(within: 60)
+    #expect(left == 0)
     try await bob.settled()
     let uncertain = await second.currentStatus().uncertain
     await second.close()
