@@ -171,7 +171,7 @@ actor Session {
   }
 
   /// The session is online, or trying to be.
-  var isActive: Bool { online != nil || opening != nil || trying != nil }
+  var isActive: Bool { online != nil || opening != nil || trying != nil || pausing != nil }
 
   /// Something is done for this account: the agent must not end.
   var isBusy: Bool { isActive || isTurnTaken || writes > 0 || (idle == .disconnect && kept != nil) }
@@ -266,6 +266,7 @@ actor Session {
     if let kept { pace.leave(account.description, at: kept.serverName) }
     kept = nil
     end = End(failure: failure, time: clock.uptime())
+    activity()
   }
 
   /// The local store is open: told once from the first login until a logout.

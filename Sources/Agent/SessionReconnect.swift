@@ -57,8 +57,8 @@ extension Session {
   }
 
   private func endTrying(_ failure: Failure) {
-    over(failure)
     trying = nil
+    over(failure)
   }
 
   // MARK: Pauses

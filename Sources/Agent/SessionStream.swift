@@ -284,7 +284,8 @@ extension Session {
       shownPresence = nil
     }
     settle(online.bound, on: stream)
-    guard self.online?.stream === stream else { return }
+    // Of a stream that has ended meanwhile its own event tells.
+    guard await stream.isOpen, self.online?.stream === stream else { return }
     reconnectPolicy.succeeded()
     attempt = 0
     due = nil

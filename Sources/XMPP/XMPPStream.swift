@@ -215,6 +215,9 @@ public actor XMPPStream {
 
   // MARK: The end
 
+  /// Stanzas can be sent: false from the stream's end on, also before the event of it is read.
+  public var isOpen: Bool { state.isOpen }
+
   /// Time since the server last sent anything.
   public var idleTime: TimeAmount { .now() - lastInput }
 

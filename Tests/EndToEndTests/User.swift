@@ -155,11 +155,25 @@ extension IMCTL.Result {
 
   /// The states among the events of standard output.
   var states: [SessionState] {
-    get throws { try objects(Event.self).states }
+    get throws { try objects(Event.self).lawful().states }
   }
 }
 
 extension [Event] {
+  /// These events, where each change of state is one of the session's life and goes on from the one before it.
+  func lawful() throws -> Self {
+    var last: [String: SessionState] = [:]
+    for event in self {
+      guard case .state(let change) = event.body else { continue }
+      let before = last[event.account] ?? change.previous
+      guard change.previous == before, SessionLifecycle.event(from: before, to: change.state) != nil else {
+        throw TestSupportError("after \(before) came \(change.previous) -> \(change.state)")
+      }
+      last[event.account] = change.state
+    }
+    return self
+  }
+
   var states: [SessionState] {
     compactMap { if case .state(let change) = $0.body { change.state } else { nil } }
   }
@@ -168,7 +182,7 @@ extension [Event] {
 extension ChildProcess {
   /// The events it has written so far.
   func events() throws -> [Event] {
-    try output.lines.map { try JSONDecoder().decode(Event.self, from: Data($0.utf8)) }
+    try output.lines.map { try JSONDecoder().decode(Event.self, from: Data($0.utf8)) }.lawful()
   }
 
   /// Waits for a state among its events, not counting the first `seen` events.
@@ -221,6 +235,8 @@ enum Neighbourhood {
   /// Options of a server with all the accounts.
   static func options(_ kind: TestServer.Kind) -> TestServer.Options {
     var options = TestServer.Options(kind)
+    // For the ban of an account: the older way changes the password only.
+    if kind == .ejabberd24 { options.extraModules.append("mod_admin_extra") }
     let names = ["bob"] + (1...80).map { "\(kind)\($0)" }
     options.accounts = Dictionary(uniqueKeysWithValues: names.map { ($0, "geheim-of-\($0)!") })
     return options

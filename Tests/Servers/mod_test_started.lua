@@ -1,4 +1,5 @@
 -- Issues a bearer token to each account where the configuration wants it, and leaves a file when all is ready.
+-- From then on runs what stands in the file "order", and leaves its value in "order.done".
 local directory = module:get_option_string("test_directory");
 local lifetime = module:get_option_number("test_token_lifetime");
 
@@ -14,4 +15,18 @@ module:hook_global("server-started", function ()
 		file:close();
 	end
 	assert(io.open(directory.."/started", "w")):close();
+	module:add_timer(0.05, function ()
+		local order = io.open(directory.."/order");
+		if not order then return 0.05; end
+		local text = order:read("*a");
+		order:close();
+		os.remove(directory.."/order");
+		local code, why = load(text, "order", "t", setmetatable({ prosody = prosody }, { __index = _G }));
+		local _, value = pcall(code or function () error(why) end);
+		local answer = assert(io.open(directory.."/order.part", "w"));
+		answer:write(tostring(value));
+		answer:close();
+		os.rename(directory.."/order.part", directory.."/order.done");
+		return 0.05;
+	end);
 end);

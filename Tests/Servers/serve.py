@@ -5,7 +5,8 @@ Reads a line of JSON, the options: {"kind": "prosody"|"ejabberd"|"prosody13"|"ej
 PASSWORD}, …}; what the others are is in DEFAULTS. The first two kinds are Debian 12's, the others Debian 13's, run
 by chroot in the directory that `trixie` has made. Makes a directory, a certificate where none is given, and a
 configuration, starts the server, and answers {"port", "directTLSPort", "id", "caFile", "directory", "tokens"} when
-it listens. Then obeys {"order": "stop"|"kill"|"start"|"freeze"|"thaw", "number": N} and answers {"done": N}.
+it listens. Then obeys {"order": "stop"|"kill"|"start"|"freeze"|"thaw", "number": N} and answers {"done": N};
+{"order": "evaluate", "text": CODE, "number": N} runs Lua or Erlang inside the server, and the answer has its "value".
 At the end of its input it ends the server and deletes the directory. The server's log goes to standard error.
 """
 import json
@@ -158,6 +159,21 @@ class Server:
         self.process.kill()
         self.process.wait()
 
+    def evaluate(self, text):
+        """Runs Lua or Erlang inside the server, which looks for a file of it; gives the value as text."""
+        answer = self.path("order.done")
+        self.write("order.new", text)
+        os.rename(self.path("order.new"), self.path("order"))
+        deadline = time.monotonic() + 20
+        while not os.path.exists(answer):
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{self.kind} did not carry out: {text}")
+            time.sleep(0.01)
+        with open(answer) as file:
+            value = file.read()
+        os.unlink(answer)
+        return value
+
     def freeze(self):
         self.process.send_signal(signal.SIGSTOP)
 
@@ -215,8 +231,8 @@ def main():
             report(port=server.port, directTLSPort=server.direct_tls_port, id=server.process.pid,
                    caFile=server.ca, directory=directory, tokens=server.tokens())
             for order in orders():
-                getattr(server, order["order"])()
-                report(done=order["number"])
+                text = [order["text"]] if "text" in order else []
+                report(done=order["number"], value=getattr(server, order["order"])(*text))
         finally:
             server.stop()
 

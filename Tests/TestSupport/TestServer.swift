@@ -169,20 +169,33 @@ public final class TestServer: Sendable {
   /// Lets a frozen server go on.
   public func thaw() async throws { try await order("thaw") }
 
+  /// Runs code inside the server, Lua in Prosody, Erlang (with its full stop) in ejabberd: what an administrator does.
+  ///
+  /// - Returns: its value as text; of ejabberd `{ok,…}`.
+  @discardableResult
+  public func evaluate(_ code: String) async throws -> String {
+    try await order("evaluate", text: code)
+  }
+
   /// Ends the server and deletes its directory.
   public func end() async throws { try await script.process.stop() }
 
-  private func order(_ what: String) async throws {
+  @discardableResult
+  private func order(_ what: String, text: String? = nil) async throws -> String {
     struct Order: Encodable {
       var order: String
       var number: Int
+      var text: String?
     }
-    struct Done: Decodable { var done: Int }
+    struct Done: Decodable {
+      var done: Int
+      var value: String?
+    }
     let number = Int.random(in: 1...Int(Int32.max))
-    try script.send(Order(order: what, number: number))
+    try script.send(Order(order: what, number: number, text: text))
     let script = script
-    try await script.process.output.first("the end of \(what)", within: .seconds(60)) { _ in
-      script.all(Done.self).contains { $0.done == number } ? () : nil
+    return try await script.process.output.first("the end of \(what)", within: .seconds(60)) { _ in
+      script.all(Done.self).first { $0.done == number }.map { $0.value ?? "" }
     }
   }
 }

@@ -1,0 +1,147 @@
+import AgentProtocol
+import Logging
+import Synchronization
+import TestSupport
+import XMPPStanza
+
+@testable import Agent
+
+/// A clock whose pauses are noted and take no time.
+final class QuickClock: Sendable {
+  private struct State {
+    var now = 1_800_000_000.0
+    var pauses: [Double] = []
+  }
+  private let state = Mutex(State())
+  /// Pauses last until somebody ends them.
+  private let holds: Bool
+
+  init(holds: Bool = false) { self.holds = holds }
+
+  var now: Double { state.withLock { $0.now } }
+  var pauses: [Double] { state.withLock { $0.pauses } }
+  func advance(_ seconds: Double) { state.withLock { $0.now += seconds } }
+
+  var clock: SessionClock {
+    SessionClock(
+      now: { self.now }, uptime: { self.now },
+      sleep: { seconds in
+        self.state.withLock { $0.pauses.append(seconds) }
+        if self.holds { try await Task.sleep(for: .seconds(3600)) }
+        try Task.checkCancellation()
+        self.advance(seconds)
+      })
+  }
+}
+
+/// Keeps what is logged as an error.
+struct ErrorLog: LogHandler {
+  final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+  }
+  let lines: Lines
+  var logLevel = Logger.Level.error
+  var metadata: Logger.Metadata = [:]
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+  func log(event: LogEvent) { lines.add("\(event.message) \(event.metadata ?? [:])") }
+}
+
+/// One account's session at a scripted server, and what it publishes.
+final class SessionDesk: Sendable {
+  static let jid = "alice@\(TestServer.domain)"
+  let server: ScriptedServer
+  let session: Session
+  let hub = EventHub(cursor: 0)
+  let errors = ErrorLog.Lines()
+  let home: TemporaryDirectory
+  private let seen = Mutex<[Event]>([])
+  private let subscription: EventHub.Subscription
+
+  init(
+    _ scripts: [[ScriptedServer.Step]], clock: QuickClock = QuickClock(), home: TemporaryDirectory? = nil,
+    pace: ServerPace = ServerPace()
+  ) async throws {
+    server = try await ScriptedServer(eachConnection: scripts)
+    let home = try home ?? TemporaryDirectory()
+    self.home = home
+    let lines = errors
+    session = Session(
+      account: try JID(Self.jid), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
+      log: Logger(label: "test") { _ in ErrorLog(lines: lines) }, language: "en", pace: pace,
+      clock: clock.clock)
+    subscription = hub.subscribe(EventHub.Filter(), buffer: 100_000)
+    Task { [weak self, subscription] in
+      for await event in subscription {
+        guard let self else { return }
+        seen.withLock { $0.append(event) }
+        // The server waits for this: it knows then that the session is in step with it.
+        guard case .state(let change) = event.body, change.state == .syncOK else { continue }
+        let away = PresenceSetMethod.Parameters(account: nil, show: .away)
+        _ = try? await session.setPresence(away, by: ClientHandle(id: 0))
+      }
+    }
+  }
+
+  var events: [Event] { seen.withLock { $0 } }
+  var changes: [StateChange] {
+    events.compactMap { if case .state(let change) = $0.body { change } else { nil } }
+  }
+
+  func parameters(_ resource: String? = nil) async throws -> LoginMethod.Parameters {
+    var parameters = LoginMethod.Parameters(account: Self.jid)
+    parameters.password = "alice-secret"
+    parameters.options.host = TestServer.host
+    parameters.options.port = server.port
+    parameters.options.caFile = try await TestAuthority.shared.caFile
+    parameters.options.resource = resource
+    return parameters
+  }
+
+  /// Waits until something holds for what was published.
+  func until(_ what: String, _ holds: @Sendable ([StateChange]) -> Bool) async throws {
+    let limit = ContinuousClock.now + .seconds(60)
+    while !holds(changes) {
+      if ContinuousClock.now > limit {
+        throw TestSupportError("\(what) did not come: \(changes.map(\.state)), \(server.mismatches)")
+      }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// What was published that is not of a session's life.
+  var lawless: [String] {
+    var last = SessionState.offline
+    var wrong = errors.all.filter { $0.hasPrefix("internal error") }
+    for change in changes {
+      if change.previous != last || SessionLifecycle.event(from: last, to: change.state) == nil {
+        wrong.append("\(last): \(change.previous) -> \(change.state)")
+      }
+      last = change.state
+    }
+    return wrong
+  }
+}
+
+extension [ScriptedServer.Step] {
+  /// A login up to `syncOK`, and what comes when the client has shown another presence after it.
+  static func session(then steps: Self = [], jid: String? = nil) -> Self {
+    .login(until: .bound, jid: jid ?? SessionDesk.jid + "/scripted") + [
+      .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
+      .client("<presence/>"),
+    ] + (steps.isEmpty ? [] : [.client("<presence/>")] + steps)
+  }
+
+  /// A stream error, and the end of the stream.
+  static func error(_ condition: String) -> Self {
+    [
+      .server(
+        "<stream:error><\(condition) xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>"
+          + "</stream:stream>"), .close,
+    ]
+  }
+}

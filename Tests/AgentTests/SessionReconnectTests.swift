@@ -1,0 +1,196 @@
+import AgentProtocol
+import TestSupport
+import Testing
+
+@testable import Agent
+
+@Suite("A session that comes back", .timeLimit(.minutes(3)))
+struct SessionReconnectTests {
+  @Test("makes one attempt more than it has retries, with doubling pauses, and keeps what it logs in with.")
+  func maximum() async throws {
+    let clock = QuickClock()
+    let desk = try await SessionDesk([.session(then: [.reset]), [.close]], clock: clock)
+    var parameters = try await desk.parameters()
+    parameters.maxRetries = 3
+    _ = try await desk.session.login(parameters)
+    try await desk.until("the end") { $0.last?.cause?.name == .retriesExhausted }
+    #expect(desk.changes.count { $0.state == .linkFailed } == 4)
+    #expect(desk.changes.last?.cause?.detail?.hasPrefix("4 attempts") == true)
+    #expect(desk.changes.last?.cause?.exit == 75)
+    for (pause, range) in zip(clock.pauses, [0...1.0, 1...2, 2...4, 4...8]) { #expect(range.contains(pause)) }
+    #expect(clock.pauses.count == 4)
+    #expect(await desk.session.isActive == false)
+    let stored = try await AccountStore(directory: desk.home.path + "/config").entry(desk.session.account)
+    #expect(stored?.isLogin == true && stored?.password != nil)
+    #expect(desk.lawless == [])
+  }
+
+  @Test("tells at every moment what it waits for, since when it saw the server, and how often it tried.")
+  func status() async throws {
+    let clock = QuickClock(holds: true)
+    let desk = try await SessionDesk([.session(then: [.reset]), [.close], [.close], .session()], clock: clock)
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("a pause") { $0.last?.state == .waiting }
+    let lost = await desk.session.currentStatus()
+    #expect(lost.state == .waiting && !lost.isOnline)
+    #expect(lost.cause?.name == .networkError && lost.lastSeen != nil && lost.attempt == nil)
+    let retryIn = try #require(desk.changes.last?.retryIn)
+    #expect(lost.nextRetry == Self.time(clock.now + retryIn))
+    // The network is another one: the next attempt is made now.
+    await desk.session.hurry()
+    try await desk.until("another pause") { changes in changes.count { $0.state == .waiting } == 2 }
+    let status = await desk.session.currentStatus()
+    #expect(status.attempt ?? 0 >= 1 && status.nextRetry != nil && status.cause != nil)
+    await desk.session.hurry()
+    try await desk.until("its return") { $0.last?.state == .syncOK }
+    let online = await desk.session.currentStatus()
+    #expect(online.isOnline && online.cause == nil && online.nextRetry == nil && online.attempt == nil)
+    #expect(online.lastSeen != nil)
+    await desk.session.close()
+    #expect(desk.lawless == [])
+  }
+
+  private static func time(_ seconds: Double) -> String? { IssuedToken.text(seconds: seconds) }
+
+  @Test(
+    "does not where the server does not serve the domain any more.", arguments: ["host-gone", "host-unknown"])
+  func gone(condition: String) async throws {
+    let desk = try await SessionDesk([.session(then: .error(condition)), .session()])
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("the end") { $0.last?.state == .kicked }
+    #expect(desk.changes.last?.cause?.name == (condition == "host-gone" ? .serviceGone : .unknownDomain))
+    #expect(await desk.session.isActive == false)
+    #expect(desk.server.connections == 1)
+    // What was stored stays: the service may move back.
+    let stored = try await AccountStore(directory: desk.home.path + "/config").entry(desk.session.account)
+    #expect(stored?.isLogin == true)
+  }
+
+  @Test("to a server that resets it each time does so more slowly each time.")
+  func resets() async throws {
+    let clock = QuickClock()
+    let desk = try await SessionDesk([.session(then: .error("reset"))], clock: clock)
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("six sessions") { changes in changes.count { $0.state == .syncOK } >= 7 }
+    await desk.session.close()
+    // The first comes at once, without a pause.
+    for (pause, range) in zip(clock.pauses, [1...2.0, 2...4, 4...8, 8...16, 16...32]) {
+      #expect(range.contains(pause), "\(clock.pauses)")
+    }
+    #expect(desk.lawless == [])
+  }
+
+  @Test("to fight for its place gives up after the sixth kick in a row.")
+  func fight() async throws {
+    let clock = QuickClock()
+    let desk = try await SessionDesk([.session(then: .error("conflict"))], clock: clock)
+    var parameters = try await desk.parameters()
+    parameters.onKick = .fight
+    _ = try await desk.session.login(parameters)
+    try await desk.until("the end") { changes in
+      changes.count { $0.state == .kicked } == KickPolicy.limit + 1
+    }
+    #expect(desk.server.connections == KickPolicy.limit + 1)
+    let kicks = desk.events.compactMap { if case .kicked(let kick) = $0.body { kick } else { nil } }
+    #expect(kicks.dropLast().allSatisfy { $0.next == .fight && $0.retryIn != nil })
+    #expect(kicks.last?.next == .stop && kicks.last?.retryIn == nil)
+    #expect(clock.pauses.count == KickPolicy.limit)
+    #expect(await desk.session.isActive == false)
+    #expect(desk.lawless == [])
+  }
+
+  @Test("or would, is told to wait where the server asked for a slower pace, by the next agent too.")
+  func rateLimit() async throws {
+    let home = try TemporaryDirectory()
+    let path = home.path + "/state/imctl.sqlite"
+    let clock = QuickClock()
+    let limited: [ScriptedServer.Step] =
+      [
+        .header,
+        .server(
+          "<?xml version='1.0'?><stream:stream id='s1' from='\(TestServer.domain)' version='1.0'"
+            + " xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"),
+      ] + .error("policy-violation")
+    let desk = try await SessionDesk(
+      [limited, .session()], clock: clock, home: home, pace: ServerPace(store: try LocalStore(path: path)))
+    let parameters = try await desk.parameters()
+    let first = await #expect(throws: Failure.self) { try await desk.session.login(parameters) }
+    #expect(first?.name == .rateLimited && first?.condition == "policy-violation")
+    let connections = desk.server.connections
+    for _ in 0..<3 {
+      let early = await #expect(throws: Failure.self) { try await desk.session.login(parameters) }
+      #expect(early?.name == .rateLimited && early?.stage == .connect && early?.exit == 86)
+      clock.advance(90)
+    }
+    #expect(desk.server.connections == connections)
+    // Another agent, another account, the same server.
+    let next = ServerPace(store: try LocalStore(path: path))
+    let name = "\(TestServer.host):\(desk.server.port)"
+    #expect(next.pause(of: name, at: clock.now).map { (20...30).contains($0) } == true)
+    #expect(next.pause(of: "other.example", at: clock.now) == nil)
+    // Who waits for as long as it takes waits just so long.
+    var patient = parameters
+    patient.timeout = 0
+    _ = try await desk.session.login(patient)
+    #expect(clock.pauses.count == 1 && (20...30).contains(clock.pauses.first ?? 0))
+    #expect(desk.changes.contains { $0.state == .waiting && $0.cause?.name == .rateLimited })
+    await desk.session.close()
+    #expect(desk.lawless == [])
+  }
+}
+
+@Suite("Whatever happens to a session", .timeLimit(.minutes(4)))
+struct SessionWalkTests {
+  /// What a server may do with a connection.
+  private static func script(_ generator: inout Seeded) -> [ScriptedServer.Step] {
+    switch Int.random(in: 0..<12, using: &generator) {
+    case 0: return [.close]
+    case 1: return .login(until: .opened) + [.close]
+    case 2: return .login(until: .mechanisms) + [.reset]
+    case 3: return .login(until: .authenticated) + [.close]
+    case 4: return .login(until: .bound) + .error("conflict")
+    case 5: return .session(then: .error("conflict"))
+    case 6: return .session(then: .error("reset"))
+    case 7: return .session(then: .error("system-shutdown"))
+    case 8: return .session(then: [.server("</stream:stream>"), .close])
+    case 9: return .session(then: [.reset])
+    default: return .session()
+    }
+  }
+
+  @Test("is published as its life allows it, and a logout ends it.", arguments: [1, 2, 3] as [UInt64])
+  func walk(seed: UInt64) async throws {
+    var generator = Seeded(state: seed)
+    let scripts = (0..<120).map { _ in Self.script(&generator) } + [.session()]
+    let desk = try await SessionDesk(scripts)
+    let session = desk.session
+    var running: [Task<Void, Never>] = []
+    for _ in 0..<40 {
+      var parameters = try await desk.parameters(
+        ["desk", "sofa", nil].randomElement(using: &generator) ?? nil)
+      parameters.timeout = [0, 5, 5].randomElement(using: &generator) ?? 5
+      parameters.maxRetries = 5
+      parameters.onKick = OnKick.allCases.randomElement(using: &generator)
+      parameters.noSync = Bool.random(using: &generator)
+      switch Int.random(in: 0..<10, using: &generator) {
+      case 0..<6: running.append(Task { [parameters] in _ = try? await session.login(parameters) })
+      case 6:
+        let login = Task { [parameters] in _ = try? await session.login(parameters) }
+        try await Task.sleep(for: .milliseconds(Int.random(in: 0...60, using: &generator)))
+        login.cancel()
+        running.append(login)
+      case 7: await session.hurry()
+      default: running.append(Task { _ = try? await session.logout(.init(account: nil)) })
+      }
+      try await Task.sleep(for: .milliseconds(Int.random(in: 0...120, using: &generator)))
+    }
+    _ = try? await session.logout(.init(account: nil))
+    for task in running { await task.value }
+    _ = try? await session.logout(.init(account: nil))
+    #expect(await session.currentStatus().state == .offline)
+    #expect(await session.isActive == false)
+    await session.close()
+    #expect(desk.lawless == [])
+    #expect(desk.changes.count > 40)
+  }
+}

@@ -1,0 +1,277 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// How a server ends a session on purpose.
+enum KickShape: String, Sendable, CaseIterable {
+  /// Another client binds the same resource: `conflict`.
+  case replaced
+  /// An administrator ends the session: Prosody closes the stream and says nothing, ejabberd says `policy-violation`.
+  case ended
+  /// ejabberd's administrator gives a reason: `conflict`.
+  case reasoned
+
+  func condition(_ kind: TestServer.Kind) -> String? {
+    switch self {
+    case .replaced, .reasoned: "conflict"
+    case .ended: kind.isProsody ? nil : "policy-violation"
+    }
+  }
+}
+
+extension User {
+  private var parts: String { "<<\"\(name)\">>,<<\"\(server.options.domain)\">>" }
+
+  /// Ends this user's sessions as an administrator does.
+  func endSessions(reason: String? = nil) async throws {
+    if server.options.kind.isProsody {
+      try await server.evaluate(
+        """
+        for _, session in pairs(prosody.hosts["\(server.options.domain)"].sessions["\(name)"].sessions) do
+          session:close()
+        end
+        """)
+    } else if let reason {
+      try await server.evaluate(
+        "[mod_admin_extra:kick_session(\(parts),R,<<\"\(reason)\">>) "
+          + "|| R <- ejabberd_sm:get_user_resources(\(parts))].")
+    } else {
+      try await server.evaluate("ejabberd_sm:kick_user(\(parts)).")
+    }
+  }
+
+  /// Bans this user.
+  func ban(reason: String) async throws {
+    switch server.options.kind {
+    case .prosody: throw TestSupportError("Debian 12's Prosody cannot")
+    case .prosody13:
+      try await server.evaluate(
+        "require \"prosody.core.usermanager\".disable_user(\"\(name)\", \"\(server.options.domain)\")")
+    case .ejabberd, .ejabberd24:
+      let ban = server.options.kind == .ejabberd ? "ban_account" : "ban_account_v2"
+      let value = try await server.evaluate("mod_admin_extra:\(ban)(\(parts),<<\"\(reason)\">>).")
+      guard value == "{ok,ok}" else { throw TestSupportError("ban: \(value)") }
+    }
+  }
+
+  /// Gives this user another password, as another of their devices does.
+  func setPassword(_ password: String) async throws {
+    if server.options.kind.isProsody {
+      let module = server.options.kind == .prosody ? "core.usermanager" : "prosody.core.usermanager"
+      try await server.evaluate(
+        "require \"\(module)\".set_password(\"\(name)\", \"\(password)\", \"\(server.options.domain)\")")
+    } else {
+      try await server.evaluate("ejabberd_auth:set_password(\(parts),<<\"\(password)\">>).")
+    }
+  }
+}
+
+extension [Event] {
+  var kicks: [Kick] { compactMap { if case .kicked(let kick) = $0.body { kick } else { nil } } }
+  var loginsRequired: [LoginRequired] {
+    compactMap { if case .loginRequired(let required) = $0.body { required } else { nil } }
+  }
+}
+
+@Suite("A session that somebody else ends", .serialized)
+struct KickTests {
+  @Test(
+    "is over, and tells all that is known of why.",
+    arguments: TestServer.Kind.allCases.flatMap { kind in
+      KickShape.allCases.filter { $0 != .reasoned || !kind.isProsody }.map { (kind, $0) }
+    })
+  func kicked(kind: TestServer.Kind, shape: KickShape) async throws {
+    let user = try await User(on: kind)
+    try await user.goOnline("--resource", "desk")
+    let since = try await user.status().since
+    let watch = try await user.watch("state,kicked")
+    var other: Counterpart?
+    switch shape {
+    case .replaced:
+      other = try await Counterpart(
+        jid: user.jid + "/desk", password: user.password, port: user.server.port, caFile: user.server.caFile)
+    case .ended: try await user.endSessions()
+    case .reasoned: try await user.endSessions(reason: "go away")
+    }
+    let change = try await watch.state(.kicked)
+    let kick = try await watch.output.first("the kick") { _ in try watch.events().kicks.first }
+    #expect(kick.cause == change.cause && kick.cause.name == .kicked)
+    #expect(kick.cause.condition == shape.condition(kind))
+    if shape == .reasoned { #expect(kick.cause.text == "go away") }
+    #expect(kick.fullJID == user.jid + "/desk" && kick.next == .stop && kick.retryIn == nil)
+    #expect(kick.onlineSince.map { $0 <= since ?? "" } == true)
+    try await eventually("isLogin false") { try user.stored().first?.isLogin == false }
+    #expect(try user.stored().first?.password == user.password)
+    watch.send(SIGINT)
+    _ = try await watch.ended(within: .seconds(30))
+    #expect(try watch.events().states == [.kicked])
+    // Without an agent the cause is still known, and when the server was last heard of.
+    try await user.agentEnded()
+    let status = try await user.status()
+    #expect(status.state == .kicked && status.cause?.name == .kicked && status.lastSeen != nil)
+    try await other?.end()
+  }
+
+  @Test("for good says so while online, where the server does, and clears the secret.")
+  func blockedOnline() async throws {
+    let user = try await User(on: .prosody13)
+    let login = try await user.imctl.start(
+      ["login", user.jid, "--password-stdin", "--json", "--foreground", "--on-kick", "fight"]
+        + user.connection)
+    login.write(user.password + "\n")
+    try await login.output.contains(#""event":"success""#)
+    try await user.ban(reason: "spam")
+    #expect(try await login.ended(within: .seconds(30)) == .exited(82))
+    let kick = try #require(try login.events().kicks.first)
+    #expect(kick.cause.name == .userBlocked && kick.cause.condition == "not-authorized" && kick.next == .stop)
+    #expect(
+      try user.stored().first
+        == .init(
+          account: user.jid, password: nil, domain: TestServer.domain, isLogin: false))
+    let again = try await user.login("--json")
+    #expect(again.status == 82)
+    #expect(try again.error.code == 31_009)
+  }
+
+  @Test("for good is a kick where the server says no more; the next login says the rest.")
+  func blockedLater() async throws {
+    let user = try await User(on: .ejabberd24)
+    try await user.goOnline("--on-kick", "reconnect")
+    let watch = try await user.watch("state,kicked")
+    try await user.ban(reason: "spam")
+    // The kick is answered, and that is where the ban is found out.
+    let refused = try await watch.state(.loginFailed)
+    #expect(refused.cause?.name == .userBlocked && refused.cause?.condition == "account-disabled")
+    let kick = try #require(try watch.events().kicks.first)
+    #expect(kick.cause.condition == "conflict" && kick.next == .reconnect)
+    try await eventually("the secret is gone") { try user.stored().first?.password == nil }
+    #expect(try user.stored().first?.isLogin == false)
+    let again = try await user.login("--json")
+    #expect(again.status == 82)
+  }
+
+  @Test(
+    "comes back under another resource where the user wants that.",
+    arguments: [TestServer.Kind.prosody, .ejabberd24])
+  func reconnect(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    try await user.goOnline("--resource", "desk", "--on-kick", "reconnect")
+    let watch = try await user.watch("state,kicked")
+    let other = try await Counterpart(
+      jid: user.jid + "/desk", password: user.password, port: user.server.port, caFile: user.server.caFile)
+    try await watch.state(.kicked)
+    let waiting = try await watch.state(.waiting)
+    #expect(waiting.cause?.name == .kicked && (2.5...5).contains(waiting.retryIn ?? 0))
+    // An agent that ends now would log in again.
+    #expect(try user.stored().first?.isLogin == true)
+    try await watch.state(.syncOK)
+    let status = try await user.status()
+    #expect(status.fullJID?.hasPrefix(user.jid + "/desk-") == true)
+    #expect(try watch.events().states.prefix(2) == [.kicked, .waiting])
+    #expect(try watch.events().kicks.map(\.next) == [.reconnect])
+    try await other.settled()
+    try await other.end()
+  }
+
+  @Test("comes back under its own where it is to fight; who does not is gone, and that is all.")
+  func fight() async throws {
+    let user = try await User(on: .prosody)
+    try await user.goOnline("--resource", "desk", "--on-kick", "fight")
+    let watch = try await user.watch("state,kicked")
+    let other = try await IMCTL()
+    let login = try await other.run(
+      ["login", user.jid, "--password-stdin", "--resource", "desk"] + user.connection, input: user.password)
+    #expect(login.status == 0)
+    try await watch.state(.kicked)
+    try await watch.state(.syncOK)
+    #expect(try await user.status().fullJID == user.jid + "/desk")
+    try await eventually("the other one's end") {
+      try await other.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+    }
+    #expect(try watch.events().states == [.kicked, .waiting] + .fullLogin)
+    #expect(try watch.events().kicks.count == 1)
+  }
+
+  @Test(
+    "that is reset comes back at once, with what it has.", arguments: [TestServer.Kind.prosody, .prosody13])
+  func reset(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    try await user.goOnline("--store", "password")
+    let watch = try await user.watch("state,kicked")
+    try await user.setPassword(user.password)
+    let lost = try await watch.state(.loseConnection)
+    #expect(lost.cause?.condition == "reset")
+    try await watch.state(.syncOK)
+    #expect(try watch.events().states == [.loseConnection] + .fullLogin)
+    #expect(try watch.events().kicks.isEmpty)
+    #expect(try user.stored().first?.isLogin == true)
+  }
+
+  @Test("before it is synced was ended by another device that came at the same moment.")
+  func sameMoment() async throws {
+    let server = try await ScriptedServer(
+      .login(until: .bound) + [
+        .client("<iq type='get' id='{roster}'/>"),
+        .server(
+          "<stream:error><conflict xmlns='urn:ietf:params:xml:ns:xmpp-streams'/>"
+            + "<text xmlns='urn:ietf:params:xml:ns:xmpp-streams'>Replaced by new connection</text></stream:error>"
+            + "</stream:stream>"),
+      ])
+    let imctl = try await IMCTL()
+    let login = try await imctl.run(
+      "login", "alice@\(TestServer.domain)", "--password-stdin", "--json", "--host", TestServer.host,
+      "--port",
+      String(server.port), "--ca-file", try await TestAuthority.shared.caFile, input: "alice-secret")
+    #expect(login.status == 81)
+    #expect(try login.error.name == "otherDeviceLogin")
+    #expect(try login.error.code == 31_023)
+    #expect(try login.states.last == .loginFailed)
+    #expect(server.connections == 1)
+  }
+
+  @Test(
+    "cannot begin where the server keeps the one that is there.",
+    arguments: [TestServer.Kind.prosody, .ejabberd24])
+  func tooManyDevices(kind: TestServer.Kind) async throws {
+    var options = Neighbourhood.options(kind)
+    options.extraLines = [kind.isProsody ? "conflict_resolve = \"kick_new\"" : "resource_conflict: closenew"]
+    let server = try await TestServer(options)
+    let user = try await User(on: kind, server: server)
+    try await user.goOnline("--resource", "desk")
+    let other = try await IMCTL()
+    let login = try await other.run(
+      ["login", user.jid, "--password-stdin", "--json", "--resource", "desk"] + user.connection,
+      input: user.password)
+    #expect(login.status == 85)
+    #expect(try login.error.name == "tooManyDevices")
+    #expect(try login.error.code == 214)
+    #expect(try login.error.condition == "conflict")
+    #expect(try await user.status().state == .syncOK)
+    // By itself it is tried again, after a minute at the earliest.
+    let automatic = try await other.start(
+      ["login", user.jid, "--password-stdin", "--json", "--resource", "desk", "--timeout", "0"]
+        + user.connection)
+    automatic.write(user.password + "\n")
+    let waiting = try await automatic.state(.waiting)
+    #expect(waiting.cause?.name == .tooManyDevices && waiting.retryIn ?? 0 >= 30)
+    automatic.send(SIGINT)
+    #expect(try await automatic.ended(within: .seconds(30)) == .exited(130))
+    try await server.end()
+  }
+
+  @Test("ends the agent of a service manager with what it ended with.")
+  func agentRun() async throws {
+    let user = try await User(on: .ejabberd24)
+    let agent = try await user.imctl.start(["agent", "run"])
+    try await eventually("the agent") { try await user.imctl.run("agent", "status").status == 0 }
+    try await user.goOnline()
+    try await user.endSessions()
+    #expect(try await agent.ended(within: .seconds(30)) == .exited(80))
+    #expect(agent.errors.text.contains("policy-violation"))
+    // There is nobody to log in any more.
+    let next = try await user.imctl.run("agent", "run", within: .seconds(30))
+    #expect(next.status == 0)
+  }
+}
