@@ -23,7 +23,7 @@ extension Session {
         return
       } catch {
         if Task.isCancelled { return }
-        await attemptFailed(error, plan)
+        await writing { [error] in await $0.attemptFailed(error, plan) }
       }
     }
   }

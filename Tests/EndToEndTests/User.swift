@@ -235,8 +235,6 @@ enum Neighbourhood {
   /// Options of a server with all the accounts.
   static func options(_ kind: TestServer.Kind) -> TestServer.Options {
     var options = TestServer.Options(kind)
-    // For the ban of an account: the older way changes the password only.
-    if kind == .ejabberd24 { options.extraModules.append("mod_admin_extra") }
     let names = ["bob"] + (1...80).map { "\(kind)\($0)" }
     options.accounts = Dictionary(uniqueKeysWithValues: names.map { ($0, "geheim-of-\($0)!") })
     return options
