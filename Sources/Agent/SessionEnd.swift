@@ -90,10 +90,10 @@ extension Session {
 
   /// A running session ended without our doing. What is told of meanwhile is a login beside it, if there is one.
   func lost(_ lost: Online, _ error: Failure) async {
-    await writing { await $0.settle(lost, error) }
+    await writing { await $0.lose(lost, error) }
   }
 
-  private func settle(_ lost: Online, _ error: Failure) async {
+  private func lose(_ lost: Online, _ error: Failure) async {
     // The user has logged out meanwhile.
     guard status.state != .offline else { return }
     let failure = lost.state == .syncOK || lost.state == .netChanged ? error : error.beforeSync

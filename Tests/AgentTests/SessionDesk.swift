@@ -72,6 +72,7 @@ final class SessionDesk: Sendable {
     let lines = errors
     session = Session(
       account: try JID(Self.jid), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
+      localStore: try LocalStore(path: home.path + "/messages/imctl.sqlite"),
       log: Logger(label: "test") { _ in ErrorLog(lines: lines) }, language: "en", pace: pace,
       clock: clock.clock)
     subscription = hub.subscribe(EventHub.Filter(), buffer: 100_000)
@@ -81,9 +82,19 @@ final class SessionDesk: Sendable {
         seen.withLock { $0.append(event) }
         // The server waits for this: it knows then that the session is in step with it.
         guard case .state(let change) = event.body, change.state == .syncOK else { continue }
+        await self.questions()
         let away = PresenceSetMethod.Parameters(account: nil, show: .away)
         _ = try? await session.setPresence(away, by: ClientHandle(id: 0))
       }
+    }
+  }
+
+  /// Waits for the last question of a new session: what is said after it comes after it.
+  private func questions() async {
+    let limit = ContinuousClock.now + .seconds(2)
+    while !server.received(connection: server.connections).contains("disco#info"), ContinuousClock.now < limit
+    {
+      try? await Task.sleep(for: .milliseconds(2))
     }
   }
 
@@ -130,10 +141,8 @@ final class SessionDesk: Sendable {
 extension [ScriptedServer.Step] {
   /// A login up to `syncOK`, and what comes when the client has shown another presence after it.
   static func session(then steps: Self = [], jid: String? = nil) -> Self {
-    .login(until: .bound, jid: jid ?? SessionDesk.jid + "/scripted") + [
-      .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
-      .client("<presence/>"),
-    ] + (steps.isEmpty ? [] : [.client("<presence/>")] + steps)
+    .login(until: .bound, jid: jid ?? SessionDesk.jid + "/scripted") + .synced
+      + (steps.isEmpty ? [] : [.client("<presence/>")] + steps)
   }
 
   /// A stream error, and the end of the stream.

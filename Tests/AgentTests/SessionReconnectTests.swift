@@ -28,7 +28,8 @@ struct SessionReconnectTests {
   @Test("tells at every moment what it waits for, since when it saw the server, and how often it tried.")
   func status() async throws {
     let clock = QuickClock(holds: true)
-    let desk = try await SessionDesk([.session(then: [.reset]), [.close], [.close], .session()], clock: clock)
+    let desk = try await SessionDesk(
+      [.session(then: [.reset]), [.close], [.close], .session()], clock: clock)
     _ = try await desk.session.login(try await desk.parameters())
     try await desk.until("a pause") { $0.last?.state == .waiting }
     let lost = await desk.session.currentStatus()
@@ -131,8 +132,9 @@ struct SessionReconnectTests {
     // Who waits for as long as it takes waits just so long.
     var patient = parameters
     patient.timeout = 0
+    let before = clock.pauses.count
     _ = try await desk.session.login(patient)
-    #expect(clock.pauses.count == 1 && (20...30).contains(clock.pauses.first ?? 0))
+    #expect(clock.pauses.dropFirst(before).first.map { (20...30).contains($0) } == true)
     #expect(desk.changes.contains { $0.state == .waiting && $0.cause?.name == .rateLimited })
     await desk.session.close()
     #expect(desk.lawless == [])
