@@ -36,7 +36,8 @@ public struct HookCommand: Sendable {
     self.timeLimit = timeLimit
   }
 
-  /// Runs it once; its output goes where this process's goes.
+  /// Runs it once; its output goes where this process's goes. It need not read its input, so this process has to ignore
+  /// SIGPIPE.
   public func run(input: String) async -> End {
     await withTaskGroup(of: End.self) { group in
       group.addTask { await execute(input) }

@@ -7,7 +7,11 @@ import Testing
   private let directory: TemporaryDirectory
   private var output: String { directory.path + "/output" }
 
-  init() throws { directory = try TemporaryDirectory() }
+  init() throws {
+    directory = try TemporaryDirectory()
+    // As the agent does, and `watch`.
+    signal(SIGPIPE, SIG_IGN)
+  }
 
   private func run(_ script: String, limit: Duration = .seconds(60), input: String = "{}\n") async
     -> HookCommand.End
@@ -47,7 +51,6 @@ import Testing
     #expect(await run(#"ps -o sid= -p $$ | tr -d ' ' > "$1"; echo $$ >> "$1""#) == .exited(0))
     let lines = contents(output)?.split(separator: "\n") ?? []
     #expect(lines.count == 2 && lines.first == lines.last)
-    signal(SIGPIPE, SIG_IGN)
     #expect(await run(#"grep SigIgn /proc/self/status > "$1""#) == .exited(0))
     let ignored = contents(output)?.split(whereSeparator: \.isWhitespace).last.flatMap {
       UInt64($0, radix: 16)

@@ -69,6 +69,10 @@ import Testing
     (#"{"jsonrpc":"2.0","id":1,"method":""}"#, -32601),
     (#"{"jsonrpc":"2.0","id":1,"method":"login"}"#, -32602),
     (#"{"jsonrpc":"2.0","id":1,"method":"login","params":{"account":"a@b","timeout":1e400}}"#, -32602),
+    (#"{"jsonrpc":"2.0","id":1,"method":"status","params":{"probe":true,"timeout":1e400}}"#, -32602),
+    (#"{"jsonrpc":"2.0","id":1,"method":"status","params":{"probe":true,"timeout":1e300}}"#, -32602),
+    (#"{"jsonrpc":"2.0","id":1,"method":"status","params":{"probe":true,"timeout":-1}}"#, -32602),
+    (#"{"jsonrpc":"2.0","id":1,"method":"agent.idle","params":{"mode":"asleep"}}"#, -32602),
     (#"{"jsonrpc":"2.0","id":1,"method":"login","params":{"account":"a@b","timeout":1e300}}"#, -32602),
     (#"{"jsonrpc":"2.0","id":1,"method":"login","params":{"account":"a@b","timeout":-1}}"#, -32602),
     (

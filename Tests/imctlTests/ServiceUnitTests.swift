@@ -21,7 +21,7 @@ struct ServiceUnitTests {
   @Test("systemd has nothing to say against it, whatever the paths look like.")
   func verified() async throws {
     try await withIMCTL { imctl in
-      let odd = imctl.home + "/50% of $HOME 'x' ü"
+      let odd = imctl.home + "/50% of $HOME ü"
       _ = FileManager.default.createFile(
         atPath: odd, contents: Data("#!/bin/sh\n".utf8), attributes: [.posixPermissions: 0o700])
       for executable in [IMCTL.executable, odd] {

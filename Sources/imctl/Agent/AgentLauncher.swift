@@ -16,7 +16,7 @@ enum AgentLauncher {
     let paths = try AgentPaths.current()
     // One that cannot be started is no reason to be without an agent.
     if !isOwn, UserManager.isInstalled, UserManager.isRunning,
-      (try? UserManager.systemctl("start", ServiceUnit.name)) != nil,
+      (try? UserManager.systemctl("start", ServiceUnit.name, until: deadline)) != nil,
       try AgentSocket.connect(to: paths.socket) != nil
     {
       return

@@ -19,8 +19,10 @@ enum Foreground {
   static func login(
     _ parameters: LoginMethod.Parameters, onEvent: @escaping @Sendable (Event) -> Void
   ) throws {
-    try run { () async throws(Failure) in
-      try await AgentProcess(.current()).run(login: parameters, onEvent: onEvent)
+    var terms = AgentTerms()
+    terms.notify = NotifySocket.take()
+    try run { [terms] () async throws(Failure) in
+      try await AgentProcess(.current(), terms).run(login: parameters, onEvent: onEvent)
     }
   }
 

@@ -24,8 +24,8 @@ enum UserManager {
 
   /// `systemctl --user` with these words.
   ///
-  /// - Throws: `agentUnreachable` with what it said, where it is not there or fails.
-  static func systemctl(_ words: String...) throws {
+  /// - Throws: `agentUnreachable` with what it said, where it is not there or fails; `connectTimeout` at the deadline.
+  static func systemctl(_ words: String..., until deadline: Deadline) throws {
     useRuntimeDirectory()
     let all = ["systemctl", "--user"] + words
     var ends: [Int32] = [-1, -1]
@@ -42,7 +42,11 @@ enum UserManager {
     let error = ArgumentVector.with(all) { posix_spawnp(&child, all[0], &actions, nil, $0, environ) }
     close(ends[1])
     guard error == 0 else { throw Failure.agentUnreachable("systemctl: \(systemError(error))") }
-    let said = read(ends[0])
+    guard let said = read(ends[0], until: deadline) else {
+      kill(child, SIGKILL)
+      waitpid(child, nil, 0)
+      throw Failure.timedOut(all.joined(separator: " "))
+    }
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0 && errno == EINTR {}
     guard status == 0 else {
@@ -51,11 +55,13 @@ enum UserManager {
     }
   }
 
-  /// What is read until the end, as far as it is worth telling.
-  private static func read(_ descriptor: Int32) -> String {
+  /// What is read until the end, as far as it is worth telling; nil at the deadline.
+  private static func read(_ descriptor: Int32, until deadline: Deadline) -> String? {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4096)
     while true {
+      var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      if poll(&wait, 1, deadline.pollTimeout) == 0 { return nil }
       let count = Glibc.read(descriptor, &chunk, chunk.count)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }

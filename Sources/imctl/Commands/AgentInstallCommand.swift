@@ -33,7 +33,6 @@ struct AgentInstallCommand: ParsableCommand {
   func run() throws {
     let deadline = Deadline(timeout)
     let path = try UserManager.unitPath()
-    deadline.endProcess(waitingFor: path, json: output.json)
     try UnitFile.write(try unit(), to: path)
     output.step(inLanguage("wrote \(peer: path)", "已写入 \(peer: path)"))
     guard UserManager.isRunning else {
@@ -44,10 +43,10 @@ struct AgentInstallCommand: ParsableCommand {
           "此处没有为您运行的 systemd；有 systemd 时请用以下命令启动服务：systemctl --user enable --now \(ServiceUnit.name)"))
       return try answer(path, enabled: false, started: false)
     }
-    try UserManager.systemctl("daemon-reload")
-    try UserManager.systemctl("enable", ServiceUnit.name)
+    try UserManager.systemctl("daemon-reload", until: deadline)
+    try UserManager.systemctl("enable", ServiceUnit.name, until: deadline)
     // The service takes the place of whatever agent runs, also of an older one of itself.
-    if !noStart { try UserManager.systemctl("restart", ServiceUnit.name) }
+    if !noStart { try UserManager.systemctl("restart", ServiceUnit.name, until: deadline) }
     try answer(path, enabled: true, started: !noStart)
   }
 
@@ -87,15 +86,16 @@ struct AgentUninstallCommand: ParsableCommand {
   func run() throws {
     let deadline = Deadline(timeout)
     let path = try UserManager.unitPath()
-    deadline.endProcess(waitingFor: path, json: output.json)
     guard UserManager.isInstalled else {
       return output.note(inLanguage("the agent is no service", "代理进程不是服务"))
     }
-    if UserManager.isRunning { try UserManager.systemctl("disable", "--now", ServiceUnit.name) }
+    if UserManager.isRunning {
+      try UserManager.systemctl("disable", "--now", ServiceUnit.name, until: deadline)
+    }
     if unlink(path) != 0 && errno != ENOENT { throw UnitFile.failure(path) }
     // What enabled it where no manager runs that could take it away.
     unlink(path.dropLast(ServiceUnit.name.count) + "default.target.wants/" + ServiceUnit.name)
-    if UserManager.isRunning { try UserManager.systemctl("daemon-reload") }
+    if UserManager.isRunning { try UserManager.systemctl("daemon-reload", until: deadline) }
   }
 }
 

@@ -1,0 +1,50 @@
+import TestSupport
+import Testing
+import XMPP
+import XMPPSASL
+import XMPPStanza
+import XMPPXML
+
+@testable import XMPPFeatures
+
+@Suite struct ClientStateTests {
+  @Test("The elements are those of XEP-0352 §4.2.")
+  func elements() {
+    #expect(ClientState.active.element == XMLElement("active", namespace: "urn:xmpp:csi:0"))
+    #expect(ClientState.inactive.element == XMLElement("inactive", namespace: "urn:xmpp:csi:0"))
+  }
+
+  @Test("It is offered by its feature, and by no other of that name.")
+  func offer() {
+    func features(_ child: XMLElement?) -> StreamFeatures {
+      StreamFeatures(
+        XMLElement("features", namespace: Namespaces.streams, children: child.map { [$0] } ?? []))
+    }
+    #expect(ClientState.isOffered(by: features(XMLElement("csi", namespace: "urn:xmpp:csi:0"))))
+    #expect(!ClientState.isOffered(by: features(XMLElement("csi", namespace: "urn:xmpp:csi:1"))))
+    #expect(!ClientState.isOffered(by: features(nil)))
+  }
+
+  @Test("Real servers offer it, whichever way a resource was bound.", arguments: TestServer.Kind.allCases)
+  func realServer(kind: TestServer.Kind) async throws {
+    let server = try await TestServer.shared(kind)
+    var configuration = StreamConfiguration(
+      account: try JID(server.jid("alice")),
+      credentials: SASLCredentials(authcid: "alice", password: Secret(server.password("alice"))))
+    configuration.host = TestServer.host
+    configuration.port = server.port
+    configuration.caFile = server.caFile
+    configuration.timeout = .seconds(50)
+    let stream = XMPPStream(configuration)
+    _ = try await stream.connect()
+    // The features may follow an inline bind; the answer is behind them.
+    try await Ping.send(on: stream)
+    let features = try #require(await stream.features)
+    #expect(ClientState.isOffered(by: features))
+    try await stream.send([ClientState.inactive.element])
+    try await Ping.send(on: stream)
+    try await stream.send([ClientState.active.element])
+    try await Ping.send(on: stream)
+    await stream.close()
+  }
+}
