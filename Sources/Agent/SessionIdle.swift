@@ -25,7 +25,9 @@ extension Session {
   private func rest() async {
     try? await inTurn { session async throws(Failure) in
       // The user may have come back, or logged in, while another turn was waited for.
-      if session.idle == .disconnect { await session.closeStreams() }
+      guard session.idle == .disconnect else { return }
+      _ = await session.flushOutbox(within: 2)
+      await session.closeStreams()
     }
   }
 

@@ -52,7 +52,11 @@ extension Session {
     pausing?.cancel()
     if let opening { await giveUp(opening.stream) }
     try? await inTurn { session async throws(Failure) in
+      if let kept = session.kept { session.pace.leave(kept.account.description, at: kept.serverName) }
       session.kept = nil
+      session.lastFailure = nil
+      session.end = nil
+      _ = await session.flushOutbox(within: 2)
       await session.closeStreams()
       session.forgetDataReady()
       if forgetting { session.restore(PresenceIntent()) }
