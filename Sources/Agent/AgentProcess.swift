@@ -2,6 +2,7 @@ import AgentProtocol
 import CLinux
 import Glibc
 import Logging
+import NIOPosix
 import Synchronization
 import UnixSignals
 
@@ -128,8 +129,9 @@ public struct AgentProcess: Sendable {
     let signals = Task { await obeySignals(reloads: reloads) }
     let living = Task { await showLife() }
     let status = Task { await showStatus() }
+    let network = Task { await watchNetwork() }
     defer {
-      for task in [watching, signals, living, status] { task.cancel() }
+      for task in [watching, signals, living, status, network] { task.cancel() }
     }
     let work = Task { try await body() }
     let running = Task { try await server.run(registry, onListening: { notify?.send(.ready) }) }
@@ -176,6 +178,14 @@ public struct AgentProcess: Sendable {
       told = text
       for await _ in changes { break }
       try? await Task.sleep(for: .seconds(1))
+    }
+  }
+
+  /// Tells the sessions when the network has changed.
+  private func watchNetwork() async {
+    let eventLoop = MultiThreadedEventLoopGroup.singleton.any()
+    for await change in NetworkWatch.changes(on: eventLoop, log: log) {
+      await registry.networkChanged(change)
     }
   }
 

@@ -117,7 +117,7 @@ extension Session {
       hub.publish(account: account.description, .kicked(kick))
     } else {
       reconnectPolicy.lost(after: clock.uptime() - lost.began, ReconnectPolicy.cause(of: failure))
-      postpone(after: failure, lost.plan)
+      postpone(after: failure, lost.plan, isExpected: lost.state == .netChanged)
       if tells { enter(.loseConnection, cause: failure) }
     }
     keepOnline()

@@ -64,10 +64,13 @@ extension Session {
   // MARK: Pauses
 
   /// Decides when the next attempt is due.
-  func postpone(after failure: Failure, _ plan: LoginPlan) {
+  ///
+  /// - Parameter isExpected: the link is known to be gone, and why: nothing is to be waited for.
+  func postpone(after failure: Failure, _ plan: LoginPlan, isExpected: Bool = false) {
     var generator = SystemRandomNumberGenerator()
     let seconds = reconnectPolicy.pause(
-      after: ReconnectPolicy.cause(of: failure), among: pace.join(account.description, at: plan.serverName),
+      after: isExpected ? .reset : ReconnectPolicy.cause(of: failure),
+      among: pace.join(account.description, at: plan.serverName),
       using: &generator)
     due = clock.uptime() + seconds
   }

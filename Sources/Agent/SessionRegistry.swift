@@ -364,6 +364,14 @@ actor SessionRegistry: AgentService {
     await onStop()
   }
 
+  /// An address or a route of this machine has changed, or it has slept.
+  func networkChanged(_ change: NetworkChange) async {
+    log.info("network changed", metadata: ["interface": "\(change.interface ?? "-")"])
+    await withDiscardingTaskGroup { group in
+      for session in sessions.values { group.addTask { await session.networkChanged(change) } }
+    }
+  }
+
   /// Every session says goodbye; what is stored stays.
   func closeAll() async {
     if !isEnding { onEnding() }

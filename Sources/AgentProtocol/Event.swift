@@ -71,6 +71,8 @@ public struct StateChange: Codable, Sendable, Equatable {
   public var roundTrips: Int?
   public var host: String?
   public var port: Int?
+  /// What has changed of the network, where the state is `netChanged`; absent after a sleep of the machine.
+  public var interface: String?
 
   public init(state: SessionState, previous: SessionState) {
     self.state = state

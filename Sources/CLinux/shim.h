@@ -1,4 +1,6 @@
 #pragma once
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <malloc.h>
 #include <sys/prctl.h>
 

@@ -189,6 +189,7 @@ struct EventText: CustomStringConvertible {
   static func step(_ change: StateChange) -> String {
     var parts = [change.state.rawValue]
     if let host = change.host { parts.append("\(peer: host)" + (change.port.map { ":\($0)" } ?? "")) }
+    if let interface = change.interface { parts.append("\(peer: interface)") }
     if let tls = change.tls { parts.append("\(peer: tls.version) \(peer: tls.cipher)") }
     if let mechanism = change.mechanism { parts.append("\(peer: mechanism)") }
     if let fullJID = change.fullJID { parts.append("\(peer: fullJID)") }

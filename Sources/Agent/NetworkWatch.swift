@@ -1,0 +1,150 @@
+import CLinux
+import Glibc
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// The addresses or routes of this machine have changed, or it has slept: a connection may be dead by now.
+struct NetworkChange: Sendable, Equatable {
+  /// Name of an interface it has to do with; nil where none is named.
+  var interface: String?
+}
+
+/// Tells of changes of the network: by rtnetlink, and by two clocks of which one stands still while the machine sleeps.
+///
+/// A file descriptor on an event loop that is there anyhow, and a look at the clocks every ten seconds.
+enum NetworkWatch {
+  /// Changes within that time are one.
+  static let burst = TimeAmount.milliseconds(500)
+  static let interval = TimeAmount.seconds(10)
+
+  static func changes(on eventLoop: any EventLoop, log: Logger) -> AsyncStream<NetworkChange> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { feed in
+      let clock = Mutex(SleepClock())
+      let timer = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+        if clock.withLock({ $0.hasSlept() }) { feed.yield(NetworkChange()) }
+      }
+      let listening = Mutex<(any Channel)?>(nil)
+      let isOver = Mutex(false)
+      @Sendable func listen() {
+        if isOver.withLock({ $0 }) { return }
+        open(on: eventLoop, feed).whenComplete { result in
+          switch result {
+          case .failure(let error):
+            log.warning("changes of the network are not noticed", metadata: ["error": "\(error)"])
+          case .success(let channel):
+            listening.withLock { $0 = channel }
+            // More was told than could be taken: nobody knows what.
+            channel.closeFuture.whenComplete { _ in
+              feed.yield(NetworkChange())
+              eventLoop.scheduleTask(in: interval) { listen() }
+            }
+          }
+        }
+      }
+      listen()
+      feed.onTermination = { _ in
+        isOver.withLock { $0 = true }
+        timer.cancel()
+        listening.withLock { $0 }?.close(promise: nil)
+      }
+    }
+  }
+
+  private static func open(
+    on eventLoop: any EventLoop, _ feed: AsyncStream<NetworkChange>.Continuation
+  ) -> EventLoopFuture<any Channel> {
+    let descriptor = linux_open_route_socket()
+    guard descriptor >= 0 else {
+      return eventLoop.makeFailedFuture(IOError(errnoCode: errno, reason: "netlink"))
+    }
+    return NIOPipeBootstrap(group: eventLoop)
+      // One read is one datagram.
+      .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 1 << 15))
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(RouteHandler { feed.yield($0) })
+        }
+      }
+      .takingOwnershipOfDescriptor(input: descriptor)
+      .map { $0 }
+  }
+}
+
+/// Makes one change of many messages.
+final class RouteHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let name: (UInt32) -> String?
+  private let report: (NetworkChange) -> Void
+  private var known = KnownNetwork()
+  private var pending: NetworkChange?
+
+  /// - Parameter name: of the interface with an index.
+  init(
+    name: @escaping (UInt32) -> String? = RouteHandler.name(ofInterface:),
+    report: @escaping (NetworkChange) -> Void
+  ) {
+    self.name = name
+    self.report = report
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    for message in RouteMessage.read(unwrapInboundIn(data)) where known.isNews(message) {
+      let interface = message.subject.interface == 0 ? nil : name(message.subject.interface)
+      if interface != "lo" { join(NetworkChange(interface: interface), context) }
+    }
+  }
+
+  private func join(_ change: NetworkChange, _ context: ChannelHandlerContext) {
+    let isFirst = pending == nil
+    // What has a name says more.
+    if change.interface != nil || isFirst { pending = change }
+    guard isFirst else { return }
+    context.eventLoop.assumeIsolated().scheduleTask(in: NetworkWatch.burst) {
+      guard let change = self.pending else { return }
+      self.pending = nil
+      self.report(change)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+  static func name(ofInterface index: UInt32) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
+    guard if_indextoname(index, &buffer) != nil else { return nil }
+    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
+
+/// Whether the machine has slept: a clock that goes on meanwhile gains on one that does not (clock_gettime(2),
+/// `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC`).
+struct SleepClock {
+  /// Shorter than any connection minds.
+  static let shortest = Duration.seconds(2)
+
+  private let gain: @Sendable () -> Duration
+  private var last: Duration
+
+  /// - Parameter gain: how far the one is before the other.
+  init(gain: @escaping @Sendable () -> Duration = { SleepClock.asleep }) {
+    self.gain = gain
+    last = gain()
+  }
+
+  /// Since it was asked last.
+  mutating func hasSlept() -> Bool {
+    let now = gain()
+    defer { last = now }
+    return now - last >= Self.shortest
+  }
+
+  private static let start = (continuous: ContinuousClock.now, suspending: SuspendingClock.now)
+
+  /// Time asleep since the first call.
+  private static var asleep: Duration {
+    let start = start
+    return (ContinuousClock.now - start.continuous) - (SuspendingClock.now - start.suspending)
+  }
+}
