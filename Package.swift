@@ -101,7 +101,7 @@ let package = Package(
       name: "AgentTests",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "Agent",
-        "TestSupport", nioCore, nioPosix, logging, .product(name: "GRDB", package: "GRDB.swift"),
+        "TestSupport", nioCore, nioPosix, nioEmbedded, logging, .product(name: "GRDB", package: "GRDB.swift"),
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
     .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "AgentProtocol"]),

@@ -42,6 +42,8 @@ actor Session {
   /// Attempts in a row that ended while the server was asked to go on with it.
   var failedResumptions = 0
   var shownPresence: PresenceIntent.Value?
+  /// Where the server has sent the last stream to: the next one asks there first.
+  var otherHost: HostAddress?
   /// Why it is not online.
   var lastFailure: Failure?
   /// Why it is not kept online any more, where nobody has logged out.

@@ -67,7 +67,7 @@ extension Session {
   private func openResuming(
     _ plan: LoginPlan, _ presented: Presented, _ attempt: Attempt
   ) async throws(Failure) -> LoginSuccess {
-    let offersSession = tlsSession != nil
+    let offersSession = tlsSession != nil && otherHost == nil
     do throws(Failure) {
       return try await openStream(plan, presented, attempt)
     } catch {
@@ -125,13 +125,17 @@ extension Session {
       presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
     if attempt.isStepByStep { configuration.anticipation = .stepByStep }
     configuration.confirmsStanzas = true
+    configuration.otherHost = otherHost
+    otherHost = nil
     if online == nil, let resumable = resumable(for: plan) {
       configuration.resuming = resumable
       tried.isResuming = resumable.canResume
     }
     if !refusesTLSSessions {
-      configuration.tlsSession = tlsSession
-      tlsSession = nil
+      if configuration.otherHost == nil {
+        configuration.tlsSession = tlsSession
+        tlsSession = nil
+      }
       configuration.onTLSSession = { session in Task { await self.keep(session) } }
     }
     if attempt.wire {
@@ -356,7 +360,10 @@ extension Session {
     tried.objection = error?.objection ?? .none
     let lost = online?.stream === stream ? endOnline() : nil
     await messagesEnded(of: stream)
-    if lost != nil { leave(await stream.management) }
+    if lost != nil {
+      leave(await stream.management)
+      otherHost = error?.otherHost
+    }
     if opening?.stream === stream {
       endOpening(.failure(failure?.beforeSync ?? Failure(.cancelled, stage: .connect)))
     } else if let lost, let failure, !lost.isAccountEnding {

@@ -10,16 +10,21 @@ final class User: Sendable {
   /// Local part of the JID.
   let name: String
   let directTLS: Bool
+  /// Where the server is reached, unless on loopback.
+  private let network: TestNetwork?
 
   /// A user of the server that all tests of this target share, or of `server`.
   init(
     on kind: TestServer.Kind = .prosody, server: TestServer? = nil, directTLS: Bool = false,
-    environment: [String: String?] = [:]
+    environment: [String: String?] = [:], in network: TestNetwork? = nil
   ) async throws {
+    self.network = network
     if let server { self.server = server } else { self.server = try await Neighbourhood.server(kind) }
     name = Neighbourhood.nextName(of: kind)
     self.directTLS = directTLS
-    imctl = try await IMCTL(environment: environment)
+    let imctl = try await IMCTL(environment: environment)
+    // The agent stays where it was started.
+    self.imctl = network.map { imctl.started(by: ["/usr/bin/nsenter", "--net=\($0.namespace)"]) } ?? imctl
   }
 
   /// The same user, with commands that are started otherwise.
@@ -35,7 +40,8 @@ final class User: Sendable {
   /// What a login needs to find the server.
   var connection: [String] {
     [
-      "--host", TestServer.host, "--port", String(directTLS ? server.directTLSPort : server.port),
+      "--host", network?.host ?? TestServer.host,
+      "--port", String(network?.port ?? (directTLS ? server.directTLSPort : server.port)),
       "--ca-file", server.caFile,
     ] + (directTLS ? ["--tls", "direct"] : [])
   }

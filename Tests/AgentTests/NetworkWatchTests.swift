@@ -1,0 +1,162 @@
+import AgentProtocol
+import Glibc
+import Logging
+import NIOCore
+import NIOEmbedded
+import NIOPosix
+import Synchronization
+import TestSupport
+import Testing
+import XMPPStanza
+
+@testable import Agent
+
+@Suite struct NetworkWatchTests {
+  private typealias Recorded = RecordedDatagram
+
+  /// What was reported.
+  private final class Reports: Sendable {
+    private let all = Mutex([NetworkChange]())
+    var value: [NetworkChange] { all.withLock { $0 } }
+    func add(_ change: NetworkChange) { all.withLock { $0.append(change) } }
+  }
+
+  private func channel(_ reports: Reports, name: @escaping (UInt32) -> String? = { "v\($0)" }) throws
+    -> EmbeddedChannel
+  {
+    let channel = EmbeddedChannel(handler: RouteHandler(name: name) { reports.add($0) })
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    return channel
+  }
+
+  @Test("A burst of messages is one change.")
+  func burst() throws {
+    let reports = Reports()
+    let channel = try channel(reports)
+    for hex in [Recorded.address, Recorded.subnet, Recorded.defaultRoute] {
+      try channel.writeInbound(Recorded.buffer(hex))
+      channel.embeddedEventLoop.advanceTime(by: .milliseconds(100))
+    }
+    #expect(reports.value.isEmpty)
+    channel.embeddedEventLoop.advanceTime(by: NetworkWatch.burst)
+    #expect(reports.value == [NetworkChange(interface: "v3")])
+    try channel.writeInbound(Recorded.buffer(Recorded.removed))
+    channel.embeddedEventLoop.advanceTime(by: NetworkWatch.burst)
+    #expect(reports.value.count == 2)
+    _ = try channel.finish()
+  }
+
+  @Test("What is repeated, of loopback, or no message at all, is no change.")
+  func noise() throws {
+    let reports = Reports()
+    let channel = try channel(reports) { $0 == 3 ? "lo" : nil }
+    for hex in Recorded.loopback + [Recorded.address, Recorded.multicast, Recorded.tentative, "00", ""] {
+      try channel.writeInbound(Recorded.buffer(hex))
+    }
+    channel.embeddedEventLoop.advanceTime(by: .hours(1))
+    #expect(reports.value.isEmpty)
+    _ = try channel.finish()
+  }
+
+  @Test("An interface that is gone by now has no name, and the change is told all the same.")
+  func gone() throws {
+    let reports = Reports()
+    let channel = try channel(reports) { _ in nil }
+    try channel.writeInbound(Recorded.buffer(Recorded.removed))
+    channel.embeddedEventLoop.advanceTime(by: NetworkWatch.burst)
+    #expect(reports.value == [NetworkChange(interface: nil)])
+    _ = try channel.finish()
+    #expect(RouteHandler.name(ofInterface: if_nametoindex("lo")) == "lo")
+    #expect(RouteHandler.name(ofInterface: .max) == nil)
+  }
+
+  @Test("A sleep is told once, however the clocks run otherwise.")
+  func sleep() {
+    let asleep = Mutex(Duration.zero)
+    var clock = SleepClock { asleep.withLock { $0 } }
+    let gains: [Duration] = [
+      .zero, .milliseconds(1500), .milliseconds(1500), .seconds(40), .zero, .seconds(-3), .seconds(2),
+    ]
+    let told = gains.map { gain in
+      asleep.withLock { $0 += gain }
+      return clock.hasSlept()
+    }
+    #expect(told == [false, false, false, true, false, false, true])
+    var real = SleepClock()
+    let hasSlept = real.hasSlept()
+    #expect(!hasSlept)
+  }
+
+  /// A session that is online, and its states from then on.
+  private func online(
+    _ server: TestServer, _ home: TemporaryDirectory,
+    _ body: (Session, inout EventHub.Subscription.AsyncIterator) async throws -> Void
+  ) async throws {
+    let hub = EventHub(cursor: 0)
+    let session = Session(
+      account: try JID(server.jid("alice")), hub: hub,
+      accounts: AccountStore(directory: home.path + "/config"),
+      log: Logger(label: "test"), language: "en")
+    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
+    parameters.password = server.password("alice")
+    parameters.options.host = TestServer.host
+    parameters.options.port = server.port
+    parameters.options.caFile = server.caFile
+    _ = try await session.login(parameters)
+    var events = hub.subscribe(EventHub.Filter(events: ["state"])).makeAsyncIterator()
+    try await body(session, &events)
+    await session.close()
+  }
+
+  private func states(
+    _ events: inout EventHub.Subscription.AsyncIterator, to last: SessionState
+  ) async -> [StateChange] {
+    var states: [StateChange] = []
+    while let event = await events.next() {
+      guard case .state(let change) = event.body else { continue }
+      states.append(change)
+      if change.state == last { break }
+    }
+    return states
+  }
+
+  @Test("A session whose connection still works says so, and stays.")
+  func stays() async throws {
+    let server = try await TestServer.shared(.prosody)
+    try await online(server, TemporaryDirectory()) { session, events in
+      await session.networkChanged(NetworkChange(interface: "wlan0"))
+      let states = await states(&events, to: .syncOK)
+      #expect(states.map(\.state) == [.netChanged, .syncOK])
+      #expect(states.first?.interface == "wlan0")
+      #expect(await session.currentStatus().sessions == 1)
+    }
+  }
+
+  @Test("A session whose server is silent after a sleep comes back at once, with the session it had.")
+  func comesBack() async throws {
+    let server = try await TestServer(TestServer.Options(.prosody))
+    try await online(server, TemporaryDirectory()) { session, events in
+      try await server.freeze()
+      await session.networkChanged(NetworkChange())
+      try await server.thaw()
+      let states = await states(&events, to: .syncOK)
+      #expect(states.prefix(2).map(\.state) == [.netChanged, .loseConnection])
+      #expect(states.first?.interface == nil)
+      #expect(!states.map(\.state).contains(.waiting))
+      #expect(await session.currentStatus().resumes == 1)
+    }
+    try await server.end()
+  }
+
+  @Test("The watch sees this machine's own network, and ends with who listens.")
+  func real() async throws {
+    let changes = NetworkWatch.changes(
+      on: MultiThreadedEventLoopGroup.singleton.any(), log: Logger(label: "test"))
+    let listening = Task {
+      for await change in changes { return change as NetworkChange? }
+      return nil
+    }
+    listening.cancel()
+    #expect(await listening.value == nil)
+  }
+}
