@@ -55,7 +55,7 @@ enum NetworkWatch {
   private static func open(
     on eventLoop: any EventLoop, _ feed: AsyncStream<NetworkChange>.Continuation
   ) -> EventLoopFuture<any Channel> {
-    let descriptor = linux_open_route_socket()
+    let descriptor = openRouteSocket()
     guard descriptor >= 0 else {
       return eventLoop.makeFailedFuture(IOError(errnoCode: errno, reason: "netlink"))
     }
@@ -69,6 +69,30 @@ enum NetworkWatch {
       }
       .takingOwnershipOfDescriptor(input: descriptor)
       .map { $0 }
+  }
+}
+
+extension NetworkWatch {
+  /// A socket on which the kernel tells of changed addresses and routes (rtnetlink(7)); -1 and `errno` where there is
+  /// none.
+  private static func openRouteSocket() -> CInt {
+    let kind = SOCK_RAW.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+    let descriptor = socket(AF_NETLINK, CInt(kind), NETLINK_ROUTE)
+    guard descriptor >= 0 else { return -1 }
+    var address = sockaddr_nl()
+    address.nl_family = sa_family_t(AF_NETLINK)
+    address.nl_groups = UInt32(
+      RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE)
+    let bound = withUnsafeBytes(of: &address) { bytes in
+      bytes.assumingMemoryBound(to: sockaddr.self).baseAddress.map {
+        bind(descriptor, $0, socklen_t(bytes.count))
+      }
+    }
+    guard bound == 0 else {
+      close(descriptor)
+      return -1
+    }
+    return descriptor
   }
 }
 

@@ -32,6 +32,7 @@ final class User: Sendable {
     server = other.server
     name = other.name
     directTLS = other.directTLS
+    network = other.network
     self.imctl = imctl
   }
 
