@@ -93,10 +93,10 @@ import XMPPStanza
     _ body: (Session, inout EventHub.Subscription.AsyncIterator) async throws -> Void
   ) async throws {
     let hub = EventHub(cursor: 0)
-    let session = Session(
+    let session = try Session(
       account: try JID(server.jid("alice")), hub: hub,
       accounts: AccountStore(directory: home.path + "/config"),
-      log: Logger(label: "test"), language: "en")
+      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en")
     var parameters = LoginMethod.Parameters(account: server.jid("alice"))
     parameters.password = server.password("alice")
     parameters.options.host = TestServer.host

@@ -23,9 +23,9 @@ struct OtherHostTests {
 
   private func session(_ port: Int, _ hub: EventHub, _ home: TemporaryDirectory) async throws -> Session {
     let account = "alice@\(TestServer.domain)"
-    let session = Session(
+    let session = try Session(
       account: try JID(account), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
-      log: Logger(label: "test"), language: "en")
+      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en")
     var parameters = LoginMethod.Parameters(account: account)
     parameters.password = "alice-secret"
     parameters.options.host = TestServer.host

@@ -16,8 +16,13 @@ struct NetworkChangeTests {
     try await bob.sees(user) { $0.type == "available" }
     let seen = bob.seen(of: user).count
     let watch = try await user.watch("state")
+    let messages = try await user.imctl.start(["watch", "--events", "message", "--json"])
+    try await user.clients(2)
 
     try await network.move(to: "10.83.0.3")
+    // Under way while nobody is there, in either direction.
+    try bob.send("to \(user.name)", to: user.jid)
+    let sending = try await user.imctl.start(["send", bob.jid, "from \(user.name)"])
     let change = try await watch.state(.netChanged)
     #expect(change.interface == "im1")
     try await watch.state(.loseConnection)
@@ -29,7 +34,13 @@ struct NetworkChangeTests {
     #expect(status.sessions == 1)
     #expect(status.resumes == 1)
 
+    #expect(try await sending.ended(within: .seconds(30)) == .exited(0))
+    try await messages.messages(2)
+    #expect(
+      try messages.events().compactMap(\.message?.body).sorted() == ["from \(user.name)", "to \(user.name)"])
+    try await bob.message { $0.body == "from \(user.name)" }
     try await bob.settled()
+    #expect(bob.messages.count { $0.body == "from \(user.name)" } == 1)
     #expect(bob.seen(of: user).count == seen)
     _ = try await user.imctl.run("logout")
     try await user.imctl.end()
