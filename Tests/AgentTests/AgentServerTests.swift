@@ -269,4 +269,55 @@ import Testing
       }
     }
   }
+
+  @Test("Messages are taken while earlier ones wait for the server; answers keep their order.")
+  func lateAnswers() async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        for number in 1...3 {
+          let parameters = MessageSendMethod.Parameters(
+            account: nil, messages: [OutgoingMessage(to: "b@c", body: "\(number)")])
+          try await client.send(RPC.request(MessageSendMethod.self, id: .number(Int64(number)), parameters))
+        }
+        try await eventually { service.seen.sendings.count == 3 }
+        try await client.send(RPC.request(AgentStatusMethod.self, id: .number(4), Nothing()))
+        // The last two are acknowledged before the first.
+        let waits = service.seen.sendings
+        for wait in waits.reversed() { wait.done("all") }
+        for number in 1...4 { #expect(try await client.reply().id == .number(Int64(number))) }
+      }
+    }
+  }
+
+  @Test("A client that goes away while its messages wait takes nobody with it.")
+  func leavesLateAnswers() async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        let parameters = MessageSendMethod.Parameters(
+          account: nil, messages: [OutgoingMessage(to: "b@c", body: "1")])
+        try await client.send(RPC.request(MessageSendMethod.self, id: .number(1), parameters))
+        try await eventually { service.seen.sendings.count == 1 }
+      }
+      try await eventually { service.seen.closed.count == 1 }
+    }
+  }
+
+  @Test(
+    "Messages that cannot be right are refused.",
+    arguments: [
+      "[]", #"[{"to":"b@c"}]"#, #"[{"to":"b@c","body":"x","type":"error"}]"#,
+      #"[{"to":"b@c","body":"x","id":""}]"#,
+      #"[{"body":"x"}]"#, #"[{"to":"b@c","body":1}]"#,
+    ])
+  func wrongMessages(messages: String) async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        try await client.send(
+          #"{"jsonrpc":"2.0","id":1,"method":"message.send","params":{"messages":"# + messages + "}}\n")
+        let line = await client.line()
+        #expect(line?.contains("-32602") == true, "\(line ?? "")")
+        #expect(service.seen.calls.isEmpty)
+      }
+    }
+  }
 }

@@ -95,13 +95,14 @@ struct Conversation {
 /// An agent with a ``FakeService``, running while `body` does.
 func withAgent(
   eventBuffer: Int = 1000, owner: uid_t = geteuid(), state: String = "/state",
+  store: LocalStore? = nil,
   _ body: (AgentPaths, EventHub, FakeService, AgentServer) async throws -> Void
 ) async throws {
   let directory = try TemporaryDirectory()
   let paths = AgentPaths(configuration: directory.path + "/config", state: directory.path + state)
   let hub = EventHub(cursor: 100)
   let server = try AgentServer(
-    lock: AgentLock(paths), hub: hub,
+    lock: AgentLock(paths), hub: hub, store: store,
     logger: AgentLog(path: directory.path + "/log", limit: 1 << 20).logger("test"),
     group: MultiThreadedEventLoopGroup.singleton, eventBuffer: eventBuffer, owner: owner,
     idle: IdleExit(started: .now, grace: .seconds(3600), linger: .seconds(3600)))

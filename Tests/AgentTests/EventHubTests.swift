@@ -77,4 +77,71 @@ import Testing
     for await event in subscription { cursors.append(event.cursor) }
     #expect(cursors == Array(1...1000))
   }
+
+  private func message(_ cursor: Int64, _ body: String = "x") -> Event {
+    Event(
+      account: "a@b", time: "t", cursor: cursor,
+      body: .message(MessageEvent(from: "b@c", to: "a@b", direction: .in, type: "chat", body: body)))
+  }
+
+  @Test("Events with reserved cursors come before what was published meanwhile, and nothing waits for none.")
+  func reservation() async {
+    let hub = EventHub(cursor: 0)
+    var events = hub.subscribe().makeAsyncIterator()
+    let first = hub.reserve(2)
+    hub.publish(account: "a@b", .gap)
+    let second = hub.reserve(1)
+    hub.publish(account: "a@b", .dataReady(code: 0))
+    #expect(hub.cursor == 0)
+    #expect(hub.subscribe().cursor == 0)
+    hub.fulfil(second, with: [])
+    #expect(hub.cursor == 0)
+    hub.fulfil(first, with: [message(2)])
+    var cursors: [Int64] = []
+    for _ in 0..<3 { cursors += [await events.next()?.cursor].compactMap(\.self) }
+    #expect(cursors == [2, 3, 5])
+    #expect(hub.cursor == 5)
+  }
+
+  @Test("Who has caught up has got what was behind a reservation, too.")
+  func caughtUp() async {
+    let hub = EventHub(cursor: 0)
+    let subscription = hub.subscribe()
+    let reservation = hub.reserve(1)
+    hub.publish(account: "a@b", .gap)
+    let reader = Task { for await event in subscription where event.cursor == 2 { return } }
+    async let caughtUp: Void = subscription.caughtUp()
+    hub.fulfil(reservation, with: [message(1)])
+    await reader.value
+    subscription.cancel()
+    await caughtUp
+  }
+
+  @Test("Messages do not overflow the buffer of who can read them elsewhere, other events do.")
+  func lag() async {
+    let hub = EventHub(cursor: 0)
+    let lost = Mutex(0)
+    let subscription = hub.subscribe(buffer: 10, readsStore: true) { lost.withLock { $0 += 1 } }
+    var events = subscription.makeAsyncIterator()
+    for _ in 0..<100 {
+      let reservation = hub.reserve(1)
+      hub.fulfil(reservation, with: [message(reservation.cursors.lowerBound)])
+    }
+    #expect(subscription.lags)
+    var cursors: [Int64] = []
+    var end: Int64?
+    while end == nil {
+      cursors += [await events.next()?.cursor].compactMap(\.self)
+      end = subscription.endLag()
+    }
+    #expect(cursors == [1, 2, 3, 4, 5])
+    #expect(end == 100)
+    #expect(!subscription.lags && lost.withLock { $0 } == 0)
+    // From now on they come again.
+    let reservation = hub.reserve(1)
+    hub.fulfil(reservation, with: [message(101)])
+    #expect(await events.next()?.cursor == 101)
+    for _ in 0..<12 { hub.publish(account: "a@b", .gap) }
+    #expect(lost.withLock { $0 } == 1)
+  }
 }

@@ -91,4 +91,46 @@ import Testing
       #expect(hub.subscribers == 0)
     }
   }
+
+  @Test("What was missed comes first, each once and in order, while more is coming.")
+  func since() async throws {
+    let directory = try TemporaryDirectory()
+    let store = try LocalStore(path: directory.path + "/data/messages.db")
+    try await withAgent(store: store) { paths, hub, _, _ in
+      @Sendable func receive(_ count: Int) async throws {
+        let reservation = hub.reserve(count)
+        let events = try await store.change { database in
+          try reservation.cursors.map { cursor in
+            let message = StoredMessage(
+              direction: .received, sender: "b@c", time: 1, from: "b@c", to: "a@b", body: "\(cursor)")
+            _ = try message.insert("a@b", cursor: cursor, database)
+            return message.event(account: "a@b", cursor: cursor)
+          }
+        }
+        hub.fulfil(reservation, with: events)
+      }
+      try await receive(3000)
+      try await Conversation.with(paths.socket) { client in
+        var parameters = WatchMethod.Parameters()
+        parameters.since = 600
+        #expect(try await client.call(WatchMethod.self, parameters).cursor == 3100)
+        async let more: Void = receive(2500)
+        for cursor in 601...5600 { #expect(try await client.reply().event().cursor == Int64(cursor)) }
+        try await more
+      }
+    }
+  }
+
+  @Test("Without a store nothing is replayed.")
+  func noStore() async throws {
+    try await withAgent { paths, hub, _, _ in
+      try await Conversation.with(paths.socket) { client in
+        var parameters = WatchMethod.Parameters()
+        parameters.since = 0
+        _ = try await client.call(WatchMethod.self, parameters)
+        hub.publish(account: "a@b", .gap)
+        #expect(try await client.reply().event().cursor == 101)
+      }
+    }
+  }
 }

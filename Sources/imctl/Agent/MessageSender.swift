@@ -60,10 +60,15 @@ final class MessageSender {
           continue
         }
         let ready = try agent.waitForInput(until: deadline)
-        if ready.hasLine, !requests.isEmpty { try finish(requests.removeFirst(), over: agent, report) }
+        if ready.hasLine {
+          if !requests.isEmpty {
+            try finish(requests.removeFirst(), over: agent, report)
+          } else if try agent.greet() == nil {
+            // Nobody has been asked anything: the agent has ended.
+            try agent.expectEnd()
+          }
+        }
         if ready.hasInput { input.read() }
-        // Nobody has been asked anything: the agent has ended.
-        if ready.hasLine, requests.isEmpty, try agent.greet() == nil { try agent.expectEnd() }
         if !ready.hasInput, !ready.hasLine { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
       }
     }

@@ -38,16 +38,25 @@ enum StoredAccounts {
       }
       return ended
     }
+    for account in ended where parameters.forget && !parameters.revoke { try forgetMessages(account.account) }
     var result = LogoutMethod.Result(accounts: ended.map(\.account))
     for account in ended where parameters.revoke {
       do {
         try revoke(account, timeout: max(parameters.flush, 10))
-        if parameters.forget { try store().update { file throws(Failure) in file[account.account] = nil } }
+        if parameters.forget {
+          try store().update { file throws(Failure) in file[account.account] = nil }
+          try forgetMessages(account.account)
+        }
       } catch let failure as Failure {
         result.unrevoked = result.unrevoked ?? failure
       }
     }
     return result
+  }
+
+  /// Deletes what is stored of an account's messages.
+  static func forgetMessages(_ account: String) throws {
+    try LocalStore.forget(BareJID.normalise(account), at: AgentPaths.current().database)
   }
 
   /// Has the server forget its token for this device, and forgets it, where no agent runs. False: there is none.

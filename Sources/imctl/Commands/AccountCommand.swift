@@ -142,6 +142,7 @@ struct AccountRemoveCommand: ParsableCommand {
       try StoredAccounts.store().update { file throws(Failure) in
         file[try file.account(jid).account] = nil
       }
+      try StoredAccounts.forgetMessages(jid)
     }
     if output.json { try output.data(Answer(account: try BareJID.normalise(jid)), text: "") }
   }

@@ -1,0 +1,164 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("imctl send")
+struct SendCommandTests {
+  /// An agent that says of every message what has become of it.
+  private static func agent(_ imctl: IMCTL, _ state: DeliveryState = .sent) throws -> FakeAgent {
+    try FakeAgent(imctl) { call in
+      guard call.method == MessageSendMethod.name,
+        let messages = try? call.parameters(of: MessageSendMethod.self).messages
+      else { return [] }
+      return [
+        .result(messages.map { MessageSendMethod.Outcome(id: $0.id ?? "", to: $0.to, state: state) })
+      ]
+    }
+  }
+
+  @Test("TEXT goes out with what the options say; nothing is printed, but with --json.")
+  func text() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let result = try await imctl.run(
+        "send", "b@c", "hi", "--subject", "s", "--thread", "t", "--type", "normal", "--id", "1", "-a", "a@b",
+        "--wait", "server", "--timeout", "7")
+      #expect((result.output, result.errors, result.status) == ("", "", 0))
+      let sent = try #require(try agent.parameters(of: MessageSendMethod.self))
+      var message = OutgoingMessage(to: "b@c", body: "hi")
+      message.id = "1"
+      message.subject = "s"
+      message.thread = "t"
+      message.type = "normal"
+      #expect(sent.messages == [message])
+      #expect(sent.account == "a@b" && sent.wait == .server && sent.timeout > 6 && sent.timeout <= 7)
+      let json = try await imctl.run("send", "b@c", "hi", "--json", "--id", "2")
+      #expect(json.output == #"{"id":"2","state":"sent","to":"b@c"}"# + "\n")
+      agent.end()
+    }
+  }
+
+  @Test("Without TEXT standard input is the message, but for the line feed at its end.")
+  func input() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      #expect(try await imctl.run("send", "b@c", input: "two\nlines\n").status == 0)
+      #expect(try agent.parameters(of: MessageSendMethod.self)?.messages.first?.body == "two\nlines")
+      #expect(try await imctl.run("send", "b@c", input: "").status == 64)
+      #expect(
+        try await imctl.run("send", "b@c", input: String(repeating: "x", count: 200_001)).status == 64)
+      agent.end()
+    }
+  }
+
+  @Test("What stays queued is exit status 87, unless nobody wanted to wait.")
+  func queued() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl, .queued)
+      let result = try await imctl.run("send", "b@c", "hi", "--json")
+      #expect(result.status == 87)
+      #expect(try result.objects(MessageSendMethod.Outcome.self).map(\.state) == [.queued])
+      #expect(result.errors.contains(#""name":"deliveryUnconfirmed""#))
+      #expect(try await imctl.run("send", "b@c", "hi", "--wait", "none").status == 0)
+      agent.end()
+    }
+  }
+
+  @Test("Lines are messages, the empty ones left out and the last one with or without its end.")
+  func lines() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let all = (1...1000).map { "line \($0)" }
+      let result = try await imctl.run(
+        "send", "b@c", "--lines", "--json", input: "\n" + all.joined(separator: "\r\n"))
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.lines.count == 1000)
+      let ids = try result.objects(MessageSendMethod.Outcome.self).map(\.id)
+      #expect(Set(ids).count == 1000)
+      #expect(agent.methods.count < 100)
+      #expect(try agent.parameters(of: MessageSendMethod.self)?.messages.last?.body == "line 1000")
+      agent.end()
+    }
+  }
+
+  @Test("A line is sent when it comes, not when the input ends.")
+  func follow() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let send = try await imctl.start(["send", "b@c", "--lines", "--json"])
+      for number in 1...3 {
+        send.write("\(number)\n")
+        try await send.output.first("an answer") { $0.lines.count == number ? () : nil }
+      }
+      send.closeInput()
+      #expect(try await send.ended() == .exited(0))
+      agent.end()
+    }
+  }
+
+  @Test("An agent that goes away is told again by its successor's connection, under the same ids.")
+  func agentEnds() async throws {
+    try await withIMCTL { imctl in
+      let ids = Mutex([[String?]]())
+      let agent = try FakeAgent(imctl) { call in
+        guard call.method == MessageSendMethod.name,
+          let messages = try? call.parameters(of: MessageSendMethod.self).messages
+        else { return [] }
+        let isFirst = ids.withLock { ids in
+          ids.append(messages.map(\.id))
+          return ids.count == 1
+        }
+        if isFirst { return [.close] }
+        return [.result(messages.map { MessageSendMethod.Outcome(id: $0.id ?? "", to: $0.to, state: .sent) })]
+      }
+      #expect(try await imctl.run("send", "b@c", "hi").status == 0)
+      let seen = ids.withLock { $0 }
+      #expect(seen.count == 2 && seen[0] == seen[1])
+      agent.end()
+    }
+  }
+
+  @Test(
+    "What cannot be meant is exit status 64.",
+    arguments: [
+      ["send", ""], ["send", "b@c", ""], ["send", "b@c", "x", "--lines"],
+      ["send", "b@c", "--lines", "--id", "1"],
+      ["send", "b@c", "x", "--wait", "delivered"], ["send", "b@c", "x", "--id", ""],
+      ["send", "b@c", "x", "--type", "error"], ["outbox", "cancel"], ["outbox", "cancel", "1", "--all"],
+    ])
+  func usage(arguments: [String]) async throws {
+    try await withIMCTL { imctl in
+      let result = try await imctl.run(arguments)
+      #expect(result.status == 64)
+    }
+  }
+
+  @Test("The outbox is listed harmlessly; what may be at the server is not cancelled, exit status 1.")
+  func outbox() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        switch call.method {
+        case OutboxListMethod.name:
+          [
+            .result([
+              OutboxListMethod.Entry(
+                id: "1", to: "b@c", body: "\u{1b}]0;x\u{7}", accepted: "2026-11-21T02:42:13.123Z",
+                handedOver: true)
+            ])
+          ]
+        case OutboxCancelMethod.name:
+          [.result(OutboxCancelMethod.Result(cancelled: ["1"], handedOver: ["2"]))]
+        default: []
+        }
+      }
+      let list = try await imctl.run("outbox", "list")
+      #expect(list.output == "1 2026-11-21T02:42:13.123Z ? b@c: \\x1b]0;x\\x07\n")
+      let cancel = try await imctl.run("outbox", "cancel", "1", "2")
+      #expect((cancel.output, cancel.status) == ("1 cancelled\n", 1))
+      agent.end()
+    }
+  }
+}
