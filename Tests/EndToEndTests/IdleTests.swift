@@ -56,10 +56,7 @@ struct IdleTests {
   func toldAgain() async throws {
     let away = "<inactive xmlns='urn:xmpp:csi:0'/>"
     let login: [ScriptedServer.Step] =
-      .login(until: .bound, features: "<csi xmlns='urn:xmpp:csi:0'/>") + [
-        .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
-        .client("<presence/>"), .client(away),
-      ]
+      .login(until: .bound, features: "<csi xmlns='urn:xmpp:csi:0'/>") + .synced + [.client(away)]
     let server = try await ScriptedServer(eachConnection: [
       login + [.reset], login + [.client("<active xmlns='urn:xmpp:csi:0'/>"), .stall],
     ])
@@ -83,10 +80,7 @@ struct IdleTests {
   @Test("a server that does not want to know is not told, and that is said.")
   func notOffered() async throws {
     let server = try await ScriptedServer(
-      .login(until: .bound) + [
-        .client("<iq type='get' id='{roster}'/>"), .server("<iq type='result' id='{roster}'/>"),
-        .client("<presence/>"), .client("<presence><show>away</show></presence>"), .stall,
-      ])
+      .login(until: .bound) + .synced + [.client("<presence><show>away</show></presence>"), .stall])
     let imctl = try await IMCTL()
     let result = try await imctl.run(
       "login", "alice@\(TestServer.domain)", "--password-stdin", "--host", TestServer.host, "--port",
