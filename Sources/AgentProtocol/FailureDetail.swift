@@ -117,6 +117,7 @@ enum FailureDetail {
     ("the proxy * does not speak HTTP", "代理 * 不使用 HTTP"),
     // Time and attempts.
     ("no answer within * s", "* 秒内没有应答"),
+    ("no attempt before *", "在 * 之前不会再尝试"),
     ("no login within * s", "* 秒内没有登录成功"),
     ("the session ended at once", "会话随即结束"),
     ("* attempts; the last: *", "尝试了 * 次；最后一次：*"),

@@ -1,5 +1,7 @@
 import AgentProtocol
+import FoundationEssentials
 import Testing
+import XMPPStanza
 
 @testable import Agent
 
@@ -106,5 +108,71 @@ import Testing
       seen.insert(resource)
     }
     #expect(seen.count > 40)
+  }
+}
+
+@Suite("What a session does by itself") struct KeptWishTests {
+  @Test("is kept with the account.")
+  func stored() throws {
+    var account = Account(account: "a@example.org", domain: "example.org")
+    account.onKick = .fight
+    account.onAuthFailure = "renew 'my secret'"
+    let read = try JSONDecoder().decode(Account.self, from: JSONEncoder().encode(account))
+    #expect(read == account)
+    var plan = try LoginPlan(
+      account: try JID("a@example.org"), credential: LoginCredential(), isGiven: false, store: nil,
+      options: ConnectionOptions())
+    plan.take(read, at: 0)
+    #expect(plan.onKick == .fight && plan.onAuthFailure == "renew 'my secret'")
+  }
+
+  @Test("is taken from a login that finds the session online, and is nothing to log in anew for.")
+  func changed() async throws {
+    let desk = try await SessionDesk([.session()])
+    _ = try await desk.session.login(try await desk.parameters())
+    var parameters = try await desk.parameters()
+    parameters.onKick = .reconnect
+    parameters.onAuthFailure = "renew"
+    #expect(try await desk.session.login(parameters).already)
+    let store = AccountStore(directory: desk.home.path + "/config")
+    var stored = try await store.entry(desk.session.account)
+    #expect(stored?.onKick == .reconnect && stored?.onAuthFailure == "renew")
+    #expect(await desk.session.kept?.onKick == .reconnect)
+    parameters.onKick = nil
+    parameters.onAuthFailure = ""
+    #expect(try await desk.session.login(parameters).already)
+    stored = try await store.entry(desk.session.account)
+    #expect(stored?.onKick == .reconnect && stored?.onAuthFailure == nil)
+    #expect(desk.server.connections == 1)
+    await desk.session.close()
+  }
+
+  /// A plan of a kind, with everything in it that was refused.
+  private func plan(_ kind: LoginKind) throws -> LoginPlan {
+    var credential = LoginCredential()
+    credential.kind = kind
+    var plan = try LoginPlan(
+      account: try JID("a@example.org"), credential: credential, isGiven: false, store: nil,
+      options: ConnectionOptions())
+    plan.deviceToken = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("old"))
+    plan.checksDevice = true
+    return plan
+  }
+
+  @Test("with a fresh secret forgets the old ones, and takes it bare or as JSON.")
+  func renewed() throws {
+    for printed in ["two words\n", #"{"token":"t"}"#] {
+      let renewed = try #require(try plan(.password).renewed(with: printed))
+      #expect(renewed.credential.password?.value == (printed.hasPrefix("{") ? "t" : "two words"))
+      #expect(renewed.deviceToken == nil && !renewed.checksDevice && renewed.isRenewed && renewed.isGiven)
+    }
+    for printed in ["t", #"{"token":"t","jid":"a@example.org"}"#] {
+      #expect(try plan(.jwt).renewed(with: printed)?.credential.token?.token.value == "t")
+    }
+    #expect(try plan(.password).renewed(with: "") == nil)
+    #expect(try plan(.token).renewed(with: "\n") == nil)
+    #expect(throws: Failure.self) { try plan(.token).renewed(with: "an error message") }
+    #expect(throws: Failure.self) { try plan(.token).renewed(with: #"{"token":"t","jid":"b@example.org"}"#) }
+    #expect(try plan(.external).renewed(with: "t") == nil)
   }
 }
