@@ -176,7 +176,7 @@ actor Session {
   var isActive: Bool { online != nil || opening != nil || trying != nil || pausing != nil }
 
   /// Something is done for this account: the agent must not end.
-  var isBusy: Bool { isActive || isTurnTaken || writes > 0 || (idle == .disconnect && kept != nil) }
+  var isBusy: Bool { isActive || isTurnTaken || writes > 0 || kept != nil }
 
   /// The agent does not end while `body` leaves something in the store.
   func writing(_ body: (isolated Session) async -> Void) async {
@@ -289,6 +289,8 @@ actor Session {
     status.uncertain = traffic.uncertain
     status.lastSeen = lastSeen
     guard let online else {
+      // Its stream has just ended, and nobody was told yet.
+      if status.isOnline || status.state == .netChanged { status.state = .loseConnection }
       // On its way to come back it is still for this that it is not online.
       if status.state != .offline { status.cause = status.cause ?? lastFailure }
       status.attempt = attempt > 0 && isActive ? attempt : nil
