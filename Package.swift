@@ -100,7 +100,8 @@ let package = Package(
     .testTarget(
       name: "AgentTests",
       dependencies: [
-        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "Agent",
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
+        "Agent",
         "TestSupport", nioCore, nioPosix, nioEmbedded, logging, .product(name: "GRDB", package: "GRDB.swift"),
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
