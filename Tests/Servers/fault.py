@@ -11,6 +11,7 @@ Reads a line of JSON {"port": TARGET}, answers {"port"}, and obeys until the end
                                              when so many more bytes of the newest connection have been passed on
   {"order": "resume"}                        what is held back goes on, faults that wait are forgotten; what the
                                              connections before the newest one hold back is lost with them
+  {"order": "open"}                          later connections are passed on again
   {"order": "look"}                          nothing: whatever happened before is reported before the answer
 
 A flight is what one end sends until the other one answers; the first one is the client's. KIND is
@@ -18,8 +19,8 @@ A flight is what one end sends until the other one answers; the first one is the
   halfUp       the server sees the client's end  halfDown    the client sees the server's end; the other way goes on
   stall, stallUp, stallDown                      what is sent is taken, and kept until `resume`
   delay        everything arrives a quarter of a second late from now on
-  away         as cut, and every later connection is reset until `resume`
-Reports {"connection": N} for each connection and {"fired": KIND, "connection": N} for each fault.
+  away         as cut, and every later connection is reset until `open` or `resume`
+Reports {"connection": N} for each connection and {"fired": KIND, "connection": N, "flight": N} for each fault.
 """
 import asyncio
 import socket
@@ -89,10 +90,10 @@ class Link:
                 waiting[direction] -= count
             if waiting.get("flight") == self.flights or waiting.get(direction, 1) <= 0:
                 self.armed.remove(waiting)
-                self.fire(waiting["fault"])
+                self.fire(waiting["fault"], waiting.get("flight"))
 
-    def fire(self, kind):
-        report(fired=kind, connection=self.number)
+    def fire(self, kind, flight=None):
+        report(fired=kind, connection=self.number, flight=flight)
         getattr(self, kind)()
 
     def cut(self):
@@ -203,6 +204,8 @@ class Proxy:
                 link.resume() if link is self.newest else link.cut()
         elif order["order"] == "look":
             pass
+        elif order["order"] == "open":
+            self.is_away = False
         elif order.get("next"):
             self.next.append(order)
         elif "up" in order or "down" in order:

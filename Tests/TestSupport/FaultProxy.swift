@@ -14,7 +14,7 @@ public final class FaultProxy: Sendable {
     case stallUp, stallDown, stall
     /// Everything arrives a quarter of a second late.
     case delay
-    /// As `cut`, and every later connection is reset too until ``FaultProxy/resume()``.
+    /// As `cut`, and every later connection is reset too until ``FaultProxy/open()``.
     case away
 
     /// Nobody is told that the link is of no use.
@@ -33,6 +33,7 @@ public final class FaultProxy: Sendable {
   private struct Report: Decodable, Sendable {
     var connection: Int?
     var fired: Fault?
+    var flight: Int?
     var done: Int?
   }
 
@@ -74,6 +75,17 @@ public final class FaultProxy: Sendable {
     get async throws {
       try await send(Order(order: "look"))
       return script.all(Report.self).count { $0.connection != nil && $0.fired == nil }
+    }
+  }
+
+  /// Later connections are passed on again.
+  public func open() async throws { try await send(Order(order: "open")) }
+
+  /// Faults that have happened at the flight they were for.
+  public var brokenFlights: Int {
+    get async throws {
+      try await send(Order(order: "look"))
+      return script.all(Report.self).count { $0.flight != nil }
     }
   }
 
