@@ -25,6 +25,8 @@ final class AgentClient {
   private var socket: AgentSocket
   private var lastID: Int64 = 0
   private var unsent = ""
+  /// Answers to requests that are to be waited for later.
+  private var early: [RPCID: RPCReply] = [:]
   /// Its answer was not read yet.
   private var greeting: Request<AgentStatusMethod>?
   private let start: Start
@@ -99,18 +101,22 @@ final class AgentClient {
     to request: Request<Method>, onEvent: (Event) throws -> Void = { _ in }
   ) throws -> Method.Result {
     if let greeting, greeting.id != request.id { _ = try self.greet() }
-    while let reply = try nextReply() {
+    var answer = early.removeValue(forKey: .number(request.id))
+    while answer == nil, let reply = try nextReply() {
       if let event = event(in: reply) {
         try onEvent(event)
       } else if reply.id == .number(request.id) {
-        do {
-          return try reply.result(of: Method.self)
-        } catch {
-          throw error.failure
-        }
+        answer = reply
+      } else if let id = reply.id {
+        early[id] = reply
       }
     }
-    throw Failure.noAnswer
+    guard let answer else { throw Failure.noAnswer }
+    do {
+      return try answer.result(of: Method.self)
+    } catch {
+      throw error.failure
+    }
   }
 
   /// Who the agent is: the answer to the first request of this connection. Nil when it was read already.
