@@ -294,6 +294,7 @@ extension Session {
     attempt = 0
     due = nil
     advance(.syncOK) { $0.fullJID = online.bound.jid.description }
+    Task { await stream.releaseMemory() }
     if let opening, opening.stream === stream { succeed(opening) }
     // A new session is an active one, and so is a resumed one (XEP-0352 §5).
     if idle == .csi { await tellClientState() }

@@ -221,6 +221,9 @@ public actor XMPPStream {
   /// Time since the server last sent anything.
   public var idleTime: TimeAmount { .now() - lastInput }
 
+  /// Gives back what the parser of a login has needed; for a stream that may be idle for long.
+  public func releaseMemory() { parser.releaseMemory() }
+
   /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event.
   ///
   /// A session that can be resumed is not closed: the server may hear of this only later.

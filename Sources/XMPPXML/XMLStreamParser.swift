@@ -82,6 +82,11 @@ public final class XMLStreamParser {
   /// nothing was smuggled in behind it.
   public var bytesAfterLastEvent: Int { fed - lastEvent }
 
+  /// Gives back what is only there to be quick with more of the same: for a stream that becomes idle.
+  public func releaseMemory() {
+    if !isParsing { builder.pointee.releaseMemory() }
+  }
+
   /// Reads on, and hands over what is complete.
   ///
   /// Events that were complete before an error are handed over first. After an error, after an error thrown by

@@ -57,6 +57,16 @@ struct XMLTreeBuilder: ~Copyable {
     return nil
   }
 
+  /// Between two children of the root: what the last ones have needed is given back.
+  mutating func releaseMemory() {
+    guard open.count <= 1, nodes.count == 0, text.count == 0, attributes.count == 0 else { return }
+    nodes = MoveStack()
+    text = MoveStack()
+    attributes = MoveStack()
+    names = XMLNameCache()
+    values = XMLValueCache()
+  }
+
   private static func elementTooLong(_ limits: XMLStreamParser.Limits) -> XMLStreamError {
     XMLStreamError(.limitExceeded, "an element of more than \(limits.maximumElementBytes) bytes")
   }

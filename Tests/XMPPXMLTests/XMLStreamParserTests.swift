@@ -206,6 +206,23 @@ import XMPPXML
     #expect(try parser.parse(Array("<c/>".utf8)).count == 1)
   }
 
+  @Test("Memory can be given back at any time, also inside an element and by a handler.")
+  func releaseMemory() throws {
+    let parser = XMLStreamParser()
+    let text = "<s><a b='a value that needs memory'><c/>text</a><a b='a value that needs memory'><c/>text</a></s>"
+    var events: [XMLStreamParser.Event] = []
+    for byte in text.utf8 {
+      try [byte].withUnsafeBytes {
+        try parser.parse($0) {
+          events.append($0)
+          parser.releaseMemory()
+        }
+      }
+      parser.releaseMemory()
+    }
+    #expect(try events == XMLStreamParser().parse(Array(text.utf8)))
+  }
+
   @Test("More names and values than are cached are read correctly.")
   func manyNames() throws {
     let parser = XMLStreamParser()
