@@ -125,6 +125,7 @@ extension Session {
       presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
     if attempt.isStepByStep { configuration.anticipation = .stepByStep }
     configuration.confirmsStanzas = true
+    configuration.acknowledgementTimeout = min(keepAlive, .seconds(20))
     configuration.otherHost = otherHost
     otherHost = nil
     if online == nil, let resumable = resumable(for: plan) {

@@ -53,6 +53,8 @@ public struct StreamConfiguration: Sendable {
   public var responders: [XMLName: Responder]
   /// Has the server acknowledge what is sent, and keep the session for a while when the connection breaks (XEP-0198).
   public var managesStream = true
+  /// How long the server may be silent while it owes an acknowledgement: after that the connection counts as dead.
+  public var acknowledgementTimeout = TimeAmount.seconds(20)
   /// The session of an earlier stream, to go on with if the server still has it.
   public var resuming: StreamManagement?
   /// A stanza counts as handled when ``XMPPStream/confirm(through:)`` says so; else when it has come.

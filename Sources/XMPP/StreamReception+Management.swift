@@ -111,6 +111,22 @@ extension XMPPStream {
     if let question = management?.question() { write(question) }
   }
 
+  /// While the server owes an acknowledgement it may not be silent for long.
+  func expectAcknowledgement() {
+    guard case .online = state, acknowledgementDue == nil, management?.isAsking == true else { return }
+    acknowledgementDue = eventLoop.scheduleTask(in: configuration.acknowledgementTimeout) {
+      self.assumeIsolated { $0.missAcknowledgement() }
+    }
+  }
+
+  private func missAcknowledgement() {
+    acknowledgementDue = nil
+    guard case .online = state, management?.isAsking == true else { return }
+    // What is not read cannot be heard, and a slow link is no dead one.
+    guard isReading, idleTime >= configuration.acknowledgementTimeout else { return expectAcknowledgement() }
+    abort(XMPPError(.networkError, stage: .stream, "the server does not answer any more"))
+  }
+
   /// At the end of what was read at once.
   func acknowledgeReception() {
     guard case .online = state, let management else { return }

@@ -95,13 +95,15 @@ public actor XMPPStream {
   /// Those who wait for the server to acknowledge anything.
   var probes: [UInt64: CheckedContinuation<XMPPError?, Never>] = [:]
   var lastProbe: UInt64 = 0
+  /// When the server should have acknowledged something.
+  var acknowledgementDue: Scheduled<Void>?
   /// What the server offers now; nil until it has said so, which may be after an inline bind (XEP-0386).
   public internal(set) var features: StreamFeatures?
   /// When bytes were last received.
   var lastInput = NIODeadline.now()
   var beforeBinding: (@Sendable () async -> Void)?
   private var isWritable = true
-  private var isReading = true
+  private(set) var isReading = true
   /// A header was sent, and its `</stream:stream>` was not.
   private var isOutputOpen = false
 
@@ -264,6 +266,7 @@ public actor XMPPStream {
     state = .closed
     deadline?.cancel()
     establishing?.cancel()
+    acknowledgementDue?.cancel()
     hangUp()
     let reason = error ?? XMPPError(.cancelled, stage: .stream, "the stream was closed")
     endNegotiation(.failure(reason))
@@ -327,6 +330,7 @@ public actor XMPPStream {
       question.write(into: &bytes, inheriting: Namespaces.client)
       configuration.wireLog?(.sent, WireLog.line(question))
     }
+    expectAcknowledgement()
     return ByteBuffer(bytes: bytes)
   }
 }

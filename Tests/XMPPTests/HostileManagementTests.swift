@@ -44,6 +44,17 @@ struct HostileManagementTests {
     try await server.end()
   }
 
+  @Test("ends where nothing comes in the place of an acknowledgement; the session can be gone on with.")
+  func silent() async throws {
+    let server = try await ScriptedServer(Self.enabled + Self.presence + [.stall])
+    let stream = try await Login(server).with { $0.acknowledgementTimeout = .milliseconds(200) }.online()
+    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.send([Presence().element])
+    #expect(Failed(await stream.ending()) == Failed(.networkError, .stream))
+    #expect(await stream.management?.canResume == true)
+    try await server.end()
+  }
+
   @Test("ends where an acknowledgement goes back.")
   func back() async throws {
     let server = try await ScriptedServer(
