@@ -242,7 +242,7 @@ enum Neighbourhood {
   /// Options of a server with all the accounts.
   static func options(_ kind: TestServer.Kind) -> TestServer.Options {
     var options = TestServer.Options(kind)
-    let names = ["bob"] + (1...80).map { "\(kind)\($0)" }
+    let names = ["bob"] + (1...200).map { "\(kind)\($0)" }
     options.accounts = Dictionary(uniqueKeysWithValues: names.map { ($0, "geheim-of-\($0)!") })
     return options
   }

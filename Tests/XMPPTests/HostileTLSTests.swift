@@ -76,9 +76,9 @@ struct HostileTLSTests {
           .header,
           .server(
             Self.header
-              + "<stream:error><see-other-host xmlns='urn:ietf:params:xml:ns:xmpp-streams'>evil.example</see-other-host></stream:error>"
+              + "<stream:error><see-other-host xmlns='urn:ietf:params:xml:ns:xmpp-streams'>127.0.0.1:1</see-other-host></stream:error>"
           ),
-        ], .networkError, .stream),
+        ], .connectionRefused, .connect),
       Attack(
         "the domain is unknown",
         [
