@@ -335,7 +335,7 @@ extension Session {
       try await stream.probe(timeout: timeout)
       return online?.stream === stream
     } catch {
-      let error = XMPPError(.networkError, stage: .stream, "the server does not answer any more")
+      let error = XMPPError.silentServer
       await stream.abort(error)
       // At once, not when the stream's events come to it: who has asked is to be told the truth.
       await ended(stream, error)

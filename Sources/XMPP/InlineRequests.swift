@@ -58,7 +58,7 @@ enum InlineBind {
       switch feature {
       case Namespaces.carbons: children.append(XMLElement("enable", namespace: Namespaces.carbons))
       case Namespaces.streamManagement:
-        if managesStream { children.append(StreamManagement.request()) }
+        if managesStream { children.append(StreamManagement.request) }
       case Namespaces.clientState: children.append(XMLElement("active", namespace: Namespaces.clientState))
       default: break
       }

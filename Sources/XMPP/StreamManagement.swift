@@ -62,10 +62,9 @@ public struct StreamManagement: Sendable, Equatable {
 
   public var canResume: Bool { isEnabled && id != nil }
 
-  static func request(resume: Bool = true) -> XMLElement {
-    XMLElement(
-      "enable", namespace: Namespaces.streamManagement, attributes: ["resume": resume ? "true" : nil])
-  }
+  /// `<enable/>` (§3).
+  static let request = XMLElement(
+    "enable", namespace: Namespaces.streamManagement, attributes: ["resume": "true"])
 
   /// `<enabled/>`: the counters of what comes start now.
   mutating func enabled(_ element: XMLElement) {

@@ -23,8 +23,7 @@ extension XMPPStream {
     let id = lastProbe
     let expiry = eventLoop.scheduleTask(in: timeout) {
       self.assumeIsolated {
-        $0.probes.removeValue(forKey: id)?.resume(
-          returning: XMPPError(.networkError, stage: .stream, "the server does not answer any more"))
+        $0.probes.removeValue(forKey: id)?.resume(returning: .silentServer)
       }
     }
     let failure = await withCheckedContinuation { (waiter: CheckedContinuation<XMPPError?, Never>) in
@@ -70,7 +69,7 @@ extension XMPPStream {
       reportBeginning()
     } else if configuration.managesStream, bound.features.streamManagement {
       management = StreamManagement(of: bound.jid)
-      write(StreamManagement.request())
+      write(StreamManagement.request)
     }
   }
 
@@ -124,7 +123,7 @@ extension XMPPStream {
     guard case .online = state, management?.isAsking == true else { return }
     // What is not read cannot be heard, and a slow link is no dead one.
     guard isReading, idleTime >= configuration.acknowledgementTimeout else { return expectAcknowledgement() }
-    abort(XMPPError(.networkError, stage: .stream, "the server does not answer any more"))
+    abort(.silentServer)
   }
 
   /// At the end of what was read at once.

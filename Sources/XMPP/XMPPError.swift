@@ -47,6 +47,12 @@ public struct XMPPError: Error, Sendable, Equatable {
   }
 }
 
+extension XMPPError {
+  /// The connection stands, and nothing comes where an answer is due.
+  public static let silentServer = XMPPError(
+    .networkError, stage: .stream, "the server does not answer any more")
+}
+
 extension XMPPError.Code {
   public static let invalidParameter = Self(rawValue: "invalidParameter")
   public static let unknownDomain = Self(rawValue: "unknownDomain")

@@ -165,14 +165,7 @@ struct InputLines {
   static func all(limit: Int, until deadline: Deadline) throws -> String {
     var bytes: [UInt8] = []
     while true {
-      var waits = [
-        pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
-      ]
-      let ready = poll(&waits, 2, deadline.pollTimeout)
-      if ready < 0 { continue }
-      if ready == 0 { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
-      if waits[1].revents != 0 { throw Failure.cancelled() }
+      try StandardInput.wait(until: deadline)
       let count = withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { room in
         let count = Glibc.read(STDIN_FILENO, room.baseAddress, room.count)
         if count > 0 { bytes.append(contentsOf: room[..<count]) }
@@ -181,9 +174,7 @@ struct InputLines {
       if bytes.count > limit { throw Failure.invalid(inLanguage("the text is too long", "文本过长")) }
       if count == 0 || (count < 0 && errno != EINTR) { break }
     }
-    guard var text = String(validating: bytes, as: UTF8.self) else {
-      throw Failure.invalid(inLanguage("standard input is not UTF-8", "标准输入不是 UTF-8 编码"))
-    }
+    var text = try StandardInput.text(bytes)
     if text.utf8.last == 0x0A { text.unicodeScalars.removeLast() }
     return text
   }

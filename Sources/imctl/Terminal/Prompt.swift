@@ -24,14 +24,7 @@ enum StandardInput {
     Interrupt.install()
     var line: [UInt8] = []
     while true {
-      var waits = [
-        pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
-      ]
-      let ready = poll(&waits, 2, deadline.pollTimeout)
-      if ready < 0 { continue }
-      if ready == 0 { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
-      if waits[1].revents != 0 { throw Failure.cancelled() }
+      try wait(until: deadline)
       var byte: UInt8 = 0
       if Glibc.read(STDIN_FILENO, &byte, 1) != 1 { return line.isEmpty ? nil : line }
       if byte == end { return line }
@@ -42,7 +35,23 @@ enum StandardInput {
     }
   }
 
-  private static func text(_ bytes: [UInt8]) throws -> String {
+  /// Returns when there is something to read, or nothing more will come.
+  static func wait(until deadline: Deadline) throws {
+    while true {
+      var waits = [
+        pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      let ready = poll(&waits, 2, deadline.pollTimeout)
+      if ready < 0 { continue }
+      if ready == 0 { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
+      if waits[1].revents != 0 { throw Failure.cancelled() }
+      return
+    }
+  }
+
+  /// Throws where the bytes are no UTF-8.
+  static func text(_ bytes: [UInt8]) throws -> String {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw Failure.invalid(inLanguage("standard input is not UTF-8", "标准输入不是 UTF-8 编码"))
     }
