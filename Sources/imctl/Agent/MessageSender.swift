@@ -14,6 +14,9 @@ final class MessageSender {
   private var parameters: MessageSendMethod.Parameters
   private let deadline: Deadline
   private let isBounded: Bool
+  /// An agent that has lived so long is no reason to give up when it ends.
+  private static let lifetime = Duration.seconds(1)
+
   /// Calls without an answer, oldest first.
   private var calls: [[OutgoingMessage]] = []
   /// Messages that were accepted, and were not acknowledged in time.
@@ -74,16 +77,16 @@ final class MessageSender {
     }
   }
 
-  /// Runs `body` with one agent after the other, as long as each gets something done.
+  /// Runs `body` with one agent after the other, as long as they do not all end at once.
   private func withAgents(_ body: (AgentClient) throws -> Void) throws {
     var failures = 0
     while true {
-      let open = calls.count
+      let start = ContinuousClock.now
       do {
         try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent, body)
         return
       } catch let failure as Failure where failure == .agentEnded && failures < 5 {
-        failures = calls.count < open ? 0 : failures + 1
+        failures = start.duration(to: .now) > Self.lifetime ? 0 : failures + 1
         usleep(100_000)
       }
     }
