@@ -52,7 +52,8 @@ let package = Package(
       dependencies: ["XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", nioCore, nioPosix],
       swiftSettings: strict),
     .target(
-      name: "XMPPFeatures", dependencies: ["XMPP", "XMPPStanza", "XMPPXML", nioCore], swiftSettings: strict),
+      name: "XMPPFeatures", dependencies: ["XMPP", "XMPPStanza", "XMPPXML", "XMPPSASL", nioCore],
+      swiftSettings: strict),
     .target(name: "AgentProtocol", swiftSettings: strict),
     .target(
       name: "Agent",

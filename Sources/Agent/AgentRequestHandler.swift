@@ -92,6 +92,10 @@ struct AgentRequestHandler: Sendable {
       let parameters = try call.parameters(of: OutboxCancelMethod.self)
       if parameters.all != parameters.ids.isEmpty { throw invalid("ids") }
       return try await service.cancelMessages(parameters)
+    case ServerTimeMethod.name: return try await service.serverTime(question(call))
+    case ServerPingMethod.name: return try await service.serverPing(question(call))
+    case ServerVersionMethod.name: return try await service.serverVersion(question(call))
+    case ServerInfoMethod.name: return try await service.serverInfo(question(call))
     case TokenRevokeMethod.name:
       let parameters = try call.parameters(of: TokenRevokeMethod.self)
       try check(seconds: parameters.timeout, "timeout")
@@ -118,6 +122,13 @@ struct AgentRequestHandler: Sendable {
       throw RPCError.unknownMethod(call.method)
     }
   }
+}
+
+/// What every question to a server has, checked.
+private func question(_ call: RPCCall) throws(RPCError) -> ServerQuestion {
+  let question = try call.parameters(of: ServerTimeMethod.self)
+  try check(seconds: question.timeout, "timeout")
+  return question
 }
 
 private func invalid(_ name: String) -> RPCError { .invalidParameter(name) }

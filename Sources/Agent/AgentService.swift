@@ -42,6 +42,10 @@ public protocol AgentService: Sendable {
   func outbox(_ parameters: OutboxListMethod.Parameters) async throws(Failure) -> OutboxListMethod.Result
   func cancelMessages(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure)
     -> OutboxCancelMethod.Result
+  func serverTime(_ question: ServerQuestion) async throws(Failure) -> ServerTime
+  func serverPing(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result
+  func serverVersion(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result
+  func serverInfo(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result
   /// - Parameter clients: connected clients, the asking one included.
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result
   /// The normalised bare JID, as events carry it; ``Failure/Name/invalidParameter`` where `account` is no JID.

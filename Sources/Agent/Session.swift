@@ -68,6 +68,9 @@ actor Session {
   /// RFC 3339: since when it is online, resumptions included, and when the server was last heard of.
   var onlineSince: String?
   var lastSeen: String?
+  /// The server's clock, once it was asked, and who asks it now.
+  var serverClock: ServerClock?
+  var askingTime: Task<Result<ServerClock, Failure>, Never>?
   /// Writes to the store that are not done yet.
   private var writes = 0
   /// What the last attempt has presented, and how far it came.

@@ -341,6 +341,22 @@ actor SessionRegistry: AgentService {
     try await storedSession(parameters.account).cancel(parameters)
   }
 
+  func serverTime(_ question: ServerQuestion) async throws(Failure) -> ServerTime {
+    try await storedSession(question.account).serverTime(question)
+  }
+
+  func serverPing(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result {
+    try await storedSession(question.account).serverPing(question)
+  }
+
+  func serverVersion(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result {
+    try await storedSession(question.account).serverVersion(question)
+  }
+
+  func serverInfo(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result {
+    try await storedSession(question.account).serverInfo(question)
+  }
+
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     var count = sessions.count
     var failure: Failure?

@@ -118,6 +118,7 @@ enum FailureDetail {
     // Time and attempts.
     ("no answer within * s", "* 秒内没有应答"),
     ("no attempt before *", "在 * 之前不会再尝试"),
+    ("the server's answer about * cannot be understood", "无法理解服务器关于 * 的应答"),
     ("no login within * s", "* 秒内没有登录成功"),
     ("the session ended at once", "会话随即结束"),
     ("* attempts; the last: *", "尝试了 * 次；最后一次：*"),

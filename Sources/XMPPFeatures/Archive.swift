@@ -93,7 +93,7 @@ public struct ArchivePage: Sendable {
     self.maximum = maximum
     var fields = [Self.field("FORM_TYPE", Archive.namespace, isHidden: true)]
     if let with { fields.append(Self.field("with", with.description)) }
-    if let start { fields.append(Self.field("start", Delay.text(start))) }
+    if let start { fields.append(Self.field("start", DateTime.text(start))) }
     var children = [ResultSet.request(part, maximum: maximum)]
     if fields.count > 1 {
       let form = XMLElement(

@@ -53,9 +53,9 @@ public struct DataForm: Sendable, Equatable {
   public var instructions: [String]
   public var fields: [Field]
 
-  /// The form in `<x type='form'/>`; nil for another element, and for more fields than a person fills in.
-  public init?(_ element: XMLElement) {
-    guard element.name == XMLName("x", Namespaces.dataForm), element["type"] == "form" else { return nil }
+  /// The form in `<x/>` of a type; nil for another element, and for more fields than a person fills in.
+  public init?(_ element: XMLElement, type: String = "form") {
+    guard element.name == XMLName("x", Namespaces.dataForm), element["type"] == type else { return nil }
     let parts = element.elements.filter { $0.name.namespace == Namespaces.dataForm }
     title = parts.first { $0.name.local == "title" }?.text
     instructions = parts.filter { $0.name.local == "instructions" }.map(\.text)

@@ -16,7 +16,7 @@ public struct Delay: Sendable, Equatable {
   /// Nil for another element, and for what is no time of XEP-0082.
   public init?(_ element: XMLElement) {
     guard element.name == XMLName("delay", Namespaces.delay),
-      let stamp = element["stamp"].flatMap(Self.date)
+      let stamp = element["stamp"].flatMap(DateTime.date)
     else { return nil }
     self.init(stamp: stamp, from: element["from"].flatMap { try? JID($0) })
   }
@@ -30,17 +30,6 @@ public struct Delay: Sendable, Equatable {
   public var element: XMLElement {
     XMLElement(
       "delay", namespace: Namespaces.delay,
-      attributes: ["from": from?.description, "stamp": Self.text(stamp)])
-  }
-
-  static func text(_ date: Date) -> String {
-    date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-  }
-
-  /// A time of XEP-0082 §3.2, with a fraction of a second or without one.
-  static func date(_ text: String) -> Date? {
-    guard text.utf8.count <= 40 else { return nil }
-    return (try? Date(text, strategy: .iso8601))
-      ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+      attributes: ["from": from?.description, "stamp": DateTime.text(stamp)])
   }
 }

@@ -12,10 +12,14 @@ public enum Ping {
     name, { ping in ping.type == .get ? IQ(type: .result, to: ping.from, id: ping.id) : nil }
   )
 
+  /// - Parameter entity: nil stands for the own account.
+  public static func request(_ entity: JID? = nil) -> IQ {
+    IQ(type: .get, to: entity, payload: [XMLElement(name.local, namespace: name.namespace)])
+  }
+
   /// Returns when the own server has answered; an answer that it knows no ping counts, too.
   public static func send(on stream: XMPPStream, timeout: TimeAmount = .seconds(10)) async throws(XMPPError) {
-    let ping = IQ(type: .get, payload: [XMLElement("ping", namespace: name.namespace)])
-    _ = try await stream.request(ping, timeout: timeout)
+    _ = try await stream.request(request(), timeout: timeout)
   }
 }
 

@@ -3,24 +3,58 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// What an entity says it can do (XEP-0030 §3).
+/// What an entity says it is and can do (XEP-0030 §3), with the forms that say more of it (XEP-0128).
 public struct ServiceDiscovery: Sendable, Equatable {
+  /// What kind of thing an entity is (§3.1): `server`, `im`.
+  public struct Identity: Hashable, Sendable {
+    public var category: String
+    public var type: String
+    public var name: String?
+    /// `xml:lang` of the name.
+    public var language: String?
+
+    public init(category: String, type: String, name: String? = nil, language: String? = nil) {
+      self.category = category
+      self.type = type
+      self.name = name
+      self.language = language
+    }
+  }
+
   /// Features that are kept of one answer.
   static let maximumFeatures = 1000
+  /// Identities, and forms, that are kept of one answer.
+  static let maximumIdentities = 50
 
+  public var identities: [Identity]
   public var features: Set<String>
+  /// Of type `result`.
+  public var forms: [DataForm]
+
+  static let question = XMLName("query", Namespaces.discoInfo)
+
+  public init(identities: [Identity], features: Set<String>, forms: [DataForm] = []) {
+    self.identities = identities
+    self.features = features
+    self.forms = forms
+  }
 
   /// - Parameter entity: nil stands for the own account.
-  public static func request(_ entity: JID? = nil) -> IQ {
-    IQ(type: .get, to: entity, payload: [XMLElement("query", namespace: Namespaces.discoInfo)])
+  public static func request(_ entity: JID? = nil, node: String? = nil) -> IQ {
+    IQ(
+      type: .get, to: entity,
+      payload: [XMLElement("query", namespace: Namespaces.discoInfo, attributes: ["node": node])])
   }
 
   /// Nil where the answer tells no features.
   public init?(_ answer: IQ) {
     guard answer.type == .result, let query = answer.first("query", Namespaces.discoInfo) else { return nil }
+    let parts = query.elements
+    identities = Array(parts.lazy.compactMap(Identity.init).prefix(Self.maximumIdentities))
     features = Set(
-      query.elements.lazy.filter { $0.name == XMLName("feature", Namespaces.discoInfo) }
+      parts.lazy.filter { $0.name == XMLName("feature", Namespaces.discoInfo) }
         .compactMap { $0["var"] }.prefix(Self.maximumFeatures))
+    forms = Array(parts.lazy.compactMap { DataForm($0, type: "result") }.prefix(Self.maximumIdentities))
   }
 
   /// Asks, and gives what was answered; nil for an error.
@@ -28,5 +62,74 @@ public struct ServiceDiscovery: Sendable, Equatable {
     _ entity: JID? = nil, on stream: XMPPStream, timeout: TimeAmount = .seconds(10)
   ) async throws(XMPPError) -> ServiceDiscovery? {
     ServiceDiscovery(try await stream.request(request(entity), timeout: timeout))
+  }
+
+  /// The answer to who asks for `node`; without ``forms``.
+  public func element(node: String? = nil) -> XMLElement {
+    XMLElement(
+      "query", namespace: Namespaces.discoInfo, attributes: ["node": node],
+      children: identities.map(\.element)
+        + features.sorted().map {
+          XMLElement("feature", namespace: Namespaces.discoInfo, attributes: ["var": $0])
+        })
+  }
+
+  /// Answers who asks what this is, or for one of `nodes`; there is nothing else here (§3.1).
+  public func responder(nodes: Set<String> = []) -> (XMLName, StreamConfiguration.Responder) {
+    (
+      Self.question,
+      { question in
+        guard question.type == .get, let query = question.payload.first else { return nil }
+        let node = query["node"]
+        if let node, !nodes.contains(node) { return StanzaRouter.refusal(of: question, .itemNotFound) }
+        return IQ(type: .result, to: question.from, id: question.id, payload: [element(node: node)])
+      }
+    )
+  }
+}
+
+extension ServiceDiscovery.Identity {
+  init?(_ element: XMLElement) {
+    guard element.name == XMLName("identity", Namespaces.discoInfo), let category = element["category"],
+      let type = element["type"]
+    else { return nil }
+    self.init(category: category, type: type, name: element["name"], language: element.language)
+  }
+
+  var element: XMLElement {
+    var element = XMLElement(
+      "identity", namespace: Namespaces.discoInfo,
+      attributes: ["category": category, "type": type, "name": name])
+    element[XMLName("lang", Namespaces.xml)] = language
+    return element
+  }
+}
+
+/// A thing that belongs to an entity (XEP-0030 §4): a service of a server.
+public struct ServiceItem: Sendable, Equatable {
+  /// Items that are kept of one answer.
+  static let maximumItems = 1000
+
+  public var jid: JID
+  public var name: String?
+  public var node: String?
+
+  public static func request(_ entity: JID) -> IQ {
+    IQ(type: .get, to: entity, payload: [XMLElement("query", namespace: Namespaces.discoItems)])
+  }
+
+  /// The items of an answer; nil where it is none. Those without a JID that is valid are left out.
+  public static func items(of answer: IQ) -> [ServiceItem]? {
+    guard answer.type == .result, let query = answer.first("query", Namespaces.discoItems) else { return nil }
+    return Array(query.elements.lazy.compactMap(ServiceItem.init).prefix(maximumItems))
+  }
+
+  private init?(_ element: XMLElement) {
+    guard element.name == XMLName("item", Namespaces.discoItems),
+      let jid = element["jid"].flatMap({ try? JID($0) })
+    else { return nil }
+    self.jid = jid
+    name = element["name"]
+    node = element["node"]
   }
 }

@@ -16,7 +16,7 @@ struct Imctl: ParsableCommand {
     subcommands: [
       LoginCommand.self, LogoutCommand.self, StatusCommand.self, WhoamiCommand.self, PresenceCommand.self,
       SendCommand.self, WatchCommand.self, OutboxCommand.self, AccountCommand.self, TokenCommand.self,
-      AgentCommand.self,
+      ServerCommand.self, AgentCommand.self,
     ])
 
   static func main() {

@@ -124,6 +124,25 @@ final class FakeService: AgentService {
     OutboxCancelMethod.Result(cancelled: parameters.ids, handedOver: [])
   }
 
+  func serverTime(_ question: ServerQuestion) async throws(Failure) -> ServerTime {
+    note("time \(question.account ?? "default") \(question.fresh)")
+    return ServerTime(
+      account: "a@example.org", server: "example.org", time: "t", zone: "Z", ahead: 0, age: 0, cached: false)
+  }
+
+  func serverPing(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result {
+    .init(account: "a@example.org", server: "example.org", milliseconds: question.timeout)
+  }
+
+  func serverVersion(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result {
+    .init(
+      account: "a@example.org", server: "example.org", software: .init(name: "n", version: nil, os: nil))
+  }
+
+  func serverInfo(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result {
+    .init(account: "a@example.org", server: "example.org")
+  }
+
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     AgentStatusMethod.Result(version: "1", pid: 1, started: "t", accounts: 0, online: 0, clients: clients)
   }

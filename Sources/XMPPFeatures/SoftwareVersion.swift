@@ -1,0 +1,58 @@
+import XMPP
+import XMPPStanza
+import XMPPXML
+
+/// What software an entity is (XEP-0092).
+public struct SoftwareVersion: Sendable, Equatable {
+  /// Characters that are kept of each.
+  static let maximumLength = 256
+
+  public var name: String?
+  public var version: String?
+  /// The operating system, of those who tell.
+  public var system: String?
+
+  static let question = XMLName("query", Namespaces.version)
+
+  public init(name: String?, version: String?, system: String? = nil) {
+    self.name = name
+    self.version = version
+    self.system = system
+  }
+
+  public static func request(_ entity: JID) -> IQ {
+    IQ(type: .get, to: entity, payload: [XMLElement(question.local, namespace: question.namespace)])
+  }
+
+  /// Nil where the answer tells nothing.
+  public init?(_ answer: IQ) {
+    guard answer.type == .result, let query = answer.first(Self.question.local, Self.question.namespace)
+    else { return nil }
+    func text(_ name: String) -> String? {
+      guard let text = query.first(name)?.text, !text.isEmpty else { return nil }
+      return String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.maximumLength)))
+    }
+    self.init(name: text("name"), version: text("version"), system: text("os"))
+    if name == nil, version == nil, system == nil { return nil }
+  }
+
+  public var element: XMLElement {
+    let parts = [("name", name), ("version", version), ("os", system)]
+    return XMLElement(
+      Self.question.local, namespace: Self.question.namespace,
+      children: parts.compactMap { name, text in
+        text.map { XMLElement(name, namespace: Self.question.namespace, text: $0) }
+      })
+  }
+
+  /// Answers every question for the software with this.
+  public var responder: (XMLName, StreamConfiguration.Responder) {
+    (
+      Self.question,
+      { question in
+        guard question.type == .get else { return nil }
+        return IQ(type: .result, to: question.from, id: question.id, payload: [element])
+      }
+    )
+  }
+}

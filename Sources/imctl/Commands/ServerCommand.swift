@@ -1,0 +1,154 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl server`: what the account's server says of itself.
+struct ServerCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "server",
+    abstract: "Ask the server of the account: what it is, its time, whether it answers.",
+    discussion: """
+      Asked over the session of the account. Exits 67 when it is not logged in, 74 when the server answers with an \
+      error; a session that is on its way to come online is waited for.
+      """,
+    subcommands: [
+      ServerInfoCommand.self, ServerTimeCommand.self, ServerVersionCommand.self, ServerPingCommand.self,
+      ServerFeaturesCommand.self,
+    ])
+}
+
+/// What the questions to a server have in common.
+struct ServerOptions: ParsableArguments {
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 10)
+
+  /// The agent's answer.
+  func ask<Method: AgentMethod>(_ method: Method.Type, fresh: Bool = false) throws -> Method.Result
+  where Method.Parameters == ServerQuestion {
+    let deadline = Deadline(timeout)
+    let answer = try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
+      try agent.answer(
+        to: agent.send(
+          method,
+          ServerQuestion(account: account.account, timeout: deadline.secondsLeft ?? 0, fresh: fresh)))
+    }
+    guard let answer else { throw Failure.noAnswer }
+    return answer
+  }
+}
+
+/// `imctl server info`.
+struct ServerInfoCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "info",
+    abstract: "Tell what the server is: software, services, whom to write to.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run() throws {
+    let info = try server.ask(ServerInfoMethod.self)
+    try server.output.data(info, text: Self.text(info))
+  }
+
+  /// A line a fact, each with its name in front.
+  private static func text(_ info: ServerInfoMethod.Result) -> String {
+    var lines = [("server", info.server)]
+    lines += info.identities.map { ("identity", "\($0.category)/\($0.type)" + quoted($0.name)) }
+    if let software = info.software { lines.append(("software", software.text)) }
+    for (purpose, addresses) in info.contact.sorted(by: { $0.key < $1.key }) {
+      lines += addresses.map { ("contact", "\(purpose) \($0)") }
+    }
+    lines += info.services.map { ("service", $0.jid + quoted($0.name)) }
+    lines.append(("features", String(info.features.count)))
+    return lines.map { name, value in
+      name + String(repeating: " ", count: max(1, 10 - name.count)) + "\(peer: value)"
+    }.joined(separator: "\n")
+  }
+
+  private static func quoted(_ name: String?) -> String { name.map { " \"\($0)\"" } ?? "" }
+}
+
+/// `imctl server time`.
+struct ServerTimeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "time",
+    abstract: "Tell what time it is at the server.",
+    discussion: """
+      The server's last answer is carried forward, and asked for again when it is a minute old. Where the server does \
+      not answer, the last answer is what there is: standard error says so, and the exit status is 0.
+      """)
+
+  @OptionGroup var server: ServerOptions
+
+  @Flag(help: "Ask the server now.")
+  var fresh = false
+
+  func run() throws {
+    let time = try server.ask(ServerTimeMethod.self, fresh: fresh)
+    try server.output.data(time, text: "\(peer: time.time)")
+    if let cause = time.cause {
+      server.output.note(
+        inLanguage(
+          "imctl: by its answer \(Failure.seconds(time.age)) ago: \(peer: cause.message)",
+          "imctl：根据 \(Failure.seconds(time.age)) 前的应答：\(peer: cause.message)"))
+    } else {
+      server.output.step(
+        time.cached ? "asked \(Failure.seconds(time.age)) ago" : "asked now, \(time.ahead) s ahead of us")
+    }
+  }
+}
+
+/// `imctl server version`.
+struct ServerVersionCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "version",
+    abstract: "Tell what software the server is.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run() throws {
+    let version = try server.ask(ServerVersionMethod.self)
+    try server.output.data(version, text: "\(peer: version.software.text)")
+  }
+}
+
+/// `imctl server ping`.
+struct ServerPingCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ping",
+    abstract: "Tell how many milliseconds the server takes to answer.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run() throws {
+    let ping = try server.ask(ServerPingMethod.self)
+    try server.output.data(ping, text: "\(ping.milliseconds) ms")
+  }
+}
+
+/// `imctl server features`.
+struct ServerFeaturesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "features",
+    abstract: "List what the server can do, a line a feature.",
+    discussion: "With --json each says whether the server has it for itself, and whether for the account.")
+
+  @OptionGroup var server: ServerOptions
+
+  func run() throws {
+    for feature in try server.ask(ServerInfoMethod.self).features {
+      try server.output.data(feature, text: "\(peer: feature.feature)")
+    }
+  }
+}
+
+extension ServerSoftware {
+  /// `Prosody 0.12.3 (Linux)`.
+  fileprivate var text: String {
+    [name, version, os.map { "(\($0))" }].compactMap(\.self).joined(separator: " ")
+  }
+}

@@ -1,0 +1,115 @@
+import Testing
+import XMPP
+import XMPPStanza
+import XMPPXML
+
+@testable import XMPPFeatures
+
+@Suite("Service discovery")
+struct ServiceDiscoveryTests {
+  /// The answer of a server.
+  private static let server = """
+    <iq type='result' id='1'><query xmlns='http://jabber.org/protocol/disco#info'>
+    <identity category='server' type='im' name='Prosody'/><identity type='im'/><identity xmlns='other'/>
+    <feature var='urn:xmpp:ping'/><feature var='urn:xmpp:time'/><feature/><feature var='urn:xmpp:ping'/>
+    <x xmlns='jabber:x:data' type='result'>
+    <field type='hidden' var='FORM_TYPE'><value>http://jabber.org/network/serverinfo</value></field>
+    <field type='list-multi' var='abuse-addresses'><value>mailto:abuse@im.example</value>
+    <value>xmpp:abuse@im.example</value></field>
+    <field type='list-multi' var='admin-addresses'/>
+    </x></query></iq>
+    """
+
+  @Test("reads identities, features and forms, and leaves out what is none.")
+  func answer() throws {
+    let discovery = try #require(ServiceDiscovery(try iq(Self.server)))
+    #expect(discovery.identities == [.init(category: "server", type: "im", name: "Prosody")])
+    #expect(discovery.features == ["urn:xmpp:ping", "urn:xmpp:time"])
+    #expect(
+      ContactAddresses.addresses(in: discovery) == [
+        "abuse": ["mailto:abuse@im.example", "xmpp:abuse@im.example"]
+      ])
+    #expect(ServiceDiscovery(try iq("<iq type='result' id='1'/>")) == nil)
+  }
+
+  @Test("keeps no more of an answer than anybody needs.")
+  func bounded() throws {
+    let features = (0..<3000).map { "<feature var='f\($0)'/>" }.joined()
+    let identities = (0..<3000).map { "<identity category='c' type='t\($0)'/>" }.joined()
+    let answer = try iq(
+      "<iq type='result' id='1'><query xmlns='http://jabber.org/protocol/disco#info'>\(identities)\(features)"
+        + "</query></iq>")
+    let discovery = try #require(ServiceDiscovery(answer))
+    #expect(discovery.features.count == 1000 && discovery.identities.count == 50)
+    let items = (0..<3000).map { "<item jid='i\($0).example'/>" }.joined()
+    let list = try iq(
+      "<iq type='result' id='1'><query xmlns='http://jabber.org/protocol/disco#items'><item jid='@'/>\(items)"
+        + "</query></iq>")
+    #expect(ServiceItem.items(of: list)?.count == 1000)
+  }
+
+  @Test("answers what this is to anybody who asks, also by its own name for it; there is nothing else.")
+  func responder() throws {
+    let own = ServiceDiscovery(
+      identities: [.init(category: "client", type: "console", name: "imctl")], features: ["b", "a"])
+    let (name, respond) = own.responder(nodes: ["urn:x#1"])
+    let bob = try JID("bob@im.example/x")
+    for node in [nil, "urn:x#1"] {
+      var question = ServiceDiscovery.request(bob, node: node)
+      #expect(question.payload.first?.name == name)
+      (question.from, question.id) = (bob, "7")
+      let answer = try #require(respond(question))
+      #expect(answer.to == bob && answer.id == "7" && answer.payload.first?["node"] == node)
+      #expect(ServiceDiscovery(answer) == own)
+      question.type = .set
+      #expect(respond(question) == nil)
+    }
+    var other = ServiceDiscovery.request(bob, node: "urn:x#2")
+    (other.from, other.id) = (bob, "8")
+    #expect(respond(other)?.error?.condition == .itemNotFound)
+  }
+}
+
+@Suite("Entity capabilities")
+struct EntityCapabilitiesTests {
+  private static let features: Set<String> = [
+    "http://jabber.org/protocol/caps", "http://jabber.org/protocol/disco#info",
+    "http://jabber.org/protocol/disco#items", "http://jabber.org/protocol/muc",
+  ]
+
+  // The examples of XEP-0115 §5.2 and §5.3.
+  @Test("have the verification string of the specification.")
+  func simple() throws {
+    let exodus = ServiceDiscovery(
+      identities: [.init(category: "client", type: "pc", name: "Exodus 0.9.1")], features: Self.features)
+    let capabilities = try #require(EntityCapabilities(node: "http://code.google.com/p/exodus", of: exodus))
+    #expect(capabilities.version == "QgayPKawpkPSDYmwT/WM94uAlu0=")
+    #expect(capabilities.discoveryNode == "http://code.google.com/p/exodus#QgayPKawpkPSDYmwT/WM94uAlu0=")
+    #expect(
+      capabilities.element
+        == XMLElement(
+          "c", namespace: "http://jabber.org/protocol/caps",
+          attributes: [
+            "hash": "sha-1", "node": "http://code.google.com/p/exodus", "ver": "QgayPKawpkPSDYmwT/WM94uAlu0=",
+          ]))
+  }
+
+  @Test("have it also with names in several languages and with a form.")
+  func complex() throws {
+    let answer = try iq(
+      """
+      <iq type='result' id='1'><query xmlns='http://jabber.org/protocol/disco#info'>
+      <identity xml:lang='en' category='client' name='Psi 0.11' type='pc'/>
+      <identity xml:lang='el' category='client' name='Ψ 0.11' type='pc'/>
+      \(Self.features.map { "<feature var='\($0)'/>" }.joined())
+      <x xmlns='jabber:x:data' type='result'>
+      <field var='FORM_TYPE' type='hidden'><value>urn:xmpp:dataforms:softwareinfo</value></field>
+      <field var='ip_version' type='text-multi'><value>ipv4</value><value>ipv6</value></field>
+      <field var='os'><value>Mac</value></field><field var='os_version'><value>10.5.1</value></field>
+      <field var='software'><value>Psi</value></field><field var='software_version'><value>0.11</value></field>
+      </x></query></iq>
+      """)
+    let discovery = try #require(ServiceDiscovery(answer))
+    #expect(EntityCapabilities.verification(of: discovery) == "q07IKJEyjvHSyhy//CH0CxmKi8w=")
+  }
+}
