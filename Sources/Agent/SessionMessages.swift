@@ -19,8 +19,10 @@ extension Session {
 
   /// The events before were made of the stanzas up to `count`: the server is told when their messages are stored.
   func received(through count: UInt32, on stream: XMPPStream) async {
-    online?.isResumable = await stream.management?.canResume ?? false
+    // Before anything is waited for: the number belongs to what has come before it, and not behind the stream's end.
     enqueue(.handled(count), stream)
+    let canResume = await stream.management?.canResume ?? false
+    if online?.stream === stream { online?.isResumable = canResume }
   }
 
   /// The server has these.

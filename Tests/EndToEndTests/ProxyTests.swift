@@ -30,13 +30,13 @@ struct ProxyTests {
       user, "--proxy", proxy.url(user: "carol"), "--proxy-password-command",
       "sh -c 'echo x >> \(count); echo sesam'")
     #expect(result.status == 0, "\(result)")
-    #expect(proxy.requests == [.init(asked: "\(user.server.options.domain):5222", user: "carol")])
+    #expect(try await proxy.requests() == [.init(asked: "\(user.server.options.domain):5222", user: "carol")])
     // The proxy is kept with the account, and the password is not.
     _ = try await user.imctl.run("logout")
     let again = try await user.imctl.run(
       ["login", user.jid, "--password-stdin"], input: user.password)
     #expect(again.status == 0, "\(again)")
-    #expect(proxy.requests.count == 2)
+    #expect(try await proxy.requests().count == 2)
     let stored = try await ChildProcess("/bin/cat", [user.accountsPath])
     _ = try await stored.ended(within: .seconds(30))
     #expect(!stored.output.text.contains(": \"sesam"))
@@ -52,7 +52,7 @@ struct ProxyTests {
       proxy.url(user: "carol"),
       "--proxy-password-command", "echo sesam")
     #expect(offer.status == 0, "\(offer)")
-    #expect(proxy.requests.count == 4)
+    #expect(try await proxy.requests().count == 4)
     try await user.imctl.end()
     try await proxy.end()
   }
@@ -102,10 +102,10 @@ struct ProxyTests {
     let proxy = try await ProxyServer(.socks5)
     let first = try await user.login("--proxy", proxy.url())
     #expect(first.status == 0, "\(first)")
-    #expect(proxy.requests.map(\.asked) == ["127.0.0.1:\(user.server.port)"])
+    #expect(try await proxy.requests().map(\.asked) == ["127.0.0.1:\(user.server.port)"])
     let second = try await user.login("--proxy", "none")
     #expect(second.status == 0, "\(second)")
-    #expect(proxy.requests.count == 1)
+    #expect(try await proxy.requests().count == 1)
     try await user.imctl.end()
     try await proxy.end()
   }

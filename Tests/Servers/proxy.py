@@ -2,7 +2,8 @@
 """A proxy on loopback: SOCKS5 (RFC 1928, 1929) or HTTP CONNECT (RFC 9110 §9.3.6), with a name service of its own.
 
 Reads a line of JSON {"kind": "socks5" or "http", "user", "password", "names": {"HOST:PORT": PORT ON LOOPBACK}}, answers
-{"port"}, reports {"asked": "HOST:PORT", "user"} for each connection, and runs until the end of its input.
+{"port"}, reports {"asked": "HOST:PORT", "user"} for each connection, and runs until the end of its input, each line of
+which is answered with {"told": LINE} behind all reports before it.
 """
 import asyncio
 import base64
@@ -100,7 +101,8 @@ async def main():
     wanted = options()
     server = await asyncio.start_server(lambda *ends: connected(wanted, *ends), "127.0.0.1", 0)
     report(port=server.sockets[0].getsockname()[1])
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    while line := await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline):
+        report(told=line.strip())
     server.close()
 
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A proxy on loopback that knows names of its own: SOCKS5 or HTTP CONNECT. It ends with this process.
 public final class ProxyServer: Sendable {
   public enum Kind: String, Codable, Sendable, CaseIterable {
@@ -20,6 +22,7 @@ public final class ProxyServer: Sendable {
   /// Where it listens, on `TestServer.host`.
   public let port: Int
   private let script: Script
+  private let lastLook = Mutex(0)
 
   /// - Parameters:
   ///   - names: `host:port` to a port on loopback; of others only 127.0.0.1 is known.
@@ -47,7 +50,18 @@ public final class ProxyServer: Sendable {
   }
 
   /// What it was asked for so far, by those who may.
-  public var requests: [Request] { script.all(Request.self) }
+  public func requests() async throws -> [Request] {
+    struct Told: Decodable { var told: String }
+    let number = lastLook.withLock { number in
+      number += 1
+      return "\(number)"
+    }
+    script.process.write(number + "\n")
+    _ = try await script.process.output.first("the proxy's answer", within: .seconds(60)) { _ in
+      script.all(Told.self).first { $0.told == number }.map { _ in true }
+    }
+    return script.all(Request.self)
+  }
 
   public func end() async throws { try await script.process.stop() }
 }

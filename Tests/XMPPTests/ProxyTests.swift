@@ -44,7 +44,7 @@ struct ProxyTests {
     for (tls, port) in [(TLSMode.startTLS, 5222), (.direct, 5223)] {
       let stream = try await login(server, proxy.url(), tls: tls).online()
       await stream.close()
-      #expect(proxy.requests.last == .init(asked: "\(TestServer.domain):\(port)"))
+      #expect(try await proxy.requests().last == .init(asked: "\(TestServer.domain):\(port)"))
     }
     #expect(resolver.questions == 0)
     try await proxy.end()
@@ -68,7 +68,7 @@ struct ProxyTests {
       }
     }
     for _ in 1...2 { await (try login.online()).close() }
-    #expect(proxy.requests.allSatisfy { $0.user == "carol" })
+    #expect(try await proxy.requests().allSatisfy { $0.user == "carol" })
     let failure = await login.failure()
     #expect(Failed(failure) == Failed(.proxyUnavailable, .proxy))
     #expect(
@@ -94,7 +94,7 @@ struct ProxyTests {
     let failure = await login.failure()
     #expect(Failed(failure) == Failed(.proxyUnavailable, .proxy))
     #expect(failure?.message.contains(kind == .socks5 ? "host unreachable" : "502 Bad Gateway") == true)
-    #expect(proxy.requests.map(\.asked) == ["localhost:\(server.port)"])
+    #expect(try await proxy.requests().map(\.asked) == ["localhost:\(server.port)"])
     try await proxy.end()
     #expect(Failed(await login.failure()) == Failed(.proxyUnavailable, .proxy))
     #expect(server.connections == 0)
