@@ -41,7 +41,11 @@ actor Session {
   var resumableUntil: ContinuousClock.Instant?
   /// Attempts in a row that ended while the server was asked to go on with it.
   var failedResumptions = 0
-  var shownPresence: PresenceIntent.Value?
+  var shownPresence: PresenceIntent.Value? {
+    didSet { audience.isShown = shownPresence.map { $0.show != .offline } ?? false }
+  }
+  /// Who may know that the session is there.
+  let audience: Audience
   /// Where the server has sent the last stream to: the next one asks there first.
   var otherHost: HostAddress?
   /// Why it is not online.
@@ -162,6 +166,7 @@ actor Session {
     clock: SessionClock = SessionClock(), activity: @escaping @Sendable () -> Void = {}
   ) {
     self.account = account
+    audience = Audience(account: account)
     self.hub = hub
     self.accounts = accounts
     self.localStore = localStore

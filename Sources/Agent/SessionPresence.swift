@@ -61,6 +61,7 @@ extension Session {
       throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
     }
     self.online?.hasDirectedPresence = true
+    audience.direct(to: to, isAvailable: value.show != .offline)
     do throws(XMPPError) { try await online.stream.send([value.stanza(to: to)]) } catch {
       throw Failure(error)
     }
@@ -138,6 +139,9 @@ extension PresenceIntent.Value {
     case .chat, .away, .xa, .dnd: presence.show = Presence.Show(rawValue: show.rawValue)
     }
     if priority != 0, show != .offline { presence.priority = Int8(clamping: priority) }
+    if show != .offline, let capabilities = ClientIdentity.capabilities {
+      presence.payload.append(capabilities.element)
+    }
     return presence.element
   }
 }

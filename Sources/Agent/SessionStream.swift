@@ -126,6 +126,7 @@ extension Session {
     if attempt.isStepByStep { configuration.anticipation = .stepByStep }
     configuration.confirmsStanzas = true
     configuration.acknowledgementTimeout = min(keepAlive, .seconds(20))
+    configuration.responders.merge(ClientIdentity.responders(for: audience)) { $1 }
     configuration.otherHost = otherHost
     otherHost = nil
     if online == nil, let resumable = resumable(for: plan) {
@@ -232,7 +233,10 @@ extension Session {
     failedResumptions = 0
     online = Online(stream: opening.stream, bound: bound, plan: plan)
     online?.began = clock.uptime()
-    if !bound.isResumed { onlineSince = timestamp() }
+    if !bound.isResumed {
+      onlineSince = timestamp()
+      audience.forgetDirected()
+    }
     online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
     beginMessages(bound, on: opening.stream)
     if bound.isResumed { status.resumes += 1 } else { status.sessions += 1 }
@@ -279,10 +283,15 @@ extension Session {
         shownPresence = nil
         let isShown = online.plan.sendsPresence && presence.effective.show != .offline
         shownPresence = isShown ? presence.effective : nil
-        _ = try await stream.request(
+        let answer = try await stream.request(
           Roster.request(),
           followedBy: [Carbons.request().element] + [shownPresence?.stanza()].compactMap(\.self),
           timeout: .seconds(10))
+        if let roster = Roster(answer) {
+          audience.replace(
+            subscribers: Set(
+              roster.items.filter { ["from", "both"].contains($0.subscription) }.map(\.jid.bare)))
+        }
       }
     } catch {
       // The stream's end is an event of its own; a server that does not answer has no roster.

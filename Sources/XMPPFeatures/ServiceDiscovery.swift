@@ -124,6 +124,16 @@ public struct ServiceItem: Sendable, Equatable {
     return Array(query.elements.lazy.compactMap(ServiceItem.init).prefix(maximumItems))
   }
 
+  /// Answers that there is nothing: for those who have nothing that belongs to them.
+  public static let responder: (XMLName, StreamConfiguration.Responder) = (
+    XMLName("query", Namespaces.discoItems),
+    { question in
+      guard question.type == .get, let query = question.payload.first else { return nil }
+      let nothing = XMLElement("query", namespace: Namespaces.discoItems, attributes: ["node": query["node"]])
+      return IQ(type: .result, to: question.from, id: question.id, payload: [nothing])
+    }
+  )
+
   private init?(_ element: XMLElement) {
     guard element.name == XMLName("item", Namespaces.discoItems),
       let jid = element["jid"].flatMap({ try? JID($0) })
