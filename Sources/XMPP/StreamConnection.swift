@@ -73,6 +73,7 @@ extension XMPPStream {
     let stage = connectingStage
     let seconds = (Double(configuration.timeout.nanoseconds) / 1e8).rounded() / 10
     let code = stage == .proxy ? XMPPError.Code.proxyUnavailable : .connectTimeout
+    forgetUnsent()
     finish(XMPPError(code, stage: stage, "no login within \(seconds) s"))
   }
 

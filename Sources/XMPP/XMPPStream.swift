@@ -231,7 +231,7 @@ public actor XMPPStream {
   /// A session that can be resumed is not closed: the server may hear of this only later.
   public func abort(_ error: XMPPError) {
     guard state.isOpen else { return }
-    if management?.canResume == true { isOutputOpen = false }
+    forgetUnsent()
     finish(error)
   }
 
@@ -279,6 +279,13 @@ public actor XMPPStream {
     inbox.finish()
     for closer in closers { closer.resume() }
     closers = []
+  }
+
+  /// The connection will be reset, not closed: bytes that the system still holds for a peer that does not take them
+  /// must not reach it when another connection has gone on. A late `<resume/>` would take the session from that one.
+  func forgetUnsent() {
+    isOutputOpen = false
+    _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
   }
 
   /// Closes the connection, and before it the stream, as both sides must (RFC 6120 §4.4).

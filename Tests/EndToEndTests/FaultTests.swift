@@ -134,17 +134,14 @@ private struct Line: Sendable, CustomStringConvertible {
 
 @Suite("A session over a link that breaks", .serialized)
 struct FaultTests {
-  /// Every fault on the servers of today, and one of each sort on those before.
-  private static let everywhere: [TestServer.Kind: [FaultProxy.Fault]] = [
-    .prosody: [.cut, .halfUp, .stallDown], .ejabberd: [.close, .halfDown, .stallUp],
-    .prosody13: [.cut, .halfUp, .halfDown, .stallUp, .stallDown, .delay, .away],
-    .ejabberd24: [.cut, .close, .halfUp, .halfDown, .stallUp, .stallDown, .away],
-  ]
+  private static func everywhere(_ faults: [FaultProxy.Fault]) -> [TestServer.Kind: [FaultProxy.Fault]] {
+    Dictionary(uniqueKeysWithValues: TestServer.Kind.allCases.map { ($0, faults) })
+  }
 
   @Test(
     "comes back with the presence that is wanted, at whatever flight of its return the link breaks again.")
   func flights() async throws {
-    try await Line.each(Self.everywhere) { line, bob in
+    try await Line.each(Self.everywhere(FaultProxy.Fault.allCases)) { line, bob in
       let fault = line.fault
       try await line.goOnline()
       // The client's flights are odd, the server's even.
@@ -175,7 +172,7 @@ struct FaultTests {
 
   @Test("comes back when it breaks while nothing happens, and while presence is sent or a message arrives.")
   func running() async throws {
-    try await Line.each(Self.everywhere) { line, bob in
+    try await Line.each(Self.everywhere(FaultProxy.Fault.allCases)) { line, bob in
       let fault = line.fault
       try await line.goOnline()
       try await line.tellsTheTruth()
@@ -218,10 +215,7 @@ struct FaultTests {
     "that is not there yet fails at the stage where it is lost, as the network's failure, and can be had again."
   )
   func byHand() async throws {
-    let faults: [TestServer.Kind: [FaultProxy.Fault]] = [
-      .prosody: [.cut, .close, .stallDown], .ejabberd24: [.cut, .halfDown, .stallUp],
-    ]
-    try await Line.each(faults) { line, _ in
+    try await Line.each(Self.everywhere([.cut, .close, .halfDown, .stallUp, .stallDown])) { line, _ in
       var flight = 0
       while true {
         flight += 1

@@ -121,6 +121,15 @@ public final class ScriptedServer: Sendable {
     try await event("closed", connection: connection)
   }
 
+  /// Waits until the client has broken a connection off: nothing that it had sent and that was under way arrives.
+  public func resetByClient(connection: Int = 1) async throws {
+    try await closedByClient(connection: connection)
+    let last = reports.last { $0.connection == connection && $0.event == "closed" }
+    guard last?.text?.contains("reset") == true else {
+      throw TestSupportError("connection \(connection) was closed: \(last?.text ?? "")")
+    }
+  }
+
   /// Stops listening and closes all connections.
   public func end() async throws { try await script.process.stop() }
 

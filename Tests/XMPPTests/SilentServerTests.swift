@@ -21,6 +21,15 @@ struct SilentServerTests {
     try await server.end()
   }
 
+  @Test("gets nothing more of a login that was given up.")
+  func expiry() async throws {
+    let server = try await ScriptedServer([])
+    let error = try await Login(server).with { $0.timeout = .milliseconds(300) }.failure()
+    #expect(error?.code == .connectTimeout)
+    try await server.resetByClient()
+    try await server.end()
+  }
+
   @Test("is given up for the reason the caller names, and whoever waits for an answer learns it.")
   func abort() async throws {
     let server = try await ScriptedServer(.login(until: .bound) + [.client("<iq type='get'/>")])
