@@ -33,8 +33,7 @@ public struct AgentProcess: Sendable {
     self.log = log
     let accounts = AccountsOnDisk(directory: paths.configuration, log: log)
     self.accounts = accounts
-    let store = try LocalStore(path: paths.database)
-    if let moved = store.movedAside { log.error("a damaged database was moved to \(moved)") }
+    let store = try LocalStore(path: paths.database, log: log)
     hub = try EventCursor(store: store).hub()
     let server = AgentServer(
       lock: lock, hub: hub, store: store, logger: log, idle: IdleExit(started: .now, isKept: terms.isKept))

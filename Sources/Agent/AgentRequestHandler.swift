@@ -96,6 +96,10 @@ struct AgentRequestHandler: Sendable {
     case ServerPingMethod.name: return try await service.serverPing(question(call))
     case ServerVersionMethod.name: return try await service.serverVersion(question(call))
     case ServerInfoMethod.name: return try await service.serverInfo(question(call))
+    case HistorySyncMethod.name:
+      let parameters = try call.parameters(of: HistorySyncMethod.self)
+      try parameters.check()
+      return try await service.syncHistory(parameters)
     case TokenRevokeMethod.name:
       let parameters = try call.parameters(of: TokenRevokeMethod.self)
       try check(seconds: parameters.timeout, "timeout")
@@ -185,6 +189,14 @@ extension MessageSendMethod.Parameters {
         throw invalid("messages.body")
       }
     }
+  }
+}
+
+extension HistorySyncMethod.Parameters {
+  fileprivate func check() throws(RPCError) {
+    if limit < 1 { throw invalid("limit") }
+    let length = words.reduce(0) { $0 + $1.unicodeScalars.count }
+    if words.count > HistoryQuery.maximumWords || length > HistoryQuery.maximumText { throw invalid("words") }
   }
 }
 

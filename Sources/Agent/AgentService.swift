@@ -46,6 +46,8 @@ public protocol AgentService: Sendable {
   func serverPing(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result
   func serverVersion(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result
   func serverInfo(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result
+  func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
+    -> HistorySyncMethod.Result
   /// - Parameter clients: connected clients, the asking one included.
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result
   /// The normalised bare JID, as events carry it; ``Failure/Name/invalidParameter`` where `account` is no JID.

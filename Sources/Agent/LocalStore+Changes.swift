@@ -12,7 +12,8 @@ final class ChangeQueue: Sendable {
   struct Change: Sendable {
     /// Survives a power failure when it is done, and not only the end of this process.
     var isDurable: Bool
-    var perform: @Sendable (Database) -> Void
+    /// Throws where the database is damaged, and nothing else: it is performed again in one that is not.
+    var perform: @Sendable (Database) throws -> Void
     /// nil: committed, if the change itself has not failed.
     var finish: @Sendable ((any Error)?) -> Void
   }
@@ -69,6 +70,7 @@ extension LocalStore {
             return done
           }
           value.withLock { $0 = result }
+          if case .failure(let error) = result, Self.isDamage(error) { throw error }
         } finish: { [path] error in
           let result = value.withLock { $0 }
           waiter.resume(
@@ -107,18 +109,27 @@ extension LocalStore {
   }
 
   private func commit(_ changes: [ChangeQueue.Change]) {
+    var failure: (any Error)?
     do {
-      try database.writeWithoutTransaction { database in
-        try database.execute(
-          sql: "PRAGMA synchronous = \(changes.contains(where: \.isDurable) ? "FULL" : "NORMAL")")
-        try database.inTransaction(.immediate) {
-          for change in changes { change.perform(database) }
-          return .commit
-        }
+      do {
+        try perform(changes)
+      } catch  where repair(after: error) {
+        try perform(changes)
       }
-      for change in changes { change.finish(nil) }
     } catch {
-      for change in changes { change.finish(error) }
+      failure = error
+    }
+    for change in changes { change.finish(failure) }
+  }
+
+  private func perform(_ changes: [ChangeQueue.Change]) throws {
+    try database.writeWithoutTransaction { database in
+      try database.execute(
+        sql: "PRAGMA synchronous = \(changes.contains(where: \.isDurable) ? "FULL" : "NORMAL")")
+      try database.inTransaction(.immediate) {
+        for change in changes { try change.perform(database) }
+        return .commit
+      }
     }
   }
 }

@@ -56,8 +56,9 @@ extension LocalStore {
   }
 
   private static func forget(_ account: String, _ database: Database) throws {
-    for table in ["messages", "outbox", "streams"] {
+    for table in ["messages", "outbox", "streams", "gaps"] {
       try database.execute(sql: "DELETE FROM \(table) WHERE account = ?", arguments: [account])
+      if table == "messages", database.changesCount > 0 { try purgeSearch(database) }
     }
   }
 }

@@ -1,44 +1,45 @@
 import AgentProtocol
 import GRDB
 import Glibc
+import Logging
 import NIOPosix
+import Synchronization
 
 /// The agent's database: what outlives it beside the accounts.
 ///
 /// SQLite in WAL mode, mode 0600 in a directory of mode 0700. Every call blocks on the disk: on an event loop or
 /// in an actor use ``BlockingStore/inBackground(_:)``.
 public final class LocalStore: BlockingStore {
-  let database: DatabaseQueue
+  private struct State {
+    var database: DatabaseQueue
+    var movedAside: String?
+  }
+
+  private let state: Mutex<State>
   let changes = ChangeQueue()
   public let path: String
+  private let log: Logger?
+
+  var database: DatabaseQueue { state.withLock { $0.database } }
   /// Where a file was moved that SQLite could not read, to tell the user.
-  public let movedAside: String?
+  public var movedAside: String? { state.withLock { $0.movedAside } }
 
   /// Opens the database at `path` and makes it where there is none.
   ///
-  /// A damaged one is moved aside and a fresh one made. Throws `databaseError` (33002) where that cannot be done.
-  public init(path: String) throws(Failure) {
+  /// A damaged one is moved aside and a fresh one made. Throws `databaseError` (33002) where that cannot be done, and
+  /// where the database is of a later version than this one.
+  public init(path: String, log: Logger? = nil) throws(Failure) {
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     try PrivateDirectory.ensure(directory)
-    var movedAside: String?
-    let database: DatabaseQueue
     do {
-      database = try Self.open(path)
-    } catch let error as DatabaseError
-      where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
-    {
-      movedAside = try Self.moveAside(path)
-      do {
-        database = try Self.open(path)
-      } catch {
-        throw Self.failure(error, path)
-      }
+      state = Mutex(State(database: try Self.open(path)))
     } catch {
-      throw Self.failure(error, path)
+      guard Self.isDamage(error) else { throw Self.failure(error, path) }
+      let (database, target) = try Self.replace(path, log)
+      state = Mutex(State(database: database, movedAside: target))
     }
-    self.database = database
     self.path = path
-    self.movedAside = movedAside
+    self.log = log
   }
 
   /// Sets aside `count` event cursors; gives the last one that was set aside before. Never gives the same range
@@ -55,6 +56,25 @@ public final class LocalStore: BlockingStore {
       }
     } catch {
       throw Self.failure(error, path)
+    }
+  }
+
+  /// Makes the database one that can be used, where an error says that it is damaged; whether it did. Blocks on the
+  /// disk; what was going on in it must have ended.
+  func repair(after error: any Error) -> Bool {
+    guard Self.isDamage(error) else { return false }
+    if Self.isDamagedIndex(error), (try? database.write(Self.rebuildSearch)) != nil {
+      log?.error("the index of the messages was damaged, and was made again")
+      return true
+    }
+    try? database.close()
+    do {
+      let (fresh, target) = try Self.replace(path, log)
+      state.withLock { $0 = State(database: fresh, movedAside: target) }
+      return true
+    } catch {
+      log?.error("a damaged database cannot be replaced", metadata: ["failure": "\(error.message)"])
+      return false
     }
   }
 
@@ -86,7 +106,7 @@ public final class LocalStore: BlockingStore {
     }
   }
 
-  private static func open(_ path: String) throws -> DatabaseQueue {
+  static func open(_ path: String) throws -> DatabaseQueue {
     // SQLite gives the files beside it the mode of this one.
     do {
       let file = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW)
@@ -99,11 +119,20 @@ public final class LocalStore: BlockingStore {
     configuration.busyMode = .timeout(5)
     configuration.journalMode = .wal
     let database = try DatabaseQueue(path: path, configuration: configuration)
-    try migrator.migrate(database)
+    if try !database.read(isCurrent) { try migrator.migrate(database) }
     return database
   }
 
-  private static var migrator: DatabaseMigrator {
+  /// Whether nothing is left to be migrated. Throws where the database is of a later version than this one.
+  static func isCurrent(_ database: Database) throws -> Bool {
+    let migrator = migrator
+    if try migrator.hasBeenSuperseded(database) { throw TooNew() }
+    return try migrator.hasCompletedMigrations(database)
+  }
+
+  private struct TooNew: Error {}
+
+  static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("meta") { database in
       try database.create(table: "meta", options: [.strict, .withoutRowID]) { table in
@@ -112,19 +141,18 @@ public final class LocalStore: BlockingStore {
       }
     }
     migrator.registerMigration("messages", migrate: createMessages)
+    migrator.registerMigration("search", migrate: createSearch)
+    migrator.registerMigration("archiveGaps", migrate: createArchiveGaps)
     return migrator
-  }
-
-  private static func moveAside(_ path: String) throws(Failure) -> String {
-    let target = "\(path).corrupt-\(time(nil))"
-    if rename(path, target) != 0 { throw Errno.last.failure(path) }
-    // A log of a database that is gone would be applied to the new one.
-    for suffix in ["-wal", "-shm"] { rename(path + suffix, target + suffix) }
-    return target
   }
 
   static func failure(_ error: any Error, _ path: String) -> Failure {
     if let failure = error as? Failure { return failure }
+    if error is TooNew {
+      let why =
+        Language.current == .chinese ? "由更新版本的 imctl 创建" : "made by a later version of imctl"
+      return Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+    }
     let why = (error as? DatabaseError).map { $0.message ?? "\($0.resultCode)" } ?? "cannot be opened"
     return Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
   }

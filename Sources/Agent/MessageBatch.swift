@@ -56,7 +56,7 @@ struct MessageBatch: Sendable {
         } else if let page = reading?.page.take(message, own: own), page.belongs, reading?.isKept == true,
           let stored = page.result.flatMap(IncomingMessage.init)?.stored(own: own, hasArchive: true, now: now)
         {
-          arrived.append((stored, false))
+          if reading?.past == nil { arrived.append((stored, false)) } else { reading?.past?.append(stored) }
         }
       case .handled(let count):
         keepArrived()

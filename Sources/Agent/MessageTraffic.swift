@@ -40,6 +40,8 @@ struct MessageTraffic {
     var page: ArchivePage
     /// What is in it is stored; else only its end is of interest.
     var isKept: Bool
+    /// What is in it is past, and collected here instead: oldest first.
+    var past: [StoredMessage]?
   }
 
   /// Items that may wait for the disk before the stream has to.
@@ -62,6 +64,11 @@ struct MessageTraffic {
   var archivePosition: String?
   var reading: Reading?
   var waitingForPage: DeliveryWait?
+  /// Pages that are read at a time before the newest: what is left is a gap.
+  var pagesToCatchUp = 2000
+  /// Pages are read one at a time.
+  var isArchiveTaken = false
+  var waitingForArchive: [CheckedContinuation<Void, Never>] = []
 
   /// What is stored of an earlier agent's streams was taken over.
   var isRestored = false

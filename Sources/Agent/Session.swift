@@ -279,11 +279,11 @@ actor Session {
     activity()
   }
 
-  /// The local store is open: told once from the first login until a logout.
+  /// The local store is open: told once from the first login until a logout. 33002: afresh, the old one was damaged.
   func tellDataReady() {
     if isDataReadyTold { return }
     isDataReadyTold = true
-    hub.publish(account: account.description, .dataReady(code: 0))
+    hub.publish(account: account.description, .dataReady(code: localStore.movedAside == nil ? 0 : 33_002))
   }
 
   func forgetDataReady() { isDataReadyTold = false }

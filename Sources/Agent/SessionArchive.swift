@@ -11,8 +11,6 @@ import XMPPXML
 extension Session {
   /// Messages of a page; servers give less where they like.
   private static let pageSize = 100
-  /// Pages that are read at a time: what is older than that is history.
-  private static let maximumPages = 2000
 
   /// A stream is bound, and nothing has come on it yet.
   func beginMessages(_ bound: BoundStream, on stream: XMPPStream) {
@@ -39,6 +37,7 @@ extension Session {
       guard online?.stream === stream else { return }
       openOutbox(known.toSendAgain(open))
       if !traffic.isCaughtUp { _ = await catchUp(from: traffic.archivePosition, nil, on: stream) }
+      await completeArchive(on: stream)
       return
     }
     let isFound = await catchUp(from: doubtful.first?.since, doubtful.first?.accepted, on: stream)
@@ -53,6 +52,7 @@ extension Session {
         metadata: ["account": "\(account)", "messages": "\(uncertain)"])
     }
     openOutbox(known.toSendAgain(left))
+    await completeArchive(on: stream)
   }
 
   /// What the new stream tells of the messages that were handed to earlier ones.
@@ -161,24 +161,37 @@ extension Session {
     guard await hasArchive(stream) else { return false }
     var position = position
     var start = position == nil ? accepted.map(Self.dayBefore) : nil
+    var isWhole = false
     if position == nil, start == nil { return false }
-    for _ in 0..<Self.maximumPages {
+    for _ in 0..<traffic.pagesToCatchUp {
       let part = ResultSet.Part.after(position?.isEmpty == true ? nil : position)
       guard let page = await readPage(part, maximum: Self.pageSize, start: start, isKept: true, on: stream)
       else {
         // The archive may have forgotten the message.
         guard start == nil, position?.isEmpty == false, online?.stream === stream else { return false }
-        start = Self.dayBefore(accepted ?? Date().timeIntervalSince1970)
+        let known = await dayBefore(position ?? "")
+        start = known ?? Self.dayBefore(accepted ?? Date().timeIntervalSince1970)
         position = nil
         continue
       }
       if let last = page.position { await keepPosition(last) }
+      isWhole = page.isLast
       if page.isLast || page.position == position { break }
       position = page.position
     }
     guard online?.stream === stream else { return false }
+    if !isWhole, let position {
+      guard let newest = await leaveGap(after: position, on: stream) else { return false }
+      await keepPosition(newest)
+    }
     traffic.isCaughtUp = true
-    return true
+    return isWhole
+  }
+
+  /// The same, where it did not work or the position was not known.
+  func catchUpAgain(on stream: XMPPStream) async {
+    await findPosition(on: stream)
+    _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
   }
 
   /// Clocks differ: a day is more than they do.
@@ -198,12 +211,24 @@ extension Session {
   private func readPage(
     _ part: ResultSet.Part, maximum: Int, start: Date? = nil, isKept: Bool, on stream: XMPPStream
   ) async -> ArchivePage? {
-    guard online?.stream === stream else { return nil }
     let page = ArchivePage(part, maximum: maximum, start: start)
-    traffic.reading = MessageTraffic.Reading(page: page, isKept: isKept)
-    defer { if traffic.reading?.page.id == page.id { traffic.reading = nil } }
+    return await read(MessageTraffic.Reading(page: page, isKept: isKept), on: stream)?.page
+  }
+
+  /// The same for any page, after those that others are reading.
+  func read(_ reading: MessageTraffic.Reading, on stream: XMPPStream) async -> MessageTraffic.Reading? {
+    if traffic.isArchiveTaken { await withCheckedContinuation { traffic.waitingForArchive.append($0) } }
+    traffic.isArchiveTaken = true
+    defer {
+      traffic.reading = nil
+      traffic.isArchiveTaken = !traffic.waitingForArchive.isEmpty
+      if traffic.isArchiveTaken { traffic.waitingForArchive.removeFirst().resume() }
+    }
+    guard online?.stream === stream else { return nil }
+    let page = reading.page
+    traffic.reading = reading
     guard let answer = try? await stream.request(page.request), online?.stream === stream,
-      traffic.reading?.page.id == page.id, traffic.reading?.page.ended(with: answer) == true
+      traffic.reading?.page.ended(with: answer) == true
     else { return nil }
     if traffic.reading?.page.isComplete == false {
       let wait = DeliveryWait([page.id])
@@ -211,7 +236,7 @@ extension Session {
       await wait.wait(seconds: 30)
     }
     await messagesStored()
-    guard let read = traffic.reading?.page, read.isComplete else { return nil }
+    guard let read = traffic.reading, read.page.isComplete else { return nil }
     return read
   }
 

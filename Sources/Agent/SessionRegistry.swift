@@ -357,6 +357,12 @@ actor SessionRegistry: AgentService {
     try await storedSession(question.account).serverInfo(question)
   }
 
+  func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
+    -> HistorySyncMethod.Result
+  {
+    try await storedSession(parameters.account).syncHistory(parameters)
+  }
+
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     var count = sessions.count
     var failure: Failure?
@@ -372,6 +378,7 @@ actor SessionRegistry: AgentService {
       online: online, clients: clients)
     if isService { status.service = true }
     status.accountsError = failure
+    status.damagedStore = localStore.movedAside
     return status
   }
 

@@ -222,6 +222,8 @@ public enum AgentStatusMethod: AgentMethod {
     public var service: Bool?
     /// Why the stored accounts cannot be read; what they were before holds.
     public var accountsError: Failure?
+    /// Where the local store was moved that was damaged: this agent has begun a fresh one.
+    public var damagedStore: String?
     public init(version: String, pid: Int, started: String, accounts: Int, online: Int, clients: Int) {
       self.version = version
       self.pid = pid

@@ -71,11 +71,12 @@ public struct ArchivePage: Sendable {
   /// How many messages have come.
   public private(set) var count = 0
   private let maximum: Int
-  private var newest: String?
+  private var ids: [String] = []
   private var end: End?
 
   /// How a page has ended (§4.4).
   private struct End {
+    var first: String?
     var last: String?
     var isWhole: Bool
   }
@@ -85,8 +86,9 @@ public struct ArchivePage: Sendable {
   ///   - maximum: messages of the page; the server may give less.
   ///   - with: only what was exchanged with this JID.
   ///   - start: nothing older than this.
+  ///   - end: nothing newer than this.
   public init(
-    _ part: ResultSet.Part, maximum: Int, with: JID? = nil, start: Date? = nil,
+    _ part: ResultSet.Part, maximum: Int, with: JID? = nil, start: Date? = nil, end: Date? = nil,
     id: String = ArchivePage.makeID()
   ) {
     self.id = id
@@ -94,6 +96,7 @@ public struct ArchivePage: Sendable {
     var fields = [Self.field("FORM_TYPE", Archive.namespace, isHidden: true)]
     if let with { fields.append(Self.field("with", with.description)) }
     if let start { fields.append(Self.field("start", DateTime.text(start))) }
+    if let end { fields.append(Self.field("end", DateTime.text(end))) }
     var children = [ResultSet.request(part, maximum: maximum)]
     if fields.count > 1 {
       let form = XMLElement(
@@ -126,26 +129,33 @@ public struct ArchivePage: Sendable {
     guard let element = Archive.wrapper(in: message, own: own), element["queryid"] == id, count < maximum
     else { return (false, nil) }
     count += 1
-    newest = element["id"]
+    if let id = StanzaID.bounded(element["id"]) { ids.append(id) }
     return (true, Archive.result(in: message, own: own))
   }
 
   /// Takes the answer to the request; false where it is an error.
   public mutating func ended(with answer: IQ) -> Bool {
     guard answer.type == .result, let fin = answer.first("fin", Archive.namespace) else { return false }
-    end = End(last: ResultSet.ends(of: fin)?.last, isWhole: fin["complete"] == "true")
+    let ends = ResultSet.ends(of: fin)
+    end = End(first: ends?.first, last: ends?.last, isWhole: fin["complete"] == "true")
     return true
   }
 
   /// The end was told, and all that was to come before it has come.
   public var isComplete: Bool {
     guard let end else { return false }
-    return end.last == nil || end.last == newest
+    return end.last.map(ids.contains) ?? true
   }
 
-  /// Nothing is left behind this page.
+  /// Whether a message of the archive was in this page.
+  public func contains(_ id: String) -> Bool { ids.contains(id) }
+
+  /// Nothing is left behind this page; before it, where it was read backwards.
   public var isLast: Bool { end?.isWhole == true || end.map { $0.last == nil } == true }
 
   /// Where the next page goes on; nil where this one is empty.
   public var position: String? { end?.last }
+
+  /// Where the next page goes on backwards; nil where this one is empty.
+  public var first: String? { end?.first }
 }

@@ -143,6 +143,12 @@ final class FakeService: AgentService {
     .init(account: "a@example.org", server: "example.org")
   }
 
+  func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
+    -> HistorySyncMethod.Result
+  {
+    HistorySyncMethod.Result(fetched: parameters.limit, complete: parameters.with == nil)
+  }
+
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     AgentStatusMethod.Result(version: "1", pid: 1, started: "t", accounts: 0, online: 0, clients: clients)
   }

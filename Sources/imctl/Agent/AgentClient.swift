@@ -30,10 +30,13 @@ final class AgentClient {
   /// Its answer was not read yet.
   private var greeting: Request<AgentStatusMethod>?
   private let start: Start
+  /// This command has started the agent.
+  private let hasLaunched: Bool
 
-  private init(_ socket: consuming AgentSocket, start: Start, deadline: Deadline) {
+  private init(_ socket: consuming AgentSocket, start: Start, hasLaunched: Bool, deadline: Deadline) {
     self.socket = socket
     self.start = start
+    self.hasLaunched = hasLaunched
     self.deadline = deadline
     greeting = queue(AgentStatusMethod.self, Nothing())
   }
@@ -63,14 +66,16 @@ final class AgentClient {
   ) throws -> Answer? {
     var attempts = 3
     var isOwn = false
+    var hasLaunched = false
     while true {
       guard let socket = try AgentSocket.connect(to: AgentPaths.current().socket) else {
         if start == .never { return nil }
         try AgentLauncher.launch(until: deadline, isOwn: isOwn)
+        hasLaunched = true
         continue
       }
       attempts -= 1
-      let agent = AgentClient(socket, start: start, deadline: deadline)
+      let agent = AgentClient(socket, start: start, hasLaunched: hasLaunched, deadline: deadline)
       do {
         return try body(agent)
       } catch is Useless where start == .never {
@@ -127,7 +132,17 @@ final class AgentClient {
     let agent = try answer(to: greeting)
     self.greeting = nil
     if start == .whenNoneRuns && agent.version != Version.current { throw Useless.otherVersion }
+    if hasLaunched, !Imctl.wantsJSON, let store = agent.damagedStore {
+      Console.err("imctl: " + Self.remark(onDamaged: store))
+    }
     return agent
+  }
+
+  /// What the user is to know whose store was damaged.
+  static func remark(onDamaged path: String) -> String {
+    inLanguage(
+      "the local store was damaged and begins afresh; the old one is now \(peer: path)",
+      "本地数据库已损坏，现已重新创建；原文件移至 \(peer: path)")
   }
 
   /// Waits for an event. Nil at the deadline.

@@ -198,6 +198,7 @@ struct AgentState: Encodable {
   let clients: Int?
   let service: Bool?
   let accountsError: Failure?
+  let damagedStore: String?
 
   init(_ agent: AgentStatusMethod.Result?) {
     running = agent != nil
@@ -209,6 +210,7 @@ struct AgentState: Encodable {
     clients = agent?.clients
     service = agent?.service
     accountsError = agent?.accountsError
+    damagedStore = agent?.damagedStore
   }
 
   var text: String {
@@ -220,6 +222,7 @@ struct AgentState: Encodable {
       + "\(online) of \(accounts) accounts online"
     if service == true { text += inLanguage(", as a service", "，作为服务运行") }
     if let accountsError { text += "\n\(peer: accountsError.message)" }
+    if let damagedStore { text += "\n" + AgentClient.remark(onDamaged: damagedStore) }
     return text
   }
 }

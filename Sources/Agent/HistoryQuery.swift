@@ -1,0 +1,121 @@
+import AgentProtocol
+import GRDB
+import XMPPStanza
+
+/// Which of the stored messages of an account are wanted.
+public struct HistoryQuery: Sendable, Equatable {
+  /// Words of a query, and characters in them.
+  public static let maximumWords = 32
+  public static let maximumText = 1000
+
+  /// Normalised bare JID.
+  public var account: String
+  /// Only what was exchanged with this one: a bare JID, or the full JID of another device of the account.
+  public var peer: String?
+  /// All of them are in the body or subject. Case and accents make no difference to whole words; words of scripts
+  /// that have no spaces, and what is no word at all, are found anywhere in the text.
+  public var words: [String] = []
+  /// Seconds since 1970: not before, and before.
+  public var after: Double?
+  public var before: Double?
+  /// The newest of them, this many.
+  public var limit: Int
+
+  public init(account: String, peer: String? = nil, limit: Int = 50) {
+    self.account = account
+    self.peer = peer
+    self.limit = limit
+  }
+
+  /// The conversation that a JID names: a resource is one's own other device, or some device of another one.
+  public static func peer(_ spelling: String, of account: String) throws(Failure) -> String {
+    let jid: JID
+    do { jid = try JID(spelling) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(spelling): \(error.message)")
+    }
+    return jid.bare.description == account ? jid.description : jid.bare.description
+  }
+
+  /// Selects the places of the messages, newest first. Nothing of the query is in the text of the statement.
+  var statement: (sql: String, arguments: StatementArguments) {
+    let indexed = words.filter { $0.unicodeScalars.contains(where: \.isIndexed) && !$0.isUnspaced }
+    let others = words.filter { !indexed.contains($0) }
+    var conditions = ["messages.account = ?"]
+    var arguments: [(any DatabaseValueConvertible)?] = [account]
+    func add(_ condition: String, _ values: any DatabaseValueConvertible...) {
+      conditions.append(condition)
+      arguments += values
+    }
+    if let peer { add("messages.peer = ?", peer) }
+    let place = indexed.isEmpty ? "messages.place" : "search.rowid"
+    if let after { add("\(place) >= ?", Self.firstPlace(after)) }
+    if let before { add("\(place) < ?", Self.firstPlace(before)) }
+    if !indexed.isEmpty { add("search MATCH ?", indexed.map(Self.phrase).joined(separator: " ")) }
+    for word in others {
+      let pattern = Self.pattern(word)
+      add(#"(messages.body LIKE ? ESCAPE '\' OR messages.subject LIKE ? ESCAPE '\')"#, pattern, pattern)
+    }
+    arguments.append(limit)
+    // The order of the index is the one that is wanted: it is read only as far as needed.
+    let table = indexed.isEmpty ? "messages" : "search CROSS JOIN messages ON messages.place = search.rowid"
+    let sql =
+      "SELECT \(place) FROM \(table) WHERE \(conditions.joined(separator: " AND "))"
+      + " AND \(place) IS NOT NULL ORDER BY \(place) DESC LIMIT ?"
+    return (sql, StatementArguments(arguments))
+  }
+
+  /// The first place of a time.
+  private static func firstPlace(_ seconds: Double) -> Int64 {
+    let milliseconds = Int64(exactly: (min(max(seconds, 0), 8e9) * 1000).rounded(.up)) ?? 0
+    return milliseconds * LocalStore.placesPerMillisecond
+  }
+
+  /// A word as FTS5 takes it for nothing but text.
+  private static func phrase(_ word: String) -> String {
+    var quoted = "\""
+    for scalar in word.unicodeScalars {
+      switch scalar {
+      case "\"": quoted += "\"\""
+      case "\0": quoted += " "
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+
+  private static func pattern(_ word: String) -> String {
+    var pattern = "%"
+    for character in word.unicodeScalars {
+      if ["%", "_", "\\"].contains(character) { pattern += "\\" }
+      pattern.unicodeScalars.append(character)
+    }
+    return pattern + "%"
+  }
+}
+
+extension String {
+  /// It has no spaces between words, or endings that belong to the word before: one word of the index is many.
+  fileprivate var isUnspaced: Bool {
+    unicodeScalars.contains { scalar in
+      String.unspaced.contains { $0.contains(scalar.value) }
+    }
+  }
+
+  /// Thai to Lao, Burmese, Khmer, Chinese and Japanese with their marks, Korean.
+  private static let unspaced: [ClosedRange<UInt32>] = [
+    0x0e00...0x0eff, 0x1000...0x109f, 0x1780...0x17ff, 0x2e80...0x2fdf, 0x3040...0x30ff, 0x3400...0x9fff,
+    0xac00...0xd7af, 0xf900...0xfaff, 0x2_0000...0x3_ffff,
+  ]
+}
+
+extension Unicode.Scalar {
+  /// It is part of a word to the index.
+  fileprivate var isIndexed: Bool {
+    switch properties.generalCategory {
+    case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+      .letterNumber, .otherNumber, .privateUse:
+      true
+    default: false
+    }
+  }
+}

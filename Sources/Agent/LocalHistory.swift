@@ -1,0 +1,69 @@
+import AgentProtocol
+import GRDB
+import Glibc
+
+/// The messages of the local store, read beside an agent that may be writing them, or without one.
+///
+/// Every call blocks on the disk.
+public struct LocalHistory {
+  private let database: DatabaseQueue
+  private let path: String
+  /// Messages that are read at a time: nothing holds the agent's log open while they are written.
+  private static let page = 500
+
+  /// Opens the database at `path`; nil where there is none. One of an earlier version is brought up to date.
+  ///
+  /// Throws `databaseError` (33002) where it cannot be read.
+  public init?(path: String) throws(Failure) {
+    guard access(path, F_OK) == 0 else { return nil }
+    self.path = path
+    do {
+      if let database = try Self.open(path) {
+        self.database = database
+        return
+      }
+      _ = try LocalStore(path: path)
+      guard let database = try Self.open(path) else { return nil }
+      self.database = database
+    } catch {
+      throw LocalStore.failure(error, path)
+    }
+  }
+
+  /// Nil where it is of an earlier version.
+  private static func open(_ path: String) throws -> DatabaseQueue? {
+    var configuration = Configuration()
+    configuration.label = "history"
+    configuration.readonly = true
+    configuration.busyMode = .timeout(5)
+    let database = try DatabaseQueue(path: path, configuration: configuration)
+    return try database.read { try LocalStore.isCurrent($0) } ? database : nil
+  }
+
+  /// Gives the messages, oldest first unless `newestFirst`, as the events that they were.
+  public func read(
+    _ query: HistoryQuery, newestFirst: Bool = false, _ body: (Event) throws -> Void
+  ) throws {
+    let statement = query.statement
+    var places = try reading { try Int64.fetchAll($0, sql: statement.sql, arguments: statement.arguments) }
+    if !newestFirst { places.reverse() }
+    while !places.isEmpty {
+      let page = places.prefix(Self.page)
+      places.removeFirst(page.count)
+      let events = try reading { database in
+        let selection = try database.cachedStatement(sql: "SELECT * FROM messages WHERE place = ?")
+        return try page.compactMap { try Row.fetchOne(selection, arguments: [$0]).map(Self.event) }
+      }
+      for event in events { try body(event) }
+    }
+  }
+
+  /// What was fetched out of the past was no event: its cursor is before all of them.
+  private static func event(_ row: Row) -> Event {
+    StoredMessage(row).event(account: row["account"], cursor: max(0, row["cursor"]))
+  }
+
+  private func reading<Value>(_ body: (Database) throws -> Value) throws(Failure) -> Value {
+    do { return try database.read(body) } catch { throw LocalStore.failure(error, path) }
+  }
+}

@@ -1,0 +1,112 @@
+import GRDB
+
+// What is known of the accounts' archives at their servers.
+
+extension LocalStore {
+  static func createArchiveGaps(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        CREATE TABLE gaps (
+          number INTEGER PRIMARY KEY,
+          account TEXT NOT NULL,
+          after TEXT NOT NULL,
+          before TEXT NOT NULL,
+          UNIQUE (account, before)
+        ) STRICT;
+        ALTER TABLE streams ADD COLUMN archiveStart TEXT;
+        """)
+  }
+}
+
+/// What lies between two parts of an archive that are stored, and is not.
+struct ArchiveGap: Sendable, Equatable {
+  /// Ids of the messages around it; empty before the first one of the archive.
+  var after: String
+  var before: String
+
+  static func oldest(of account: String, _ database: Database) throws -> ArchiveGap? {
+    let row = try Row.fetchOne(
+      database, sql: "SELECT after, before FROM gaps WHERE account = ? ORDER BY number LIMIT 1",
+      arguments: [account])
+    return row.map { ArchiveGap(after: $0["after"], before: $0["before"]) }
+  }
+
+  func keep(of account: String, _ database: Database) throws {
+    try database.execute(
+      sql: """
+        INSERT INTO gaps (account, after, before) VALUES (?1, ?2, ?3)
+        ON CONFLICT (account, before) DO UPDATE SET after = ?2
+        """, arguments: [account, after, before])
+  }
+
+  /// It is filled.
+  func remove(of account: String, _ database: Database) throws {
+    try database.execute(
+      sql: "DELETE FROM gaps WHERE account = ? AND before = ?", arguments: [account, before])
+  }
+}
+
+/// The oldest message up to which the past is stored without a hole.
+struct ArchiveStart: Sendable, Equatable {
+  /// Its id in the archive.
+  var id: String
+  /// Seconds since 1970, where it is stored.
+  var time: Double?
+
+  /// Of the whole archive, or of one conversation; nil where nothing is known.
+  ///
+  /// A conversation begins with the oldest of its messages: whatever is fetched continues it. Of the whole archive
+  /// that is not so, since some conversations may reach back further: how far it was read is kept.
+  static func load(_ account: String, with peer: String?, _ database: Database) throws -> ArchiveStart? {
+    if peer == nil,
+      let id = try String.fetchOne(
+        database, sql: "SELECT archiveStart FROM streams WHERE account = ?", arguments: [account])
+    {
+      return ArchiveStart(id: id, time: try time(of: id, account, database))
+    }
+    // What was fetched out of the past has a cursor below 0.
+    let row = try Row.fetchOne(
+      database,
+      sql: """
+        SELECT archiveID, time FROM messages
+        WHERE account = ?1 AND archiveID IS NOT NULL AND place IS NOT NULL
+          AND CASE WHEN ?2 IS NULL THEN cursor > 0 ELSE peer = ?2 END
+        ORDER BY place LIMIT 1
+        """, arguments: [account, peer])
+    return row.map { ArchiveStart(id: $0["archiveID"], time: $0["time"]) }
+  }
+
+  static func keep(_ id: String, of account: String, _ database: Database) throws {
+    try database.execute(
+      sql: """
+        INSERT INTO streams (account, archiveStart) VALUES (?1, ?2)
+        ON CONFLICT (account) DO UPDATE SET archiveStart = ?2
+        """, arguments: [account, id])
+  }
+
+  /// When a message of the archive was sent, where it is stored; seconds since 1970.
+  static func time(of id: String, _ account: String, _ database: Database) throws -> Double? {
+    try Double.fetchOne(
+      database, sql: "SELECT time FROM messages WHERE account = ? AND archiveID = ?",
+      arguments: [account, id])
+  }
+
+  /// When the first message came that was no past one; seconds since 1970.
+  static func firstTime(of account: String, _ database: Database) throws -> Double? {
+    try load(account, with: nil, database)?.time
+  }
+}
+
+extension StoredMessage {
+  /// Keeps messages of the past, oldest first, before all that is there; gives how many were new. They are no events:
+  /// nobody who follows them takes them for news.
+  static func insertPast(_ messages: [StoredMessage], _ account: String, _ database: Database) throws -> Int {
+    var cursor = min(0, try Int64.fetchOne(database, sql: "SELECT min(cursor) FROM messages") ?? 0) - 1
+    var count = 0
+    for message in messages.reversed() where try message.insert(account, cursor: cursor, database) {
+      cursor -= 1
+      count += 1
+    }
+    return count
+  }
+}

@@ -1,0 +1,81 @@
+import AgentProtocol
+import GRDB
+import Glibc
+import Logging
+
+// A database that SQLite cannot read: it is set aside, and the agent goes on with a fresh one.
+
+extension LocalStore {
+  static func isDamage(_ error: any Error) -> Bool {
+    guard let error = error as? DatabaseError else { return false }
+    return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
+  }
+
+  /// Only what can be made again from the messages.
+  static func isDamagedIndex(_ error: any Error) -> Bool {
+    (error as? DatabaseError)?.extendedResultCode == .SQLITE_CORRUPT_VTAB
+  }
+
+  /// Moves the database aside and makes a fresh one, with what can still be read of the messages that wait to be sent
+  /// and of how far the archives were read.
+  static func replace(
+    _ path: String, _ log: Logger?
+  ) throws(Failure) -> (database: DatabaseQueue, movedAside: String) {
+    let target = try moveAside(path)
+    log?.error("a damaged database was moved to \(target)")
+    do {
+      let database = try open(path)
+      try database.write { database in
+        // Greater than every cursor before it: there were never as many events as microseconds.
+        try database.execute(
+          sql: "INSERT INTO meta (key, value) VALUES ('cursor', ?)", arguments: [microseconds()])
+      }
+      for table in ["outbox", "streams"] { salvage(table, from: target, into: database) }
+      return (database, target)
+    } catch {
+      throw failure(error, path)
+    }
+  }
+
+  private static func moveAside(_ path: String) throws(Failure) -> String {
+    let stem = "\(path).corrupt-\(time(nil))"
+    var target = stem
+    var number = 1
+    while access(target, F_OK) == 0 {
+      number += 1
+      target = "\(stem)-\(number)"
+    }
+    if rename(path, target) != 0 { throw Errno.last.failure(path) }
+    // A log of a database that is gone would be applied to the new one.
+    for suffix in ["-wal", "-shm"] { rename(path + suffix, target + suffix) }
+    return target
+  }
+
+  /// Since 1970.
+  private static func microseconds() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
+  }
+
+  /// Copies a table, up to the first row that cannot be read.
+  private static func salvage(_ table: String, from path: String, into fresh: DatabaseQueue) {
+    var configuration = Configuration()
+    configuration.readonly = true
+    guard let damaged = try? DatabaseQueue(path: path, configuration: configuration) else { return }
+    try? damaged.read { damaged in
+      let rows = try Row.fetchCursor(damaged, sql: "SELECT * FROM \(table)")
+      try fresh.writeWithoutTransaction { database in
+        while let row = try rows.next() {
+          let names = row.columnNames.map(\.quotedDatabaseIdentifier)
+          let places = names.map { _ in "?" }
+          try database.execute(
+            sql:
+              "INSERT INTO \(table) (\(names.joined(separator: ","))) VALUES (\(places.joined(separator: ",")))",
+            arguments: StatementArguments(row.databaseValues))
+        }
+      }
+    }
+    try? damaged.close()
+  }
+}

@@ -1,0 +1,187 @@
+import AgentProtocol
+import FoundationEssentials
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+// What catching up has left out, and what was there before it.
+
+extension Session {
+  /// Messages of a page of the past, and pages of a request for it.
+  private static let pastPageSize = 100
+  private static let maximumPastPages = 1000
+  /// How often catching up is tried again, and after how many seconds first.
+  private static let attempts = 5
+  private static let firstPause = 30.0
+
+  /// Tries to catch up again where that was cut short, and fills the gaps that it has left.
+  func completeArchive(on stream: XMPPStream) async {
+    var pause = Self.firstPause
+    for _ in 0..<Self.attempts where !traffic.isCaughtUp {
+      guard online?.stream === stream, await hasArchive(stream) else { return }
+      try? await clock.sleep(pause)
+      pause *= 4
+      guard online?.stream === stream, !traffic.isCaughtUp else { break }
+      await catchUpAgain(on: stream)
+    }
+    if traffic.isCaughtUp { await fillGaps(on: stream) }
+  }
+
+  /// Reads what lies in the gaps, the oldest first. What is found there is news.
+  func fillGaps(on stream: XMPPStream) async {
+    let name = account.description
+    while online?.stream === stream, !Task.isCancelled,
+      let gap = try? await localStore.change({ try ArchiveGap.oldest(of: name, $0) })
+    {
+      guard await fill(gap, on: stream) else { return }
+      log.info("a gap in the archive is filled", metadata: ["account": "\(account)"])
+    }
+  }
+
+  /// Whether that was done, to its end.
+  private func fill(_ gap: ArchiveGap, on stream: XMPPStream) async -> Bool {
+    let name = account.description
+    var gap = gap
+    var start: Date?
+    for _ in 0..<Self.maximumPastPages {
+      let part = ResultSet.Part.after(gap.after.isEmpty || start != nil ? nil : gap.after)
+      let wanted = ArchivePage(part, maximum: Self.pastPageSize, start: start)
+      guard let page = await read(MessageTraffic.Reading(page: wanted, isKept: true), on: stream)?.page else {
+        // The archive may have forgotten the message.
+        guard start == nil, !gap.after.isEmpty, online?.stream === stream,
+          let date = await dayBefore(gap.after)
+        else { return false }
+        start = date
+        continue
+      }
+      start = nil
+      if page.isLast || page.contains(gap.before) {
+        return (try? await localStore.change { [gap] in try gap.remove(of: name, $0) }) != nil
+      }
+      // A page that comes again leads nowhere.
+      guard let last = page.position, last != gap.after else { return false }
+      gap.after = last
+      _ = try? await localStore.change { [gap] in try gap.keep(of: name, $0) }
+    }
+    return false
+  }
+
+  /// Catching up ends here for now: what lies between this message and the newest is a gap.
+  func leaveGap(after position: String, on stream: XMPPStream) async -> String? {
+    let wanted = ArchivePage(.before(nil), maximum: 1)
+    guard
+      let newest = await read(MessageTraffic.Reading(page: wanted, isKept: false), on: stream)?.page.position
+    else { return nil }
+    let name = account.description
+    let gap = ArchiveGap(after: position, before: newest)
+    if newest != position { _ = try? await localStore.change { try gap.keep(of: name, $0) } }
+    return newest
+  }
+
+  /// A day before a message of the archive; where it is not stored, before the first one that is. Clocks differ: a day
+  /// is more than they do.
+  func dayBefore(_ id: String) async -> Date? {
+    let name = account.description
+    let time = try? await localStore.read { database in
+      try ArchiveStart.time(of: id, name, database) ?? ArchiveStart.firstTime(of: name, database)
+    }
+    return time.map { Date(timeIntervalSince1970: $0 - 86_400) }
+  }
+
+  // MARK: The past
+
+  /// Fetches from the archive what a query of the history lacks, until nothing is missing for its answer.
+  func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
+    -> HistorySyncMethod.Result
+  {
+    guard let stream = online?.stream else {
+      throw kept == nil
+        ? Failure(.notLoggedIn, stage: .request, detail: account.description)
+        : lastFailure ?? Failure(.networkError, stage: .request, detail: account.description)
+    }
+    guard await hasArchive(stream) else {
+      throw Failure(.stanzaError, stage: .request, detail: Self.noArchive)
+    }
+    await fillGaps(on: stream)
+    let query = try HistoryQuery(parameters, of: account.description)
+    var result = HistorySyncMethod.Result()
+    var start = try await start(of: query)
+    var isFresh = true
+    for _ in 0..<Self.maximumPastPages {
+      guard !Task.isCancelled else { throw Failure(.cancelled, stage: .request) }
+      if try await hasAll(of: query, since: start?.time) {
+        result.complete = true
+        break
+      }
+      guard let page = await readPast(query.peer, before: start, on: stream) else {
+        // The archive may have forgotten the message: its time is told in its place.
+        guard isFresh, let time = start?.time, online?.stream === stream else {
+          throw Failure(.networkError, stage: .request, detail: account.description)
+        }
+        isFresh = false
+        start = ArchiveStart(id: "", time: time)
+        continue
+      }
+      isFresh = false
+      result.fetched += try await keepPast(page, of: query)
+      let first = page.page.first
+      if page.page.isLast || first == nil || first == start?.id {
+        result.complete = page.page.isLast
+        break
+      }
+      start = first.map { ArchiveStart(id: $0, time: page.past?.first?.time ?? start?.time) }
+    }
+    return result
+  }
+
+  private static let noArchive =
+    Language.current == .chinese ? "服务器没有该账号的存档" : "the server has no archive of the account"
+
+  private func start(of query: HistoryQuery) async throws(Failure) -> ArchiveStart? {
+    try await localStore.read { try ArchiveStart.load(query.account, with: query.peer, $0) }
+  }
+
+  /// Whether nothing older can belong to the answer.
+  private func hasAll(of query: HistoryQuery, since time: Double?) async throws(Failure) -> Bool {
+    if let after = query.after, let time, time < after { return true }
+    let statement = query.statement
+    let count = try await localStore.read { database in
+      try Int.fetchOne(
+        database, sql: "SELECT count(*) FROM (\(statement.sql))", arguments: statement.arguments) ?? 0
+    }
+    return count >= query.limit
+  }
+
+  private func readPast(
+    _ peer: String?, before start: ArchiveStart?, on stream: XMPPStream
+  ) async -> MessageTraffic.Reading? {
+    let end = start.flatMap { start in
+      start.id.isEmpty ? start.time.map { Date(timeIntervalSince1970: $0 + 86_400) } : nil
+    }
+    let id = start.flatMap { $0.id.isEmpty ? nil : $0.id }
+    let page = ArchivePage(
+      .before(id), maximum: Self.pastPageSize, with: peer.flatMap { try? JID($0) }, end: end)
+    return await read(MessageTraffic.Reading(page: page, isKept: true, past: []), on: stream)
+  }
+
+  private func keepPast(_ reading: MessageTraffic.Reading, of query: HistoryQuery) async throws(Failure)
+    -> Int
+  {
+    let messages = reading.past ?? []
+    let first = query.peer == nil ? reading.page.first : nil
+    return try await localStore.change { database in
+      if let first { try ArchiveStart.keep(first, of: query.account, database) }
+      return try StoredMessage.insertPast(messages, query.account, database)
+    }
+  }
+}
+
+extension HistoryQuery {
+  init(_ parameters: HistorySyncMethod.Parameters, of account: String) throws(Failure) {
+    let peer = try parameters.with.map { with throws(Failure) in try Self.peer(with, of: account) }
+    self.init(account: account, peer: peer, limit: parameters.limit)
+    words = parameters.words
+    after = parameters.after
+    before = parameters.before
+  }
+}

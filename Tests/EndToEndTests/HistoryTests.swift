@@ -1,0 +1,122 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("The history", .serialized, .timeLimit(.minutes(8)))
+struct HistoryTests {
+  private func bodies(_ user: User, _ arguments: String...) async throws -> [String] {
+    let result = try await user.imctl.run(["history", "--json"] + arguments)
+    guard result.status == 0 else { throw TestSupportError("history: \(result)") }
+    return try result.objects(Event.self).compactMap { $0.message?.body }
+  }
+
+  @Test("has what was sent and received, is searched, and needs neither agent nor server.")
+  func offline() async throws {
+    let user = try await User()
+    let bob = try await Neighbourhood.counterpart(.prosody)
+    try await user.goOnline()
+    let watch = try await user.watch("message")
+    try bob.send("red apples, green pears", to: user.jid)
+    try await watch.messages(1)
+    #expect(try await user.imctl.run("send", bob.jid, "green apples\u{1b}[31m").status == 0)
+    try bob.send("nothing of the kind", to: user.jid)
+    try await watch.messages(3)
+    watch.send(SIGINT)
+    // Beside the agent, and after it.
+    for isOnline in [true, false] {
+      if !isOnline {
+        #expect(try await user.imctl.run("agent", "stop").status == 0)
+        try await user.agentEnded()
+      }
+      let all = ["red apples, green pears", "green apples\u{1b}[31m", "nothing of the kind"]
+      #expect(try await bodies(user) == all)
+      #expect(try await bodies(user, bob.jid) == all)
+      #expect(try await bodies(user, "nobody@\(TestServer.domain)").isEmpty)
+      #expect(try await bodies(user, "--search", "APPLES green") == [all[1], all[0]])
+      #expect(try await bodies(user, "--search", "apples'; DROP TABLE messages").isEmpty)
+      #expect(try await bodies(user, "--limit", "1") == [all[2]])
+      #expect(try await bodies(user, "--before", "1h").isEmpty)
+      #expect(try await bodies(user, "--after", "1h") == all)
+      let text = try await user.imctl.run("history", "--limit", "2").output.split(separator: "\n")
+      let bare = "bob@\(TestServer.domain)"
+      #expect(text.count == 2)
+      #expect(text.first?.hasSuffix(" -> \(bare): green apples\\x1b[31m") == true, "\(text)")
+      #expect(text.last?.hasSuffix(" <- \(bare): nothing of the kind") == true, "\(text)")
+      #expect(try await user.imctl.processes().isEmpty == !isOnline)
+    }
+    #expect(try await user.imctl.run("history", "--sync").status == 67)
+    #expect(try await user.imctl.run("account", "remove", user.jid).status == 0)
+    #expect(try await user.imctl.run("history", "--account", user.jid).output.isEmpty)
+  }
+
+  @Test(
+    "of a new device is fetched from the archive on demand, each message once.",
+    arguments: TestServer.Kind.allCases)
+  func sync(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    let count = 150
+    let texts = (1...count).map { "number \($0)" }
+    try await user.goOnline()
+    let watch = try await user.watch("message")
+    try bob.send(
+      xml: texts.map { "<message to='\(user.jid)' type='chat'><body>\($0)</body></message>" }.joined())
+    try await watch.messages(count)
+    watch.send(SIGINT)
+    #expect(try await user.imctl.run("send", user.jid, "a note").status == 0)
+    #expect(try await user.imctl.run("logout").status == 0)
+
+    let other = User(user, imctl: try await IMCTL())
+    try await other.goOnline()
+    let news = try await other.watch("message")
+    #expect(try await bodies(other).isEmpty)
+    #expect(try await bodies(other, bob.jid, "--sync", "--limit", "120") == Array(texts.suffix(120)))
+    #expect(try await bodies(other, bob.jid, "--sync", "--limit", "0") == texts)
+    #expect(try await bodies(other, "--sync", "--limit", "0") == texts + ["a note"])
+    #expect(try await bodies(other, "--search", "number 77") == ["number 77"])
+    // None of it is news.
+    try bob.send("live", to: other.jid)
+    try await news.messages(1)
+    #expect(try news.events().map(\.message?.body) == ["live"])
+    news.send(SIGINT)
+    #expect(try await other.imctl.run("logout").status == 0)
+  }
+
+  @Test(
+    "of 10,000 messages that came meanwhile is caught up, each once.", arguments: TestServer.Kind.allCases)
+  func away(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await user.goOnline()
+    let watch = try await user.watch("message")
+    try bob.send("before", to: user.jid)
+    try await watch.messages(1)
+    let cursor = try #require(try watch.events().first?.cursor)
+    watch.send(SIGINT)
+    #expect(try await user.imctl.run("logout").status == 0)
+    let texts = (1...10_000).map { "number \($0)" }
+    for part in stride(from: 0, to: texts.count, by: 500) {
+      let messages = texts[part..<part + 500].map {
+        "<message to='\(user.jid)' type='chat'><body>\($0)</body></message>"
+      }
+      try bob.send(xml: messages.joined())
+      // The counterpart's own queue is not what is tested.
+      try await bob.settled()
+    }
+    try await user.goOnline()
+    let news = try await user.imctl.start([
+      "watch", "--json", "--events", "message", "--since", String(cursor),
+    ])
+    try await news.output.first("10,000 messages", within: .seconds(120)) {
+      $0.lines.count >= texts.count ? () : nil
+    }
+    #expect(try await user.imctl.run("send", user.jid, "the end").status == 0)
+    try await news.messages(texts.count + 1)
+    news.send(SIGINT)
+    #expect(try news.events().compactMap(\.message?.body) == texts + ["the end"])
+    #expect(try await bodies(user, "--limit", "10001") == texts + ["the end"])
+    #expect(try await user.imctl.run("logout", "--forget").status == 0)
+  }
+}

@@ -1,0 +1,141 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@testable import imctl
+
+@Suite("imctl history")
+struct HistoryCommandTests {
+  private static func event(_ change: (inout MessageEvent) -> Void = { _ in }) -> String {
+    var message = MessageEvent(
+      from: "bob@example.org/desk", to: "alice@example.org/shell", direction: .in, type: "chat", body: "hi")
+    change(&message)
+    return HistoryText(
+      Event(
+        account: "alice@example.org", time: "2026-11-21T02:42:13.123Z", cursor: 1, body: .message(message))
+    ).description
+  }
+
+  @Test("A line has time, direction, whom it is exchanged with and what it says, made harmless.")
+  func lines() {
+    #expect(Self.event() == "2026-11-21T02:42:13.123Z <- bob@example.org: hi")
+    let sent = Self.event {
+      $0.direction = .out
+      ($0.from, $0.to, $0.subject) = ($0.to, $0.from, "new\u{1b}")
+      $0.body = "a\nb\u{202e}"
+    }
+    #expect(sent == "2026-11-21T02:42:13.123Z -> bob@example.org: [new\\x1b] a\\nb\\u{202e}")
+    let room = Self.event {
+      $0.type = "groupchat"
+      $0.from = "room@muc.example.org/Bob"
+    }
+    #expect(room == "2026-11-21T02:42:13.123Z <- room@muc.example.org/Bob: hi")
+    let error = Self.event {
+      $0.type = "error"
+      $0.body = nil
+    }
+    #expect(error == "2026-11-21T02:42:13.123Z <- bob@example.org: (error) ")
+  }
+
+  @Test("Where nothing is stored nothing is printed; no agent is started and no database made.")
+  func nothing() async throws {
+    try await withIMCTL { imctl in
+      #expect(try await imctl.run("history").status == 67)
+      let result = try await imctl.run("history", "bob@example.org", "-a", "alice@example.org")
+      #expect((result.output, result.errors, result.status) == ("", "", 0))
+      try Accounts.write(Accounts.two, in: imctl)
+      #expect(try await imctl.run("history", "--json").status == 0)
+      #expect(try await imctl.processes().isEmpty)
+      #expect(!FileManager.default.fileExists(atPath: imctl.home + "/.local/state/imctl/imctl.sqlite"))
+    }
+  }
+
+  @Test(
+    "What cannot be is refused.",
+    arguments: [
+      ["--limit", "-1"], ["--limit", "x"], ["--search", " "], ["--before", "yesterday"],
+      ["--after", "2026-02-30"],
+      ["@"], ["a", "b"], ["--search", String(repeating: "x ", count: 33)],
+      ["--search", String(repeating: "x", count: 1001)],
+    ])
+  func refused(arguments: [String]) async throws {
+    try await withIMCTL { imctl in
+      let result = try await imctl.run(["history", "-a", "alice@example.org"] + arguments)
+      #expect(result.status == 64 && result.output.isEmpty)
+    }
+  }
+
+  @Test("With --sync the agent is asked first; without one that is exit status 67.")
+  func sync() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.two, in: imctl)
+      #expect(try await imctl.run("history", "--sync").status == 67)
+      let agent = try FakeAgent(imctl) { call in
+        call.method == HistorySyncMethod.name ? [.result(HistorySyncMethod.Result(fetched: 7))] : []
+      }
+      let result = try await imctl.run(
+        "history", "carol@example.org/x", "--sync", "--limit", "9", "--search", "two words", "--after",
+        "2026-11-21T00:00:00Z")
+      #expect(result.status == 0 && result.output.isEmpty && result.errors.contains("--sync"))
+      let asked = try #require(try agent.parameters(of: HistorySyncMethod.self))
+      #expect(asked.account == "bob@example.org" && asked.with == "carol@example.org" && asked.limit == 9)
+      #expect(asked.words == ["two", "words"] && asked.after == 1_795_219_200 && asked.before == nil)
+      agent.end()
+    }
+  }
+
+  @Test("A damaged store is told of by the command that starts the agent, and by agent status.")
+  func damaged() async throws {
+    try await withIMCTL { imctl in
+      let database = imctl.home + "/.local/state/imctl/imctl.sqlite"
+      try PrivateDirectory.ensure(imctl.home + "/.local/state/imctl")
+      let garbage = Data(String(repeating: "no database ", count: 500).utf8)
+      #expect(FileManager.default.createFile(atPath: database, contents: garbage))
+      let reading = try await imctl.run("history", "-a", "alice@example.org")
+      #expect(reading.status == 73 && reading.errors.contains(database))
+      let start = try await imctl.run("agent", "start")
+      #expect(start.status == 0)
+      let status = try await imctl.run("agent", "status")
+      #expect(status.output.contains("the local store was damaged") && status.output.contains(".corrupt-"))
+      #expect(try await imctl.run("agent", "status", "--json").output.contains(#""damagedStore":"#))
+      #expect(try await imctl.run("agent", "log").output.contains("a damaged database was moved to"))
+      #expect(try await imctl.run("history", "-a", "alice@example.org").status == 0)
+      #expect(try await imctl.run("agent", "stop").status == 0)
+    }
+  }
+}
+
+@Suite("Points in time on the command line")
+struct PointInTimeTests {
+  private let now = 1_800_000_000.0
+
+  @Test(
+    "A time is RFC 3339, or how long ago it is.",
+    arguments: [
+      ("1970-01-02T00:00:00Z", 86_400), ("1970-01-01T01:00:00+01:00", 0), ("1970-01-01T00:00:00.500Z", 0.5),
+      ("2h", 1_799_992_800), ("7d", 1_799_395_200), ("30m", 1_799_998_200), ("90s", 1_799_999_910),
+    ])
+  func accepted(text: String, seconds: Double) {
+    #expect(PointInTime(text, now: now)?.seconds == seconds)
+  }
+
+  @Test("A day begins at midnight here.")
+  func day() throws {
+    var seconds = time_t(try #require(PointInTime("2026-11-21", now: now)).seconds)
+    var local = tm()
+    localtime_r(&seconds, &local)
+    #expect((local.tm_year, local.tm_mon, local.tm_mday, local.tm_hour, local.tm_min) == (126, 10, 21, 0, 0))
+  }
+
+  @Test(
+    "Anything else is refused.",
+    arguments: [
+      "", "now", "5", "-1h", "2026-13-01", "2026-02-30", "2026-1-1", "26-01-01", "2026-11-21T00:00:00",
+      "2026-11-21 00:00", "９d", "1e9", "2026--1-01", String(repeating: "9", count: 1000) + "d",
+    ])
+  func refused(text: String) {
+    #expect(PointInTime(text, now: now) == nil)
+  }
+}
