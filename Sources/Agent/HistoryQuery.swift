@@ -57,7 +57,10 @@ public struct HistoryQuery: Sendable, Equatable {
     }
     arguments.append(limit)
     // The order of the index is the one that is wanted: it is read only as far as needed.
-    let table = indexed.isEmpty ? "messages" : "search CROSS JOIN messages ON messages.place = search.rowid"
+    let index = peer == nil ? "messagesByPlace" : "messagesByPeer"
+    let table =
+      indexed.isEmpty
+      ? "messages INDEXED BY \(index)" : "search CROSS JOIN messages ON messages.place = search.rowid"
     let sql =
       "SELECT \(place) FROM \(table) WHERE \(conditions.joined(separator: " AND "))"
       + " AND \(place) IS NOT NULL ORDER BY \(place) DESC LIMIT ?"

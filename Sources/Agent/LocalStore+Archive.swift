@@ -65,14 +65,14 @@ struct ArchiveStart: Sendable, Equatable {
       return ArchiveStart(id: id, time: try time(of: id, account, database))
     }
     // What was fetched out of the past has a cursor below 0.
+    let (index, condition) = peer == nil ? ("messagesByPlace", "cursor > 0") : ("messagesByPeer", "peer = ?2")
     let row = try Row.fetchOne(
       database,
       sql: """
-        SELECT archiveID, time FROM messages
-        WHERE account = ?1 AND archiveID IS NOT NULL AND place IS NOT NULL
-          AND CASE WHEN ?2 IS NULL THEN cursor > 0 ELSE peer = ?2 END
+        SELECT archiveID, time FROM messages INDEXED BY \(index)
+        WHERE account = ?1 AND archiveID IS NOT NULL AND place IS NOT NULL AND \(condition)
         ORDER BY place LIMIT 1
-        """, arguments: [account, peer])
+        """, arguments: peer.map { [account, $0] } ?? [account])
     return row.map { ArchiveStart(id: $0["archiveID"], time: $0["time"]) }
   }
 

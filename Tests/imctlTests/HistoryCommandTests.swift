@@ -42,7 +42,7 @@ struct HistoryCommandTests {
   @Test("Where nothing is stored nothing is printed; no agent is started and no database made.")
   func nothing() async throws {
     try await withIMCTL { imctl in
-      #expect(try await imctl.run("history").status == 67)
+      #expect(try await imctl.run("history").status == 78)
       let result = try await imctl.run("history", "bob@example.org", "-a", "alice@example.org")
       #expect((result.output, result.errors, result.status) == ("", "", 0))
       try Accounts.write(Accounts.two, in: imctl)
