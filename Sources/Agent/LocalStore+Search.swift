@@ -8,14 +8,16 @@ extension LocalStore {
 
   /// Makes messages findable:
   /// - `place` is their order: by time, then as they were stored. Those that were fetched backwards, under cursors
-  ///   below 0, stand before what was there.
+  ///   below 0, stand before what was there. Some archives know whole seconds only: such a message stands behind all
+  ///   of its second, or before it.
   /// - `peer` is the conversation: the bare JID of the other one, and the full JID of another device of the account.
   /// - `search` is a full-text index over them, which triggers keep in step.
   static func createSearch(_ database: Database) throws {
     func millisecond(_ time: String) -> String { "CAST(min(max(\(time), 0), 8e9) * 1000 AS INTEGER)" }
     let first = "\(millisecond("new.time")) * \(placesPerMillisecond)"
-    let ofMillisecond = """
-      FROM messages WHERE place >= \(first) AND place < \(first) + \(placesPerMillisecond)
+    let length = "CASE WHEN new.time = CAST(new.time AS INTEGER) THEN 1000 ELSE 1 END"
+    let alike = """
+      FROM messages WHERE place >= \(first) AND place < \(first) + \(length) * \(placesPerMillisecond)
       """
     let middle = placesPerMillisecond / 2
     try database.execute(
@@ -34,8 +36,8 @@ extension LocalStore {
         INSERT INTO search (search) VALUES ('rebuild');
         CREATE TRIGGER messageInserted AFTER INSERT ON messages BEGIN
           UPDATE messages SET place = CASE WHEN new.cursor < 0
-            THEN coalesce((SELECT min(place) \(ofMillisecond)), \(first) + \(middle)) - 1
-            ELSE coalesce((SELECT max(place) \(ofMillisecond)), \(first) + \(middle) - 1) + 1 END
+            THEN coalesce((SELECT min(place) \(alike)), \(first) + \(middle)) - 1
+            ELSE coalesce((SELECT max(place) \(alike)), \(first) + \(middle) - 1) + 1 END
           WHERE cursor = new.cursor;
           INSERT INTO search (rowid, body, subject)
             SELECT place, body, subject FROM messages WHERE cursor = new.cursor AND place IS NOT NULL;

@@ -99,6 +99,16 @@ struct HistoryTests {
     #expect(try bodies { ($0.after, $0.before) = (-1e300, 1e300) }.count == 7)
   }
 
+  @Test("A message of some whole second is behind those that came in it; one out of the past is before them.")
+  func wholeSeconds() async throws {
+    try await keep([
+      message("1", at: 30.7), message("2", at: 30), message("3", at: 30), message("4", at: 31),
+      message("5", at: 30.2),
+    ])
+    try await keep([message("0", at: 30)], from: -1)
+    #expect(try bodies() == ["0", "5", "1", "2", "3", "4"])
+  }
+
   @Test("Times that cannot be have a place, too.")
   func oddTimes() async throws {
     try await keep([message("late", at: 1e300), message("now", at: 1000), message("early", at: -1e300)])

@@ -74,7 +74,8 @@ struct HistoryTests {
     #expect(try await bodies(other).isEmpty)
     #expect(try await bodies(other, bob.jid, "--sync", "--limit", "120") == Array(texts.suffix(120)))
     #expect(try await bodies(other, bob.jid, "--sync", "--limit", "0") == texts)
-    #expect(try await bodies(other, "--sync", "--limit", "0") == texts + ["a note"])
+    // What comes first in a second is not what such an archive tells.
+    #expect(try await bodies(other, "--sync", "--limit", "0").sorted() == (texts + ["a note"]).sorted())
     #expect(try await bodies(other, "--search", "number 77") == ["number 77"])
     // None of it is news.
     try bob.send("live", to: other.jid)
