@@ -42,15 +42,16 @@ import XMPPStanza
   }
 
   /// A first login, at an archive whose newest message is `p`; then what is asked for.
-  private func session(then pages: [ScriptedServer.Step]) async throws -> (Session, ScriptedServer, EventHub)
-  {
+  private func session(
+    catchingUp news: [ScriptedServer.Step] = page(1, complete: true), then pages: [ScriptedServer.Step] = []
+  ) async throws -> (Session, ScriptedServer, EventHub) {
     let script =
       .login(until: .bound, jid: Self.jid + "/scripted") + [ScriptedServer.Step].synced.dropLast() + [
         .server(
           "<iq type='result' id='{features}'><query xmlns='http://jabber.org/protocol/disco#info'>"
             + "<feature var='urn:xmpp:mam:2'/></query></iq>")
       ]
-      + Self.page(0, Self.result("p", query: "{q0}"), ends: ("p", "p")) + Self.page(1, complete: true) + pages
+      + Self.page(0, Self.result("p", query: "{q0}"), ends: ("p", "p")) + news + pages
     let server = try await ScriptedServer(script)
     let store = try LocalStore(path: home.paths.database)
     let hub = try EventCursor(store: store).hub()
@@ -139,6 +140,21 @@ import XMPPStanza
     try await server.finished()
     await session.close()
     #expect(try bodies() == ["x", "y"] && server.mismatches.isEmpty)
+  }
+
+  @Test("Catching up with an archive that repeats a page ends, and what is behind it is a gap.")
+  func repeatedNews() async throws {
+    func same(_ number: Int) -> [ScriptedServer.Step] {
+      Self.page(number, Self.result("x", query: "{q\(number)}"), ends: ("x", "x"))
+    }
+    // The newest one, and a try to fill the gap.
+    let newest = Self.page(3, Self.result("z", query: "{q3}"), ends: ("z", "z"))
+    let (session, server, _) = try await session(catchingUp: same(1) + same(2) + newest + same(4))
+    try await server.finished()
+    await session.close()
+    #expect(try bodies() == ["x"] && server.mismatches.isEmpty)
+    let gap = try await LocalStore(path: home.paths.database).read { try ArchiveGap.oldest(of: Self.jid, $0) }
+    #expect(gap == ArchiveGap(after: "x", before: "z"))
   }
 
   @Test("A gap is filled from the message before it to the one behind it, and what is there is news.")
