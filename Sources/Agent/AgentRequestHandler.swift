@@ -1,4 +1,5 @@
 import AgentProtocol
+import XMPPFeatures
 
 /// Reads a request, checks its parameters, calls the service and writes the answer.
 struct AgentRequestHandler: Sendable {
@@ -100,6 +101,16 @@ struct AgentRequestHandler: Sendable {
       let parameters = try call.parameters(of: HistorySyncMethod.self)
       try parameters.check()
       return try await service.syncHistory(parameters)
+    case ContactsListMethod.name:
+      return try await service.contacts(call.parameters(of: ContactsListMethod.self))
+    case ContactRequestsMethod.name:
+      return try await service.contactRequests(call.parameters(of: ContactRequestsMethod.self))
+    case ContactsBlockedMethod.name:
+      return try await service.blocked(call.parameters(of: ContactsBlockedMethod.self))
+    case ContactsChangeMethod.name:
+      let parameters = try call.parameters(of: ContactsChangeMethod.self)
+      try parameters.check()
+      return try await service.changeContact(parameters)
     case TokenRevokeMethod.name:
       let parameters = try call.parameters(of: TokenRevokeMethod.self)
       try check(seconds: parameters.timeout, "timeout")
@@ -198,6 +209,27 @@ extension HistorySyncMethod.Parameters {
     let length = words.reduce(0) { $0 + $1.unicodeScalars.count }
     if words.count > HistoryQuery.maximumWords || length > HistoryQuery.maximumText { throw invalid("words") }
   }
+}
+
+extension ContactsChangeMethod.Parameters {
+  /// Octets of a name, a group's too: what every server takes.
+  private static var maximumName: Int { 1023 }
+
+  fileprivate func check() throws(RPCError) {
+    try Agent.check(seconds: timeout, "timeout")
+    if (jid == nil) != (change == .unblockAll) { throw invalid("jid") }
+    if let name, name.utf8.count > Self.maximumName || !name.isXMLLine { throw invalid("name") }
+    for (name, groups) in [("groups", groups ?? []), ("adds", adds), ("removes", removes)] {
+      let isWrong = groups.contains { $0.isEmpty || $0.utf8.count > Self.maximumName || !$0.isXMLLine }
+      if isWrong || groups.count > Roster.maximumGroups { throw invalid(name) }
+    }
+    if let text, text.utf8.count > PresenceSubscription.maximumText { throw invalid("text") }
+  }
+}
+
+extension String {
+  /// Without the controls that XML does not have, or that end a line.
+  fileprivate var isXMLLine: Bool { !unicodeScalars.contains { $0.properties.generalCategory == .control } }
 }
 
 extension PresenceSetMethod.Parameters {

@@ -48,6 +48,14 @@ public protocol AgentService: Sendable {
   func serverInfo(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result
   func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result
+  func contacts(_ parameters: ContactsListMethod.Parameters) async throws(Failure)
+    -> ContactsListMethod.Result
+  func contactRequests(_ parameters: ContactRequestsMethod.Parameters) async throws(Failure)
+    -> ContactRequestsMethod.Result
+  func blocked(_ parameters: ContactsBlockedMethod.Parameters) async throws(Failure)
+    -> ContactsBlockedMethod.Result
+  func changeContact(_ parameters: ContactsChangeMethod.Parameters) async throws(Failure)
+    -> ContactsChangeMethod.Result
   /// - Parameter clients: connected clients, the asking one included.
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result
   /// The normalised bare JID, as events carry it; ``Failure/Name/invalidParameter`` where `account` is no JID.

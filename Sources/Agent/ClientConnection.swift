@@ -9,7 +9,7 @@ struct ClientConnection: Sendable {
   let handle: ClientHandle
   let channel: Channel
   let handler: AgentRequestHandler
-  /// Events that may wait for this client before it is dropped; messages are read from the local store.
+  /// Events that may wait for this client before it is dropped; what is kept is read from the local store.
   let eventBuffer: Int
   let logger: Logger
 
@@ -83,7 +83,7 @@ struct ClientConnection: Sendable {
   }
 
   private func subscribe(_ filter: EventHub.Filter, since: Int64?) -> EventHub.Subscription {
-    let readsStore = handler.store != nil && filter.includesMessages
+    let readsStore = handler.store != nil && !filter.keptNames.isEmpty
     return handler.hub.subscribe(
       filter, buffer: eventBuffer, readsStore: readsStore, lags: readsStore && since != nil
     ) {
@@ -98,7 +98,7 @@ struct ClientConnection: Sendable {
   ) async {
     do {
       var replay = handler.store.map {
-        Replay(store: $0, account: events.filter.account, after: events.cursor)
+        Replay(store: $0, events.filter, after: events.cursor)
       }
       if let since, events.lags {
         for event in try await replay?.begin(since: since, until: events.cursor) ?? [] {

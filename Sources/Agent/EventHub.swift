@@ -22,8 +22,8 @@ public final class EventHub: Sendable {
         && (account.map { $0 == event.account } ?? true)
     }
 
-    /// What is kept in the local store is wanted too.
-    var includesMessages: Bool { events?.contains("message") ?? true }
+    /// Names of those wanted events that are kept in the local store.
+    var keptNames: Set<String> { events.map(Event.keptNames.intersection) ?? Event.keptNames }
   }
 
   /// Events as they happen, from the moment of the call of ``EventHub/subscribe(_:buffer:)`` on.
@@ -40,7 +40,7 @@ public final class EventHub: Sendable {
     /// The newest cursor at the time of the subscription.
     public let cursor: Int64
 
-    /// Messages were left out that can be read from the local store.
+    /// Events were left out that can be read from the local store.
     var lags: Bool { hub.lags(id) }
 
     /// Ends the leaving out once the reader has come to the last event: gives the cursor up to which it has to read
@@ -83,15 +83,15 @@ public final class EventHub: Sendable {
     var filter: Filter
     var continuation: AsyncStream<Event>.Continuation
     var backlog: Backlog
-    /// Messages are not buffered when this many events wait: the reader can read them from the local store.
-    var messageLimit: Int
+    /// What is kept is not buffered when this many events wait: the reader can read it from the local store.
+    var keptLimit: Int
     var lags: Bool
     var onOverflow: @Sendable () -> Void
 
     /// Whether the event is left to be read from the local store.
     mutating func leavesOut(_ event: Event) -> Bool {
-      guard case .message = event.body else { return false }
-      if !lags { lags = backlog.pending >= messageLimit }
+      guard event.isKept else { return false }
+      if !lags { lags = backlog.pending >= keptLimit }
       return lags
     }
   }
@@ -242,7 +242,7 @@ public final class EventHub: Sendable {
 
   /// - Parameters:
   ///   - buffer: events that may wait for this subscriber.
-  ///   - readsStore: messages need not wait: the reader finds them in the local store (``Subscription/lags``).
+  ///   - readsStore: what is kept need not wait: the reader finds it in the local store (``Subscription/lags``).
   ///   - lags: it begins with reading from there.
   ///   - onOverflow: called once when more than that wait; the subscription has ended then.
   public func subscribe(
@@ -256,7 +256,7 @@ public final class EventHub: Sendable {
       state.nextSubscriber += 1
       state.subscribers[id] = Subscriber(
         filter: filter, continuation: continuation, backlog: backlog,
-        messageLimit: readsStore ? buffer / 2 : .max, lags: lags, onOverflow: onOverflow)
+        keptLimit: readsStore ? buffer / 2 : .max, lags: lags, onOverflow: onOverflow)
       return (id, state.handedOut)
     }
     continuation.onTermination = { [weak self] _ in

@@ -56,7 +56,7 @@ extension LocalStore {
   }
 
   private static func forget(_ account: String, _ database: Database) throws {
-    for table in ["messages", "outbox", "streams", "gaps"] {
+    for table in ["messages", "outbox", "streams", "gaps"] + contactTables {
       try database.execute(sql: "DELETE FROM \(table) WHERE account = ?", arguments: [account])
       if table == "messages", database.changesCount > 0 { try purgeSearch(database) }
     }

@@ -9,34 +9,69 @@ extension LocalStore {
   /// Events that are read at a time.
   private static let page = 500
 
+  /// Where events of a name are kept, a row with `account` and `cursor` each.
+  private struct Kept {
+    var name: String
+    var table: String
+    var event: (Row) -> Event?
+  }
+
+  private static var kept: [Kept] {
+    [
+      Kept(name: "message", table: "messages") { row in
+        StoredMessage(row).event(account: row["account"], cursor: row["cursor"])
+      },
+      Kept(name: "contact", table: "contactEvents") { row in ContactEvent.event(row) },
+    ]
+  }
+
   /// The cursor after which a replay begins, where it can: nothing that is kept, and was to be replayed, is left out
   /// but what is older than the last ``replayed`` events. `isWhole` tells whether there is such.
+  ///
+  /// - Parameter names: of the events that are wanted.
   func replayStart(
-    since cursor: Int64, until last: Int64, account: String?, limit: Int = replayed
+    since cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.keptNames,
+    limit: Int = replayed
   ) async throws(Failure) -> (start: Int64, isWhole: Bool) {
     // The reader knows more than there ever was: this is another database.
     if cursor > last { return (last, false) }
-    let oldest = try await read { database in
-      try Int64.fetchOne(
+    let cursors = Self.kept.filter { names.contains($0.name) }
+      .map { "SELECT cursor, account FROM \($0.table)" }.joined(separator: " UNION ALL ")
+    if cursors.isEmpty { return (cursor, true) }
+    let wantsContacts = names.contains("contact")
+    return try await read { database in
+      let oldest = try Int64.fetchOne(
         database,
         sql: """
-          SELECT cursor FROM messages WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
+          SELECT cursor FROM (\(cursors))
+          WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
           ORDER BY cursor DESC LIMIT 1 OFFSET ?4
           """, arguments: [cursor, last, account, limit])
+      let forgotten = wantsContacts ? try ContactEvent.forgotten(of: account, database) : 0
+      return (oldest ?? cursor, oldest == nil && forgotten <= cursor)
     }
-    return (oldest ?? cursor, oldest == nil)
   }
 
   /// The next events to replay, oldest first; none when all were.
-  func replay(after cursor: Int64, until last: Int64, account: String?) async throws(Failure) -> [Event] {
+  func replay(
+    after cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.keptNames
+  ) async throws(Failure) -> [Event] {
     try await read { database in
-      try Row.fetchAll(
-        database,
-        sql: """
-          SELECT * FROM messages WHERE cursor > ? AND cursor <= ? AND (?3 IS NULL OR account = ?3)
-          ORDER BY cursor LIMIT ?4
-          """, arguments: [cursor, last, account, Self.page]
-      ).map { StoredMessage($0).event(account: $0["account"], cursor: $0["cursor"]) }
+      var events: [Event] = []
+      let sources = Self.kept.filter { names.contains($0.name) }
+      for source in sources {
+        events += try Row.fetchAll(
+          database,
+          sql: """
+            SELECT * FROM \(source.table)
+            WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
+            ORDER BY cursor LIMIT ?4
+            """, arguments: [cursor, last, account, Self.page]
+        ).compactMap(source.event)
+      }
+      if sources.count == 1 { return events }
+      // Each source has told its first ones, so these are the first ones of all.
+      return Array(events.sorted { $0.cursor < $1.cursor }.prefix(Self.page))
     }
   }
 }

@@ -143,6 +143,7 @@ public final class LocalStore: BlockingStore {
     migrator.registerMigration("messages", migrate: createMessages)
     migrator.registerMigration("search", migrate: createSearch)
     migrator.registerMigration("archiveGaps", migrate: createArchiveGaps)
+    migrator.registerMigration("contacts", migrate: createContacts)
     return migrator
   }
 

@@ -112,9 +112,9 @@ struct LoginPlan: Sendable, Equatable {
     configuration.userAgent = userAgent
     configuration.fallsBackFromToken = !checksDevice
     configuration.language = language
-    configuration.responders = Dictionary(uniqueKeysWithValues: [
-      Ping.responder, Roster.responder(own: account),
-    ])
+    configuration.responders = Dictionary(
+      uniqueKeysWithValues: [Ping.responder, Roster.responder(own: account)]
+        + BlockList.responders(own: account))
     return configuration
   }
 

@@ -3,23 +3,23 @@ import AgentProtocol
 /// Reads for a watcher what it has missed, in order and each event once.
 struct Replay {
   private let store: LocalStore
-  /// Normalised bare JID; nil: every account.
-  private let account: String?
+  private let filter: EventHub.Filter
   /// What the watcher has been told up to now.
   private var told: Int64
 
-  init(store: LocalStore, account: String?, after cursor: Int64) {
+  init(store: LocalStore, _ filter: EventHub.Filter, after cursor: Int64) {
     self.store = store
-    self.account = account
+    self.filter = filter
     told = cursor
   }
 
   /// Goes back to `cursor`; gives the event `gap` where something that came after it cannot be replayed any more.
   mutating func begin(since cursor: Int64, until last: Int64) async throws(Failure) -> [Event] {
-    let (start, isWhole) = try await store.replayStart(since: cursor, until: last, account: account)
+    let (start, isWhole) = try await store.replayStart(
+      since: cursor, until: last, account: filter.account, names: filter.keptNames)
     told = start
     return isWhole
-      ? [] : [Event(account: account ?? "", time: Timestamp.now(), cursor: start, body: .gap)]
+      ? [] : [Event(account: filter.account ?? "", time: Timestamp.now(), cursor: start, body: .gap)]
   }
 
   mutating func told(_ cursor: Int64) { told = max(told, cursor) }
@@ -27,7 +27,8 @@ struct Replay {
   /// The next events up to `last`; nil when there are no more.
   mutating func next(until last: Int64) async throws(Failure) -> [Event]? {
     guard told < last else { return nil }
-    let events = try await store.replay(after: told, until: last, account: account)
+    let events = try await store.replay(
+      after: told, until: last, account: filter.account, names: filter.keptNames)
     told = events.last?.cursor ?? last
     return events.isEmpty ? nil : events
   }

@@ -33,6 +33,7 @@ actor Session {
   /// The stream that is being opened.
   var opening: Opening?
   var traffic = MessageTraffic()
+  var contacts = ContactTraffic()
   /// What the session keeps itself online with; nil where nobody wants it online.
   var kept: LoginPlan?
   /// The session of the last stream, which the server may still have.

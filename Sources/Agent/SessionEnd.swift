@@ -80,6 +80,7 @@ extension Session {
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
     if endOnline() != nil { lastSeen = timestamp() }
     resumable = nil
+    endContacts()
     for stream in streams {
       await stream.close(sending: farewell)
       await messagesEnded(of: stream)

@@ -363,6 +363,30 @@ actor SessionRegistry: AgentService {
     try await storedSession(parameters.account).syncHistory(parameters)
   }
 
+  func contacts(_ parameters: ContactsListMethod.Parameters) async throws(Failure)
+    -> ContactsListMethod.Result
+  {
+    try await storedSession(parameters.account).listContacts(after: parameters.after)
+  }
+
+  func contactRequests(_ parameters: ContactRequestsMethod.Parameters) async throws(Failure)
+    -> ContactRequestsMethod.Result
+  {
+    try await storedSession(parameters.account).listRequests()
+  }
+
+  func blocked(_ parameters: ContactsBlockedMethod.Parameters) async throws(Failure)
+    -> ContactsBlockedMethod.Result
+  {
+    try await storedSession(parameters.account).listBlocked()
+  }
+
+  func changeContact(_ parameters: ContactsChangeMethod.Parameters) async throws(Failure)
+    -> ContactsChangeMethod.Result
+  {
+    try await storedSession(parameters.account).changeContact(parameters)
+  }
+
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     var count = sessions.count
     var failure: Failure?

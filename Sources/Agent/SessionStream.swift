@@ -47,6 +47,7 @@ extension Session {
     guard !isEnding, opening == nil else { throw Failure(.cancelled, stage: .connect) }
     tried = Tried()
     await restoreMessages()
+    await restoreContacts()
     let presented = try await present(plan, attempt)
     tried.presented = presented
     guard !isEnding, opening == nil, !Task.isCancelled else { throw Failure(.cancelled, stage: .connect) }
@@ -192,7 +193,13 @@ extension Session {
   private func handle(_ event: StreamEvent, of stream: XMPPStream) async {
     switch event {
     case .step(let step): if opening?.stream === stream { await handle(step) }
-    case .presence(let presence): if online?.stream === stream { publish(presence) }
+    case .presence(let presence):
+      if online?.stream === stream {
+        publish(presence)
+        await take(presence)
+      }
+    case .request(let push): if online?.stream === stream { await received(push: push) }
+    case .marked(let mark): if online?.stream === stream { await reached(mark) }
     case .message(let message): if online?.stream === stream { await received(message) }
     case .received(let count): if online?.stream === stream { await received(through: count, on: stream) }
     case .acknowledged(let stanzas): acknowledged(stanzas, by: stream)
@@ -271,8 +278,8 @@ extension Session {
     if opening.attempt.noSync { succeed(opening) }
   }
 
-  /// Roster request, copies of messages and presence in one write (RFC 6121 §2.2, §4.2; XEP-0280 §4); what the server
-  /// lacks is no error.
+  /// Roster, copies of messages, blocklist and presence are asked for and told in one write (RFC 6121 §2.2, §4.2;
+  /// XEP-0280 §4; XEP-0191 §3.2); what the server lacks is no error.
   private func synchronise(_ stream: XMPPStream) async {
     guard let online, online.stream === stream else { return }
     advance(.syncing)
@@ -280,18 +287,9 @@ extension Session {
       if online.bound.isResumed {
         if online.plan.sendsPresence, presence.effective != shownPresence { await applyPresence() }
       } else {
-        shownPresence = nil
         let isShown = online.plan.sendsPresence && presence.effective.show != .offline
         shownPresence = isShown ? presence.effective : nil
-        let answer = try await stream.request(
-          Roster.request(),
-          followedBy: [Carbons.request().element] + [shownPresence?.stanza()].compactMap(\.self),
-          timeout: .seconds(10))
-        if let roster = Roster(answer) {
-          audience.replace(
-            subscribers: Set(
-              roster.items.filter { ["from", "both"].contains($0.subscription) }.map(\.jid.bare)))
-        }
+        try await loadContacts(shownPresence, on: stream)
       }
     } catch {
       // The stream's end is an event of its own; a server that does not answer has no roster.
@@ -308,6 +306,7 @@ extension Session {
     if let opening, opening.stream === stream { succeed(opening) }
     // A new session is an active one, and so is a resumed one (XEP-0352 §5).
     if idle == .csi { await tellClientState() }
+    if online.bound.isResumed { await reloadContacts(on: stream) }
   }
 
   private func succeed(_ opening: Opening) {
@@ -326,9 +325,7 @@ extension Session {
 
   private func publish(_ presence: Presence) {
     guard let from = presence.from, presence.type == nil || presence.type == .unavailable else { return }
-    let show: PresenceShow =
-      presence.type == .unavailable
-      ? .offline : presence.show.flatMap { PresenceShow(rawValue: $0.rawValue) } ?? .online
+    let show = PresenceShow(presence)
     hub.publish(
       account: account.description,
       .presence(

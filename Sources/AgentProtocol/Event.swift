@@ -17,6 +17,7 @@ public struct Event: Sendable, Equatable {
     case success(LoginSuccess)
     case presence(PresenceChange)
     case message(MessageEvent)
+    case contact(ContactEvent)
     case wire(WireLine)
     /// The token command gave none: what was given beforehand is tried in its place.
     case tokenUnavailable(cause: Failure)
@@ -41,11 +42,24 @@ public struct Event: Sendable, Equatable {
     case .success: "success"
     case .presence: "presence"
     case .message: "message"
+    case .contact: "contact"
     case .wire: "wire"
     case .tokenUnavailable: "tokenUnavailable"
     case .kicked: "kicked"
     case .loginRequired: "loginRequired"
     case .gap: "gap"
+    }
+  }
+}
+
+extension Event {
+  /// Names of the events that are kept, and told again to who asks for what came since a cursor.
+  public static let keptNames: Set<String> = ["message", "contact"]
+
+  public var isKept: Bool {
+    switch body {
+    case .message, .contact: true
+    default: false
     }
   }
 }
@@ -194,6 +208,7 @@ extension Event: Codable {
     case .success(let success): try success.encode(to: encoder)
     case .presence(let change): try change.encode(to: encoder)
     case .message(let message): try message.encode(to: encoder)
+    case .contact(let contact): try contact.encode(to: encoder)
     case .wire(let line): try line.encode(to: encoder)
     case .tokenUnavailable(let cause): try envelope.encode(cause, forKey: .cause)
     case .kicked(let kick): try kick.encode(to: encoder)
@@ -214,6 +229,7 @@ extension Event: Codable {
     case "success": body = .success(try LoginSuccess(from: decoder))
     case "presence": body = .presence(try PresenceChange(from: decoder))
     case "message": body = .message(try MessageEvent(from: decoder))
+    case "contact": body = .contact(try ContactEvent(from: decoder))
     case "wire": body = .wire(try WireLine(from: decoder))
     case "tokenUnavailable":
       body = .tokenUnavailable(cause: try envelope.decode(Failure.self, forKey: .cause))

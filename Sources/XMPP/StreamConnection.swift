@@ -19,7 +19,7 @@ extension XMPPStream {
 
   /// Connects as far as the features inside TLS, and logs nobody in.
   ///
-  /// From then on ``request(_:followedBy:timeout:)`` reaches the server: for what may be asked without a login, as
+  /// From then on ``request(_:timeout:)`` reaches the server: for what may be asked without a login, as
   /// in-band registration (XEP-0077 §3.1.1). An account without a local part is enough. Bounded and cancelled as
   /// ``connect()``, and fails as it does.
   public func connectBeforeLogin() async throws(XMPPError) -> StreamFeatures {

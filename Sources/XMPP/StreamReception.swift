@@ -72,10 +72,12 @@ extension XMPPStream {
       report(.message(message))
     case .presence(let presence): report(.presence(presence))
     case .answer(let iq):
-      requests.take(answer: iq, own: own ?? configuration.account)?.resume(returning: .success(iq))
+      requests.take(answer: iq, own: own ?? configuration.account)?(.success(iq))
     case .request(let iq):
       let responder = iq.payload.first.flatMap { configuration.responders[$0.name] }
-      write((responder?(iq) ?? StanzaRouter.refusal(of: iq)).element)
+      let answer = responder?(iq) ?? StanzaRouter.refusal(of: iq)
+      write(answer.element)
+      if iq.type == .set, answer.type == .result { report(.request(iq)) }
     case .refused(let answer): write(answer)
     case .streamError(let error):
       // The server has lost count (XEP-0198 §6): it cannot go on with this session.

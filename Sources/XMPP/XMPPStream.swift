@@ -11,6 +11,10 @@ public enum StreamEvent: Sendable {
   indirect case step(LoginStep)
   case message(Message)
   case presence(Presence)
+  /// A request of type set that its responder has accepted, as a roster push (RFC 6121 §2.1.6): it was answered already.
+  case request(IQ)
+  /// Everything that had come when ``XMPPStream/mark(_:)`` was called was reported before.
+  case marked(String)
   /// The server has these stanzas, oldest first (XEP-0198 §4).
   case acknowledged([SentStanza])
   /// With ``StreamConfiguration/confirmsStanzas``: the events before were made of the stanzas up to this number. What
@@ -86,7 +90,7 @@ public actor XMPPStream {
   /// Bounds connecting, and later closing.
   var deadline: Scheduled<Void>?
   var closers: [CheckedContinuation<Void, Never>] = []
-  var requests = IQTracker<CheckedContinuation<Result<IQ, XMPPError>, Never>>()
+  var requests = IQTracker<(Result<IQ, XMPPError>) -> Void>()
   var inbox = StreamInbox()
   /// What the next stream needs to go on with this session, also after its end; nil where it is not managed.
   public internal(set) var management: StreamManagement?
@@ -127,44 +131,6 @@ public actor XMPPStream {
     }
   }
 
-  /// Sends a request and returns its answer (RFC 6120 §8.2.3), an error answer included.
-  ///
-  /// `companions` go out in the same write, behind the request.
-  /// - Throws: `notLoggedIn`, `networkError` when the stream ends or no answer comes in time, `cancelled` when the
-  ///   task is, `invalidParameter` for an id that already waits for an answer.
-  public func request(
-    _ request: IQ, followedBy companions: [XMLElement] = [], timeout: TimeAmount = .seconds(30)
-  ) async throws(XMPPError) -> IQ {
-    guard state.isOpen, let channel else { throw Self.notOnline }
-    var request = request
-    let id = request.id ?? IQTracker<Void>.makeID()
-    request.id = id
-    guard !requests.isWaiting(for: id) else {
-      throw XMPPError(.invalidParameter, stage: .request, "a request with the id \(id) waits for its answer")
-    }
-    let outputs = ([request.element] + companions).map(StreamNegotiator.Output.element)
-    let recipient = request.to
-    let late = XMPPError(.networkError, stage: .request, "the server did not answer in time")
-    let expiry = eventLoop.scheduleTask(in: timeout) { self.assumeIsolated { $0.giveUp(id, late) } }
-    defer { updateReading() }
-    let answer = await withTaskCancellationHandler {
-      await withCheckedContinuation { waiter in
-        requests.add(id, to: recipient, waiter)
-        updateReading()
-        channel.writeAndFlush(encode(outputs), promise: nil)
-      }
-    } onCancel: {
-      let cancelled = XMPPError(.cancelled, stage: .request, "the request was cancelled")
-      eventLoop.execute { self.assumeIsolated { $0.giveUp(id, cancelled) } }
-    }
-    expiry.cancel()
-    return try answer.get()
-  }
-
-  private func giveUp(_ id: String, _ reason: XMPPError) {
-    requests.take(id)?.resume(returning: .failure(reason))
-  }
-
   static let notOnline = XMPPError(.notLoggedIn, stage: .request, "the stream has no bound resource")
 
   // MARK: Events
@@ -184,6 +150,9 @@ public actor XMPPStream {
     }
   }
 
+  /// Reports ``StreamEvent/marked(_:)`` behind everything that has come up to now.
+  public func mark(_ name: String) { report(.marked(name)) }
+
   func report(_ event: StreamEvent) {
     inbox.put(event)
     updateReading()
@@ -198,7 +167,7 @@ public actor XMPPStream {
   /// Reads while the consumer and the peer keep up, and always while the stream is being closed.
   ///
   /// A consumer that waits for an answer takes no events: up to a limit it is read on for the answer behind them.
-  private func updateReading() {
+  func updateReading() {
     guard let channel, channel.isActive else { return }
     let hasRoom = !inbox.isPaused || (!requests.isEmpty && !inbox.isFull)
     var mayRead = isWritable && hasRoom
@@ -272,7 +241,7 @@ public actor XMPPStream {
     endNegotiation(.failure(reason))
     connection?.resume(returning: .failure(reason))
     connection = nil
-    for waiter in requests.takeAll() { waiter.resume(returning: .failure(reason)) }
+    for waiter in requests.takeAll() { waiter(.failure(reason)) }
     for probe in probes.values { probe.resume(returning: reason) }
     probes = [:]
     report(.closed(wasConnecting ? reason : error))

@@ -15,7 +15,8 @@ struct Imctl: ParsableCommand {
     version: "imctl \(Version.current)",
     subcommands: [
       LoginCommand.self, LogoutCommand.self, StatusCommand.self, WhoamiCommand.self, PresenceCommand.self,
-      SendCommand.self, WatchCommand.self, HistoryCommand.self, OutboxCommand.self, AccountCommand.self,
+      SendCommand.self, WatchCommand.self, HistoryCommand.self, OutboxCommand.self, ContactsCommand.self,
+      AccountCommand.self,
       TokenCommand.self, ServerCommand.self, AgentCommand.self,
     ])
 

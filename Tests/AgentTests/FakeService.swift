@@ -149,6 +149,32 @@ final class FakeService: AgentService {
     HistorySyncMethod.Result(fetched: parameters.limit, complete: parameters.with == nil)
   }
 
+  func contacts(_ parameters: ContactsListMethod.Parameters) async throws(Failure)
+    -> ContactsListMethod.Result
+  {
+    note("contacts \(parameters.after ?? "first")")
+    return ContactsListMethod.Result(contacts: [Contact(jid: "b@c")], more: false, stale: false)
+  }
+
+  func contactRequests(_ parameters: ContactRequestsMethod.Parameters) async throws(Failure)
+    -> ContactRequestsMethod.Result
+  {
+    ContactRequestsMethod.Result(requests: [], stale: false)
+  }
+
+  func blocked(_ parameters: ContactsBlockedMethod.Parameters) async throws(Failure)
+    -> ContactsBlockedMethod.Result
+  {
+    ContactsBlockedMethod.Result(blocked: [], stale: true)
+  }
+
+  func changeContact(_ parameters: ContactsChangeMethod.Parameters) async throws(Failure)
+    -> ContactsChangeMethod.Result
+  {
+    note("\(parameters.change) \(parameters.jid ?? "all")")
+    return ContactsChangeMethod.Result(action: nil, jid: parameters.jid)
+  }
+
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     AgentStatusMethod.Result(version: "1", pid: 1, started: "t", accounts: 0, online: 0, clients: clients)
   }

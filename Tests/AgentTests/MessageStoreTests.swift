@@ -183,7 +183,7 @@ import XMPPXML
     // A cursor of another database.
     let none = try await store.replayStart(since: 1000, until: 39, account: nil)
     #expect(none == (39, false))
-    var replay = Replay(store: store, account: "a@b", after: 0)
+    var replay = Replay(store: store, EventHub.Filter(account: "a@b"), after: 0)
     #expect(try await replay.begin(since: 36, until: 39).isEmpty)
     #expect(try await replay.next(until: 38)?.map(\.cursor) == [37, 38])
     #expect(try await replay.next(until: 38) == nil)

@@ -167,8 +167,11 @@ struct HostilePeerTests {
     #expect(Failed((await cancelled.result.failure as? XMPPError)) == Failed(.cancelled, .request))
     let late = await Task { try await stream.request(request, timeout: .milliseconds(1)) }.result
     #expect(Failed((late.failure as? XMPPError)) == Failed(.networkError, .request))
-    let open = Task { try await stream.request(request, followedBy: [Presence().element]) }
-    #expect(Failed((await open.result.failure as? XMPPError)) == Failed(.networkError, .stream))
+    var named = request
+    named.id = "1"
+    let stanzas = [named.element, Presence().element]
+    let open = try await stream.exchange(stanzas)
+    #expect(open.map { Failed($0.failure) } == [Failed(.networkError, .stream)])
     #expect(await stream.isWaiting == false)
     try await server.end()
   }

@@ -54,6 +54,20 @@ enum StoredAccounts {
     return result
   }
 
+  // MARK: What is kept of contacts
+
+  static func contacts(_ account: String?, after jid: String?) throws -> ContactsListMethod.Result {
+    try StoredContacts.list(load().account(account).account, after: jid, at: AgentPaths.current().database)
+  }
+
+  static func requests(_ account: String?) throws -> ContactRequestsMethod.Result {
+    try StoredContacts.requests(load().account(account).account, at: AgentPaths.current().database)
+  }
+
+  static func blocked(_ account: String?) throws -> ContactsBlockedMethod.Result {
+    try StoredContacts.blocked(load().account(account).account, at: AgentPaths.current().database)
+  }
+
   /// Deletes what is stored of an account's messages.
   static func forgetMessages(_ account: String) throws {
     try LocalStore.forget(BareJID.normalise(account), at: AgentPaths.current().database)

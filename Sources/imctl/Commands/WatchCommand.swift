@@ -10,9 +10,9 @@ struct WatchCommand: ParsableCommand {
     abstract: "Print events as they happen.",
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
-      status 69. Events: state, dataReady, success, presence, message, kicked, loginRequired, tokenUnavailable, and \
-      only when named: wire, of sessions that were logged in with -vv. With --since messages that came after an \
-      event are told first; the event gap tells that some are not kept any more.
+      status 69. Events: state, dataReady, success, presence, message, contact, kicked, loginRequired, tokenUnavailable, \
+      and only when named: wire, of sessions that were logged in with -vv. With --since messages and changes of contacts \
+      that came after an event are told first; the event gap tells that some are not kept any more.
 
       With --exec nothing is printed: COMMAND runs for every event, without a shell, with the event as a line of JSON on \
       its standard input; one at a time and in order. Its output is this command's, its exit status is ignored (-v tells \
@@ -21,7 +21,8 @@ struct WatchCommand: ParsableCommand {
       """)
 
   static let names = [
-    "state", "dataReady", "success", "presence", "message", "kicked", "loginRequired", "tokenUnavailable",
+    "state", "dataReady", "success", "presence", "message", "contact", "kicked", "loginRequired",
+    "tokenUnavailable",
     "wire",
   ]
 
@@ -34,7 +35,8 @@ struct WatchCommand: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Begin with the messages that came after the event with this cursor.", valueName: "cursor"))
+      "Begin with the messages and contacts that came after the event with this cursor.", valueName: "cursor")
+  )
   var since: Int64?
 
   @OptionGroup var account: AccountOption
@@ -137,6 +139,7 @@ struct EventText: CustomStringConvertible {
     case .presence(let change):
       "\(peer: change.from) " + StatusText.presence(change.show, change.status, change.priority)
     case .message(let message): Self.message(message)
+    case .contact(let contact): Self.contact(contact)
     case .wire(let line): wire(line)
     case .tokenUnavailable(let cause): "(\(peer: cause.message))"
     case .kicked(let kick): kicked(kick)
@@ -156,6 +159,14 @@ struct EventText: CustomStringConvertible {
     let subject = message.subject.map { "[\(peer: $0)] " } ?? ""
     return
       "\(mark)\(peer: message.from ?? "") -> \(peer: message.to ?? ""): \(subject)\(peer: message.body ?? "")"
+  }
+
+  /// `request bob@example.org by contact: text`.
+  private static func contact(_ contact: ContactEvent) -> String {
+    var text = "\(contact.action.rawValue) \(peer: contact.jid)"
+    if let actor = contact.by { text += " by \(actor.rawValue)" }
+    if let said = contact.text { text += ": \(peer: said)" }
+    return text
   }
 
   /// What went over the wire, with an arrow for its direction.

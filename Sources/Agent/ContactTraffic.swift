@@ -1,0 +1,35 @@
+import XMPPFeatures
+import XMPPStanza
+
+/// What a session knows of its contacts beside what is stored.
+struct ContactTraffic {
+  /// A change that a command waits for.
+  struct Wait {
+    var jid: JID
+    /// Whether the contact is as it is to be; nil: it is not in the list.
+    var holds: @Sendable (Roster.Item?) -> Bool
+    var wait: DeliveryWait
+  }
+
+  /// What is stored was taken over.
+  var isRestored = false
+  /// Version of the stored roster; nil: none is stored, empty: it has no version.
+  var version: String?
+  /// What is stored is what the server has: it has told so in this session.
+  var isCurrent = false
+  /// Something of the roster could not be stored: no version says what is.
+  var isIncomplete = false
+  /// The roster was asked for, and what comes meanwhile waits for it.
+  var isLoading = false
+  var waitingForRoster: [CheckedContinuation<Void, Never>] = []
+  var presences = ContactPresences()
+  /// Bare JIDs of those whose request has come in this session.
+  var requested: Set<String> = []
+  /// The server knows blocking; nil: it has not said so.
+  var knowsBlocking: Bool?
+  /// How many commands are changing something of whom.
+  var changing: [JID: Int] = [:]
+  /// A command is unblocking everybody.
+  var isUnblockingAll = false
+  var waits: [Wait] = []
+}

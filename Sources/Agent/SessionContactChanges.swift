@@ -1,0 +1,255 @@
+import AgentProtocol
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+import XMPPXML
+
+// What commands ask of the contacts: told from the store, changed at the server.
+
+extension Session {
+  // MARK: Listing
+
+  func listContacts(after jid: String?) async throws(Failure) -> ContactsListMethod.Result {
+    await contactsKnown()
+    let name = account.description
+    let presences = areContactsCurrent ? contacts.presences : nil
+    return try await localStore.read { try StoredContacts.list(name, after: jid, presences, $0) }
+  }
+
+  func listRequests() async throws(Failure) -> ContactRequestsMethod.Result {
+    await contactsKnown()
+    let name = account.description
+    let isStale = !areContactsCurrent
+    return try await localStore.read { try StoredContacts.requests(name, isStale: isStale, $0) }
+  }
+
+  func listBlocked() async throws(Failure) -> ContactsBlockedMethod.Result {
+    await contactsKnown()
+    let name = account.description
+    let isStale = !areContactsCurrent
+    return try await localStore.read { try StoredContacts.blocked(name, isStale: isStale, $0) }
+  }
+
+  /// The server says what changes.
+  private var areContactsCurrent: Bool { online != nil && contacts.isCurrent }
+
+  // MARK: Changing
+
+  /// Carries a change out; returns when the server has done it, and what has changed is stored.
+  func changeContact(
+    _ parameters: ContactsChangeMethod.Parameters
+  ) async throws(Failure) -> ContactsChangeMethod.Result {
+    guard let stream = online?.stream else {
+      throw Failure(.notLoggedIn, stage: .request, detail: account.description)
+    }
+    await contactsKnown()
+    guard let text = parameters.jid else { return try await unblockAll(parameters, on: stream) }
+    let jid: JID
+    do { jid = try JID(text) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
+    }
+    contacts.changing[jid, default: 0] += 1
+    defer { endChange(of: jid) }
+    let action: ContactEvent.Action?
+    switch parameters.change {
+    case .add: action = try await add(jid, parameters, on: stream)
+    case .remove:
+      try await ask(Roster.remove(jid), parameters, on: stream)
+      try await wait(until: jid, within: parameters) { $0 == nil }
+      action = .remove
+    case .rename, .group: action = try await update(jid, parameters, on: stream)
+    case .approve: action = try await approve(jid, parameters, on: stream)
+    case .deny: action = try await deny(jid, parameters, on: stream)
+    case .block: action = try await block(jid, parameters, on: stream)
+    case .unblock: action = try await unblock(jid, parameters, on: stream)
+    case .unblockAll: action = nil
+    }
+    return ContactsChangeMethod.Result(action: action, jid: jid.description)
+  }
+
+  private func endChange(of jid: JID) {
+    let left = (contacts.changing[jid] ?? 1) - 1
+    contacts.changing[jid] = left > 0 ? left : nil
+  }
+
+  private func add(
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+  ) async throws(Failure) -> ContactEvent.Action? {
+    if jid == account {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is the account itself")
+    }
+    let known = try await contact(jid)
+    let name = parameters.name ?? known?.name
+    let groups = parameters.groups ?? known?.groups ?? []
+    let isListed = known.map { $0.name == name && Set($0.groups) == Set(groups) } ?? false
+    let asks = parameters.asks && known?.subscription.isTo != true
+    if isListed, !asks { return nil }
+    var companions: [XMLElement] = []
+    if asks { companions.append(PresenceSubscription.request(jid, text: parameters.text).element) }
+    try await ask(
+      Roster.set(jid, name: name, groups: groups), followedBy: companions, parameters, on: stream)
+    try await wait(until: jid, within: parameters) { item in
+      guard let item else { return false }
+      return item.name == name && Set(item.groups) == Set(groups)
+        && (!asks || item.isAsked || item.subscription.isTo)
+    }
+    return known == nil ? .add : isListed ? .subscribe : .update
+  }
+
+  private func update(
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+  ) async throws(Failure) -> ContactEvent.Action? {
+    guard let known = try await contact(jid) else {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is no contact")
+    }
+    var name = known.name
+    var groups = known.groups
+    if parameters.change == .rename {
+      name = parameters.name.flatMap { $0.isEmpty ? nil : $0 }
+    } else {
+      groups = parameters.groups ?? groups
+      groups.removeAll(where: parameters.removes.contains)
+      for group in parameters.adds where !groups.contains(group) { groups.append(group) }
+    }
+    if known.name == name, Set(known.groups) == Set(groups) { return nil }
+    try await ask(Roster.set(jid, name: name, groups: groups), parameters, on: stream)
+    try await wait(until: jid, within: parameters) { [name, groups] item in
+      item.map { $0.name == name && Set($0.groups) == Set(groups) } ?? false
+    }
+    return .update
+  }
+
+  private func approve(
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+  ) async throws(Failure) -> ContactEvent.Action? {
+    let name = account.description
+    let known = try await contact(jid)
+    let isRequested = try await localStore.read { try StoredRequests.contains(jid, of: name, $0) }
+    if !isRequested {
+      if known?.subscription.isFrom == true || known?.isApproved == true { return nil }
+      guard await stream.features.map(PresenceSubscription.isPreApprovalOffered) == true else {
+        throw Failure(
+          .invalidParameter, stage: .request,
+          detail: "\(jid) has not asked, and the server takes no approval before that")
+      }
+    }
+    try await tell(PresenceSubscription.approval(of: jid), parameters, on: stream)
+    try await wait(until: jid, within: parameters) { item in
+      item.map { $0.subscription.isFrom || $0.isApproved } ?? false
+    }
+    await storing(0) {
+      try StoredRequests.remove(jid.bare.description, of: name, $0)
+      return []
+    }
+    return isRequested ? .accept : .approve
+  }
+
+  private func deny(
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+  ) async throws(Failure) -> ContactEvent.Action? {
+    let name = account.description
+    let known = try await contact(jid)
+    let isRequested = try await localStore.read { try StoredRequests.contains(jid, of: name, $0) }
+    let isSeen = known?.subscription.isFrom == true || known?.isApproved == true
+    guard isRequested || isSeen else {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(jid) has not asked")
+    }
+    try await tell(PresenceSubscription.denial(of: jid), parameters, on: stream)
+    if isSeen {
+      try await wait(until: jid, within: parameters) { item in
+        item.map { !$0.subscription.isFrom && !$0.isApproved } ?? true
+      }
+    }
+    let bare = jid.bare.description
+    contacts.requested.remove(bare)
+    await storing(1) {
+      try StoredRequests.remove(bare, of: name, $0) ? [ContactEvent(.decline, jid: bare, by: .own)] : []
+    }
+    return isRequested ? .decline : .unsubscribe
+  }
+
+  private func block(
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+  ) async throws(Failure) -> ContactEvent.Action? {
+    if jid.bare == account {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is the account itself")
+    }
+    try await ask(BlockList.block([jid]), parameters, on: stream)
+    await take(.block([jid]), count: 1, isOwn: true)
+    return .ban
+  }
+
+  private func unblock(
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+  ) async throws(Failure) -> ContactEvent.Action? {
+    let name = account.description
+    let blocked = try await localStore.read { try StoredBlockList.load(name, $0) }
+    if contacts.isCurrent, !blocked.contains(jid.description) { return nil }
+    try await ask(BlockList.unblock([jid]), parameters, on: stream)
+    await take(.unblock([jid]), count: 1, isOwn: true)
+    return .allow
+  }
+
+  private func unblockAll(
+    _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+  ) async throws(Failure) -> ContactsChangeMethod.Result {
+    contacts.isUnblockingAll = true
+    defer { contacts.isUnblockingAll = false }
+    try await ask(BlockList.unblockAll(), parameters, on: stream)
+    await take(.unblockAll, count: BlockList.maximumEntries, isOwn: true)
+    return ContactsChangeMethod.Result(action: .allow, jid: nil)
+  }
+
+  // MARK: What the changes are made of
+
+  private func contact(_ jid: JID) async throws(Failure) -> Roster.Item? {
+    let name = account.description
+    return try await localStore.read { try Roster.Item.load(jid, of: name, $0) }
+  }
+
+  /// Asks the server, and throws what it refuses with.
+  private func ask(
+    _ request: IQ, followedBy companions: [XMLElement] = [],
+    _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+  ) async throws(Failure) {
+    let stanzas = [request.withID.element] + companions
+    let answer: IQ
+    do throws(XMPPError) {
+      guard let first = try await stream.exchange(stanzas, timeout: .bounded(parameters.timeout)).first else {
+        throw .silentServer
+      }
+      answer = try first.get()
+    } catch {
+      throw Failure(error)
+    }
+    guard let error = answer.error else { return }
+    throw Failure(.stanzaError, stage: .request, condition: error.condition.rawValue, text: error.text)
+  }
+
+  /// Returns when the server has a presence.
+  private func tell(
+    _ presence: Presence, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+  ) async throws(Failure) {
+    do throws(XMPPError) {
+      try await stream.send([presence.element])
+      try await stream.probe(timeout: .bounded(parameters.timeout))
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// Returns when the server has told that a contact is as it is to be: nil stands for one that is not in the list.
+  ///
+  /// A server that has agreed and tells nothing is not waited for: it has done what was asked.
+  private func wait(
+    until jid: JID, within parameters: ContactsChangeMethod.Parameters,
+    _ holds: @escaping @Sendable (Roster.Item?) -> Bool
+  ) async throws(Failure) {
+    let wait = DeliveryWait(["push"])
+    contacts.waits.append(ContactTraffic.Wait(jid: jid, holds: holds, wait: wait))
+    defer { contacts.waits.removeAll { $0.wait === wait } }
+    if holds(try await contact(jid)) { return }
+    await wait.wait(seconds: parameters.timeout > 0 ? min(parameters.timeout, 5) : 5)
+  }
+}

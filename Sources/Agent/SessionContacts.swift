@@ -1,0 +1,253 @@
+import AgentProtocol
+import FoundationEssentials
+import GRDB
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+import XMPPXML
+
+// The contacts of an account: what the server says of them is stored, and told to watchers after that.
+
+extension Session {
+  /// Behind everything that the server sends at the beginning of a session.
+  private static let begun = "contacts"
+
+  // MARK: The beginning of a session
+
+  /// Takes over what is stored.
+  func restoreContacts() async {
+    guard !contacts.isRestored else { return }
+    contacts.isRestored = true
+    let name = account.description
+    guard
+      let (version, contacts, subscribers) = try? await localStore.read({ database in
+        (
+          try StoredRoster.version(of: name, database), try StoredRoster.jids(of: name, database),
+          try StoredRoster.subscribers(of: name, database)
+        )
+      })
+    else { return }
+    self.contacts.version = version
+    self.contacts.presences.setContacts(contacts)
+    audience.replace(subscribers: subscribers)
+  }
+
+  /// What goes out at the beginning of a session, in one write: the requests for roster, copies and blocklist, and the
+  /// presence between them (RFC 6121 §2.2; XEP-0191 §3.2), so that what the server sends on account of it comes before
+  /// the answer behind it.
+  ///
+  /// Returns when what is answered is stored; what the server lacks is no error.
+  func loadContacts(_ presence: PresenceIntent.Value?, on stream: XMPPStream) async throws(XMPPError) {
+    contacts.isCurrent = false
+    contacts.presences.clear()
+    contacts.requested = []
+    let answers = try await askForContacts(presence, on: stream)
+    _ = try answers.first?.get()
+    guard online?.stream === stream, answers.last?.isSuccess == true else { return }
+    // Servers send open requests to whoever may receive messages.
+    if let presence, presence.priority >= 0 { await stream.mark(Self.begun) }
+  }
+
+  /// An earlier agent's session goes on: what has been told to that one may not have been stored.
+  func reloadContacts(on stream: XMPPStream) async {
+    guard !contacts.isCurrent else { return }
+    _ = try? await askForContacts(nil, isFirst: false, on: stream)
+  }
+
+  private func askForContacts(
+    _ presence: PresenceIntent.Value?, isFirst: Bool = true, on stream: XMPPStream
+  ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
+    contacts.isLoading = true
+    defer { contactsLoaded() }
+    let roster = Roster.request(version: await rosterVersion(on: stream))
+    let requests = [roster] + (isFirst ? [Carbons.request()] : []) + [BlockList.request()]
+    var stanzas = requests.map { $0.withID.element }
+    if let presence { stanzas.insert(presence.stanza(), at: stanzas.count - 1) }
+    let answers = try await stream.exchange(stanzas, timeout: .seconds(10))
+    await take(roster: try? answers.first?.get(), blockList: try? answers.last?.get(), on: stream)
+    return answers
+  }
+
+  /// The version to ask with; nil where the server knows none (RFC 6121 §2.6.2).
+  private func rosterVersion(on stream: XMPPStream) async -> String? {
+    if contacts.isIncomplete { contacts.version = nil }
+    if let version = contacts.version, !version.isEmpty { return version }
+    // After an inline bind its features may still be on their way.
+    return await stream.features.map(Roster.isVersioned) == true ? "" : nil
+  }
+
+  private func take(roster answer: IQ?, blockList blocked: IQ?, on stream: XMPPStream) async {
+    guard online?.stream === stream else { return }
+    let roster = answer.flatMap(Roster.init)
+    let list = blocked.flatMap(BlockList.init)
+    if let blocked { contacts.knowsBlocking = blocked.type == .result }
+    guard roster != nil || list != nil else {
+      contacts.isCurrent = answer != nil
+      return
+    }
+    let name = account.description
+    let count = ((roster?.items.count ?? 0) + contacts.presences.count) * ContactChange.maximumEvents
+    let isStored = await storing(
+      roster == nil ? 2 * BlockList.maximumEntries : count + 2 * BlockList.maximumEntries
+    ) {
+      var events: [ContactEvent] = []
+      if let roster { events += try StoredRoster.replace(with: roster, of: name, $0) }
+      if let list { events += try StoredBlockList.replace(with: list, of: name, $0) }
+      return events
+    }
+    contacts.isCurrent = isStored && answer != nil
+    guard let roster else { return }
+    contacts.version = isStored ? roster.version ?? "" : nil
+    contacts.isIncomplete = !isStored
+    contacts.presences.setContacts(roster.items.lazy.map(\.jid.bare.description))
+    audience.replace(subscribers: Set(roster.items.lazy.filter(\.subscription.isFrom).map(\.jid.bare)))
+  }
+
+  /// Returns when it is known who is a contact.
+  func contactsKnown() async {
+    guard contacts.isLoading else { return }
+    await withCheckedContinuation { contacts.waitingForRoster.append($0) }
+  }
+
+  private func contactsLoaded() {
+    contacts.isLoading = false
+    for waiter in contacts.waitingForRoster { waiter.resume() }
+    contacts.waitingForRoster = []
+  }
+
+  // MARK: What comes
+
+  /// A push of the roster or the blocklist. Returns when it is stored.
+  func received(push: IQ) async {
+    await contactsKnown()
+    guard let own = online?.bound.jid else { return }
+    if let push = Roster.Push(push, own: own) {
+      await take(push)
+    } else if let push = BlockList.Push(push, own: own) {
+      await take(push)
+    }
+  }
+
+  private func take(_ push: Roster.Push) async {
+    var push = push
+    if contacts.isIncomplete { push.version = nil }
+    let name = account.description
+    let isOwn = contacts.changing[push.jid] != nil
+    let isStored = await storing(ContactChange.maximumEvents) { [push] database in
+      let (old, new) = try push.keep(name, database)
+      if new?.subscription.isFrom == true {
+        try StoredRequests.remove(push.jid.bare.description, of: name, database)
+      }
+      return ContactChange.events(from: old, to: new, isOwn: isOwn)
+    }
+    contacts.version = isStored ? push.version ?? "" : nil
+    if !isStored { contacts.isIncomplete = true }
+    let after: Roster.Item?
+    switch push.change {
+    case .set(let item):
+      after = item
+      contacts.presences.add(item.jid.bare.description)
+    case .remove(let jid):
+      after = nil
+      contacts.presences.remove(jid.bare.description)
+    }
+    audience.change(push.jid, isSubscriber: after?.subscription.isFrom == true)
+    for wait in contacts.waits where wait.jid == push.jid && wait.holds(after) { wait.wait.end() }
+  }
+
+  private func take(_ push: BlockList.Push) async {
+    let isOwn: Bool
+    let count: Int
+    switch push {
+    case .block(let jids), .unblock(let jids):
+      isOwn = jids.contains { contacts.changing[$0] != nil }
+      count = jids.count
+    case .unblockAll:
+      isOwn = contacts.isUnblockingAll
+      count = BlockList.maximumEntries
+    }
+    await take(push, count: count, isOwn: isOwn)
+  }
+
+  /// Stores a change of the blocklist that the server has told, or agreed to.
+  @discardableResult
+  func take(_ push: BlockList.Push, count: Int, isOwn: Bool) async -> Bool {
+    let name = account.description
+    return await storing(count) { try StoredBlockList.apply(push, of: name, isOwn: isOwn, $0) }
+  }
+
+  /// A presence of somebody: what a contact shows is kept, and who asks to see the account's.
+  func take(_ presence: Presence) async {
+    await contactsKnown()
+    guard let online else { return }
+    contacts.presences.take(presence)
+    let own = online.bound.jid
+    let name = account.description
+    if let request = PresenceSubscription.Request(presence, own: own) {
+      contacts.requested.insert(request.jid.description)
+      await storing(1) {
+        let now = Date().timeIntervalSince1970
+        guard try StoredRequests.add(request, of: name, received: now, $0) else { return [] }
+        return [ContactEvent(.request, jid: request.jid.description, by: .contact, text: request.text)]
+      }
+    } else if presence.type == .unsubscribe, let jid = presence.from?.bare.description {
+      contacts.requested.remove(jid)
+      await storing(1) {
+        try StoredRequests.remove(jid, of: name, $0) ? [ContactEvent(.withdraw, jid: jid, by: .contact)] : []
+      }
+    }
+  }
+
+  /// What the server sends at the beginning of a session has come: a request that was not among it was answered on
+  /// another device, or withdrawn (RFC 6121 §3.1.3).
+  func reached(_ mark: String) async {
+    guard mark == Self.begun else { return }
+    let name = account.description
+    let requested = contacts.requested
+    await storing(StoredRequests.maximum) {
+      try StoredRequests.keepOnly(requested, of: name, $0).map { ContactEvent(.decline, jid: $0, by: nil) }
+    }
+  }
+
+  /// Changes the store and tells what has happened, at most so many events; false where that cannot be done.
+  @discardableResult
+  func storing(
+    _ maximumEvents: Int, _ body: @escaping @Sendable (Database) throws -> [ContactEvent]
+  ) async -> Bool {
+    let reservation = hub.reserve(maximumEvents)
+    let name = account.description
+    do throws(Failure) {
+      let events = try await localStore.change { database in
+        try ContactEvent.keep(
+          body(database), of: name, under: reservation.cursors, time: Date().timeIntervalSince1970, database)
+      }
+      hub.fulfil(reservation, with: events)
+      return true
+    } catch {
+      hub.fulfil(reservation, with: [])
+      log.error(
+        "contacts are not stored", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      return false
+    }
+  }
+
+  /// The session has ended for good: nobody knows who is online.
+  func endContacts() {
+    contacts.isCurrent = false
+    contacts.presences.clear()
+    for wait in contacts.waits { wait.wait.end() }
+  }
+}
+
+extension IQ {
+  /// With an id that nobody can guess.
+  var withID: IQ {
+    var request = self
+    request.id = request.id ?? ArchivePage.makeID()
+    return request
+  }
+}
+
+extension Result {
+  fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
+}

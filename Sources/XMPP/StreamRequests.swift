@@ -1,0 +1,79 @@
+import NIOCore
+import XMPPStanza
+import XMPPXML
+
+// Requests, and the answers to them (RFC 6120 §8.2.3).
+
+extension XMPPStream {
+  /// Sends a request and returns its answer, an error answer included.
+  ///
+  /// - Throws: `notLoggedIn`, `networkError` when the stream ends or no answer comes in time, `cancelled` when the
+  ///   task is, `invalidParameter` for an id that already waits for an answer.
+  public func request(_ request: IQ, timeout: TimeAmount = .seconds(30)) async throws(XMPPError) -> IQ {
+    var request = request
+    request.id = request.id ?? IQTracker<Void>.makeID()
+    let answers = try await exchange([request.element], timeout: timeout)
+    guard let answer = answers.first else { throw Self.notOnline }
+    return try answer.get()
+  }
+
+  /// Sends stanzas with one write and returns the answers to the requests among them, in the order of these.
+  ///
+  /// A request has an `id`. In the place of an answer is why there is none: `networkError` when the stream ends or it does
+  /// not come in time, `cancelled` when the task is.
+  /// - Throws: `notLoggedIn`, `invalidParameter` for an id that already waits for an answer.
+  public func exchange(
+    _ stanzas: [XMLElement], timeout: TimeAmount = .seconds(30)
+  ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
+    guard state.isOpen, let channel else { throw Self.notOnline }
+    let asked = stanzas.compactMap(IQ.init).filter(\.isRequest)
+    let ids = asked.compactMap(\.id)
+    for (index, id) in ids.enumerated() where requests.isWaiting(for: id) || ids[..<index].contains(id) {
+      throw XMPPError(.invalidParameter, stage: .request, "a request with the id \(id) waits for its answer")
+    }
+    let late = XMPPError(.networkError, stage: .request, "the server did not answer in time")
+    let expiry = eventLoop.scheduleTask(in: timeout) { self.assumeIsolated { $0.giveUp(ids, late) } }
+    defer { updateReading() }
+    let answers = await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        let answers = Answers(count: ids.count, waiter)
+        for (index, request) in asked.enumerated() {
+          requests.add(ids[index], to: request.to) { answers.take($0, at: index) }
+        }
+        updateReading()
+        channel.writeAndFlush(encode(stanzas.map(StreamNegotiator.Output.element)), promise: nil)
+      }
+    } onCancel: {
+      let cancelled = XMPPError(.cancelled, stage: .request, "the request was cancelled")
+      eventLoop.execute { self.assumeIsolated { $0.giveUp(ids, cancelled) } }
+    }
+    expiry.cancel()
+    return answers
+  }
+
+  private func giveUp(_ ids: [String], _ reason: XMPPError) {
+    for id in ids { requests.take(id)?(.failure(reason)) }
+  }
+}
+
+/// The answers to requests that were sent together, as they come.
+private final class Answers {
+  typealias Waiter = CheckedContinuation<[Result<IQ, XMPPError>], Never>
+
+  private var all: [Result<IQ, XMPPError>]
+  private var open: Int
+  private let waiter: Waiter
+
+  init(count: Int, _ waiter: Waiter) {
+    all = Array(repeating: .failure(XMPPStream.notOnline), count: count)
+    open = count
+    self.waiter = waiter
+    if count == 0 { waiter.resume(returning: []) }
+  }
+
+  func take(_ answer: Result<IQ, XMPPError>, at index: Int) {
+    all[index] = answer
+    open -= 1
+    if open == 0 { waiter.resume(returning: all) }
+  }
+}

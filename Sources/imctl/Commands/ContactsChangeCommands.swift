@@ -1,0 +1,238 @@
+import AgentProtocol
+import ArgumentParser
+
+// What changes something between the account and somebody else. All of it is one method of the agent.
+
+/// What these commands have in common.
+struct ContactsChangeOptions: ParsableArguments {
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var bound: ContactsTimeout
+
+  /// Carries the changes out, one after the other; with `--json` each is told.
+  func run(_ changes: [ContactsChangeMethod.Parameters]) throws {
+    let deadline = Deadline(bound.timeout)
+    try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
+      for var change in changes {
+        change.account = account.account
+        change.timeout = bound.timeout.seconds
+        let result = try agent.answer(to: agent.send(ContactsChangeMethod.self, change))
+        if output.json { try output.data(result, text: "") }
+        if let note = Self.note(change, result) { output.note(note) }
+      }
+    }
+  }
+
+  func run(_ change: ContactsChangeMethod.Change, _ jids: [String]) throws {
+    try run(jids.map { ContactsChangeMethod.Parameters(account: nil, change, jid: $0) })
+  }
+
+  private static func note(
+    _ change: ContactsChangeMethod.Parameters, _ result: ContactsChangeMethod.Result
+  ) -> String? {
+    let jid = "\(peer: result.jid ?? "")"
+    switch (change.change, result.action) {
+    case (_, nil): return inLanguage("\(jid): nothing to do", "\(jid)：无需更改")
+    case (.add, _) where change.asks:
+      return inLanguage(
+        "\(jid) was asked: its presence is shown when it has accepted", "已向 \(jid) 发出请求：对方接受后显示其状态")
+    case (_, .approve?):
+      return inLanguage(
+        "\(jid) has not asked yet: it is accepted when it does", "\(jid) 尚未请求：对方请求时将自动接受")
+    default: return nil
+    }
+  }
+}
+
+/// `imctl contacts add`.
+struct ContactsAddCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Put somebody into the contact list, and ask to see their presence.",
+    discussion: "Of a contact that is there already, name and groups are changed where they are given.")
+
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  var jid: String
+
+  @Option(help: ArgumentHelp("The name to show.", valueName: "NAME"))
+  var name: String?
+
+  @Option(help: ArgumentHelp("A group to put it into; may be repeated.", valueName: "GROUP"))
+  var group: [String] = []
+
+  @Option(help: ArgumentHelp("What goes with the request.", valueName: "TEXT"))
+  var message: String?
+
+  @Flag(help: "Do not ask to see its presence.")
+  var noRequest = false
+
+  @OptionGroup var options: ContactsChangeOptions
+
+  func validate() throws {
+    if noRequest, message != nil {
+      throw ValidationError(
+        inLanguage("--no-request and --message exclude each other.", "--no-request 和 --message 不能同时使用。"))
+    }
+  }
+
+  func run() throws {
+    var change = ContactsChangeMethod.Parameters(account: nil, .add, jid: jid)
+    change.name = name
+    if !group.isEmpty { change.groups = group }
+    change.text = message
+    change.asks = !noRequest
+    try options.run([change])
+  }
+}
+
+/// `imctl contacts remove`.
+struct ContactsRemoveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Remove contacts: neither side sees the other's presence any more.")
+
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  var jid: [String]
+
+  @OptionGroup var options: ContactsChangeOptions
+
+  func run() throws { try options.run(.remove, jid) }
+}
+
+/// `imctl contacts rename`.
+struct ContactsRenameCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rename",
+    abstract: "Give a contact another name; without NAME none.")
+
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  var jid: String
+
+  @Argument(help: ArgumentHelp("The name to show.", valueName: "NAME"))
+  var name: String?
+
+  @OptionGroup var options: ContactsChangeOptions
+
+  func run() throws {
+    var change = ContactsChangeMethod.Parameters(account: nil, .rename, jid: jid)
+    change.name = name
+    try options.run([change])
+  }
+}
+
+/// `imctl contacts group`.
+struct ContactsGroupCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "group",
+    abstract: "Put a contact into groups.",
+    discussion: """
+      With GROUP, the contact is in these groups and in no other. With --add and --remove the others stay; --clear \
+      takes it out of all.
+      """)
+
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  var jid: String
+
+  @Argument(help: ArgumentHelp("The groups, all of them.", valueName: "GROUP"))
+  var groups: [String] = []
+
+  @Option(help: ArgumentHelp("Put it into this group too; may be repeated.", valueName: "GROUP"))
+  var add: [String] = []
+
+  @Option(help: ArgumentHelp("Take it out of this group; may be repeated.", valueName: "GROUP"))
+  var remove: [String] = []
+
+  @Flag(help: "Take it out of all groups.")
+  var clear = false
+
+  @OptionGroup var options: ContactsChangeOptions
+
+  func validate() throws {
+    let ways = [!groups.isEmpty, !add.isEmpty || !remove.isEmpty, clear].count { $0 }
+    if ways != 1 {
+      throw ValidationError(
+        inLanguage(
+          "Name groups, or give --add and --remove, or --clear.", "请指定群组，或使用 --add 和 --remove，或使用 --clear。"))
+    }
+  }
+
+  func run() throws {
+    var change = ContactsChangeMethod.Parameters(account: nil, .group, jid: jid)
+    if clear || !groups.isEmpty { change.groups = groups }
+    change.adds = add
+    change.removes = remove
+    try options.run([change])
+  }
+}
+
+/// `imctl contacts approve`.
+struct ContactsApproveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "approve",
+    abstract: "Let people who ask see your presence.",
+    discussion: "Who has not asked yet is let in when they do, where the server can do that (RFC 6121 §3.4).")
+
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  var jid: [String]
+
+  @OptionGroup var options: ContactsChangeOptions
+
+  func run() throws { try options.run(.approve, jid) }
+}
+
+/// `imctl contacts deny`.
+struct ContactsDenyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "deny",
+    abstract: "Do not let people see your presence: decline what they ask, or take back that they may.")
+
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  var jid: [String]
+
+  @OptionGroup var options: ContactsChangeOptions
+
+  func run() throws { try options.run(.deny, jid) }
+}
+
+/// `imctl contacts block`.
+struct ContactsBlockCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "block",
+    abstract: "Let nothing through from people, or from whole domains, nor to them.")
+
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  var jid: [String]
+
+  @OptionGroup var options: ContactsChangeOptions
+
+  func run() throws { try options.run(.block, jid) }
+}
+
+/// `imctl contacts unblock`.
+struct ContactsUnblockCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unblock",
+    abstract: "Take back that people are blocked.")
+
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  var jid: [String] = []
+
+  @Flag(help: "Everybody who is blocked.")
+  var all = false
+
+  @OptionGroup var options: ContactsChangeOptions
+
+  func validate() throws {
+    if all == !jid.isEmpty {
+      throw ValidationError(inLanguage("Name JIDs, or give --all.", "请指定 JID，或使用 --all。"))
+    }
+  }
+
+  func run() throws {
+    if all {
+      try options.run([ContactsChangeMethod.Parameters(account: nil, .unblockAll, jid: nil)])
+    } else {
+      try options.run(.unblock, jid)
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl contacts`: who one talks to, who may see one's presence, and who may not get through.
+struct ContactsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "contacts",
+    abstract: "Contacts, requests to see presence, and who is blocked.",
+    discussion: """
+      What the server has last said is kept: list, requests and blocked work offline too, and say on standard error \
+      that it may be out of date (with --json: "stale":true). Changes need a session that is online (exit status 67), \
+      and are done when the command ends.
+      """,
+    subcommands: [
+      ContactsListCommand.self, ContactsAddCommand.self, ContactsRemoveCommand.self,
+      ContactsRenameCommand.self, ContactsGroupCommand.self, ContactsApproveCommand.self,
+      ContactsDenyCommand.self, ContactsRequestsCommand.self, ContactsBlockCommand.self,
+      ContactsUnblockCommand.self, ContactsBlockedCommand.self,
+    ])
+}
+
+/// `imctl contacts list`.
+struct ContactsListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the contacts, by JID.",
+    discussion: """
+      A line a contact: its JID, name and groups, who sees whose presence (none, to, from, both), and what its devices \
+      show.
+      """)
+
+  @Option(help: ArgumentHelp("Only contacts of this group.", valueName: "GROUP"))
+  var group: String?
+
+  @Flag(help: "Only contacts that are online.")
+  var online = false
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var bound: ContactsTimeout
+
+  func run() throws {
+    let deadline = Deadline(bound.timeout)
+    let isStale =
+      try AgentClient.session(start: .never, until: deadline) { agent in
+        try pages { after in
+          try agent.answer(
+            to: agent.send(ContactsListMethod.self, .init(account: account.account, after: after)))
+        }
+      } ?? pages { try StoredAccounts.contacts(account.account, after: $0) }
+    if isStale { ContactsCommand.noteStale(output) }
+  }
+
+  /// Prints all; whether they may be out of date.
+  private func pages(_ next: (String?) throws -> ContactsListMethod.Result) throws -> Bool {
+    var after: String?
+    while true {
+      let page = try next(after)
+      for contact in page.contacts where matches(contact) {
+        try output.data(contact, text: ContactText(contact).description)
+      }
+      after = page.contacts.last?.jid
+      if !page.more || after == nil { return page.stale }
+    }
+  }
+
+  private func matches(_ contact: Contact) -> Bool {
+    (group.map(contact.groups.contains) ?? true) && (!online || !contact.presence.isEmpty)
+  }
+}
+
+/// `imctl contacts requests`.
+struct ContactsRequestsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "requests",
+    abstract: "List who asks to see your presence, oldest first.",
+    discussion: "A request stays until it is approved or denied, here or on another device.")
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var bound: ContactsTimeout
+
+  func run() throws {
+    let result =
+      try AgentClient.ask(
+        ContactRequestsMethod.self, .init(account: account.account), start: .never, timeout: bound.timeout)
+      ?? StoredAccounts.requests(account.account)
+    for entry in result.requests {
+      let text = entry.text.map { " \"\(peer: $0)\"" } ?? ""
+      try output.data(entry, text: "\(peer: entry.jid) \(peer: entry.received)\(text)")
+    }
+    if result.stale { ContactsCommand.noteStale(output) }
+  }
+}
+
+/// `imctl contacts blocked`.
+struct ContactsBlockedCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "blocked",
+    abstract: "List who is blocked, by JID.")
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var bound: ContactsTimeout
+
+  func run() throws {
+    let result =
+      try AgentClient.ask(
+        ContactsBlockedMethod.self, .init(account: account.account), start: .never, timeout: bound.timeout)
+      ?? StoredAccounts.blocked(account.account)
+    for entry in result.blocked { try output.data(entry, text: "\(peer: entry.jid)") }
+    if result.stale { ContactsCommand.noteStale(output) }
+  }
+}
+
+/// How long a command about contacts may take.
+struct ContactsTimeout: ParsableArguments {
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 10)
+}
+
+extension ContactsCommand {
+  /// What is shown was told by the server some time ago; with `--json` every object says so.
+  static func noteStale(_ output: OutputOptions) {
+    output.note(inLanguage("not online: this is what was known last", "未在线：以下为上次已知的内容"))
+  }
+}
+
+/// A contact as a line of text.
+struct ContactText: CustomStringConvertible {
+  let description: String
+
+  init(_ contact: Contact) {
+    var parts = ["\(peer: contact.jid)"]
+    if let name = contact.name { parts.append("\"\(peer: name)\"") }
+    if !contact.groups.isEmpty {
+      parts.append("[" + contact.groups.map { "\(peer: $0)" }.joined(separator: ", ") + "]")
+    }
+    parts.append("\(peer: contact.subscription)")
+    if contact.ask != nil { parts.append(inLanguage("asked", "已请求")) }
+    if contact.approved { parts.append(inLanguage("approved", "已预先批准")) }
+    if contact.blocked { parts.append(inLanguage("blocked", "已屏蔽")) }
+    for presence in contact.presence {
+      let resource = presence.resource.map { "/\(peer: $0) " } ?? ""
+      parts.append(resource + StatusText.presence(presence.show, presence.status, presence.priority))
+    }
+    description = parts.joined(separator: "  ")
+  }
+}
