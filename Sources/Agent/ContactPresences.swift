@@ -1,4 +1,5 @@
 import AgentProtocol
+import XMPPFeatures
 import XMPPStanza
 
 /// Which devices of the contacts are online, and what they show: as far as the server has told it in this session.
@@ -24,7 +25,7 @@ struct ContactPresences: Sendable, Equatable {
     presences = presences.filter { contacts.contains($0.key) }
   }
 
-  mutating func add(_ jid: String) { contacts.insert(jid) }
+  mutating func add(_ jid: String) { if contacts.count < Roster.maximumItems { contacts.insert(jid) } }
 
   mutating func remove(_ jid: String) {
     contacts.remove(jid)

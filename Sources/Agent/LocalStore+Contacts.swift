@@ -53,7 +53,8 @@ enum StoredRoster {
       let row = try Row.fetchOne(
         database, sql: "SELECT version FROM rosters WHERE account = ?", arguments: [account])
     else { return nil }
-    return row["version"] ?? ""
+    let version: String? = row["version"]
+    return version ?? ""
   }
 
   static func keep(version: String?, of account: String, _ database: Database) throws {

@@ -135,12 +135,14 @@ extension Session {
       }
     }
     try await tell(PresenceSubscription.approval(of: jid), parameters, on: stream)
+    // Not every server says of an approval beforehand that it is one.
     try await wait(until: jid, within: parameters) { item in
-      item.map { $0.subscription.isFrom || $0.isApproved } ?? false
+      item.map { $0.subscription.isFrom || !isRequested } ?? false
     }
-    await storing(0) {
+    await storing(1) {
       try StoredRequests.remove(jid.bare.description, of: name, $0)
-      return []
+      let isTold = try isRequested || Roster.Item.load(jid, of: name, $0)?.isApproved == true
+      return isTold ? [] : [ContactEvent(.approve, jid: jid.description, by: .own)]
     }
     return isRequested ? .accept : .approve
   }
@@ -197,7 +199,7 @@ extension Session {
     contacts.isUnblockingAll = true
     defer { contacts.isUnblockingAll = false }
     try await ask(BlockList.unblockAll(), parameters, on: stream)
-    await take(.unblockAll, count: BlockList.maximumEntries, isOwn: true)
+    await take(.unblockAll, count: ContactEvent.maximumKept, isOwn: true)
     return ContactsChangeMethod.Result(action: .allow, jid: nil)
   }
 
@@ -241,7 +243,7 @@ extension Session {
 
   /// Returns when the server has told that a contact is as it is to be: nil stands for one that is not in the list.
   ///
-  /// A server that has agreed and tells nothing is not waited for: it has done what was asked.
+  /// A server that has agreed and tells nothing is not waited for longer than seconds: it has done what was asked.
   private func wait(
     until jid: JID, within parameters: ContactsChangeMethod.Parameters,
     _ holds: @escaping @Sendable (Roster.Item?) -> Bool

@@ -71,7 +71,8 @@ extension Session {
   /// The version to ask with; nil where the server knows none (RFC 6121 §2.6.2).
   private func rosterVersion(on stream: XMPPStream) async -> String? {
     if contacts.isIncomplete { contacts.version = nil }
-    if let version = contacts.version, !version.isEmpty { return version }
+    // Some servers call the first roster and the one after it by this name.
+    if let version = contacts.version, !version.isEmpty, version != "1" { return version }
     // After an inline bind its features may still be on their way.
     return await stream.features.map(Roster.isVersioned) == true ? "" : nil
   }
@@ -79,21 +80,25 @@ extension Session {
   private func take(roster answer: IQ?, blockList blocked: IQ?, on stream: XMPPStream) async {
     guard online?.stream === stream else { return }
     let roster = answer.flatMap(Roster.init)
-    let list = blocked.flatMap(BlockList.init)
+    var list = blocked.flatMap(BlockList.init)
     if let blocked { contacts.knowsBlocking = blocked.type == .result }
+    let name = account.description
+    let known = Set((try? await localStore.read { try StoredBlockList.load(name, $0) }) ?? [])
+    if let new = list, Set(new.jids.lazy.map(\.description)) == known { list = nil }
     guard roster != nil || list != nil else {
       contacts.isCurrent = answer != nil
       return
     }
-    let name = account.description
-    let count = ((roster?.items.count ?? 0) + contacts.presences.count) * ContactChange.maximumEvents
-    let isStored = await storing(
-      roster == nil ? 2 * BlockList.maximumEntries : count + 2 * BlockList.maximumEntries
-    ) {
+    // What is known from the first time on is no news.
+    let isFirst = contacts.version == nil
+    let changed =
+      (roster.map { $0.items.count + contacts.presences.count } ?? 0) * ContactChange.maximumEvents
+    let count = isFirst ? 0 : min(changed + known.count + (list?.jids.count ?? 0), ContactEvent.maximumKept)
+    let isStored = await storing(count) { [list] database in
       var events: [ContactEvent] = []
-      if let roster { events += try StoredRoster.replace(with: roster, of: name, $0) }
-      if let list { events += try StoredBlockList.replace(with: list, of: name, $0) }
-      return events
+      if let roster { events += try StoredRoster.replace(with: roster, of: name, database) }
+      if let list { events += try StoredBlockList.replace(with: list, of: name, database) }
+      return isFirst ? [] : events
     }
     contacts.isCurrent = isStored && answer != nil
     guard let roster else { return }
@@ -164,7 +169,7 @@ extension Session {
       count = jids.count
     case .unblockAll:
       isOwn = contacts.isUnblockingAll
-      count = BlockList.maximumEntries
+      count = ContactEvent.maximumKept
     }
     await take(push, count: count, isOwn: isOwn)
   }
@@ -184,7 +189,9 @@ extension Session {
     let own = online.bound.jid
     let name = account.description
     if let request = PresenceSubscription.Request(presence, own: own) {
-      contacts.requested.insert(request.jid.description)
+      if contacts.requested.count < 2 * StoredRequests.maximum {
+        contacts.requested.insert(request.jid.description)
+      }
       await storing(1) {
         let now = Date().timeIntervalSince1970
         guard try StoredRequests.add(request, of: name, received: now, $0) else { return [] }
@@ -204,7 +211,13 @@ extension Session {
     guard mark == Self.begun else { return }
     let name = account.description
     let requested = contacts.requested
-    await storing(StoredRequests.maximum) {
+    // Of so many it is not known which have come.
+    guard requested.count < 2 * StoredRequests.maximum,
+      let kept = try? await localStore.read({ try StoredRequests.load(name, $0).map(\.jid) })
+    else { return }
+    let gone = kept.count { !requested.contains($0) }
+    guard gone > 0 else { return }
+    await storing(gone) {
       try StoredRequests.keepOnly(requested, of: name, $0).map { ContactEvent(.decline, jid: $0, by: nil) }
     }
   }

@@ -16,8 +16,7 @@ struct Imctl: ParsableCommand {
     subcommands: [
       LoginCommand.self, LogoutCommand.self, StatusCommand.self, WhoamiCommand.self, PresenceCommand.self,
       SendCommand.self, WatchCommand.self, HistoryCommand.self, OutboxCommand.self, ContactsCommand.self,
-      AccountCommand.self,
-      TokenCommand.self, ServerCommand.self, AgentCommand.self,
+      AccountCommand.self, TokenCommand.self, ServerCommand.self, AgentCommand.self,
     ])
 
   static func main() {

@@ -65,9 +65,10 @@ struct AudienceTests {
       .login(until: .bound, jid: SessionDesk.jid + "/scripted") + [
         .client("<iq type='get' id='{roster}'/>"), .client("<iq type='set' id='{carbons}'/>"),
         .client("<presence><c xmlns='http://jabber.org/protocol/caps' hash='sha-1'/></presence>"),
+        .client("<iq type='get' id='{blocked}'/>"),
         .server(
           "<iq type='result' id='{roster}'><query xmlns='jabber:iq:roster'>\(roster)</query></iq>"
-            + "<iq type='error' id='{carbons}'/>"),
+            + "<iq type='error' id='{carbons}'/><iq type='error' id='{blocked}'/>"),
         .client("<iq type='get' id='{features}'/>"), .server("<iq type='error' id='{features}'/>"),
         .client("<presence/>"),
       ] + asked(by: "bob@im.example/x", "result") + asked(by: "im.example", "result")

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """A client that is not imctl: slixmpp, logged in and saying what it sees.
 
-Reads a line of JSON {"jid", "password", "host", "port", "directTLS", "caFile"}, answers {"ready": FULL_JID}
+Reads a line of JSON {"jid", "password", "host", "port", "directTLS", "caFile", "accepts"}, answers {"ready": FULL_JID}
 when the server has its presence, and reports {"presence": {"from", "type", "show", "status", "priority"}} and
 {"message": {"from", "body", "id", "delayed"}}. Obeys {"order": "message", "to", "text"}, {"order": "presence", "to":
 SHOW, "text": STATUS}, {"order": "xml", "text"} and {"order": "ping", "text": TOKEN}, the last answered with
-{"settled": TOKEN}. Logs out at the end of its input.
+{"settled": TOKEN}. Accepts who wants to see its presence, and asks back, unless
+"accepts" is false. Logs out at the end of its input.
 """
 import asyncio
 import logging
@@ -30,8 +31,8 @@ class Counterpart(slixmpp.ClientXMPP):
         super().__init__(wanted["jid"], wanted["password"])
         without_channel_binding(self)
         self.ca_certs = wanted["caFile"]
-        self.auto_authorize = True
-        self.auto_subscribe = True
+        self.auto_authorize = True if wanted.get("accepts", True) else None
+        self.auto_subscribe = wanted.get("accepts", True)
         self.register_plugin("xep_0199")
         self.add_event_handler("session_start", self.session_started)
         self.add_event_handler("message", self.message_received)

@@ -2,7 +2,8 @@ import FoundationEssentials
 
 /// Another user's client that is not our code: slixmpp, logged in on a test server.
 ///
-/// It accepts every subscription request and asks back, so that it sees the presence of whoever it knows.
+/// It accepts every subscription request and asks back, so that it sees the presence of whoever it knows; unless it was told
+/// to leave that to ``send(xml:)``.
 public final class Counterpart: Sendable {
   /// A presence stanza it received.
   public struct Presence: Decodable, Sendable, Equatable {
@@ -49,17 +50,19 @@ public final class Counterpart: Sendable {
   public let jid: String
 
   /// Logs `account` in, checks the server's certificate, and shows it available.
-  public convenience init(_ account: String = "bob", on server: TestServer, directTLS: Bool = false)
-    async throws
-  {
+  public convenience init(
+    _ account: String = "bob", on server: TestServer, directTLS: Bool = false, accepts: Bool = true
+  ) async throws {
     try await self.init(
       jid: server.jid(account), password: server.password(account),
-      port: directTLS ? server.directTLSPort : server.port, directTLS: directTLS, caFile: server.caFile)
+      port: directTLS ? server.directTLSPort : server.port, directTLS: directTLS, caFile: server.caFile,
+      accepts: accepts)
   }
 
   /// The same on any server on loopback.
-  public init(jid: String, password: String, port: Int, directTLS: Bool = false, caFile: String) async throws
-  {
+  public init(
+    jid: String, password: String, port: Int, directTLS: Bool = false, caFile: String, accepts: Bool = true
+  ) async throws {
     struct Options: Encodable {
       var jid: String
       var password: String
@@ -67,13 +70,14 @@ public final class Counterpart: Sendable {
       var port: Int
       var directTLS: Bool
       var caFile: String
+      var accepts: Bool
     }
     struct Ready: Decodable { var ready: String }
     script = try await Script(
       "counterpart.py",
       options: Options(
-        jid: jid, password: password, host: TestServer.host, port: port, directTLS: directTLS, caFile: caFile)
-    )
+        jid: jid, password: password, host: TestServer.host, port: port, directTLS: directTLS, caFile: caFile,
+        accepts: accepts))
     self.jid = try await script.first(Ready.self).ready
   }
 

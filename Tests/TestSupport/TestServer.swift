@@ -38,8 +38,10 @@ public final class TestServer: Sendable {
     public var domain = TestServer.domain
     /// Another domain of the server, where everybody gets in by ANONYMOUS.
     public var anonymousDomain: String?
-    /// Local part to password; all of them see each other's presence.
+    /// Local part to password.
     public var accounts = ["alice": "alice-secret", "bob": "bob-secret", "carol": "carol-secret"]
+    /// Accounts that see each other's presence; all of them when absent.
+    public var friends: [String]?
     public var passwordStore = PasswordStore.hashed
     /// For a hashed store: `SHA-1` or `SHA-256`, ejabberd also `SHA-512`.
     public var hash = "SHA-1"

@@ -1,0 +1,138 @@
+import AgentProtocol
+import TestSupport
+import Testing
+
+@testable import Agent
+
+@Suite("The contacts of a session", .timeLimit(.minutes(3)))
+struct SessionContactsTests {
+  private static let own = SessionDesk.jid
+  private static let ver = "<ver xmlns='urn:xmpp:features:rosterver'/>"
+
+  /// The beginning of a session, with these answers.
+  private static func begin(_ roster: String, version: String, then more: String = "", blocked: String = "")
+    -> [ScriptedServer.Step]
+  {
+    .login(until: .bound, features: ver, jid: own + "/scripted") + [
+      .client("<iq type='get' id='{roster}'><query xmlns='jabber:iq:roster' ver='\(version)'/></iq>"),
+      .client("<iq type='set' id='{carbons}'/>"), .client("<presence/>"),
+      .client("<iq type='get' id='{blocked}'><blocklist xmlns='urn:xmpp:blocking'/></iq>"),
+      .server(
+        "<iq type='result' id='{roster}'>\(roster)</iq><iq type='error' id='{carbons}'/>" + more
+          + "<iq type='result' id='{blocked}'><blocklist xmlns='urn:xmpp:blocking'>\(blocked)</blocklist></iq>"
+      ),
+      .client("<iq type='get' id='{features}'/>"), .server("<iq type='error' id='{features}'/>"),
+    ]
+  }
+
+  private static func push(_ item: String, id: String, from: String? = nil, version: String = "") -> String {
+    "<iq type='set' id='\(id)'\(from.map { " from='\($0)'" } ?? "")><query xmlns='jabber:iq:roster' ver='\(version)'>"
+      + "\(item)</query></iq>"
+  }
+
+  private func told(_ desk: SessionDesk) -> [String] {
+    desk.events.compactMap { event in
+      guard case .contact(let contact) = event.body else { return nil }
+      return "\(contact.action.rawValue) \(contact.jid)"
+    }
+  }
+
+  @Test(
+    "What comes before the roster is stored waits for it; forged and odd pushes are refused; the next session asks with the version.",
+    .timeLimit(.minutes(2)))
+  func order() async throws {
+    let roster =
+      "<query xmlns='jabber:iq:roster' ver='v5'><item jid='bob@im.example' subscription='both' name='Old'/>"
+      + "<item jid='@@'/></query>"
+    // All in one packet with the answer.
+    let early =
+      Self.push("<item jid='bob@im.example' subscription='both' name='New'/>", id: "p1", version: "v6")
+      + "<presence from='bob@im.example/x'><show>dnd</show></presence><presence from='eve@x.example/x'/>"
+      + "<presence type='subscribe' from='carol@im.example'><status>hi</status></presence>"
+    let hostile = [
+      Self.push("<item jid='evil@x.example'/>", id: "f1", from: "mallory@x.example"),
+      Self.push("<item jid='evil@x.example'/>", id: "f2", from: "im.example"),
+      Self.push("<item jid='evil@x.example'/>", id: "f3", from: Self.own + "/scripted"),
+      Self.push("<item jid='evil@x.example'/><item jid='evil2@x.example'/>", id: "f4"),
+      Self.push("<item jid='@'/>", id: "f5"), Self.push("", id: "f6"),
+      "<iq type='set' id='f7' from='mallory@x.example'><unblock xmlns='urn:xmpp:blocking'/></iq>",
+    ].joined()
+    let refusals = (1...7).map { ScriptedServer.Step.client("<iq type='error' id='f\($0)'/>") }
+    let first =
+      Self.begin(roster, version: "", then: early, blocked: "<item jid='spam.example'/>") + [
+        .client("<presence/>"), .server(hostile),
+      ] + refusals + [
+        .server(Self.push("<item jid='dan@im.example' subscription='none'/>", id: "p2", version: "v7")),
+        .client("<iq type='result' id='p2'/>"),
+      ]
+    let second = Self.begin("", version: "v7", blocked: "<item jid='spam.example'/>")
+    let desk = try await SessionDesk([.acknowledging("p1", in: first), second])
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.server.finished()
+    try await eventuallyHolds { told(desk).contains("add dan@im.example") }
+    #expect(desk.server.mismatches == [])
+    #expect(told(desk) == ["update bob@im.example", "request carol@im.example", "add dan@im.example"])
+    let listed = try await desk.session.listContacts(after: nil)
+    #expect(!listed.stale)
+    #expect(listed.contacts.map(\.jid) == ["bob@im.example", "dan@im.example"])
+    #expect(listed.contacts.first?.name == "New")
+    #expect(
+      listed.contacts.first?.presence == [
+        ContactPresence(resource: "x", show: .dnd, status: nil, priority: 0)
+      ])
+    #expect(try await desk.session.listRequests().requests.map(\.text) == ["hi"])
+    #expect(try await desk.session.listBlocked().blocked.map(\.jid) == ["spam.example"])
+    await desk.session.close()
+    let offline = try await desk.session.listContacts(after: nil)
+    #expect(offline.stale && offline.contacts.count == 2 && offline.contacts.allSatisfy(\.presence.isEmpty))
+    let change = ContactsChangeMethod.Parameters(account: nil, .remove, jid: "bob@im.example")
+    let failure = await #expect(throws: Failure.self) { try await desk.session.changeContact(change) }
+    #expect(failure?.exit == 67)
+
+    // Another agent, on what this one has stored.
+    let next = try await SessionDesk([second], home: desk.home)
+    _ = try await next.session.login(try await next.parameters())
+    try await next.until("the session") { $0.last?.state == .syncOK }
+    #expect(next.server.mismatches == [])
+    let kept = try await next.session.listContacts(after: nil)
+    #expect(!kept.stale && kept.contacts.map(\.name) == ["New", nil])
+    // Nobody has asked again: it was declined elsewhere.
+    try await eventuallyHolds { told(next) == ["decline carol@im.example"] }
+    #expect(try await next.session.listRequests().requests == [])
+    await next.session.close()
+  }
+
+  @Test("A server that has neither roster nor blocklist, or does not answer, is no error.")
+  func nothing() async throws {
+    let desk = try await SessionDesk([.session()])
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("the session") { $0.last?.state == .syncOK }
+    #expect(try await desk.session.listContacts(after: nil).contacts == [])
+    await desk.session.close()
+  }
+
+  private func eventuallyHolds(_ holds: () -> Bool) async throws {
+    let limit = ContinuousClock.now + .seconds(30)
+    while !holds() {
+      if ContinuousClock.now > limit { throw TestSupportError("it did not come") }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+}
+
+extension [ScriptedServer.Step] {
+  /// The same where the client acknowledges a push that came with the answers, before it asks anything else.
+  fileprivate static func acknowledging(_ id: String, in steps: Self) -> Self {
+    guard let index = steps.lastIndex(where: { $0.isQuestion }) else { return steps }
+    var steps = steps
+    steps.insert(.client("<iq type='result' id='\(id)'/>"), at: index)
+    return steps
+  }
+}
+
+extension ScriptedServer.Step {
+  /// The client asks for the features of its account.
+  fileprivate var isQuestion: Bool {
+    if case .client(let text) = self { text.contains("{features}") } else { false }
+  }
+}
