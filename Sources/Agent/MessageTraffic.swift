@@ -60,6 +60,8 @@ struct MessageTraffic {
   var archive = ArchiveSupport.unknown
   /// Everything of the archive up to what arrives now is stored.
   var isCaughtUp = false
+  /// When the server is done with what it had for an earlier connection.
+  var settled = ContinuousClock.now
   /// The newest message of the archive up to which all are stored; empty: there are none. nil: not known.
   var archivePosition: String?
   var reading: Reading?
@@ -82,7 +84,8 @@ struct MessageTraffic {
   var hasQueued = true
   /// Handed to the present stream and not acknowledged.
   var inFlight: Set<String> = []
-  var isHandingOver = false
+  /// Ends when the stream takes no more.
+  var handingOver: Task<Void, Never>?
   /// Who waits for the server to have a message.
   var waits: [String: [DeliveryWait]] = [:]
   /// Messages that were sent again though the server may have had them, since the agent was started.

@@ -11,13 +11,16 @@ import XMPPXML
 extension Session {
   /// Messages of a page; servers give less where they like.
   private static let pageSize = 100
+  /// For how long a server may be at work on what a connection has brought it, and on what it had for that one, when
+  /// the next one has taken its place: both come into the archive.
+  private static let afterwork = (sent: Duration.seconds(2), received: Duration.seconds(5))
 
   /// A stream is bound, and nothing has come on it yet.
   func beginMessages(_ bound: BoundStream, on stream: XMPPStream) {
     traffic.own = bound.jid
-    if bound.isResumed { return }
     traffic.isCaughtUp = false
-    traffic.archive = .unknown
+    traffic.settled = stream.configuration.resuming == nil ? .now : .now + Self.afterwork.received
+    if !bound.isResumed { traffic.archive = .unknown }
   }
 
   /// Messages are handed to a bound stream when it is known what the server has of the earlier ones.
@@ -27,16 +30,27 @@ extension Session {
   }
 
   private func settleMessages(_ bound: BoundStream, on stream: XMPPStream) async {
-    let known = settlement(bound, on: stream)
+    // What the stream before did not take any more is not in flight.
+    await traffic.handingOver?.value
+    guard online?.stream === stream else { return }
+    var known = settlement(bound, on: stream)
     for id in known.acknowledged { enqueue(.acknowledged(id), stream) }
     await messagesStored()
+    if !known.uncounted.isEmpty {
+      if await hasArchive(stream) {
+        let rest = lastLoss.map { $0 + Self.afterwork.sent - .now } ?? .zero
+        try? await Task.sleep(for: max(.zero, rest))
+      } else {
+        known.missing.formUnion(known.uncounted)
+      }
+    }
     guard let open = await handedOver(), online?.stream === stream else { return }
     let doubtful = known.doubtful(open)
     if doubtful.isEmpty {
       await findPosition(on: stream)
       guard online?.stream === stream else { return }
       openOutbox(known.toSendAgain(open))
-      if !traffic.isCaughtUp { _ = await catchUp(from: traffic.archivePosition, nil, on: stream) }
+      _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
       await completeArchive(on: stream)
       return
     }
@@ -44,7 +58,9 @@ extension Session {
     let isTold = isFound ? await keepsEverything(stream) : false
     guard let left = await handedOver(), online?.stream === stream else { return }
     // What servers do not archive cannot be found there either.
-    let uncertain = known.doubtful(left).count { !isTold || ![.chat, .normal].contains($0.type) }
+    let uncertain = known.doubtful(left).count {
+      !known.uncounted.contains($0.id) && (!isTold || ![.chat, .normal].contains($0.type))
+    }
     if uncertain > 0 {
       traffic.uncertain += uncertain
       log.warning(
@@ -57,18 +73,13 @@ extension Session {
 
   /// What the new stream tells of the messages that were handed to earlier ones.
   private func settlement(_ bound: BoundStream, on stream: XMPPStream) -> OutboxSettlement {
-    let restored = traffic.restoredIDs
-    let counted = restored ?? traffic.inFlight
+    let counted = traffic.restoredIDs ?? traffic.inFlight
     let unacknowledged = Set(bound.unacknowledged.compactMap(\.id))
-    // Of an earlier agent's: what this one has sent is sent again by the stream itself.
-    let isContinued = bound.isResumed && restored == nil
-    let isTold = stream.configuration.resuming != nil
     var known = OutboxSettlement()
-    if isContinued { known.inFlight = traffic.inFlight }
-    if isTold, !isContinued { known.acknowledged = counted.subtracting(unacknowledged) }
+    if stream.configuration.resuming != nil { known.acknowledged = counted.subtracting(unacknowledged) }
     known.missing = Set(traffic.ready.map(\.id))
-    if bound.isResumed, restored != nil { known.missing.formUnion(unacknowledged) }
-    traffic.inFlight = known.inFlight
+    if bound.isResumed { known.uncounted = unacknowledged }
+    traffic.inFlight = []
     traffic.ready = []
     traffic.restoredIDs = nil
     return known
@@ -96,6 +107,7 @@ extension Session {
     guard resumable == nil, online == nil, let resumption = record.resumption.flatMap(Resumption.init)
     else { return }
     resumable = StreamManagement(resumption.stream)
+    lastLoss = .now
     shownPresence = resumption.presence
     traffic.restoredIDs = Set(resumption.stream.unacknowledged.compactMap(\.self))
   }
@@ -184,8 +196,23 @@ extension Session {
       guard let newest = await leaveGap(after: position, on: stream) else { return false }
       await keepPosition(newest)
     }
-    traffic.isCaughtUp = true
+    caughtUp(on: stream)
     return isWhole
+  }
+
+  /// The archive was read: what arrives now is the next in it. Where a session of before may not have been over for the
+  /// server, what that one has had comes behind, and the archive is read once more.
+  private func caughtUp(on stream: XMPPStream) {
+    let rest = traffic.settled - .now
+    guard rest > .zero else {
+      traffic.isCaughtUp = true
+      return
+    }
+    Task {
+      try? await Task.sleep(for: rest)
+      guard online?.stream === stream, !traffic.isCaughtUp else { return }
+      _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
+    }
   }
 
   /// The same, where it did not work or the position was not known.

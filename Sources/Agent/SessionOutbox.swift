@@ -98,13 +98,12 @@ extension Session {
 
   /// Hands the next messages to the stream, where one takes them.
   func handOver() {
-    guard traffic.isOpen, !traffic.isHandingOver, let stream = online?.stream,
+    guard traffic.isOpen, traffic.handingOver == nil, let stream = online?.stream,
       !traffic.ready.isEmpty || traffic.hasQueued, traffic.inFlight.count < MessageTraffic.window
     else { return }
-    traffic.isHandingOver = true
-    Task {
+    traffic.handingOver = Task {
       await handOver(to: stream)
-      traffic.isHandingOver = false
+      traffic.handingOver = nil
       // The stream may be another one by now.
       if online?.stream !== stream { handOver() }
     }

@@ -116,6 +116,7 @@ extension Session {
   /// A stream has ended without our doing: the next one may go on with its session.
   private func leave(_ management: StreamManagement?) {
     resumable = management
+    lastLoss = .now
     resumableUntil = management?.maximum.map { .now + .seconds($0) }
   }
 
@@ -126,6 +127,7 @@ extension Session {
       presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
     if attempt.isStepByStep { configuration.anticipation = .stepByStep }
     configuration.confirmsStanzas = true
+    configuration.resendsMessages = false
     configuration.acknowledgementTimeout = min(keepAlive, .seconds(20))
     configuration.responders.merge(ClientIdentity.responders(for: audience)) { $1 }
     configuration.otherHost = otherHost

@@ -34,8 +34,9 @@ public struct BoundStream: Sendable, Equatable {
   public var isExtensible = false
   /// The session of the stream before goes on (XEP-0198 §5): presence and subscriptions are as they were.
   public var isResumed = false
-  /// Stanzas of the stream before. Where it was resumed, the server does not have them, and this side neither: their
-  /// text is to be found elsewhere. Else they may have arrived or not.
+  /// Stanzas of the stream before that are left to the consumer. Where it was resumed, the server says that it has not
+  /// got them: what only a snapshot tells of, and messages without ``StreamConfiguration/resendsMessages``. Else they
+  /// may have arrived or not.
   public var unacknowledged: [SentStanza] = []
   /// The keys of this login, which spare the next one the derivation.
   public var scramKeys: SCRAMKeys?

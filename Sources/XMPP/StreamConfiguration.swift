@@ -59,6 +59,9 @@ public struct StreamConfiguration: Sendable {
   public var resuming: StreamManagement?
   /// A stanza counts as handled when ``XMPPStream/confirm(through:)`` says so; else when it has come.
   public var confirmsStanzas = false
+  /// Messages that the server says it has not are sent again when it goes on with a session; else they are left to the
+  /// consumer (``BoundStream/unacknowledged``), who may know better.
+  public var resendsMessages = true
   /// Runs between a verified authentication and the bind request: where a login replaces a running session, this
   /// is when the old one is ended.
   public var beforeBinding: (@Sendable () async -> Void)?

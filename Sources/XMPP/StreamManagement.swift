@@ -186,6 +186,13 @@ public struct StreamManagement: Sendable, Equatable {
     return Array(unacknowledged.lazy.filter { $0.element.map { !$0.isRequest } ?? ($0.id != nil) })
   }
 
+  /// The messages that the server has not, taken off: they are sent again as new stanzas, or not at all.
+  mutating func takeMessages() -> [SentStanza] {
+    let isMessage = { (stanza: SentStanza) in stanza.element?.name.local == "message" }
+    defer { unacknowledged.removeAll(where: isMessage) }
+    return Array(unacknowledged.lazy.filter(isMessage))
+  }
+
   /// What is to be sent again on the new connection, to be counted anew.
   mutating func takeUnacknowledged() -> [XMLElement] {
     defer { unacknowledged = [] }

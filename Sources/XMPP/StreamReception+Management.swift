@@ -46,6 +46,7 @@ extension XMPPStream {
       switch login.resumption {
       case .resumed(let element):
         (acknowledged, bound.unacknowledged) = try earlier.resumed(element)
+        if !configuration.resendsMessages { bound.unacknowledged += earlier.takeMessages() }
         bound.isResumed = true
         management = earlier
         return acknowledged

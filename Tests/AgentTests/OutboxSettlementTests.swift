@@ -23,11 +23,11 @@ import XMPPStanza
     #expect(again.map(\.isAgain) == [true, true])
   }
 
-  @Test("What the present stream has on its way is left to it.")
+  @Test("What a session that goes on has not counted is looked for before it is sent again.")
   func resumed() {
-    let known = OutboxSettlement(inFlight: ["1", "2", "3"])
-    #expect(known.doubtful(messages).map(\.id) == ["4", "5"])
-    #expect(known.toSendAgain(messages).map(\.id) == ["4", "5"])
+    let known = OutboxSettlement(acknowledged: ["1"], missing: ["4"], uncounted: ["2", "3"])
+    #expect(known.doubtful(messages).map(\.id) == ["2", "3", "5"])
+    #expect(known.toSendAgain(messages.filter { $0.id != "2" }).map(\.id) == ["3", "4", "5"])
   }
 
   @Test("A message that is sent again has its id, its origin-id and the time of its acceptance.")
