@@ -83,6 +83,13 @@ extension OutboxMessage {
     for position in positions { try update.execute(arguments: [position, since]) }
   }
 
+  /// What was handed over is not in the archive up to this position.
+  static func markMissing(through position: String, of account: String, _ database: Database) throws {
+    let update = try database.cachedStatement(
+      sql: "UPDATE outbox SET since = ?1 WHERE account = ?2 AND isSent = 1")
+    try update.execute(arguments: [position, account])
+  }
+
   /// It has not been handed to anybody after all.
   static func markQueued(_ position: Int64, _ database: Database) throws {
     let update = try database.cachedStatement(

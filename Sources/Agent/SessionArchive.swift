@@ -54,7 +54,8 @@ extension Session {
       await completeArchive(on: stream)
       return
     }
-    let isFound = await catchUp(from: doubtful.first?.since, doubtful.first?.accepted, on: stream)
+    let isFound = await catchUp(
+      from: doubtful.first?.since, doubtful.first?.accepted, settling: true, on: stream)
     let isTold = isFound ? await keepsEverything(stream) : false
     guard let left = await handedOver(), online?.stream === stream else { return }
     // What servers do not archive cannot be found there either.
@@ -168,8 +169,11 @@ extension Session {
   /// - Parameters:
   ///   - position: nil where it is not known; empty: the archive was.
   ///   - accepted: since when something is looked for, where the position does not tell; seconds since 1970.
+  ///   - settling: what was handed to earlier streams is looked for, from the oldest on; nothing else is handed over.
   /// - Returns: whether the archive was read to its end.
-  private func catchUp(from position: String?, _ accepted: Double?, on stream: XMPPStream) async -> Bool {
+  private func catchUp(
+    from position: String?, _ accepted: Double?, settling: Bool = false, on stream: XMPPStream
+  ) async -> Bool {
     guard await hasArchive(stream) else { return false }
     var position = position
     var start = position == nil ? accepted.map(Self.dayBefore) : nil
@@ -186,7 +190,7 @@ extension Session {
         position = nil
         continue
       }
-      if let last = page.position { await keepPosition(last) }
+      if let last = page.position { await keepPosition(last, settling: settling) }
       isWhole = page.isLast
       if page.isLast || page.position == position { break }
       position = page.position
@@ -224,11 +228,15 @@ extension Session {
   /// Clocks differ: a day is more than they do.
   private static func dayBefore(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds - 86_400) }
 
-  private func keepPosition(_ position: String) async {
+  /// A link that breaks again and again must not make the search for what was sent begin anew each time.
+  private func keepPosition(_ position: String, settling: Bool = false) async {
     let name = account.description
     traffic.archivePosition = position
     do throws(Failure) {
-      try await localStore.change { try StreamRecord.keep(archivePosition: position, of: name, $0) }
+      try await localStore.change { database in
+        try StreamRecord.keep(archivePosition: position, of: name, database)
+        if settling { try OutboxMessage.markMissing(through: position, of: name, database) }
+      }
     } catch {
       log.error("archive", metadata: ["account": "\(account)", "failure": "\(error.message)"])
     }
