@@ -33,8 +33,7 @@ extension Session {
   }
 
   /// What goes out at the beginning of a session, in one write: the requests for roster, copies and blocklist, and the
-  /// presence between them (RFC 6121 §2.2; XEP-0191 §3.2), so that what the server sends on account of it comes before
-  /// the answer behind it.
+  /// presence behind them (RFC 6121 §2.2; XEP-0191 §3.2), with which a server has much to do where the roster is long.
   ///
   /// Returns when what is answered is stored; what the server lacks is no error.
   func loadContacts(_ presence: PresenceIntent.Value?, on stream: XMPPStream) async throws(XMPPError) {
@@ -43,9 +42,13 @@ extension Session {
     contacts.requested = []
     let answers = try await askForContacts(presence, on: stream)
     _ = try answers.first?.get()
-    guard online?.stream === stream, answers.last?.isSuccess == true else { return }
-    // Servers send open requests to whoever may receive messages.
-    if let presence, presence.priority >= 0 { await stream.mark(Self.begun) }
+  }
+
+  /// Waits for the answer to what was asked behind the presence: by then the server has sent the open requests to whoever
+  /// may receive messages.
+  func expectRequests(_ presence: PresenceIntent.Value?, on stream: XMPPStream) {
+    guard let presence, presence.priority >= 0, case .asked(let question) = traffic.archive else { return }
+    Task { if await question.value != nil { await stream.mark(Self.begun) } }
   }
 
   /// An earlier agent's session goes on: what has been told to that one may not have been stored.
@@ -62,7 +65,7 @@ extension Session {
     let roster = Roster.request(version: await rosterVersion(on: stream))
     let requests = [roster] + (isFirst ? [Carbons.request()] : []) + [BlockList.request()]
     var stanzas = requests.map { $0.withID.element }
-    if let presence { stanzas.insert(presence.stanza(), at: stanzas.count - 1) }
+    if let presence { stanzas.append(presence.stanza()) }
     let answers = try await stream.exchange(stanzas, timeout: .seconds(10))
     await take(roster: try? answers.first?.get(), blockList: try? answers.last?.get(), on: stream)
     return answers
@@ -259,8 +262,4 @@ extension IQ {
     request.id = request.id ?? ArchivePage.makeID()
     return request
   }
-}
-
-extension Result {
-  fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
 }

@@ -298,6 +298,7 @@ extension Session {
       shownPresence = nil
     }
     settle(online.bound, on: stream)
+    if !online.bound.isResumed { expectRequests(shownPresence, on: stream) }
     // Of a stream that has ended meanwhile its own event tells.
     guard await stream.isOpen, self.online?.stream === stream else { return }
     reconnectPolicy.succeeded()

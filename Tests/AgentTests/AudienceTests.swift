@@ -64,8 +64,8 @@ struct AudienceTests {
     let script: [ScriptedServer.Step] =
       .login(until: .bound, jid: SessionDesk.jid + "/scripted") + [
         .client("<iq type='get' id='{roster}'/>"), .client("<iq type='set' id='{carbons}'/>"),
-        .client("<presence><c xmlns='http://jabber.org/protocol/caps' hash='sha-1'/></presence>"),
         .client("<iq type='get' id='{blocked}'/>"),
+        .client("<presence><c xmlns='http://jabber.org/protocol/caps' hash='sha-1'/></presence>"),
         .server(
           "<iq type='result' id='{roster}'><query xmlns='jabber:iq:roster'>\(roster)</query></iq>"
             + "<iq type='error' id='{carbons}'/><iq type='error' id='{blocked}'/>"),

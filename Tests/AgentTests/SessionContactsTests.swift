@@ -15,8 +15,9 @@ struct SessionContactsTests {
   {
     .login(until: .bound, features: ver, jid: own + "/scripted") + [
       .client("<iq type='get' id='{roster}'><query xmlns='jabber:iq:roster' ver='\(version)'/></iq>"),
-      .client("<iq type='set' id='{carbons}'/>"), .client("<presence/>"),
+      .client("<iq type='set' id='{carbons}'/>"),
       .client("<iq type='get' id='{blocked}'><blocklist xmlns='urn:xmpp:blocking'/></iq>"),
+      .client("<presence/>"),
       .server(
         "<iq type='result' id='{roster}'>\(roster)</iq><iq type='error' id='{carbons}'/>" + more
           + "<iq type='result' id='{blocked}'><blocklist xmlns='urn:xmpp:blocking'>\(blocked)</blocklist></iq>"

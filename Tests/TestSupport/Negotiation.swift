@@ -65,7 +65,7 @@ extension [ScriptedServer.Step] {
   /// What a session asks for when it begins, with its presence: the server has an empty roster, and little else.
   public static let synced: Self = [
     .client("<iq type='get' id='{roster}'/>"), .client("<iq type='set' id='{carbons}'/>"),
-    .client("<presence/>"), .client("<iq type='get' id='{blocked}'/>"),
+    .client("<iq type='get' id='{blocked}'/>"), .client("<presence/>"),
     .server(
       "<iq type='result' id='{roster}'/><iq type='error' id='{carbons}'/><iq type='error' id='{blocked}'/>"),
     .client("<iq type='get' id='{features}'/>"), .server("<iq type='error' id='{features}'/>"),
