@@ -11,9 +11,9 @@ public enum StoredContacts {
   ///
   /// - Parameter account: normalised bare JID.
   public static func list(
-    _ account: String, after jid: String?, at path: String
+    _ account: String, after jid: String?, limit: Int = ContactsListMethod.maximumContacts, at path: String
   ) throws(Failure) -> ContactsListMethod.Result {
-    try read(path) { try list(account, after: jid, nil, $0) }
+    try read(path) { try list(account, after: jid, limit: limit, nil, $0) }
       ?? ContactsListMethod.Result(contacts: [], more: false, stale: true)
   }
 
@@ -42,9 +42,9 @@ public enum StoredContacts {
 
   /// - Parameter presences: who is online; nil: nobody knows, and what is kept may not be what the server has.
   static func list(
-    _ account: String, after jid: String?, _ presences: ContactPresences?, _ database: Database
+    _ account: String, after jid: String?, limit: Int = ContactsListMethod.maximumContacts,
+    _ presences: ContactPresences?, _ database: Database
   ) throws -> ContactsListMethod.Result {
-    let limit = ContactsListMethod.maximumContacts
     let rows = try Row.fetchAll(
       database, sql: "SELECT * FROM contacts WHERE account = ? AND jid > ? ORDER BY jid LIMIT ?",
       arguments: [account, jid ?? "", limit + 1])

@@ -57,7 +57,8 @@ enum StoredAccounts {
   // MARK: What is kept of contacts
 
   static func contacts(_ account: String?, after jid: String?) throws -> ContactsListMethod.Result {
-    try StoredContacts.list(load().account(account).account, after: jid, at: AgentPaths.current().database)
+    try StoredContacts.list(
+      load().account(account).account, after: jid, limit: 50_000, at: AgentPaths.current().database)
   }
 
   static func requests(_ account: String?) throws -> ContactRequestsMethod.Result {
