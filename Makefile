@@ -86,14 +86,14 @@ test-asan: setup ## The tests of the XML and TLS rooms, with the address sanitiz
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
 	@for file in Tests/Servers/setup Tests/Servers/trixie Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
-	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos Tests/Benchmarks/history
+	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos Tests/Benchmarks/history Tests/Benchmarks/send
 
 .PHONY: format
 format: ## Format all Swift sources in place
 	@swift format --in-place --parallel --recursive Package.swift Sources Tests Examples
 
 .PHONY: bench
-bench: setup build ## Measure: start-up, presence, round trips against other clients; parsing against C; 1,000 accounts; 10,000 contacts; a history
+bench: setup build ## Measure: start-up, presence, round trips and sending against other clients; parsing against C; 1,000 accounts; 10,000 contacts; a history
 	@$(build_release) --product ParseXML
 	@.build/release/ParseXML
 	@Tests/Benchmarks/run
@@ -101,6 +101,7 @@ bench: setup build ## Measure: start-up, presence, round trips against other cli
 	@Tests/Benchmarks/accounts
 	@Tests/Benchmarks/history
 	@Tests/Benchmarks/contacts
+	@Tests/Benchmarks/send
 
 .PHONY: chaos
 chaos: setup build ## Messages both ways while the link breaks and the agent is killed (CHAOS_MESSAGES, _CUTS, _KILLS, _SEED)

@@ -68,7 +68,7 @@ let package = Package(
     .executableTarget(
       name: "imctl",
       dependencies: [
-        "Agent", "AgentProtocol",
+        "Agent", "AgentProtocol", "XMPPFeatures",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["imctl.1"],

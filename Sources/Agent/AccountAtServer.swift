@@ -6,9 +6,9 @@ import XMPPStanza
 
 /// An account at its server, to be changed on a stream of its own (XEP-0077 §3.2, §3.3).
 public struct AccountAtServer: Sendable {
-  private let stream: ServerStream
-  private let credentials: SASLCredentials
-  private let server: KnownServer?
+  let stream: ServerStream
+  let credentials: SASLCredentials
+  let server: KnownServer?
   private let store: StorePolicy
   private let accounts: AccountStore
 

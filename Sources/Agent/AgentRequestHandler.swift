@@ -195,6 +195,10 @@ extension MessageSendMethod.Parameters {
       if let type = message.type, !["chat", "normal", "headline", "groupchat"].contains(type) {
         throw invalid("messages.type")
       }
+      // Nobody confirms these.
+      if wait == .delivered, let type = message.type, ["headline", "groupchat"].contains(type) {
+        throw invalid("wait")
+      }
       let texts = [message.body, message.subject, message.thread]
       guard texts.reduce(0, { $0 + ($1?.utf8.count ?? 0) }) <= OutgoingMessage.maximumText else {
         throw invalid("messages.body")

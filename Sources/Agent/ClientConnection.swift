@@ -108,7 +108,7 @@ struct ClientConnection: Sendable {
       func writeMissed(until cursor: Int64) async throws {
         while let missed = try await replay?.next(until: cursor) {
           let lines = missed.map(RPC.notification).joined()
-          try await outbound.write(ByteBuffer(string: lines))
+          if !lines.isEmpty { try await outbound.write(ByteBuffer(string: lines)) }
         }
       }
       if let cursor = events.endLag() { try await writeMissed(until: cursor) }

@@ -13,7 +13,8 @@ enum ClientIdentity {
     identities: [.init(category: "client", type: "console", name: "imctl")],
     features: [
       Namespaces.discoInfo, Namespaces.discoItems, Namespaces.capabilities, Namespaces.version,
-      Namespaces.time, Namespaces.ping,
+      Namespaces.time, Namespaces.ping, Receipts.namespace, ChatState.namespace, Correction.namespace,
+      Retraction.namespace,
     ])
 
   /// What goes with every presence (XEP-0115).

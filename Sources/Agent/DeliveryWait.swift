@@ -1,9 +1,11 @@
+import AgentProtocol
 import Synchronization
 
-/// Waits until the server has all of some messages, or for long enough.
+/// Waits until all of some messages have come to where they are to, or for long enough.
 final class DeliveryWait: Sendable {
   private struct State {
     var open: Set<String>
+    var failures: [String: Failure] = [:]
     var isOver = false
     var waiter: CheckedContinuation<Void, Never>?
   }
@@ -11,13 +13,16 @@ final class DeliveryWait: Sendable {
 
   init(_ ids: some Sequence<String>) { state = Mutex(State(open: Set(ids))) }
 
-  /// Ids of the messages that the server is not known to have.
+  /// Why messages will not come there, by their ids.
+  var failures: [String: Failure] { state.withLock { $0.failures } }
+
+  /// Ids of the messages that are not known to be there.
   var open: Set<String> { state.withLock { $0.open } }
 
-  /// The server has this message, or it is to be waited for no more.
-  func done(_ id: String) {
+  /// This message is there, or it is to be waited for no more.
+  func done(_ id: String, _ failure: Failure? = nil) {
     wake {
-      $0.open.remove(id)
+      if $0.open.remove(id) != nil { $0.failures[id] = failure }
       return $0.open.isEmpty
     }
   }

@@ -56,35 +56,60 @@ struct IncomingMessage: Sendable, Equatable {
   ///   - now: seconds since 1970.
   func stored(own: JID, hasArchive: Bool, now: Double) -> StoredMessage? {
     let isEncrypted = message.payload.contains { Self.encryptions.contains($0.name) }
-    guard message.body != nil || message.subject != nil || isEncrypted || message.type == .error else {
-      return nil
-    }
+    let retracts = Retraction.retracted(by: message)
+    guard
+      message.body != nil || message.subject != nil || isEncrypted || message.type == .error
+        || retracts != nil
+    else { return nil }
     let own = own.bare
     let from = message.from ?? own
     let sender = message.type == .groupchat ? from : from.bare
-    let stamp = (delay ?? Delay(of: message))?.stamp.timeIntervalSince1970
-    // A clock that is wrong, or a peer that lies: nothing comes from the future.
-    let sent = stamp.flatMap { (0...now + 60).contains($0) ? min($0, now) : nil }
+    let isToOneself = isToOneself(own: own)
+    let (time, isTold) = time(now: now)
     var stored = StoredMessage(
-      direction: .received, sender: sender.description, time: sent ?? now, id: Self.bounded(message.id),
+      direction: .received, sender: sender.description, time: time, id: Self.bounded(message.id),
       originID: StanzaID.origin(of: message), from: from.description, to: (message.to ?? own).description,
       type: message.type, body: message.body, subject: message.subject, thread: message.thread)
     stored.isEncrypted = isEncrypted
-    stored.isDelayed = sent != nil
+    stored.isDelayed = isTold
+    stored.replaces = Correction.replaced(by: message)
+    if let retracts {
+      stored.retracts = retracts
+      // It is for clients that know of no retractions.
+      stored.body = nil
+    }
+    // It comes directly and as a copy of either kind, to every device.
+    if isToOneself, stored.originID == nil, !Self.isCounter(stored.id) { stored.originID = stored.id }
     switch source {
     case .direct:
       if hasArchive { stored.archiveID = StanzaID.given(to: message, by: own) }
     case .carbon(let isSent):
-      if isSent { stored.direction = .sent }
+      if isSent, !isToOneself { stored.direction = .sent }
       if hasArchive { stored.archiveID = StanzaID.given(to: message, by: own) }
       stored.isCarbon = true
     case .archive(let id):
-      if sender == own { stored.direction = .sent }
+      if sender == own, !isToOneself { stored.direction = .sent }
       stored.archiveID = id
       stored.isDelayed = true
     }
     return stored
   }
+
+  /// The account has sent it to itself. Without a recipient it is for the account of its sender (RFC 6120 §10.3.1).
+  func isToOneself(own: JID) -> Bool {
+    message.from?.bare == own.bare && message.to.map { $0.bare == own.bare } ?? true
+  }
+
+  /// When it was sent, in seconds since 1970, and whether somebody says so.
+  func time(now: Double) -> (seconds: Double, isTold: Bool) {
+    let stamp = (delay ?? Delay(of: message))?.stamp.timeIntervalSince1970
+    // A clock that is wrong, or a peer that lies: nothing comes from the future.
+    let sent = stamp.flatMap { (0...now + 60).contains($0) ? min($0, now) : nil }
+    return (sent ?? now, sent != nil)
+  }
+
+  /// Some clients count their messages from 1 on, each time anew.
+  private static func isCounter(_ id: String?) -> Bool { (id?.utf8.count ?? 0) < 8 }
 
   private static func bounded(_ id: String?) -> String? {
     id.flatMap { $0.utf8.count <= StanzaID.maximumLength ? $0 : nil }

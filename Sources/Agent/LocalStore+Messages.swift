@@ -56,7 +56,7 @@ extension LocalStore {
   }
 
   private static func forget(_ account: String, _ database: Database) throws {
-    for table in ["messages", "outbox", "streams", "gaps"] + contactTables {
+    for table in ["messages", "outbox", "streams", "gaps", "receipts", "addressees"] + contactTables {
       try database.execute(sql: "DELETE FROM \(table) WHERE account = ?", arguments: [account])
       if table == "messages", database.changesCount > 0 { try purgeSearch(database) }
     }
@@ -71,12 +71,13 @@ extension StoredMessage {
     let insertion = try database.cachedStatement(
       sql: """
         INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, archiveID,
-          fromJID, toJID, type, body, subject, thread, isCarbon, isDelayed, isEncrypted)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          fromJID, toJID, type, body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts,
+          isFromOutbox)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
     try insertion.execute(arguments: [
       cursor, account, direction.rawValue, sender, time, id, originID, archiveID, from, to, type.rawValue,
-      body, subject, thread, isCarbon, isDelayed, isEncrypted,
+      body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts, isFromOutbox,
     ])
     if database.changesCount > 0 { return true }
     if let archiveID, let originID {
@@ -106,5 +107,8 @@ extension StoredMessage {
     isCarbon = row["isCarbon"]
     isDelayed = row["isDelayed"]
     isEncrypted = row["isEncrypted"]
+    replaces = row["replaces"]
+    retracts = row["retracts"]
+    isFromOutbox = row["isFromOutbox"]
   }
 }

@@ -63,7 +63,7 @@ extension OutboxMessage {
   ) throws -> [OutboxMessage] {
     let selection = try database.cachedStatement(
       sql: """
-        SELECT * FROM outbox WHERE account = ?1 AND position > ?2 AND (?3 IS NULL OR isSent = ?3)
+        SELECT \(columns) FROM outbox WHERE account = ?1 AND position > ?2 AND (?3 IS NULL OR isSent = ?3)
         ORDER BY position LIMIT ?4
         """)
     return try Row.fetchAll(selection, arguments: [account, position, isSent, limit]).compactMap(
@@ -97,21 +97,29 @@ extension OutboxMessage {
     try update.execute(arguments: [position])
   }
 
+  /// The message with this id, where it waits.
+  static func find(_ id: String, of account: String, _ database: Database) throws -> OutboxMessage? {
+    let selection = try database.cachedStatement(
+      sql: "SELECT \(columns) FROM outbox WHERE account = ? AND id = ?")
+    return try Row.fetchOne(selection, arguments: [account, id]).flatMap(OutboxMessage.init)
+  }
+
   /// The message with this id waits no more; it, where it did.
   static func take(_ id: String, of account: String, _ database: Database) throws -> OutboxMessage? {
-    let selection = try database.cachedStatement(sql: "SELECT * FROM outbox WHERE account = ? AND id = ?")
-    guard let row = try Row.fetchOne(selection, arguments: [account, id]) else { return nil }
-    let deletion = try database.cachedStatement(sql: "DELETE FROM outbox WHERE account = ? AND id = ?")
-    try deletion.execute(arguments: [account, id])
-    return OutboxMessage(row)
+    guard let message = try find(id, of: account, database) else { return nil }
+    let deletion = try database.cachedStatement(sql: "DELETE FROM outbox WHERE position = ?")
+    try deletion.execute(arguments: [message.position])
+    return message
   }
+
+  /// In the order in which ``init(_:)`` takes them: a name is looked for in every row.
+  private static let columns = "position, id, toJID, type, body, subject, thread, accepted, isSent, since"
 
   /// Nil for what no agent has written.
   init?(_ row: Row) {
-    guard let to = try? JID(row["toJID"]) else { return nil }
+    guard let to = try? JID(row[2]) else { return nil }
     self.init(
-      position: row["position"], id: row["id"], to: to, type: Message.Kind(rawValue: row["type"]),
-      body: row["body"], subject: row["subject"], thread: row["thread"], accepted: row["accepted"],
-      isSent: row["isSent"], since: row["since"])
+      position: row[0], id: row[1], to: to, type: Message.Kind(rawValue: row[3]), body: row[4],
+      subject: row[5], thread: row[6], accepted: row[7], isSent: row[8], since: row[9])
   }
 }

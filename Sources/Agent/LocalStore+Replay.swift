@@ -13,6 +13,8 @@ extension LocalStore {
   private struct Kept {
     var name: String
     var table: String
+    /// How much the event's cursor is greater than that of the row.
+    var shift: Int64 = 0
     var event: (Row) -> Event?
   }
 
@@ -20,6 +22,13 @@ extension LocalStore {
     [
       Kept(name: "message", table: "messages") { row in
         StoredMessage(row).event(account: row["account"], cursor: row["cursor"])
+      },
+      Kept(name: "receipt", table: "receipts") { row in
+        StoredReceipt(row).event(account: row["account"], cursor: row["cursor"])
+      },
+      // That of the server is kept with its message.
+      Kept(name: "receipt", table: "messages", shift: 1) { row in
+        StoredMessage(row).receipt(account: row["account"], cursor: row["cursor"])
       },
       Kept(name: "contact", table: "contactEvents") { row in ContactEvent.event(row) },
     ]
@@ -35,7 +44,7 @@ extension LocalStore {
   ) async throws(Failure) -> (start: Int64, isWhole: Bool) {
     // The reader knows more than there ever was: this is another database.
     if cursor > last { return (last, false) }
-    let cursors = Self.kept.filter { names.contains($0.name) }
+    let cursors = Self.kept.filter { names.contains($0.name) && $0.shift == 0 }
       .map { "SELECT cursor, account FROM \($0.table)" }.joined(separator: " UNION ALL ")
     if cursors.isEmpty { return (cursor, true) }
     let wantsContacts = names.contains("contact")
@@ -65,8 +74,9 @@ extension LocalStore {
           sql: """
             SELECT * FROM \(source.table)
             WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
+              \(source.shift > 0 ? "AND isFromOutbox" : "")
             ORDER BY cursor LIMIT ?4
-            """, arguments: [cursor, last, account, Self.page]
+            """, arguments: [cursor - source.shift, last - source.shift, account, Self.page]
         ).compactMap(source.event)
       }
       if sources.count == 1 { return events }

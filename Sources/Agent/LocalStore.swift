@@ -118,6 +118,8 @@ public final class LocalStore: BlockingStore {
     configuration.label = "imctl"
     configuration.busyMode = .timeout(5)
     configuration.journalMode = .wal
+    // What is written is copied into the database in larger parts: whoever sends much waits for that less often.
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA wal_autocheckpoint = 4000") }
     let database = try DatabaseQueue(path: path, configuration: configuration)
     if try !database.read(isCurrent) { try migrator.migrate(database) }
     return database
@@ -144,6 +146,7 @@ public final class LocalStore: BlockingStore {
     migrator.registerMigration("search", migrate: createSearch)
     migrator.registerMigration("archiveGaps", migrate: createArchiveGaps)
     migrator.registerMigration("contacts", migrate: createContacts)
+    migrator.registerMigration("receipts", migrate: createReceipts)
     return migrator
   }
 

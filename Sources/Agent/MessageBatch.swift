@@ -2,12 +2,26 @@ import AgentProtocol
 import GRDB
 import XMPPFeatures
 import XMPPStanza
+import XMPPXML
 
 /// What has happened to messages of one account since the last time: stored in one transaction.
 struct MessageBatch: Sendable {
   private enum Step: Sendable {
-    case keep(StoredMessage)
+    /// A message, and the receipt that it asks for.
+    case keep(StoredMessage, answer: Message?)
     case acknowledge(String)
+    case receipt(StoredReceipt)
+    /// Not stored.
+    case tell(ChatStateEvent)
+
+    /// Events that come of it at most: a message that turns out to be one of the outbox makes two.
+    var maximumEvents: Int {
+      switch self {
+      case .keep, .acknowledge: 2
+      case .receipt: 3
+      case .tell: 1
+      }
+    }
   }
 
   struct Outcome: Sendable {
@@ -15,6 +29,10 @@ struct MessageBatch: Sendable {
     var events: [Event] = []
     /// Ids of messages of the outbox that the server has.
     var settled: [String] = []
+    /// What recipients have told of the account's messages.
+    var receipts: [ReceiptEvent] = []
+    /// Receipts for what has come.
+    var answers: [XMLElement] = []
   }
 
   private let account: String
@@ -37,26 +55,27 @@ struct MessageBatch: Sendable {
   ) {
     self.account = account.description
     self.own = own.bare
-    var arrived: [(StoredMessage, isLive: Bool)] = []
+    var arrived: [(IncomingMessage, hasArchive: Bool)] = []
     func keepArrived() {
-      for (message, isLive) in arrived {
-        steps.append(.keep(message))
-        hasMessages = true
-        if isLive { newestArchiveID = message.archiveID ?? newestArchiveID }
-      }
+      for (message, hasArchive) in arrived { add(message, hasArchive: hasArchive, now: now) }
       arrived = []
     }
     for item in items {
       switch item {
       case .arrived(let message):
-        if let incoming = IncomingMessage(message, own: own),
-          let stored = incoming.stored(own: own, hasArchive: hasArchive, now: now)
-        {
-          arrived.append((stored, true))
+        if let incoming = IncomingMessage(message, own: own) {
+          arrived.append((incoming, hasArchive))
         } else if let page = reading?.page.take(message, own: own), page.belongs, reading?.isKept == true,
-          let stored = page.result.flatMap(IncomingMessage.init)?.stored(own: own, hasArchive: true, now: now)
+          let incoming = page.result.flatMap(IncomingMessage.init)
         {
-          if reading?.past == nil { arrived.append((stored, false)) } else { reading?.past?.append(stored) }
+          if reading?.past == nil {
+            arrived.append((incoming, true))
+          } else if var stored = incoming.stored(own: own, hasArchive: true, now: now), stored.retracts == nil
+          {
+            // Nobody knows whether what it names is its sender's.
+            stored.replaces = nil
+            reading?.past?.append(stored)
+          }
         }
       case .handled(let count):
         keepArrived()
@@ -72,34 +91,119 @@ struct MessageBatch: Sendable {
     keepArrived()
   }
 
-  var maximumEvents: Int { steps.count }
+  private mutating func add(_ incoming: IncomingMessage, hasArchive: Bool, now: Double) {
+    if let message = incoming.stored(own: own, hasArchive: hasArchive, now: now) {
+      steps.append(.keep(message, answer: incoming.answer))
+      hasMessages = true
+      if case .archive = incoming.source {} else { newestArchiveID = message.archiveID ?? newestArchiveID }
+    }
+    if let receipt = incoming.receipt(own: own, now: now) {
+      steps.append(.receipt(receipt))
+      hasMessages = true
+    }
+    if let change = incoming.chatState(own: own) { steps.append(.tell(change)) }
+  }
 
-  func store(under cursors: Range<Int64>, _ database: Database) throws -> Outcome {
-    var outcome = Outcome()
-    for (cursor, step) in zip(cursors, steps) {
-      let message: StoredMessage
+  var maximumEvents: Int { steps.reduce(0) { $0 + $1.maximumEvents } }
+
+  /// - Parameter audience: who may know that the session is there, beside those whom the account has written to.
+  func store(
+    under cursors: Range<Int64>, for audience: Audience? = nil, _ database: Database
+  ) throws -> Outcome {
+    var writing = Writing(account: account, own: own, audience: audience, next: cursors.lowerBound)
+    for step in steps {
       switch step {
-      case .keep(let arrived):
-        // It may be a copy of what this device has sent: the server has it.
-        if arrived.sender == own.description, let id = arrived.originID,
-          let sent = try OutboxMessage.take(id, of: account, database)
-        {
-          outcome.settled.append(id)
-          var copy = sent.stored(own: own)
-          copy.archiveID = arrived.archiveID
-          message = copy
-        } else {
-          message = arrived
-        }
-      case .acknowledge(let id):
-        guard let sent = try OutboxMessage.take(id, of: account, database) else { continue }
-        outcome.settled.append(id)
-        message = sent.stored(own: own)
-      }
-      if try message.insert(account, cursor: cursor, database) {
-        outcome.events.append(message.event(account: account, cursor: cursor))
+      case .keep(let message, let answer): try writing.keep(message, answer, database)
+      case .acknowledge(let id): try writing.settle(id, database)
+      case .receipt(let receipt): try writing.keep(receipt, database)
+      case .tell(let change): writing.tell(change)
       }
     }
-    return outcome
+    return writing.outcome
+  }
+}
+
+/// The writing of one batch.
+private struct Writing {
+  let account: String
+  /// Bare.
+  let own: JID
+  /// The cursor of the next event.
+  var next: Int64
+  var outcome = MessageBatch.Outcome()
+  private let audience: Audience?
+  private var addressees: Addressees
+
+  init(account: String, own: JID, audience: Audience?, next: Int64) {
+    self.account = account
+    self.own = own
+    self.audience = audience
+    self.next = next
+    addressees = Addressees(of: account)
+  }
+
+  mutating func keep(_ arrived: StoredMessage, _ answer: Message?, _ database: Database) throws {
+    // It may be a copy of what this device has sent: the server has it.
+    if arrived.sender == own.description, let id = arrived.originID {
+      if try settle(id, archiveID: arrived.archiveID, database) { return }
+    }
+    guard let message = try checked(arrived, database), try insert(message, database), let answer,
+      let asker = answer.to
+    else { return }
+    let mayKnow = try audience?.admits(asker) == true || addressees.contains(asker, database)
+    if mayKnow { outcome.answers.append(answer.element) }
+  }
+
+  /// A correction or retraction counts where its sender has sent what it names.
+  private func checked(_ message: StoredMessage, _ database: Database) throws -> StoredMessage? {
+    guard let id = message.replaces ?? message.retracts else { return message }
+    if try StoredMessage.isKnown(id, of: message.sender, account, database) { return message }
+    var message = message
+    message.replaces = nil
+    if message.retracts != nil { return nil }
+    return message
+  }
+
+  /// The server has a message of the outbox; false where there is none with this id.
+  @discardableResult
+  mutating func settle(_ id: String, archiveID: String? = nil, _ database: Database) throws -> Bool {
+    guard let sent = try OutboxMessage.take(id, of: account, database) else { return false }
+    outcome.settled.append(id)
+    var message = sent.stored(own: own)
+    message.archiveID = archiveID
+    _ = try insert(message, database)
+    return true
+  }
+
+  mutating func keep(_ receipt: StoredReceipt, _ database: Database) throws {
+    let id = receipt.receipt.id
+    var recipient = try StoredMessage.recipient(of: id, account, own: own.description, database)
+    if recipient == nil, let waiting = try OutboxMessage.find(id, of: account, database) {
+      guard receipt.isBelievable(ofMessageTo: waiting.to) else { return }
+      // Who answers it has got it of the server.
+      try settle(id, database)
+      recipient = waiting.to
+    }
+    guard recipient != nil, receipt.isBelievable(ofMessageTo: recipient) else { return }
+    if try receipt.insert(account, cursor: next, database) {
+      outcome.events.append(receipt.event(account: account, cursor: next))
+      next += 1
+    }
+    outcome.receipts.append(receipt.receipt)
+  }
+
+  mutating func tell(_ change: ChatStateEvent) {
+    outcome.events.append(
+      Event(account: account, time: Timestamp.now(), cursor: next, body: .chatState(change)))
+    next += 1
+  }
+
+  private mutating func insert(_ message: StoredMessage, _ database: Database) throws -> Bool {
+    guard try message.insert(account, cursor: next, database) else { return false }
+    if message.direction == .sent, let to = message.to { try addressees.add(to, database) }
+    let events = message.events(account: account, cursor: next)
+    outcome.events += events
+    next += Int64(events.count)
+    return true
   }
 }

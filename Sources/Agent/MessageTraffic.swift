@@ -1,3 +1,4 @@
+import AgentProtocol
 import XMPP
 import XMPPFeatures
 import XMPPStanza
@@ -88,23 +89,50 @@ struct MessageTraffic {
   var handingOver: Task<Void, Never>?
   /// Who waits for the server to have a message.
   var waits: [String: [DeliveryWait]] = [:]
+  /// Who waits for its recipient to have it.
+  var receiptWaits: [String: [DeliveryWait]] = [:]
   /// Messages that were sent again though the server may have had them, since the agent was started.
   var uncertain = 0
 
-  /// The server has the message, or it will not be sent.
+  /// The server has the message.
   mutating func finish(_ id: String) {
     inFlight.remove(id)
     for wait in waits.removeValue(forKey: id) ?? [] { wait.done(id) }
+  }
+
+  /// The message will not be sent.
+  mutating func cancel(_ id: String) {
+    let failure = Failure(.cancelled, stage: .request, detail: id)
+    for wait in (waits.removeValue(forKey: id) ?? []) + (receiptWaits.removeValue(forKey: id) ?? []) {
+      wait.done(id, failure)
+    }
+  }
+
+  /// The recipient has told something of a message.
+  mutating func take(_ receipt: ReceiptEvent) {
+    guard let waits = receiptWaits.removeValue(forKey: receipt.id) else { return }
+    for wait in waits { wait.done(receipt.id, receipt.kind == .failed ? Failure(receipt) : nil) }
   }
 
   mutating func add(_ wait: DeliveryWait, for ids: some Sequence<String>) {
     for id in ids { waits[id, default: []].append(wait) }
   }
 
+  mutating func addForReceipts(_ wait: DeliveryWait, for ids: some Sequence<String>) {
+    for id in ids { receiptWaits[id, default: []].append(wait) }
+  }
+
   mutating func remove(_ wait: DeliveryWait) {
     for id in wait.open {
-      waits[id]?.removeAll { $0 === wait }
-      if waits[id]?.isEmpty == true { waits[id] = nil }
+      waits.remove(wait, of: id)
+      receiptWaits.remove(wait, of: id)
     }
+  }
+}
+
+extension [String: [DeliveryWait]] {
+  fileprivate mutating func remove(_ wait: DeliveryWait, of id: String) {
+    self[id]?.removeAll { $0 === wait }
+    if self[id]?.isEmpty == true { self[id] = nil }
   }
 }

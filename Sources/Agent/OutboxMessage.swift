@@ -31,6 +31,7 @@ struct OutboxMessage: Sendable, Equatable {
     message.subject = subject
     message.thread = thread
     message.payload.append(StanzaID.origin(id))
+    if type.canBeConfirmed { message.payload += [Receipts.request, ChatMarkers.request] }
     if isAgain {
       message.payload.append(Delay(stamp: Date(timeIntervalSince1970: accepted)).element)
     }
@@ -39,8 +40,15 @@ struct OutboxMessage: Sendable, Equatable {
 
   /// The message as it is kept when the server has it.
   func stored(own: JID) -> StoredMessage {
-    StoredMessage(
+    var message = StoredMessage(
       direction: .sent, sender: own.bare.description, time: accepted, id: id, originID: id,
       from: own.description, to: to.description, type: type, body: body, subject: subject, thread: thread)
+    message.isFromOutbox = true
+    return message
   }
+}
+
+extension Message.Kind {
+  /// One recipient is to answer it.
+  var canBeConfirmed: Bool { self == .chat || self == .normal }
 }

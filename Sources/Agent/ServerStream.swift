@@ -59,11 +59,14 @@ public struct ServerStream: Sendable {
     return configuration
   }
 
-  private func stream(_ configuration: StreamConfiguration) -> XMPPStream {
+  private func stream(
+    _ configuration: StreamConfiguration, onMessage: @escaping @Sendable (Message) -> Void = { _ in }
+  ) -> XMPPStream {
     let stream = XMPPStream(configuration)
     Task { [onEvent] in
       var last = SessionState.offline
       for await event in stream.events {
+        if case .message(let message) = event { onMessage(message) }
         guard case .step(let step) = event else { continue }
         let change = StateChange(step, previous: last)
         last = change.state
@@ -91,9 +94,12 @@ public struct ServerStream: Sendable {
 
   /// Runs `body` with the account logged in, and no presence.
   ///
-  /// - Parameter server: what is known of it: nothing weaker is accepted than that.
+  /// - Parameters:
+  ///   - server: what is known of it: nothing weaker is accepted than that.
+  ///   - onMessage: is given the messages that come meanwhile.
   func loggedIn<Result: Sendable>(
     with credentials: SASLCredentials, _ server: KnownServer?,
+    onMessage: @escaping @Sendable (Message) -> Void = { _ in },
     _ body: (XMPPStream, BoundStream) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     guard account.local != nil else {
@@ -103,7 +109,7 @@ public struct ServerStream: Sendable {
     var configuration = configuration(account, credentials)
     configuration.policy = server?.policy ?? SASLPolicy()
     if server?.isStepByStep == true { configuration.anticipation = .stepByStep }
-    let stream = stream(configuration)
+    let stream = stream(configuration, onMessage: onMessage)
     let bound: BoundStream
     do throws(XMPPError) { bound = try await stream.connect() } catch { throw Failure(error) }
     return try await closing(stream) { () async throws(Failure) in try await body(stream, bound) }

@@ -29,7 +29,7 @@ extension Session {
   func acknowledged(_ stanzas: [SentStanza], by stream: XMPPStream) {
     let messages = stanzas.filter { stanza in stanza.element.map { $0.name.local == "message" } ?? true }
     for id in messages.compactMap(\.id) { enqueue(.acknowledged(id), stream) }
-    if messages.isEmpty { enqueue(.streamChanged, stream) }
+    if messages.allSatisfy({ $0.id == nil }) { enqueue(.streamChanged, stream) }
   }
 
   /// Nothing comes from the stream any more. Returns when what has come is stored, so that the next stream can say
@@ -110,10 +110,11 @@ extension Session {
     let resumption = snapshot.flatMap { Resumption(stream: $0, presence: shownPresence).text }
     let position = traffic.isCaughtUp ? batch.newestArchiveID : nil
     let name = account.description
+    let audience = audience
     let outcome: MessageBatch.Outcome
     do throws(Failure) {
       outcome = try await localStore.change(durably: batch.hasMessages) { database in
-        let outcome = try batch.store(under: reservation.cursors, database)
+        let outcome = try batch.store(under: reservation.cursors, for: audience, database)
         if batch.changesStream { try StreamRecord.keep(resumption: resumption, of: name, database) }
         if let position { try StreamRecord.keep(archivePosition: position, of: name, database) }
         return outcome
@@ -126,6 +127,8 @@ extension Session {
     if let position { traffic.archivePosition = position }
     if let handled = batch.handled { await stream.confirm(through: handled) }
     for id in outcome.settled { traffic.finish(id) }
+    for receipt in outcome.receipts { traffic.take(receipt) }
+    if !outcome.answers.isEmpty { Task { try? await stream.send(outcome.answers) } }
     handOver()
   }
 }

@@ -18,29 +18,45 @@ extension Session {
     var messages: [OutboxMessage] = []
     for message in parameters.messages { messages.append(try OutboxMessage(message, accepted: now)) }
     let recipients = zip(messages, parameters.messages).map { ($0.id, $1.to) }
-    let wait = DeliveryWait(messages.map(\.id))
-    if parameters.wait == .server { traffic.add(wait, for: messages.map(\.id)) }
+    let ids = messages.map(\.id)
+    let server = DeliveryWait(ids)
+    let receipts = DeliveryWait(ids)
+    if parameters.wait != .none { traffic.add(server, for: ids) }
+    if parameters.wait == .delivered { traffic.addForReceipts(receipts, for: ids) }
     do throws(Failure) {
-      for id in try await accept(messages, durably: parameters.wait == .none) { wait.done(id) }
+      for (id, receipt) in try await accept(messages, durably: parameters.wait == .none) {
+        server.done(id)
+        if let receipt { receipts.done(id, receipt.kind == .failed ? Failure(receipt) : nil) }
+      }
     } catch {
-      traffic.remove(wait)
+      for wait in [server, receipts] { traffic.remove(wait) }
       throw error
     }
     handOver()
     let timeout = parameters.timeout
-    guard parameters.wait == .server else {
+    if parameters.wait == .none {
       return Sending { recipients.map { .init(id: $0.0, to: $0.1, state: .queued) } }
     }
+    let awaitsReceipts = parameters.wait == .delivered
     return Sending {
-      await wait.wait(seconds: timeout)
-      let open = wait.open
-      if !open.isEmpty { await self.stopWaiting(wait) }
-      return recipients.map { .init(id: $0.0, to: $0.1, state: open.contains($0.0) ? .queued : .sent) }
+      await (awaitsReceipts ? receipts : server).wait(seconds: timeout)
+      await self.stopWaiting(server, receipts)
+      let (queued, undelivered) = (server.open, receipts.open)
+      let failures = (awaitsReceipts ? receipts : server).failures
+      return recipients.map { id, to in
+        let isDelivered = awaitsReceipts && !undelivered.contains(id) && failures[id] == nil
+        let isQueued = queued.contains(id) || server.failures[id] != nil
+        return .init(
+          id: id, to: to, state: isDelivered ? .delivered : isQueued ? .queued : .sent, error: failures[id])
+      }
     }
   }
 
-  /// Stores messages in the outbox; gives the ids of those that the server has already.
-  private func accept(_ messages: [OutboxMessage], durably: Bool) async throws(Failure) -> [String] {
+  /// Stores messages in the outbox; gives the ids of those that the server has already, and what their recipients
+  /// have told of them.
+  private func accept(
+    _ messages: [OutboxMessage], durably: Bool
+  ) async throws(Failure) -> [(String, ReceiptEvent?)] {
     // What nothing is before may be handed over at once.
     let stream = traffic.isOpen && !traffic.hasQueued ? online?.stream : nil
     let since = traffic.archivePosition
@@ -50,7 +66,7 @@ extension Session {
       stream != nil && traffic.inFlight.count + traffic.ready.count + messages.count <= MessageTraffic.window
     let (accepted, sent) = try await localStore.change(durably: durably) { database in
       var accepted: [OutboxMessage] = []
-      var sent: [String] = []
+      var sent: [(String, ReceiptEvent?)] = []
       for var message in messages {
         message.isSent = isDirect
         message.since = isDirect ? since : nil
@@ -59,7 +75,7 @@ extension Session {
           message.position = position
           accepted.append(message)
         case .waiting: break
-        case .sent: sent.append(message.id)
+        case .sent: sent.append((message.id, try StoredReceipt.last(of: message.id, name, database)))
         case .idTaken:
           throw Failure(.invalidParameter, stage: .input, detail: "another message has the id \(message.id)")
         }
@@ -82,10 +98,10 @@ extension Session {
     }
   }
 
-  private func stopWaiting(_ wait: DeliveryWait) async {
-    traffic.remove(wait)
+  private func stopWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait) async {
+    for wait in [server, receipts] { traffic.remove(wait) }
     // That they stay queued is a promise.
-    try? await localStore.flush()
+    if !server.open.isEmpty { try? await localStore.flush() }
   }
 
   /// Online, or about to be by itself.
@@ -213,7 +229,7 @@ extension Session {
         .invalidParameter, stage: .input,
         detail: "no message with the id \(wanted.sorted().joined(separator: ", "))")
     }
-    for id in result.cancelled { traffic.finish(id) }
+    for id in result.cancelled { traffic.cancel(id) }
     return result
   }
 
@@ -244,7 +260,7 @@ extension Session {
         try OutboxMessage.take($0, of: name, database) != nil
       }
     }
-    for id in ids { traffic.finish(id) }
+    for id in ids { traffic.cancel(id) }
   }
 
   /// Deletes everything that is kept of the account's messages.

@@ -26,8 +26,28 @@ struct StoredMessage: Sendable, Equatable {
   var isCarbon = false
   var isDelayed = false
   var isEncrypted = false
+  /// The id of an earlier message of the same sender that this one replaces, or takes back.
+  var replaces: String?
+  var retracts: String?
+  /// It was in the outbox: the cursor after its own is that of the receipt of the server.
+  var isFromOutbox = false
 
-  /// What an event says of it.
+  /// What is told of it: the message, and that the server has it where this device has sent it.
+  func events(account: String, cursor: Int64) -> [Event] {
+    [event(account: account, cursor: cursor), receipt(account: account, cursor: cursor)].compactMap(\.self)
+  }
+
+  /// That the server has it; nil where this device has not sent it.
+  ///
+  /// - Parameter cursor: that of the message.
+  func receipt(account: String, cursor: Int64) -> Event? {
+    guard isFromOutbox, let id else { return nil }
+    let server = sender.split(separator: "@").last.map(String.init) ?? sender
+    let receipt = ReceiptEvent(id: id, kind: .server, from: server)
+    let time = Timestamp.text(Date(timeIntervalSince1970: time))
+    return Event(account: account, time: time, cursor: cursor + 1, body: .receipt(receipt))
+  }
+
   func event(account: String, cursor: Int64) -> Event {
     Event(
       account: account, time: Timestamp.text(Date(timeIntervalSince1970: time)), cursor: cursor,
@@ -35,6 +55,7 @@ struct StoredMessage: Sendable, Equatable {
         MessageEvent(
           id: id ?? originID, stanzaId: archiveID, from: from, to: to,
           direction: direction == .sent ? .out : .in, type: type.rawValue, body: body, subject: subject,
-          thread: thread, carbon: isCarbon, delayed: isDelayed, encrypted: isEncrypted)))
+          thread: thread, carbon: isCarbon, delayed: isDelayed, encrypted: isEncrypted, replaces: replaces,
+          retracts: retracts)))
   }
 }

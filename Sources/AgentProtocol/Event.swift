@@ -18,6 +18,8 @@ public struct Event: Sendable, Equatable {
     case presence(PresenceChange)
     case message(MessageEvent)
     case contact(ContactEvent)
+    case receipt(ReceiptEvent)
+    case chatState(ChatStateEvent)
     case wire(WireLine)
     /// The token command gave none: what was given beforehand is tried in its place.
     case tokenUnavailable(cause: Failure)
@@ -43,6 +45,8 @@ public struct Event: Sendable, Equatable {
     case .presence: "presence"
     case .message: "message"
     case .contact: "contact"
+    case .receipt: "receipt"
+    case .chatState: "chatState"
     case .wire: "wire"
     case .tokenUnavailable: "tokenUnavailable"
     case .kicked: "kicked"
@@ -54,11 +58,11 @@ public struct Event: Sendable, Equatable {
 
 extension Event {
   /// Names of the events that are kept, and told again to who asks for what came since a cursor.
-  public static let keptNames: Set<String> = ["message", "contact"]
+  public static let keptNames: Set<String> = ["message", "receipt", "contact"]
 
   public var isKept: Bool {
     switch body {
-    case .message, .contact: true
+    case .message, .receipt, .contact: true
     default: false
     }
   }
@@ -209,6 +213,8 @@ extension Event: Codable {
     case .presence(let change): try change.encode(to: encoder)
     case .message(let message): try message.encode(to: encoder)
     case .contact(let contact): try contact.encode(to: encoder)
+    case .receipt(let receipt): try receipt.encode(to: encoder)
+    case .chatState(let change): try change.encode(to: encoder)
     case .wire(let line): try line.encode(to: encoder)
     case .tokenUnavailable(let cause): try envelope.encode(cause, forKey: .cause)
     case .kicked(let kick): try kick.encode(to: encoder)
@@ -230,6 +236,8 @@ extension Event: Codable {
     case "presence": body = .presence(try PresenceChange(from: decoder))
     case "message": body = .message(try MessageEvent(from: decoder))
     case "contact": body = .contact(try ContactEvent(from: decoder))
+    case "receipt": body = .receipt(try ReceiptEvent(from: decoder))
+    case "chatState": body = .chatState(try ChatStateEvent(from: decoder))
     case "wire": body = .wire(try WireLine(from: decoder))
     case "tokenUnavailable":
       body = .tokenUnavailable(cause: try envelope.decode(Failure.self, forKey: .cause))

@@ -20,11 +20,15 @@ public struct MessageEvent: Codable, Sendable, Equatable {
   public var delayed: Bool
   /// What is in it can be read by its recipient only; `body` may say so.
   public var encrypted: Bool
+  /// The id of an earlier message of the same sender, whose place this one takes (XEP-0308).
+  public var replaces: String?
+  /// The id of an earlier message of the same sender, which is taken back (XEP-0424); there is no `body` then.
+  public var retracts: String?
 
   public init(
     id: String? = nil, stanzaId: String? = nil, from: String?, to: String?, direction: Direction,
     type: String, body: String? = nil, subject: String? = nil, thread: String? = nil, carbon: Bool = false,
-    delayed: Bool = false, encrypted: Bool = false
+    delayed: Bool = false, encrypted: Bool = false, replaces: String? = nil, retracts: String? = nil
   ) {
     self.id = id
     self.stanzaId = stanzaId
@@ -38,6 +42,8 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     self.carbon = carbon
     self.delayed = delayed
     self.encrypted = encrypted
+    self.replaces = replaces
+    self.retracts = retracts
   }
 
   /// Every key is written; what is not there is null.
@@ -55,5 +61,7 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     try fields.encode(carbon, forKey: .carbon)
     try fields.encode(delayed, forKey: .delayed)
     try fields.encode(encrypted, forKey: .encrypted)
+    try fields.encode(replaces, forKey: .replaces)
+    try fields.encode(retracts, forKey: .retracts)
   }
 }

@@ -26,6 +26,8 @@ public enum DeliveryState: String, Codable, Sendable {
   case queued
   /// The server has it.
   case sent
+  /// A client of its recipient has confirmed it (XEP-0184).
+  case delivered
 }
 
 /// Sends messages: all of them are stored, in their order, or none is. They are sent as soon as the session is online.
@@ -45,6 +47,8 @@ public enum MessageSendMethod: AgentMethod {
     case none
     /// The server has acknowledged them, or `timeout` is over.
     case server
+    /// Clients of their recipients have confirmed them, or `timeout` is over. Only for the types `chat` and `normal`.
+    case delivered
   }
 
   public struct Parameters: Codable, Sendable {
@@ -66,10 +70,13 @@ public enum MessageSendMethod: AgentMethod {
     public var id: String
     public var to: String
     public var state: DeliveryState
-    public init(id: String, to: String, state: DeliveryState) {
+    /// Why it will not come any further: refused, or cancelled.
+    public var error: Failure?
+    public init(id: String, to: String, state: DeliveryState, error: Failure? = nil) {
       self.id = id
       self.to = to
       self.state = state
+      self.error = error
     }
   }
 

@@ -25,6 +25,9 @@ public struct SentStanza: Sendable, Equatable {
 public struct StreamManagement: Sendable, Equatable {
   /// Stanzas that may wait for acknowledgement: a server that takes them all and confirms none is given up.
   static let limit = 10_000
+  /// Stanzas after which the server is asked again, though it has not answered yet: who sends many learns in time how
+  /// far they have come, and need not wait for the last of them.
+  static let pace: UInt32 = 128
   /// Handled stanzas after which the server is told without having asked: some end a session with too many.
   static let unasked: UInt32 = 250
 
@@ -47,7 +50,11 @@ public struct StreamManagement: Sendable, Equatable {
   /// The rest, oldest first.
   private(set) var unacknowledged = CircularBuffer<SentStanza>()
   /// An answer to `<r/>` is outstanding.
-  private(set) var isAsking = false
+  var isAsking: Bool { questions > 0 }
+  /// `<r/>` that were not answered.
+  private var questions = 0
+  /// Stanzas that were sent before the last `<r/>`.
+  private var lastAsked: UInt32 = 0
   /// The server has asked, and was told less than it has sent.
   private var owesAnswer = false
   private var told: UInt32 = 0
@@ -59,6 +66,9 @@ public struct StreamManagement: Sendable, Equatable {
 
   /// So much is unacknowledged that the server cannot mean well.
   var isOverfull: Bool { unacknowledged.count > Self.limit }
+
+  /// The server is not known to have everything that was sent.
+  public var isWaiting: Bool { !unacknowledged.isEmpty }
 
   public var canResume: Bool { isEnabled && id != nil }
 
@@ -81,15 +91,25 @@ public struct StreamManagement: Sendable, Equatable {
     if Self.isStanza(element) { unacknowledged.append(SentStanza(element)) }
   }
 
-  /// `<r/>` where something waits for acknowledgement and none was asked for: one question a round trip.
+  /// `<r/>` where something waits for acknowledgement and none was asked for: one question a round trip, or
+  /// ``pace`` stanzas.
   mutating func question() -> XMLElement? {
-    guard isEnabled, !isAsking, !unacknowledged.isEmpty else { return nil }
+    guard isEnabled, !unacknowledged.isEmpty, !isAsking || sent &- lastAsked >= Self.pace else { return nil }
     return ask()
   }
 
+  /// The same amid many stanzas.
+  mutating func questionBetween() -> XMLElement? {
+    guard isEnabled, unacknowledged.count >= Self.pace, sent &- lastAsked >= Self.pace else { return nil }
+    return question()
+  }
+
+  private var sent: UInt32 { acknowledged &+ UInt32(truncatingIfNeeded: unacknowledged.count) }
+
   /// `<r/>`, whatever waits.
   mutating func ask() -> XMLElement {
-    isAsking = true
+    questions += 1
+    lastAsked = sent
     return XMLElement("r", namespace: Namespaces.streamManagement)
   }
 
@@ -97,12 +117,14 @@ public struct StreamManagement: Sendable, Equatable {
   ///
   /// Throws for a count that goes back or beyond what was sent (§6).
   mutating func acknowledged(_ element: XMLElement) throws(MiscountError) -> [SentStanza] {
-    isAsking = false
-    return try cover(Self.count(element))
+    let covered = try cover(Self.count(element))
+    // Where it has what was asked for last, no other answer matters.
+    let isLast = Int32(bitPattern: lastAsked &- acknowledged) <= 0
+    questions = isLast ? 0 : max(0, questions - 1)
+    return covered
   }
 
   private mutating func cover(_ count: UInt32?) throws(MiscountError) -> [SentStanza] {
-    let sent = acknowledged &+ UInt32(truncatingIfNeeded: unacknowledged.count)
     guard let count, count &- acknowledged <= UInt32(clamping: unacknowledged.count) else {
       throw MiscountError(count: count ?? 0, sent: sent)
     }
@@ -160,7 +182,7 @@ public struct StreamManagement: Sendable, Equatable {
   mutating func resumed(
     _ element: XMLElement
   ) throws(MiscountError) -> (acknowledged: [SentStanza], lost: [SentStanza]) {
-    isAsking = false
+    questions = 0
     owesAnswer = false
     // What came after the last that was handled comes again.
     received = handled

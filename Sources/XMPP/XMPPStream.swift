@@ -293,6 +293,7 @@ public actor XMPPStream {
         management?.sent(element)
       }
       if let log = configuration.wireLog { log(.sent, WireLog.line(output)) }
+      if case .online = state, let question = management?.questionBetween() { write(question, into: &bytes) }
     }
     if management?.isOverfull == true {
       eventLoop.execute {
@@ -302,12 +303,14 @@ public actor XMPPStream {
         }
       }
     }
-    if case .online = state, let question = management?.question() {
-      question.write(into: &bytes, inheriting: Namespaces.client)
-      configuration.wireLog?(.sent, WireLog.line(question))
-    }
+    if case .online = state, let question = management?.question() { write(question, into: &bytes) }
     expectAcknowledgement()
     return ByteBuffer(bytes: bytes)
+  }
+
+  private func write(_ question: XMLElement, into bytes: inout [UInt8]) {
+    question.write(into: &bytes, inheriting: Namespaces.client)
+    configuration.wireLog?(.sent, WireLog.line(question))
   }
 }
 

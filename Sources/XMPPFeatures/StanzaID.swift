@@ -29,7 +29,8 @@ public enum StanzaID {
     XMLElement("origin-id", namespace: namespace, attributes: ["id": id])
   }
 
-  static func bounded(_ id: String?) -> String? {
+  /// The id, unless it is empty or longer than anybody's.
+  public static func bounded(_ id: String?) -> String? {
     guard let id, (1...maximumLength).contains(id.utf8.count) else { return nil }
     return id
   }

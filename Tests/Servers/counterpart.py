@@ -3,7 +3,7 @@
 
 Reads a line of JSON {"jid", "password", "host", "port", "directTLS", "caFile", "accepts"}, answers {"ready": FULL_JID}
 when the server has its presence, and reports {"presence": {"from", "type", "show", "status", "priority"}} and
-{"message": {"from", "body", "id", "delayed"}}. Obeys {"order": "message", "to", "text"}, {"order": "presence", "to":
+{"message": {"from", "body", "id", "delayed"}}, or without a body {"stanza": {"from", "xml"}}. Obeys {"order": "message", "to", "text"}, {"order": "presence", "to":
 SHOW, "text": STATUS}, {"order": "xml", "text"} and {"order": "ping", "text": TOKEN}, the last answered with
 {"settled": TOKEN}. Accepts who wants to see its presence, and asks back, unless
 "accepts" is false. Logs out at the end of its input.
@@ -40,6 +40,9 @@ class Counterpart(slixmpp.ClientXMPP):
         self.add_event_handler("connection_failed", lambda why: self.fail(f"connection failed: {why}"))
         self.register_handler(slixmpp.xmlstream.handler.Callback(
             "presences", slixmpp.xmlstream.matcher.StanzaPath("presence"), self.presence_received))
+        # The event above is for those with a body.
+        self.register_handler(slixmpp.xmlstream.handler.Callback(
+            "stanzas", slixmpp.xmlstream.matcher.StanzaPath("message"), self.stanza_received))
         self.ended = asyncio.get_event_loop().create_future()
 
     def fail(self, why):
@@ -66,6 +69,10 @@ class Counterpart(slixmpp.ClientXMPP):
             delayed = stanza.xml.find("{urn:xmpp:delay}delay") is not None
             report(message={"from": stanza["from"].full, "body": stanza["body"], "id": stanza["id"],
                             "delayed": delayed})
+
+    def stanza_received(self, stanza):
+        if not stanza["body"]:
+            report(stanza={"from": stanza["from"].full, "xml": str(stanza)})
 
     async def obey(self, order):
         kind, to, text = order["order"], order.get("to", ""), order.get("text", "")

@@ -34,7 +34,14 @@ public final class Counterpart: Sendable {
     public var delayed: Bool
   }
 
+  /// A message without a body.
+  public struct Stanza: Decodable, Sendable, Equatable {
+    public var from: String
+    public var xml: String
+  }
+
   private struct Report: Decodable, Sendable {
+    var stanza: Stanza?
     var presence: Presence?
     var message: Message?
     var ready: String?
@@ -86,6 +93,9 @@ public final class Counterpart: Sendable {
 
   /// Every message with a body it has received, oldest first.
   public var messages: [Message] { script.all(Report.self).compactMap(\.message) }
+
+  /// Every message without one, oldest first.
+  public var stanzas: [Stanza] { script.all(Report.self).compactMap(\.stanza) }
 
   /// Waits for a presence stanza that is not among the first `seen` ones, and matches.
   @discardableResult

@@ -32,6 +32,31 @@ struct StreamManagementTests {
     return management
   }
 
+  @Test(
+    "Amid many stanzas the server is asked again and again, and each answer but the last awaits the next.")
+  func pace() throws {
+    var management = try Self.management()
+    var questions: [Int] = []
+    for number in 1...500 {
+      management.sent(Self.stanza("message", id: "\(number)"))
+      if management.questionBetween() != nil { questions.append(number) }
+    }
+    #expect(questions == [128, 256, 384])
+    // What is behind the last of them is asked for when that is answered.
+    #expect(management.question() == nil)
+    for answer in ["128", "256"] {
+      #expect(try management.acknowledged(Self.element("a", ["h": answer])).count == 128)
+      #expect(management.question() == nil)
+    }
+    _ = try management.acknowledged(Self.element("a", ["h": "384"]))
+    #expect(management.question() != nil)
+    // A server that has got no further is asked once more.
+    _ = try management.acknowledged(Self.element("a", ["h": "384"]))
+    #expect(management.question() != nil)
+    _ = try management.acknowledged(Self.element("a", ["h": "500"]))
+    #expect(!management.isWaiting && management.question() == nil)
+  }
+
   @Suite("What was handled")
   struct Handled {
     @Test("is told when the server asks: stanzas alone count.")

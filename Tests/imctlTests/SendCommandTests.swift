@@ -67,6 +67,35 @@ struct SendCommandTests {
     }
   }
 
+  @Test(
+    "What the recipient has confirmed is done, what only the server has is 87, and what was refused is 74.",
+    arguments: [
+      (DeliveryState.delivered, nil, 0), (.sent, nil, 87), (.queued, nil, 87),
+      (.sent, Failure.Name.stanzaError, 74),
+    ]
+      as [(DeliveryState, Failure.Name?, Int32)])
+  func delivered(state: DeliveryState, name: Failure.Name?, status: Int32) async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        guard call.method == MessageSendMethod.name,
+          let messages = try? call.parameters(of: MessageSendMethod.self).messages
+        else { return [] }
+        let error = name.map { Failure($0, stage: .request, condition: "service-unavailable") }
+        return [
+          .result(
+            messages.map { MessageSendMethod.Outcome(id: $0.id ?? "", to: $0.to, state: state, error: error) }
+          )
+        ]
+      }
+      let result = try await imctl.run("send", "b@c", "hi", "--wait", "delivered", "--json")
+      #expect(result.status == status)
+      #expect(try result.objects(MessageSendMethod.Outcome.self).map(\.state) == [state])
+      #expect(try agent.parameters(of: MessageSendMethod.self)?.wait == .delivered)
+      if let name { #expect(result.errors.contains(#""name":"\#(name.rawValue)""#)) }
+      agent.end()
+    }
+  }
+
   @Test("Lines are messages, the empty ones left out and the last one with or without its end.")
   func lines() async throws {
     try await withIMCTL { imctl in
@@ -126,7 +155,10 @@ struct SendCommandTests {
     arguments: [
       ["send", ""], ["send", "b@c", ""], ["send", "b@c", "x", "--lines"],
       ["send", "b@c", "--lines", "--id", "1"],
-      ["send", "b@c", "x", "--wait", "delivered"], ["send", "b@c", "x", "--id", ""],
+      ["send", "b@c", "x", "--wait", "delivered", "--type", "headline"], ["send", "b@c", "x", "--id", ""],
+      ["send", "b@c", "x", "--wait", "delivered", "--type", "groupchat"],
+      ["send", "b@c", "x", "--direct", "--wait", "none"], ["send", "b@c", "x", "--host", "c"],
+      ["send", "b@c", "x", "--password-stdin"], ["send", "b@c", "x", "--wait", "displayed"],
       ["send", "b@c", "x", "--type", "error"], ["outbox", "cancel"], ["outbox", "cancel", "1", "--all"],
     ])
   func usage(arguments: [String]) async throws {

@@ -54,6 +54,43 @@ struct WatchCommandTests {
     }
   }
 
+  @Test("What a message says of another one is in front of it; /me is told in the third person, harmlessly.")
+  func messages() async throws {
+    try await withIMCTL { imctl in
+      func message(_ body: String?, replaces: String? = nil, retracts: String? = nil, type: String = "chat")
+        -> Event.Body
+      {
+        .message(
+          MessageEvent(
+            from: type == "chat" ? "bob@c/x" : "room@c/Bob", to: "a@b", direction: .in, type: type,
+            body: body,
+            replaces: replaces, retracts: retracts))
+      }
+      let bodies: [Event.Body] = [
+        message("/me waves\u{1b}[2J"), message("/me waves", type: "groupchat"),
+        message("new", replaces: "1\n"),
+        message(nil, retracts: "2"),
+        .receipt(ReceiptEvent(id: "3", kind: .failed, from: "c@d", condition: "gone", text: "\u{7}moved")),
+        .receipt(ReceiptEvent(id: "4", kind: .displayed, from: "bob@c/\u{202e}")),
+        .chatState(ChatStateEvent(from: "bob@c/x", state: "composing")),
+      ]
+      let agent = try FakeAgent(imctl) { call in
+        let events = bodies.map { Event(account: "a@b", time: "T", cursor: 1, body: $0) }
+        return call.method == "watch"
+          ? [.result(WatchMethod.Result(cursor: 0))] + events.map(FakeAgent.Move.event) + [.close] : []
+      }
+      let result = try await imctl.run("watch", "--events", "message,receipt,chatState")
+      #expect(
+        result.lines == [
+          "T a@b message bob@c/x -> a@b: * bob waves\\x1b[2J", "T a@b message room@c/Bob -> a@b: * Bob waves",
+          "T a@b message (replaces 1\\n) bob@c/x -> a@b: new", "T a@b message (retracts 2) bob@c/x -> a@b: ",
+          "T a@b receipt 3 failed (c@d) gone: \\x07moved", "T a@b receipt 4 displayed (bob@c/\\u{202e})",
+          "T a@b chatState bob@c/x composing",
+        ])
+      agent.end()
+    }
+  }
+
   @Test("--json prints the envelopes; SIGINT ends with 130.")
   func json() async throws {
     try await withIMCTL { imctl in

@@ -19,22 +19,26 @@ final class MessageSender {
 
   /// Calls without an answer, oldest first.
   private var calls: [[OutgoingMessage]] = []
-  /// Messages that were accepted, and were not acknowledged in time.
-  private(set) var queued = 0
+  private(set) var shortfall: Shortfall
 
   typealias Report = (MessageSendMethod.Outcome) throws -> Void
 
   /// - Parameter isBounded: the deadline is for everything; else only what the agent waits for is bounded.
   init(_ parameters: MessageSendMethod.Parameters, isBounded: Bool, until deadline: Deadline) {
     self.parameters = parameters
+    shortfall = Shortfall(parameters.wait)
     self.isBounded = isBounded
     self.deadline = deadline
   }
 
-  /// An id that nobody else makes.
+  /// An id that nobody else makes, and nobody guesses. It begins with the time, so that the local store finds the ids of
+  /// messages that belong together in one place.
   static func makeID() -> String {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let nanoseconds = UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
     var generator = SystemRandomNumberGenerator()
-    return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)
+    return String(nanoseconds, radix: 36) + String(generator.next() as UInt64, radix: 36)
   }
 
   func send(_ messages: [OutgoingMessage], report: Report) throws {
@@ -109,7 +113,7 @@ final class MessageSender {
     let outcomes = try agent.answer(to: request)
     calls.removeFirst()
     for outcome in outcomes {
-      if outcome.state == .queued { queued += 1 }
+      shortfall.add(outcome)
       try report(outcome)
     }
   }

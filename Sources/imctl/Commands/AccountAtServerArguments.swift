@@ -28,7 +28,17 @@ struct AccountAtServerArguments {
   func password(_ given: PasswordOptions, until deadline: Deadline) throws -> String? {
     if let password = try given.read(until: deadline) { return password }
     if try StoredAccounts.hasPassword(account) || isOnline(until: deadline) { return nil }
-    return try PasswordOptions.ask(
+    return try Self.ask(for: account, until: deadline)
+  }
+
+  /// The same for a command that asks no agent.
+  func passwordWithoutAgent(_ given: PasswordOptions, until deadline: Deadline) throws -> String? {
+    if let password = try given.read(until: deadline) { return password }
+    return try StoredAccounts.hasPassword(account) ? nil : Self.ask(for: account, until: deadline)
+  }
+
+  private static func ask(for account: String, until deadline: Deadline) throws -> String {
+    try PasswordOptions.ask(
       inLanguage("Password for ", "密码 ") + "\(peer: account): ",
       options: "--password-stdin, --password-command", until: deadline)
   }

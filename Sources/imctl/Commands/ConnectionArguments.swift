@@ -44,6 +44,12 @@ struct ConnectionArguments: ParsableArguments {
       "Resource of the session; without it one that stands for this installation.", valueName: "name"))
   var resource: String?
 
+  /// Any of them is said.
+  var isGiven: Bool {
+    port != nil || tls != nil
+      || [host, caFile, certSHA256, proxy, proxyPasswordCommand, resource].contains { $0 != nil }
+  }
+
   func validate() throws {
     for (name, value) in [("--host", host), ("--ca-file", caFile), ("--resource", resource)]
     where value?.isEmpty == true {

@@ -21,6 +21,9 @@ struct PasswordOptions: ParsableArguments {
     }
   }
 
+  /// Where to get one is said.
+  var isGiven: Bool { passwordStdin || passwordCommand != nil }
+
   /// The password that is given; nil when none is.
   func read(until deadline: Deadline) throws -> String? {
     if let passwordCommand { return try CredentialSource.run(passwordCommand, until: deadline) }

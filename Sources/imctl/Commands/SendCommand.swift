@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Synchronization
 
 /// `imctl send`: hands a message, or a line each, to the server.
 struct SendCommand: ParsableCommand {
@@ -7,9 +8,13 @@ struct SendCommand: ParsableCommand {
     commandName: "send",
     abstract: "Send a message, or a message a line.",
     discussion: """
-      TEXT, or all of standard input. Exit status 0: the server has acknowledged it. What is not acknowledged in \
-      time stays queued, is sent as soon as the account is online, and makes the exit status 87. A message whose \
-      --id was used before for the same message is not sent again.
+      TEXT, or all of standard input. Exit status 0: the server has acknowledged it; with --wait delivered a client \
+      of the recipient has confirmed it. What is not acknowledged in time stays queued, is sent as soon as the \
+      account is online, and makes the exit status 87, as a missing confirmation does; a refusal by the recipient's \
+      side makes it 74. A message whose --id was used before for the same message is not sent again.
+
+      With --direct no agent is asked or started: a stream of its own is opened with what is stored of the account \
+      or given now, without presence, and closed when the server has everything. Nothing is queued then.
       """)
 
   @Argument(help: ArgumentHelp("Whom it is for.", valueName: "JID"))
@@ -23,7 +28,10 @@ struct SendCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to wait for: server, its acknowledgement; none, that the message is stored.", valueName: "what"))
+      """
+      What to wait for: server, its acknowledgement; delivered, that of a client of the recipient; none, that the \
+      message is stored.
+      """, valueName: "what"))
   var wait = MessageSendMethod.Wait.server
 
   @Option(help: ArgumentHelp("Subject of the message.", valueName: "text"))
@@ -38,6 +46,11 @@ struct SendCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Id of the message; made up without it.", valueName: "id"))
   var id: String?
 
+  @Flag(help: "Send on a short stream of its own, without an agent.")
+  var direct = false
+
+  @OptionGroup(title: "Password, with --direct") var password: PasswordOptions
+  @OptionGroup(title: "Connection, with --direct") var connection: ConnectionArguments
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
@@ -62,12 +75,27 @@ struct SendCommand: ParsableCommand {
     if let id, id.utf8.count > OutgoingMessage.maximumID {
       throw ValidationError(inLanguage("The id is too long.", "id 过长。"))
     }
+    if wait == .delivered, [.headline, .groupchat].contains(type) {
+      throw ValidationError(
+        inLanguage("Nobody confirms messages of this type.", "此类型的消息没有送达回执。"))
+    }
+    if direct {
+      if wait == .none {
+        throw ValidationError(
+          inLanguage(
+            "--direct stores no messages: --wait none is not possible.", "--direct 不存储消息：不能使用 --wait none。"))
+      }
+    } else if connection.isGiven || password.isGiven {
+      throw ValidationError(
+        inLanguage("Options of a password or connection need --direct.", "密码和连接选项需要 --direct。"))
+    }
     if text?.isEmpty == true { throw ValidationError(inLanguage("The text is empty.", "文本为空。")) }
   }
 
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout ?? Timeout(seconds: lines ? 0 : 30))
+    if direct { return try sendDirectly(until: deadline) }
     var parameters = MessageSendMethod.Parameters(account: account.account, messages: [])
     parameters.wait = wait
     let sender = MessageSender(parameters, isBounded: timeout != nil || !lines, until: deadline)
@@ -75,13 +103,48 @@ struct SendCommand: ParsableCommand {
       var input = InputLines(limit: OutgoingMessage.maximumText)
       try sender.send(from: &input, make: message, report: report)
     } else {
-      let body = try text ?? InputLines.all(limit: OutgoingMessage.maximumText, until: deadline)
-      guard !body.isEmpty || subject != nil else {
-        throw Failure.invalid(inLanguage("there is no text", "没有文本"))
-      }
-      try sender.send([message(body)], report: report)
+      try sender.send([wholeMessage(until: deadline)], report: report)
     }
-    if sender.queued > 0, wait == .server { throw Failure.unconfirmed(sender.queued) }
+    if wait != .none { try sender.shortfall.check() }
+  }
+
+  /// Without an agent.
+  private func sendDirectly(until deadline: Deadline) throws {
+    let target = try AccountAtServerArguments(account.account, connection, output)
+    // It is the first line of standard input, where it is there.
+    let secret = try target.passwordWithoutAgent(password, until: deadline)
+    let messages = try directMessages(until: deadline)
+    let shortfall = Mutex(Shortfall(wait))
+    try target.withoutAgent(secret, until: deadline) { [wait] account throws(Failure) in
+      try await account.send(
+        messages, awaitingReceipts: wait == .delivered ? (deadline.secondsLeft ?? 0) : nil
+      ) { outcome in
+        shortfall.withLock { $0.add(outcome) }
+        try report(outcome)
+      }
+    }
+    try shortfall.withLock { $0 }.check()
+  }
+
+  private func directMessages(until deadline: Deadline) throws -> [OutgoingMessage] {
+    if !lines { return [try wholeMessage(until: deadline)] }
+    var input = InputLines(limit: OutgoingMessage.maximumText)
+    var messages: [OutgoingMessage] = []
+    while !input.isAtEnd {
+      try StandardInput.wait(until: deadline)
+      input.read()
+      messages += try input.take(.max, octets: .max).map(message)
+    }
+    return messages
+  }
+
+  /// TEXT, or all of standard input.
+  private func wholeMessage(until deadline: Deadline) throws -> OutgoingMessage {
+    let body = try text ?? InputLines.all(limit: OutgoingMessage.maximumText, until: deadline)
+    guard !body.isEmpty || subject != nil else {
+      throw Failure.invalid(inLanguage("there is no text", "没有文本"))
+    }
+    return message(body)
   }
 
   private func message(_ body: String) -> OutgoingMessage {
@@ -103,6 +166,29 @@ struct SendCommand: ParsableCommand {
 }
 
 extension MessageSendMethod.Wait: ExpressibleByArgument {}
+
+/// What is missing of what a command waits for.
+struct Shortfall: Sendable {
+  private let wait: MessageSendMethod.Wait
+  private var missing = 0
+  private var error: Failure?
+
+  init(_ wait: MessageSendMethod.Wait) { self.wait = wait }
+
+  mutating func add(_ outcome: MessageSendMethod.Outcome) {
+    if let error = outcome.error {
+      self.error = self.error ?? error
+    } else if outcome.state == .queued || (wait == .delivered && outcome.state == .sent) {
+      missing += 1
+    }
+  }
+
+  /// Throws where anything is: a refusal before what is only late.
+  func check() throws {
+    if let error { throw error }
+    if missing > 0 { throw Failure.unconfirmed(missing) }
+  }
+}
 
 extension Failure {
   /// Messages stay queued: exit status 87.

@@ -2,6 +2,7 @@ import Agent
 import AgentProtocol
 import ArgumentParser
 import Glibc
+import XMPPFeatures
 
 /// `imctl watch`: events as they happen.
 struct WatchCommand: ParsableCommand {
@@ -10,9 +11,10 @@ struct WatchCommand: ParsableCommand {
     abstract: "Print events as they happen.",
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
-      status 69. Events: state, dataReady, success, presence, message, contact, kicked, loginRequired, tokenUnavailable, \
-      and only when named: wire, of sessions that were logged in with -vv. With --since messages and changes of contacts \
-      that came after an event are told first; the event gap tells that some are not kept any more.
+      status 69. Events: state, dataReady, success, presence, message, receipt, chatState, contact, kicked, \
+      loginRequired, tokenUnavailable, and only when named: wire, of sessions that were logged in with -vv. With --since \
+      messages, receipts and changes of contacts that came after an event are told first; the event gap tells that some \
+      are not kept any more.
 
       With --exec nothing is printed: COMMAND runs for every event, without a shell, with the event as a line of JSON on \
       its standard input; one at a time and in order. Its output is this command's, its exit status is ignored (-v tells \
@@ -21,9 +23,8 @@ struct WatchCommand: ParsableCommand {
       """)
 
   static let names = [
-    "state", "dataReady", "success", "presence", "message", "contact", "kicked", "loginRequired",
-    "tokenUnavailable",
-    "wire",
+    "state", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact", "kicked",
+    "loginRequired", "tokenUnavailable", "wire",
   ]
 
   @Option(
@@ -35,7 +36,8 @@ struct WatchCommand: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Begin with the messages and contacts that came after the event with this cursor.", valueName: "cursor")
+      "Begin with the messages, receipts and contacts that came after the event with this cursor.",
+      valueName: "cursor")
   )
   var since: Int64?
 
@@ -140,6 +142,8 @@ struct EventText: CustomStringConvertible {
       "\(peer: change.from) " + StatusText.presence(change.show, change.status, change.priority)
     case .message(let message): Self.message(message)
     case .contact(let contact): Self.contact(contact)
+    case .receipt(let receipt): Self.receipt(receipt)
+    case .chatState(let change): "\(peer: change.from) \(peer: change.state)"
     case .wire(let line): wire(line)
     case .tokenUnavailable(let cause): "(\(peer: cause.message))"
     case .kicked(let kick): kicked(kick)
@@ -155,10 +159,30 @@ struct EventText: CustomStringConvertible {
     if message.carbon { marks.append("carbon") }
     if message.delayed { marks.append("delayed") }
     if message.encrypted { marks.append("encrypted") }
+    if let id = message.replaces { marks.append("replaces \(peer: id)") }
+    if let id = message.retracts { marks.append("retracts \(peer: id)") }
     let mark = marks.isEmpty ? "" : "(\(marks.joined(separator: " "))) "
     let subject = message.subject.map { "[\(peer: $0)] " } ?? ""
+    let body = message.body ?? ""
+    let text = MeCommand.action(in: body).map { action in
+      "* \(peer: name(of: message)) \(peer: action)"
+    }
     return
-      "\(mark)\(peer: message.from ?? "") -> \(peer: message.to ?? ""): \(subject)\(peer: message.body ?? "")"
+      "\(mark)\(peer: message.from ?? "") -> \(peer: message.to ?? ""): \(subject)\(text ?? "\(peer: body)")"
+  }
+
+  /// What people call somebody: in a room the nickname, else the local part.
+  private static func name(of message: MessageEvent) -> String {
+    let from = message.from ?? ""
+    if message.type == "groupchat" { return String(from.drop { $0 != "/" }.dropFirst()) }
+    return String(from.prefix { $0 != "@" && $0 != "/" })
+  }
+
+  /// `ID delivered (bob@example.org/desk)`.
+  private static func receipt(_ receipt: ReceiptEvent) -> String {
+    let why = [receipt.condition, receipt.text].compactMap(\.self).joined(separator: ": ")
+    return "\(peer: receipt.id) \(receipt.kind.rawValue) (\(peer: receipt.from))"
+      + (why.isEmpty ? "" : " \(peer: why)")
   }
 
   /// `request bob@example.org by contact: text`.

@@ -1,0 +1,73 @@
+import AgentProtocol
+import FoundationEssentials
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+extension AccountAtServer {
+  /// Messages that may wait for an acknowledgement at a time.
+  private static var window: Int { 500 }
+
+  /// Sends messages without an agent, and without presence; returns when the server has them all.
+  ///
+  /// Nothing is kept of them: what is not told to have arrived may have arrived or not.
+  ///
+  /// - Parameters:
+  ///   - seconds: how long clients of the recipients are waited for after that; nil: not at all.
+  ///   - report: is given what has become of each.
+  ///
+  /// Throws what ended the stream, too.
+  public func send(
+    _ messages: [OutgoingMessage], awaitingReceipts seconds: Double?,
+    report: @escaping @Sendable (MessageSendMethod.Outcome) throws -> Void
+  ) async throws(Failure) {
+    let now = Date().timeIntervalSince1970
+    var outgoing: [OutboxMessage] = []
+    for message in messages { outgoing.append(try OutboxMessage(message, accepted: now)) }
+    let recipients = Dictionary(outgoing.map { ($0.id, $0.to) }) { first, _ in first }
+    let receipts = DeliveryWait(recipients.keys)
+    let own = stream.account
+    let onMessage: @Sendable (Message) -> Void = { message in
+      guard let receipt = IncomingMessage(message, own: own)?.receipt(own: own, now: now),
+        receipt.isBelievable(ofMessageTo: recipients[receipt.receipt.id])
+      else { return }
+      receipts.done(receipt.receipt.id, receipt.receipt.kind == .failed ? Failure(receipt.receipt) : nil)
+    }
+    let all = outgoing
+    try await stream.loggedIn(with: credentials, server, onMessage: onMessage) {
+      connection, _ throws(Failure) in
+      for start in Swift.stride(from: 0, to: all.count, by: Self.window) {
+        let some = all[start..<min(start + Self.window, all.count)]
+        do throws(XMPPError) {
+          try await connection.send(some.map { $0.element(isAgain: false) })
+          repeat {
+            try await connection.probe(timeout: stream.timeout)
+          } while await connection.management?.isWaiting
+            == true
+        } catch {
+          throw Failure(error)
+        }
+        if seconds == nil { try tell(some, .sent) }
+      }
+      guard let seconds else { return }
+      await receipts.wait(seconds: seconds)
+      let (open, failures) = (receipts.open, receipts.failures)
+      for message in all {
+        let isDelivered = !open.contains(message.id) && failures[message.id] == nil
+        try tell([message], isDelivered ? .delivered : .sent, failures[message.id])
+      }
+    }
+
+    func tell(
+      _ messages: some Sequence<OutboxMessage>, _ state: DeliveryState, _ error: Failure? = nil
+    ) throws(Failure) {
+      for message in messages {
+        let outcome = MessageSendMethod.Outcome(
+          id: message.id, to: message.to.description, state: state, error: error)
+        do { try report(outcome) } catch {
+          throw error as? Failure ?? Failure(.internalError, stage: .request)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,271 @@
+import AgentProtocol
+import GRDB
+import Testing
+import XMPPFeatures
+import XMPPStanza
+import XMPPXML
+
+@testable import Agent
+
+/// What is told, settled and answered of what comes, with a local store and no server.
+@Suite(.timeLimit(.minutes(2))) struct MessageBatchTests {
+  private let directory: TemporaryDirectory
+  private let store: LocalStore
+  private let own: JID
+  private let cursor = Counter()
+
+  private actor Counter {
+    var last: Int64 = 0
+    func next(_ count: Int) -> Range<Int64> {
+      defer { last += Int64(count) }
+      return last + 1..<last + 1 + Int64(count)
+    }
+  }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    store = try LocalStore(path: directory.paths.database)
+    own = try JID("alice@im.example/desk")
+  }
+
+  private func element(_ xml: String) throws -> Message {
+    let parser = XMLStreamParser()
+    let head = "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
+    for event in try parser.parse(Array((head + xml).utf8)) {
+      if case .element(let element) = event, let message = Message(element) { return message }
+    }
+    throw CancellationError()
+  }
+
+  @discardableResult
+  private func take(_ xml: String..., hasArchive: Bool = false) async throws -> MessageBatch.Outcome {
+    try await take(xml.map { .arrived(try element($0)) } + [.handled(1)], hasArchive: hasArchive)
+  }
+
+  private func take(_ items: [MessageTraffic.Item], hasArchive: Bool = false) async throws
+    -> MessageBatch.Outcome
+  {
+    var reading: MessageTraffic.Reading?
+    let batch = MessageBatch(
+      items, account: own.bare, own: own, hasArchive: hasArchive, reading: &reading, now: 1_800_000_000)
+    let cursors = await cursor.next(batch.maximumEvents)
+    let outcome = try await store.change { try batch.store(under: cursors, $0) }
+    #expect(outcome.events.count <= batch.maximumEvents)
+    return outcome
+  }
+
+  /// Sends to bob under an id; acknowledged unless it is to wait.
+  private func send(_ id: String, to: String = "bob@im.example", isAcknowledged: Bool = true) async throws {
+    let message = OutboxMessage(id: id, to: try JID(to), body: "x", accepted: 5)
+    try await store.change { _ = try message.accept("alice@im.example", own: "alice@im.example", $0) }
+    if isAcknowledged { _ = try await take([.acknowledged(id)]) }
+  }
+
+  private func receipts(_ events: [Event]) -> [ReceiptEvent] {
+    events.compactMap { if case .receipt(let receipt) = $0.body { receipt } else { nil } }
+  }
+
+  private func received(_ id: String, from: String, _ attributes: String = "") -> String {
+    "<message from='\(from)' \(attributes)><received xmlns='urn:xmpp:receipts' id='\(id)'/></message>"
+  }
+
+  @Test("An acknowledged message is told, and behind it that the server has it.")
+  func server() async throws {
+    try await send("1", isAcknowledged: false)
+    let outcome = try await take([.acknowledged("1")])
+    #expect(outcome.events.map(\.name) == ["message", "receipt"])
+    #expect(receipts(outcome.events) == [ReceiptEvent(id: "1", kind: .server, from: "im.example")])
+    #expect(outcome.events[1].cursor == outcome.events[0].cursor + 1)
+    #expect(try await take([.acknowledged("1")]).events.isEmpty)
+  }
+
+  @Test("A receipt, a marker and a refusal are told once each, and again from the store.")
+  func receipts() async throws {
+    try await send("1")
+    let bob = "bob@im.example/x"
+    let marker = "<message from='\(bob)'><displayed xmlns='urn:xmpp:chat-markers:0' id='1'/></message>"
+    let error =
+      "<message from='bob@im.example' type='error' id='1'><error type='cancel'>"
+      + "<service-unavailable xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></message>"
+    let first = try await take(received("1", from: bob), received("1", from: "bob@im.example/other"), marker)
+    #expect(receipts(first.events).map(\.kind) == [.delivered, .displayed])
+    #expect(receipts(first.events).map(\.from) == [bob, bob])
+    let refused = try await take(error, marker)
+    #expect(receipts(refused.events).map(\.kind) == [.failed])
+    #expect(receipts(refused.events).first?.condition == "service-unavailable")
+    let all = try await store.replay(after: 0, until: 1000, account: nil)
+    #expect(receipts(all).map(\.kind) == [.server, .delivered, .displayed, .failed])
+    #expect(all.map(\.cursor) == all.map(\.cursor).sorted())
+    // From the cursor of the message on its receipt by the server is the next.
+    let rest = try await store.replay(after: all[0].cursor, until: 1000, account: nil)
+    #expect(rest == Array(all[1...]))
+    let waiting = try await store.change { try StoredReceipt.last(of: "1", "alice@im.example", $0) }
+    #expect(waiting?.kind == .failed)
+  }
+
+  @Test("A recipient that answers before the server acknowledges has got the message of the server.")
+  func early() async throws {
+    try await send("1", isAcknowledged: false)
+    let outcome = try await take(received("1", from: "bob@im.example/x"))
+    #expect(outcome.settled == ["1"])
+    #expect(outcome.events.map(\.name) == ["message", "receipt", "receipt"])
+    #expect(receipts(outcome.events).map(\.kind) == [.server, .delivered])
+    #expect(try await take([.acknowledged("1")]).events.isEmpty)
+  }
+
+  @Test(
+    "Nobody but the recipient says what has become of a message.",
+    arguments: [true, false])
+  func forgedReceipts(isAcknowledged: Bool) async throws {
+    try await send("1", isAcknowledged: isAcknowledged)
+    let error = "<error type='cancel'/>"
+    let carbon =
+      "<message from='mallory@evil.example'><received xmlns='urn:xmpp:carbons:2'><forwarded "
+      + "xmlns='urn:xmpp:forward:0'><message xmlns='jabber:client' to='alice@im.example' from='bob@im.example'>"
+      + "<received xmlns='urn:xmpp:receipts' id='1'/></message></forwarded></received></message>"
+    let outcome = try await take(
+      received("1", from: "mallory@evil.example/x"), received("2", from: "bob@im.example"),
+      "<message from='bob@im.example.evil'><displayed xmlns='urn:xmpp:chat-markers:0' id='1'/></message>",
+      "<message from='bob@im.example/x' type='groupchat'><displayed xmlns='urn:xmpp:chat-markers:0' id='1'/></message>",
+      carbon)
+    #expect(outcome.events.isEmpty && outcome.settled.isEmpty && outcome.receipts.isEmpty)
+    // The message itself is told, but as what it is: somebody else's.
+    let refusal = try await take(
+      "<message from='mallory@evil.example' type='error' id='1'>\(error)</message>")
+    #expect(receipts(refusal.events).isEmpty && refusal.settled.isEmpty)
+  }
+
+  @Test("What another device of the account tells a sender is no receipt for the account.")
+  func ownReceipts() async throws {
+    try await send("1", to: "bob@im.example")
+    let sent =
+      "<message from='alice@im.example'><sent xmlns='urn:xmpp:carbons:2'><forwarded xmlns='urn:xmpp:forward:0'>"
+      + "<message xmlns='jabber:client' to='bob@im.example' from='alice@im.example/phone'>"
+      + "<displayed xmlns='urn:xmpp:chat-markers:0' id='1'/></message></forwarded></sent></message>"
+    #expect(try await take(sent).events.isEmpty)
+  }
+
+  @Test(
+    "A correction and a retraction count where their sender has sent the message; else it is an ordinary one."
+  )
+  func corrections() async throws {
+    func correction(_ from: String, _ id: String) -> String {
+      "<message from='\(from)' id='c-\(from)'><body>new</body><replace xmlns='urn:xmpp:message-correct:0' "
+        + "id='\(id)'/></message>"
+    }
+    func retraction(_ from: String, _ id: String) -> String {
+      "<message from='\(from)'><body>taken back</body><retract xmlns='urn:xmpp:message-retract:1' id='\(id)'/>"
+        + "</message>"
+    }
+    try await take(
+      "<message from='bob@im.example/x' id='b1'><body>old</body></message>",
+      "<message from='bob@im.example/x' id='b2'><origin-id xmlns='urn:xmpp:sid:0' id='o2'/><body>old</body></message>"
+    )
+    let forged = try await take(
+      correction("mallory@evil.example/x", "b1"), retraction("mallory@evil.example/x", "b1"),
+      retraction("bob@im.example/x", "unknown"))
+    #expect(forged.events.compactMap(\.message).map(\.body) == ["new"])
+    #expect(forged.events.first?.message?.replaces == nil)
+    let real = try await take(
+      correction("bob@im.example/other", "b1"), retraction("bob@im.example", "o2"),
+      retraction("bob@im.example", "b2"))
+    let messages = real.events.compactMap(\.message)
+    #expect(messages.map(\.replaces) == ["b1", nil, nil])
+    #expect(messages.map(\.retracts) == [nil, "o2", "b2"])
+    #expect(messages.map(\.body) == ["new", nil, nil])
+    let replayed = try await store.replay(after: 2, until: 1000, account: nil).compactMap(\.message)
+    #expect(replayed.map(\.retracts) == [nil, nil, "o2", "b2"])
+  }
+
+  @Test("A receipt is sent for what was stored, to whom the account has written; once, and never by a copy.")
+  func answers() async throws {
+    func asking(_ id: String, from: String = "bob@im.example/x") -> String {
+      "<message from='\(from)' to='alice@im.example' id='\(id)' type='chat'><body>x</body>"
+        + "<origin-id xmlns='urn:xmpp:sid:0' id='\(id)'/><request xmlns='urn:xmpp:receipts'/></message>"
+    }
+    #expect(try await take(asking("before")).answers.isEmpty)
+    try await send("1")
+    let answered = try await take(asking("2"), asking("2"), asking("3", from: "mallory@evil.example/x"))
+    #expect(answered.answers.compactMap(Message.init).map(Receipts.confirmed) == ["2"])
+    #expect(try answered.answers.compactMap(Message.init).map(\.to) == [JID("bob@im.example/x")])
+    let inner = asking("4").replacing("<message ", with: "<message xmlns='jabber:client' ")
+    let copy = try await take(
+      "<message from='alice@im.example'><received xmlns='urn:xmpp:carbons:2'><forwarded "
+        + "xmlns='urn:xmpp:forward:0'>\(inner)</forwarded></received></message>")
+    #expect(copy.events.count == 1 && copy.answers.isEmpty)
+  }
+
+  @Test("What somebody does is told while it is true, and not kept.")
+  func chatStates() async throws {
+    let composing = "<composing xmlns='http://jabber.org/protocol/chatstates'/>"
+    let active = "<active xmlns='http://jabber.org/protocol/chatstates'/>"
+    let outcome = try await take(
+      "<message from='bob@im.example/x' type='chat'>\(composing)</message>",
+      "<message from='bob@im.example/x' type='chat'>\(active)<body>done</body></message>",
+      "<message from='bob@im.example/x' type='chat'>\(composing)<delay xmlns='urn:xmpp:delay' "
+        + "stamp='2020-01-01T00:00:00Z'/></message>",
+      "<message from='alice@im.example/phone' type='chat'>\(composing)</message>",
+      "<message from='room@muc.example/x' type='groupchat'>\(composing)</message>")
+    #expect(outcome.events.map(\.name) == ["chatState", "message"])
+    #expect(outcome.events[0].body == .chatState(.init(from: "bob@im.example/x", state: "composing")))
+    #expect(try await store.replay(after: 0, until: 1000, account: nil).map(\.name) == ["message"])
+  }
+
+  @Test(
+    "A message to an own device is told once, as received, however many copies come and in whatever order.",
+    arguments: [true, false], [[0, 1, 2], [1, 2, 0], [2, 1, 0]])
+  func toOneself(hasOriginID: Bool, order: [Int]) async throws {
+    let origin = hasOriginID ? "<origin-id xmlns='urn:xmpp:sid:0' id='message-1'/>" : ""
+    func message(_ namespace: String = "") -> String {
+      "<message \(namespace)from='alice@im.example/phone' to='alice@im.example/desk' id='message-1' type='chat'>"
+        + "<body>note</body>\(origin)</message>"
+    }
+    func carbon(_ kind: String) -> String {
+      "<message from='alice@im.example' to='alice@im.example/desk'><\(kind) xmlns='urn:xmpp:carbons:2'><forwarded "
+        + "xmlns='urn:xmpp:forward:0'>\(message("xmlns='jabber:client' "))</forwarded></\(kind)></message>"
+    }
+    let copies = [message(), carbon("sent"), carbon("received")]
+    var events: [Event] = []
+    for index in order { events += try await take(copies[index]).events }
+    // What a server sends of it that leaves out the account's own address.
+    events += try await take(copies[1].replacing(" to='alice@im.example/desk' id", with: " id")).events
+    #expect(events.compactMap(\.message).map(\.direction) == [.in])
+  }
+
+  @Test("Ids of a client that counts from 1 on do not make its later messages copies of the first ones.")
+  func counters() async throws {
+    let first = "<message from='alice@im.example/phone' to='alice@im.example' id='1'><body>a</body></message>"
+    let second = first.replacing("<body>a", with: "<body>b")
+    #expect(try await take(first, second).events.count == 2)
+  }
+
+  @Test("What was written before there were receipts may still be answered.")
+  func migration() async throws {
+    let path = directory.path + "/old.sqlite"
+    do {
+      let queue = try DatabaseQueue(path: path)
+      try await queue.write { database in
+        try LocalStore.createMessages(database)
+        try database.execute(
+          sql: """
+            INSERT INTO messages VALUES (1, 'a@b', 1, 'a@b', 1, '1', '1', NULL, 'a@b', 'bob@im.example/x', 'chat',
+              'x', NULL, NULL, 0, 0, 0), (2, 'a@b', 0, 'c@d', 1, '2', NULL, NULL, 'c@d', 'a@b', 'chat', 'y', NULL,
+              NULL, 0, 0, 0)
+            """)
+        try LocalStore.createReceipts(database)
+        let kept = Addressees(of: "a@b")
+        #expect(try kept.contains(JID("bob@im.example"), database))
+        #expect(try !kept.contains(JID("c@d"), database))
+        let recipient = try StoredMessage.recipient(of: "1", "a@b", own: "a@b", database)
+        #expect(try recipient == JID("bob@im.example/x"))
+        #expect(try StoredMessage.isKnown("2", of: "c@d", "a@b", database))
+      }
+    }
+  }
+}
+
+extension Event {
+  fileprivate var message: MessageEvent? {
+    if case .message(let message) = body { message } else { nil }
+  }
+}

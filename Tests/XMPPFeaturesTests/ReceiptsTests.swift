@@ -1,0 +1,102 @@
+import Testing
+import XMPPStanza
+
+@testable import XMPPFeatures
+
+@Suite struct ReceiptsTests {
+  private let request = "<request xmlns='urn:xmpp:receipts'/>"
+
+  @Test("A request is answered to its sender, with the id and the type of the message.")
+  func answer() throws {
+    let asked = try message(
+      "<message from='northumberland@shakespeare.lit/westminster' id='richard2-4.1.247' type='chat'>"
+        + "<body>My lord, dispatch; read o'er these articles.</body>\(request)</message>")
+    let answer = try #require(Receipts.answer(to: asked))
+    #expect(answer.to == asked.from && answer.type == .chat && answer.body == nil)
+    #expect(Receipts.confirmed(by: answer) == "richard2-4.1.247")
+  }
+
+  @Test(
+    "Nothing else is answered: no request, no id, no sender, an error, a room, a receipt.",
+    arguments: [
+      "<message from='a@b' id='1'/>", "<message from='a@b'>REQUEST</message>",
+      "<message from='a@b' id=''>REQUEST</message>", "<message id='1'>REQUEST</message>",
+      "<message from='a@b' id='1' type='error'>REQUEST</message>",
+      "<message from='a@b/c' id='1' type='groupchat'>REQUEST</message>",
+      "<message from='a@b' id='1'>REQUEST<received xmlns='urn:xmpp:receipts' id='2'/></message>",
+      "<message from='a@b' id='1'><request xmlns='urn:example'/></message>",
+    ])
+  func unanswered(xml: String) throws {
+    #expect(try Receipts.answer(to: message(xml.replacing("REQUEST", with: request))) == nil)
+  }
+
+  @Test("A receipt without an id, in an error or out of a room is none.")
+  func none() throws {
+    for (type, id) in [("chat", ""), ("error", "1"), ("groupchat", "1")] {
+      let stanza = try message(
+        "<message from='a@b' type='\(type)'><received xmlns='urn:xmpp:receipts' id='\(id)'/></message>")
+      #expect(Receipts.confirmed(by: stanza) == nil)
+    }
+    let old = try message("<message from='a@b' id='1'><received xmlns='urn:xmpp:receipts'/></message>")
+    #expect(Receipts.confirmed(by: old) == nil)
+  }
+}
+
+@Suite struct ChatMarkersTests {
+  @Test(
+    "Each marker is read as it is written; in an error, or without an id, it is none.",
+    arguments: ChatMarkers.Marker.allCases)
+  func markers(marker: ChatMarkers.Marker) throws {
+    let written = Message(type: .chat, payload: [ChatMarkers.element(marker, id: "message-1")])
+    let read = try #require(ChatMarkers.marker(in: written))
+    #expect(read == (marker, "message-1"))
+    #expect(ChatMarkers.marker(in: Message(type: .error, payload: written.payload)) == nil)
+    #expect(ChatMarkers.marker(in: Message(payload: [ChatMarkers.element(marker, id: "")])) == nil)
+    #expect(!ChatMarkers.isRequested(by: written))
+    #expect(ChatMarkers.isRequested(by: Message(payload: [ChatMarkers.request])))
+  }
+}
+
+@Suite struct ChatStateTests {
+  @Test("Each state is read as it is written.", arguments: ChatState.allCases)
+  func states(state: ChatState) {
+    #expect(ChatState(of: Message(payload: [state.element])) == state)
+    #expect(ChatState(of: Message(type: .error, payload: [state.element])) == nil)
+  }
+
+  @Test("A state that nobody knows is none.")
+  func unknown() throws {
+    let stanza = try message("<message><dancing xmlns='http://jabber.org/protocol/chatstates'/></message>")
+    #expect(ChatState(of: stanza) == nil)
+  }
+}
+
+@Suite struct CorrectionTests {
+  @Test("A correction and a retraction name the message that they are of; an error names none.")
+  func named() throws {
+    let correction = Message(body: "But soft", payload: [Correction.element(of: "bad1")])
+    #expect(Correction.replaced(by: correction) == "bad1")
+    #expect(Retraction.retracted(by: correction) == nil)
+    let retraction = try message(
+      "<message type='chat'><retract id='origin-id-1' xmlns='urn:xmpp:message-retract:1'/>"
+        + "<fallback xmlns='urn:xmpp:fallback:0' for='urn:xmpp:message-retract:1'/><body>/me has retracted</body>"
+        + "</message>")
+    #expect(Retraction.retracted(by: retraction) == "origin-id-1")
+    #expect(Retraction.retracted(by: Message(payload: [Retraction.element(of: "")])) == nil)
+    for payload in [correction.payload, retraction.payload] {
+      let error = Message(type: .error, payload: payload)
+      #expect(Correction.replaced(by: error) == nil && Retraction.retracted(by: error) == nil)
+    }
+  }
+
+  @Test(
+    "Only a body that begins with the command and a space says what its sender does.",
+    arguments: [
+      ("/me shrugs in disgust", "shrugs in disgust"), ("/me ", ""), ("/me", nil), (" /me x", nil),
+      ("/meow", nil),
+      ("//me x", nil), ("/ME x", nil), ("/me\u{a0}x", nil), ("*/me x*", nil), ("", nil),
+    ] as [(String, String?)])
+  func me(body: String, action: String?) {
+    #expect(MeCommand.action(in: body) == action)
+  }
+}
