@@ -4,7 +4,7 @@ import XMPPSASL
 extension Account: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case account, domain, isLogin, store, token, scramKeys, options, presence, deviceId
-    case server, lastState, noPresence, maxRetries, onKick, onAuthFailure
+    case server, lastState, idle, noPresence, maxRetries, onKick, onAuthFailure
     // What the kind of login needs.
     case auth, authcid, password, passwordCommand, accessToken, tokenCommand, issuedToken
     case loginExt, loginExtCommand, extInPassword, certFile, keyFile
@@ -30,6 +30,7 @@ extension Account: Codable {
     scramKeys = (try? fields.decodeIfPresent([SCRAMKeys].self, forKey: .scramKeys)) ?? []
     options = try fields.decodeIfPresent(ConnectionOptions.self, forKey: .options) ?? ConnectionOptions()
     presence = try fields.decodeIfPresent(DesiredPresence.self, forKey: .presence)
+    idle = try? fields.decodeIfPresent(IdleMode.self, forKey: .idle)
     deviceId = try fields.decodeIfPresent(String.self, forKey: .deviceId)
     noPresence = try fields.decodeIfPresent(Bool.self, forKey: .noPresence)
     maxRetries = try fields.decodeIfPresent(Int.self, forKey: .maxRetries)
@@ -68,6 +69,7 @@ extension Account: Codable {
     if !scramKeys.isEmpty { try fields.encode(scramKeys, forKey: .scramKeys) }
     if options != ConnectionOptions() { try fields.encode(options, forKey: .options) }
     try fields.encodeIfPresent(presence, forKey: .presence)
+    try fields.encodeIfPresent(idle, forKey: .idle)
     try fields.encodeIfPresent(deviceId, forKey: .deviceId)
     try fields.encodeIfPresent(noPresence, forKey: .noPresence)
     try fields.encodeIfPresent(maxRetries, forKey: .maxRetries)

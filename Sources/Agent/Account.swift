@@ -28,6 +28,8 @@ public struct Account: Sendable, Equatable {
   public var noPresence: Bool?
   /// Desired presence; absent: available.
   public var presence: DesiredPresence?
+  /// What the session does while the user looks away; absent: the user is there.
+  public var idle: IdleMode?
   /// Stands for this installation; stays when the account logs in anew.
   public var deviceId: String?
   /// What is known of its server.

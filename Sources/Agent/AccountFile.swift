@@ -10,6 +10,8 @@ public struct AccountFile: Sendable, Equatable {
   public private(set) var `default`: String?
   /// Bare JID of the last login that was tried: the proposal of the next.
   public var last: String?
+  /// What accounts begin with that are stored from now on; see ``Account/idle``.
+  public var idle: IdleMode?
   var others: [String: JSONValue] = [:]
 
   public init() {}
@@ -54,7 +56,7 @@ public struct AccountFile: Sendable, Equatable {
 }
 
 extension AccountFile: Codable {
-  private enum Key: String, CodingKey, CaseIterable { case version, `default`, last, accounts }
+  private enum Key: String, CodingKey, CaseIterable { case version, `default`, last, idle, accounts }
 
   /// Two spellings of one JID give one entry, the first.
   public init(from decoder: any Decoder) throws {
@@ -73,6 +75,7 @@ extension AccountFile: Codable {
     }
     self.default = try name(.default).flatMap { self[$0]?.account }
     last = try name(.last)
+    idle = try? fields.decodeIfPresent(IdleMode.self, forKey: .idle)
     others = try decoder.otherFields(than: Key.allCases)
   }
 
@@ -81,6 +84,7 @@ extension AccountFile: Codable {
     try fields.encode(Self.version, forKey: .version)
     try fields.encodeIfPresent(self.default, forKey: .default)
     try fields.encodeIfPresent(last, forKey: .last)
+    try fields.encodeIfPresent(idle, forKey: .idle)
     try fields.encode(accounts, forKey: .accounts)
     try encoder.encode(otherFields: others)
   }

@@ -91,6 +91,8 @@ public struct AgentProcess: Sendable {
     @Sendable func endWhenIdle() async {
       if isLoggedIn.isSet, await registry.isIdle(account) { events.cancel() }
     }
+    let jobControl = Task { await obeyTerminal() }
+    defer { jobControl.cancel() }
     try await serve(reloads: false, onActivity: endWhenIdle) {
       defer { server.stop() }
       async let end = lastCause(in: events, onEvent: onEvent)
@@ -200,6 +202,17 @@ public struct AgentProcess: Sendable {
         await registry.closeAll()
         server.stop()
       }
+    }
+  }
+
+  /// Ctrl-Z: the sessions are idle while the process is stopped.
+  private func obeyTerminal() async {
+    for await _ in JobControl.wishes() {
+      await registry.stops()
+      log.info("stopped by the terminal")
+      JobControl.stop()
+      log.info("goes on")
+      await registry.goesOn()
     }
   }
 

@@ -54,6 +54,7 @@ extension KnownAccounts.Change {
     same.presence = after.presence
     same.noPresence = after.noPresence
     same.lastState = after.lastState
+    same.idle = after.idle
     return presence || same != after ? .goBy(presence: presence) : .nothing
   }
 }

@@ -19,9 +19,15 @@ enum NetworkWatch {
   static let burst = TimeAmount.milliseconds(500)
   static let interval = TimeAmount.seconds(10)
 
-  static func changes(on eventLoop: any EventLoop, log: Logger) -> AsyncStream<NetworkChange> {
+  /// - Parameters:
+  ///   - clock: tells whether the machine has slept.
+  ///   - interval: how often it is looked at.
+  static func changes(
+    on eventLoop: any EventLoop, log: Logger, clock: SleepClock = SleepClock(),
+    interval: TimeAmount = interval
+  ) -> AsyncStream<NetworkChange> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { feed in
-      let clock = Mutex(SleepClock())
+      let clock = Mutex(clock)
       let timer = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
         if clock.withLock({ $0.hasSlept() }) { feed.yield(NetworkChange()) }
       }

@@ -128,6 +128,8 @@ actor Session {
     var stream: XMPPStream
     var plan: LoginPlan
     var attempt: Attempt
+    /// What addresses this machine had when it began.
+    var addresses = LocalAddresses.now()
     /// What the server offers to log in with.
     var offer: AuthenticationOffer?
     var waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>?
@@ -143,6 +145,8 @@ actor Session {
     var objection = XMPPError.Objection.none
     /// It was to go on with an earlier session.
     var isResuming = false
+    /// It was given up because this machine has lost the address of its connection.
+    var isAddressGone = false
   }
 
   /// How one attempt to go online is made.

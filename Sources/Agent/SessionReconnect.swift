@@ -115,11 +115,16 @@ extension Session {
     Failure(.rateLimited, stage: .connect, detail: "no attempt before \(timestamp(seconds))")
   }
 
+  /// There is a pause, and it was not the server that asked for it.
+  var mayHurry: Bool {
+    guard let kept, pausing != nil else { return false }
+    return pace.pause(of: kept.serverName, at: clock.now()) == nil
+      && lastFailure.map { ReconnectPolicy.mayHurry(after: $0) } ?? true
+  }
+
   /// The pause is over now, because the network has changed; unless it was the server that asked for it.
   func hurry() {
-    guard let kept, let pausing, pace.pause(of: kept.serverName, at: clock.now()) == nil,
-      lastFailure.map({ ReconnectPolicy.mayHurry(after: $0) }) ?? true
-    else { return }
+    guard mayHurry, let pausing else { return }
     isHurried = true
     due = nil
     reconnectPolicy.restart()

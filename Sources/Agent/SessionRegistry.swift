@@ -25,8 +25,8 @@ actor SessionRegistry: AgentService {
   private var sessions: [JID: Session] = [:]
   /// Whose presence a client holds.
   private var holds: [ClientHandle: Set<JID>] = [:]
-  /// What every session does while the user looks away, also one that begins later.
-  private var idle: IdleMode?
+  /// Sessions that are idle because the process is stopped.
+  private var stopped: [Session] = []
   /// The agent is about to end: nobody is logged in on its own account any more.
   private var isEnding = false
 
@@ -58,7 +58,8 @@ actor SessionRegistry: AgentService {
 
   private func session(of account: JID) async throws(Failure) -> Session {
     if let session = sessions[account] { return session }
-    let stored = try await accounts.entry(account)
+    let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
+    let stored = file[account.description]
     // Another call may have made it meanwhile.
     if let session = sessions[account] { return session }
     let session = Session(
@@ -67,7 +68,7 @@ actor SessionRegistry: AgentService {
       activity: activity)
     sessions[account] = session
     if let presence = stored?.presence { await session.restore(PresenceIntent(presence)) }
-    if let idle { _ = await session.setIdle(idle) }
+    if let idle = stored.map(\.idle) ?? file.idle { _ = await session.setIdle(idle) }
     return session
   }
 
@@ -274,8 +275,16 @@ actor SessionRegistry: AgentService {
   }
 
   private func setIdle(_ mode: IdleMode?, of account: String?) async throws(Failure) -> [IdleStatus] {
-    if let account { return [await (try storedSession(account)).setIdle(mode)] }
-    idle = mode
+    if let account {
+      let session = try await storedSession(account)
+      let name = session.account.description
+      await keepIdle { $0[name]?.idle = mode }
+      return [await session.setIdle(mode)]
+    }
+    await keepIdle { file in
+      file.idle = mode
+      for account in file.accounts { file[account.account]?.idle = mode }
+    }
     return await withTaskGroup(of: IdleStatus?.self) { group in
       for session in sessions.values {
         group.addTask { await session.isBusy ? await session.setIdle(mode) : nil }
@@ -284,6 +293,30 @@ actor SessionRegistry: AgentService {
       for await status in group { if let status { answer.append(status) } }
       return answer.sorted { $0.account < $1.account }
     }
+  }
+
+  /// Whether the user looks away outlives the agent. A store that cannot be written does not keep it from being told.
+  private func keepIdle(_ change: @escaping @Sendable (inout AccountFile) -> Void) async {
+    do throws(Failure) { try await accounts.updateInBackground(change) } catch {
+      log.error("store", metadata: ["failure": "\(error.message)"])
+    }
+  }
+
+  /// The process is about to be stopped by its terminal.
+  func stops() async {
+    for session in sessions.values {
+      guard await session.isBusy, await session.idle == nil else { continue }
+      stopped.append(session)
+      _ = await session.setIdle(onIdle)
+    }
+  }
+
+  /// It goes on, and nobody knows after how long.
+  func goesOn() async {
+    let sessions = stopped
+    stopped = []
+    for session in sessions { _ = await session.setIdle(nil) }
+    await networkChanged(NetworkChange())
   }
 
   func presence(_ parameters: PresenceGetMethod.Parameters) async throws(Failure) -> PresenceStatus {

@@ -20,6 +20,11 @@ extension Session {
         return try await openOnce(plan, attempt)
       } catch {
         guard !Task.isCancelled, leaving == 0 else { throw error }
+        if tried.isAddressGone, error.name == .cancelled, !isEnding {
+          log.info("once more, from another address", metadata: ["account": "\(account)"])
+          if attempt.isAutomatic { attempt.started = .now }
+          continue
+        }
         // A server that cannot go on with the session has perhaps a new one.
         if error.name == .protocolError, tried.isResuming {
           resumable?.end()

@@ -28,7 +28,9 @@ extension AccountStore {
     if plan.credential.kind == .anonymous { return nil }
     return try await updateInBackground { file in
       let name = plan.account.description
-      var entry = file[name] ?? Account(account: name, domain: plan.account.domain)
+      let stored = file[name]
+      var entry = stored ?? Account(account: name, domain: plan.account.domain)
+      if stored == nil { entry.idle = file.idle }
       entry.loggedIn(
         plan.credential, policy: plan.store, token: plan.deviceToken, scramKeys: plan.scramKeys,
         server: plan.server)

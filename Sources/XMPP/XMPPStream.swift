@@ -189,6 +189,9 @@ public actor XMPPStream {
   /// Stanzas can be sent: false from the stream's end on, also before the event of it is read.
   public var isOpen: Bool { state.isOpen }
 
+  /// The address of this machine that the connection has; nil before there is one.
+  public var localAddress: String? { channel?.localAddress?.ipAddress }
+
   /// Time since the server last sent anything.
   public var idleTime: TimeAmount { .now() - lastInput }
 

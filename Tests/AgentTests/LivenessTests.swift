@@ -7,6 +7,24 @@ import XMPPStanza
 @testable import Agent
 
 @Suite struct LivenessTests {
+  @Test("A server without stream management is asked by ping; where it is silent the session comes back.")
+  func ping() async throws {
+    let desk = try await SessionDesk(
+      [
+        .session(then: [
+          .client("<iq type='get' id='{ping}'><ping xmlns='urn:xmpp:ping'/></iq>"), .stall,
+        ]), .session(),
+      ], keepAlive: .seconds(2))
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("its loss") { $0.contains { $0.state == .loseConnection } }
+    #expect(desk.changes.first { $0.state == .loseConnection }?.cause?.name == .networkError)
+    #expect(desk.server.received(connection: 1).contains("urn:xmpp:ping"))
+    #expect(desk.server.mismatches == [])
+    try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } >= 2 }
+    await desk.session.close()
+    #expect(desk.lawless == [])
+  }
+
   @Test("A server that does not answer any more is noticed, and come back to when it does.")
   func frozen() async throws {
     let server = try await TestServer(TestServer.Options(.prosody))

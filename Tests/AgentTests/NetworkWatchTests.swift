@@ -103,6 +103,8 @@ import XMPPStanza
     parameters.options.port = server.port
     parameters.options.caFile = server.caFile
     _ = try await session.login(parameters)
+    // What is told while messages are on their way to the disk is told behind them.
+    await session.messagesStored()
     var events = hub.subscribe(EventHub.Filter(events: ["state"])).makeAsyncIterator()
     try await body(session, &events)
     await session.close()
@@ -136,6 +138,10 @@ import XMPPStanza
   func comesBack() async throws {
     let server = try await TestServer(TestServer.Options(.prosody))
     try await online(server, TemporaryDirectory()) { session, events in
+      // An acknowledgement that is on its way is a sign of life.
+      while let stream = await session.online?.stream, await stream.idleTime < .milliseconds(500) {
+        try await Task.sleep(for: .milliseconds(20))
+      }
       try await server.freeze()
       await session.networkChanged(NetworkChange())
       try await server.thaw()

@@ -1,5 +1,6 @@
 import AgentProtocol
 import Logging
+import NIOCore
 import Synchronization
 import TestSupport
 import XMPPStanza
@@ -64,7 +65,7 @@ final class SessionDesk: Sendable {
 
   init(
     _ scripts: [[ScriptedServer.Step]], clock: QuickClock = QuickClock(), home: TemporaryDirectory? = nil,
-    pace: ServerPace = ServerPace()
+    pace: ServerPace = ServerPace(), keepAlive: TimeAmount = SessionPatience.standard.keepAlive
   ) async throws {
     server = try await ScriptedServer(eachConnection: scripts)
     let home = try home ?? TemporaryDirectory()
@@ -73,7 +74,8 @@ final class SessionDesk: Sendable {
     session = Session(
       account: try JID(Self.jid), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
       localStore: try LocalStore(path: home.path + "/messages/imctl.sqlite"),
-      log: Logger(label: "test") { _ in ErrorLog(lines: lines) }, language: "en", pace: pace,
+      log: Logger(label: "test") { _ in ErrorLog(lines: lines) }, language: "en",
+      keepAlive: keepAlive, pace: pace,
       clock: clock.clock)
     subscription = hub.subscribe(EventHub.Filter(), buffer: 100_000)
     Task { [weak self, subscription] in

@@ -77,6 +77,92 @@ struct IdleTests {
     try await server.end()
   }
 
+  @Test("it is remembered when the agent is another one, until the user is back.")
+  func outlivesAgent() async throws {
+    let session: [ScriptedServer.Step] =
+      .login(until: .bound, features: "<csi xmlns='urn:xmpp:csi:0'/>") + .synced
+    let server = try await ScriptedServer(eachConnection: [
+      session + [.client("<inactive xmlns='urn:xmpp:csi:0'/>"), .close],
+      session + [
+        .client("<inactive xmlns='urn:xmpp:csi:0'/>"), .client("<active xmlns='urn:xmpp:csi:0'/>"), .stall,
+      ],
+    ])
+    let imctl = try await IMCTL()
+    let result = try await imctl.run(
+      "login", "alice@\(TestServer.domain)", "--password-stdin", "--host", TestServer.host, "--port",
+      String(server.port), "--ca-file", try await TestAuthority.shared.caFile, input: "alice-secret")
+    #expect(result.status == 0)
+    #expect(try await imctl.run("agent", "idle").status == 0)
+    try await eventually("the first connection") { server.received.contains("<inactive") }
+    #expect(try await imctl.run("agent", "stop").status == 0)
+    #expect(try await imctl.run("agent", "start").status == 0)
+    try await eventually("the second connection") { server.received(connection: 2).contains("<inactive") }
+    let status = try await imctl.run("status", "--json").objects(SessionStatus.self).first
+    #expect(status?.idle == .csi)
+    #expect(try await imctl.run("agent", "active").status == 0)
+    try await eventually("its end") { server.received.contains("<active") }
+    #expect(try await imctl.run("agent", "stop").status == 0)
+    let file = try String(contentsOfFile: imctl.home + "/.config/imctl/accounts.json", encoding: .utf8)
+    #expect(!file.contains("\"idle\""))
+    try await imctl.end()
+    try await server.end()
+  }
+
+  @Test("to stop the process that is the session is to look away, and to have it go on is to be back.")
+  func jobControl() async throws {
+    let server = try await ScriptedServer(
+      .login(until: .bound, features: "<csi xmlns='urn:xmpp:csi:0'/>") + .synced + [
+        .client("<inactive xmlns='urn:xmpp:csi:0'/>"), .client("<active xmlns='urn:xmpp:csi:0'/>"),
+        .client("<iq type='get' id='{ping}'><ping xmlns='urn:xmpp:ping'/></iq>"),
+        .server("<iq type='result' id='{ping}'/>"), .stall,
+      ])
+    let imctl = try await IMCTL()
+    let caFile = try await TestAuthority.shared.caFile
+    // As a shell does: a process group of its own, and a look at what becomes of it.
+    let shell = try await ChildProcess(
+      "/usr/bin/python3",
+      [
+        "-u", "-c",
+        """
+        import os, signal, subprocess, sys
+        child = subprocess.Popen(sys.argv[1:], process_group=0, stdin=subprocess.DEVNULL).pid
+        for line in sys.stdin:
+            if line == "stop\\n":
+                os.kill(child, signal.SIGTSTP)
+                print("has stopped:", os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1]))
+            elif line == "go\\n":
+                os.kill(child, signal.SIGCONT)
+            else:
+                os.kill(child, signal.SIGTERM)
+                print("ended with", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """, IMCTL.executable, "login", "alice@\(TestServer.domain)", "--password-command",
+        "printf alice-secret", "--json", "--foreground", "--host", TestServer.host, "--port",
+        String(server.port), "--ca-file", caFile,
+      ],
+      environment: [
+        "HOME": imctl.home, "XDG_CONFIG_HOME": imctl.home + "/.config",
+        "XDG_STATE_HOME": imctl.home + "/.local/state",
+      ])
+    try await eventually("the login") { server.received.contains("disco#info") }
+    try await shell.output.contains("\"success\"")
+    shell.write("stop\n")
+    try await shell.output.contains("has stopped: True")
+    #expect(server.received.contains("<inactive") && !server.received.contains("<active"))
+    shell.write("go\n")
+    try await eventually("its return") { server.received.contains("urn:xmpp:ping") }
+    #expect(server.received.contains("<active"))
+    #expect(server.mismatches == [])
+    shell.write("end\n")
+    try await shell.output.contains("ended with 0")
+    shell.closeInput()
+    _ = try await shell.ended(within: .seconds(30))
+    // It has not stayed idle for the next one.
+    let file = try String(contentsOfFile: imctl.home + "/.config/imctl/accounts.json", encoding: .utf8)
+    #expect(!file.contains("\"idle\""))
+    try await imctl.end()
+    try await server.end()
+  }
+
   @Test("a server that does not want to know is not told, and that is said.")
   func notOffered() async throws {
     let server = try await ScriptedServer(

@@ -238,8 +238,7 @@ struct KickTests {
   }
 
   @Test(
-    "cannot begin where the server keeps the one that is there.",
-    arguments: [TestServer.Kind.prosody, .ejabberd24])
+    "cannot begin where the server keeps the one that is there.", arguments: TestServer.Kind.allCases)
   func tooManyDevices(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)
     options.extraLines = [kind.isProsody ? "conflict_resolve = \"kick_new\"" : "resource_conflict: closenew"]
