@@ -33,8 +33,10 @@ extension Session {
     // What the stream before did not take any more is not in flight.
     await traffic.handingOver?.value
     guard online?.stream === stream else { return }
+    let others = bound.isResumed ? bound.unacknowledged.filter { !isOfOutbox($0) }.compactMap(\.element) : []
     var known = settlement(bound, on: stream)
     for id in known.acknowledged { enqueue(.acknowledged(id), stream) }
+    if !others.isEmpty { try? await stream.send(others) }
     await messagesStored()
     if !known.uncounted.isEmpty {
       if await hasArchive(stream) {
@@ -71,6 +73,9 @@ extension Session {
     openOutbox(known.toSendAgain(left))
     await completeArchive(on: stream)
   }
+
+  /// Receipts and the like are not.
+  private func isOfOutbox(_ stanza: SentStanza) -> Bool { stanza.id.map(traffic.inFlight.contains) ?? false }
 
   /// What the new stream tells of the messages that were handed to earlier ones.
   private func settlement(_ bound: BoundStream, on stream: XMPPStream) -> OutboxSettlement {
