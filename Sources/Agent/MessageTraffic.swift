@@ -87,6 +87,10 @@ struct MessageTraffic {
   var inFlight: Set<String> = []
   /// Ends when the stream takes no more.
   var handingOver: Task<Void, Never>?
+  /// Those that a resumed session had not counted, until they are handed over again; and until when messages were
+  /// handed to the stream on which they went.
+  var uncounted: Set<String> = []
+  var lastHandover: ContinuousClock.Instant?
   /// Who waits for the server to have a message.
   var waits: [String: [DeliveryWait]] = [:]
   /// Who waits for its recipient to have it.

@@ -38,14 +38,14 @@ extension Session {
     for id in known.acknowledged { enqueue(.acknowledged(id), stream) }
     if !others.isEmpty { try? await stream.send(others) }
     await messagesStored()
-    if !known.uncounted.isEmpty {
-      if await hasArchive(stream) {
-        let rest = lastLoss.map { $0 + Self.afterwork.sent - .now } ?? .zero
-        try? await Task.sleep(for: max(.zero, rest))
-      } else {
-        known.missing.formUnion(known.uncounted)
-      }
+    if !known.uncounted.isEmpty, await hasArchive(stream) {
+      let rest = traffic.lastHandover.map { $0 + Self.afterwork.sent - .now } ?? .zero
+      try? await Task.sleep(for: max(.zero, rest))
+      // What the server has done after it was asked how far it was is the newest.
+      _ = await readPage(.before(nil), maximum: Self.pageSize, isKept: true, on: stream)
+      guard online?.stream === stream else { return }
     }
+    known.missing.formUnion(known.uncounted)
     guard let open = await handedOver(), online?.stream === stream else { return }
     let doubtful = known.doubtful(open)
     if doubtful.isEmpty {
@@ -61,9 +61,7 @@ extension Session {
     let isTold = isFound ? await keepsEverything(stream) : false
     guard let left = await handedOver(), online?.stream === stream else { return }
     // What servers do not archive cannot be found there either.
-    let uncertain = known.doubtful(left).count {
-      !known.uncounted.contains($0.id) && (!isTold || ![.chat, .normal].contains($0.type))
-    }
+    let uncertain = known.doubtful(left).count { !isTold || ![.chat, .normal].contains($0.type) }
     if uncertain > 0 {
       traffic.uncertain += uncertain
       log.warning(
@@ -84,7 +82,9 @@ extension Session {
     var known = OutboxSettlement()
     if stream.configuration.resuming != nil { known.acknowledged = counted.subtracting(unacknowledged) }
     known.missing = Set(traffic.ready.map(\.id))
-    if bound.isResumed { known.uncounted = unacknowledged }
+    if traffic.uncounted.isEmpty { traffic.lastHandover = lastLoss }
+    if bound.isResumed { known.uncounted = unacknowledged.union(traffic.uncounted) }
+    traffic.uncounted = known.uncounted
     traffic.inFlight = []
     traffic.ready = []
     traffic.restoredIDs = nil

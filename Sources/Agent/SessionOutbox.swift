@@ -192,6 +192,7 @@ extension Session {
   /// From now on messages are handed to the stream: first these, which were handed to an earlier one.
   func openOutbox(_ again: [OutboxMessage] = []) {
     traffic.ready = again
+    traffic.uncounted = []
     traffic.hasQueued = true
     traffic.isOpen = true
     handOver()

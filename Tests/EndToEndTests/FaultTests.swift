@@ -3,7 +3,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// An account of an agent that has several, each over a link of its own that breaks when it is told to.
+/// An account of an agent that has several of one server, each over a link of its own that breaks when it is told to.
 private struct Line: Sendable, CustomStringConvertible {
   let imctl: IMCTL
   let server: TestServer
@@ -33,13 +33,15 @@ private struct Line: Sendable, CustomStringConvertible {
     _ body: @escaping @Sendable (Line, Counterpart) async throws -> Void
   ) async throws {
     struct Answer: Decodable { var clients: Int? }
-    let imctl = try await IMCTL(environment: ["IMCTL_TEST_PATIENCE": "3,6"])
-    #expect(try await imctl.run("agent", "start").status == 0)
     var lines: [Line] = []
+    var agents: [IMCTL] = []
     for (kind, faults) in faults {
-      for fault in faults {
+      let imctl = try await IMCTL(environment: ["IMCTL_TEST_PATIENCE": "3,6"])
+      agents.append(imctl)
+      #expect(try await imctl.run("agent", "start").status == 0)
+      for (number, fault) in faults.enumerated() {
         lines.append(try await Line(kind, fault, in: imctl))
-        let count = lines.count + 1
+        let count = number + 2
         try await eventually("a watcher") {
           let result = try await imctl.run("agent", "status", "--json")
           return try result.objects(Answer.self).first?.clients == count
@@ -58,7 +60,7 @@ private struct Line: Sendable, CustomStringConvertible {
       }
     }
     for line in lines { try await line.proxy.end() }
-    try await imctl.end()
+    for imctl in agents { try await imctl.end() }
   }
 
   var description: String { "\(fault) on \(kind)" }
