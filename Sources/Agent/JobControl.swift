@@ -44,7 +44,8 @@ enum JobControl {
   /// go on.
   static func stop() {
     signal(SIGTSTP, SIG_DFL)
-    kill(getpid(), SIGTSTP)
+    // To this thread: one to the process may be taken by another, and this one would go on before it stops.
+    raise(SIGTSTP)
     handle()
   }
 
