@@ -45,6 +45,11 @@ struct MessageBatch: Sendable {
   private(set) var hasMessages = false
   /// The last of the account's archive among what has come live.
   private(set) var newestArchiveID: String?
+  /// The archive is kept up to this message of the page that is being read.
+  private(set) var readArchiveID: String?
+  /// What was handed to earlier streams is looked for there.
+  let settles: Bool
+  private let isNext: Bool
 
   /// - Parameters:
   ///   - items: of one stream.
@@ -55,6 +60,8 @@ struct MessageBatch: Sendable {
   ) {
     self.account = account.description
     self.own = own.bare
+    isNext = reading?.isNext == true
+    settles = reading?.settles == true
     var arrived: [(IncomingMessage, hasArchive: Bool)] = []
     func keepArrived() {
       for (message, hasArchive) in arrived { add(message, hasArchive: hasArchive, now: now) }
@@ -95,7 +102,11 @@ struct MessageBatch: Sendable {
     if let message = incoming.stored(own: own, hasArchive: hasArchive, now: now) {
       steps.append(.keep(message, answer: incoming.answer))
       hasMessages = true
-      if case .archive = incoming.source {} else { newestArchiveID = message.archiveID ?? newestArchiveID }
+      if case .archive = incoming.source {
+        if isNext { readArchiveID = message.archiveID ?? readArchiveID }
+      } else {
+        newestArchiveID = message.archiveID ?? newestArchiveID
+      }
     }
     if let receipt = incoming.receipt(own: own, now: now) {
       steps.append(.receipt(receipt))

@@ -41,6 +41,10 @@ struct MessageTraffic {
     var page: ArchivePage
     /// What is in it is stored; else only its end is of interest.
     var isKept: Bool
+    /// It follows on what is kept: so does everything that is stored of it, also when the rest does not come.
+    var isNext = false
+    /// With ``isNext``: what was handed to earlier streams is looked for in it.
+    var settles = false
     /// What is in it is past, and collected here instead: oldest first.
     var past: [StoredMessage]?
   }

@@ -186,8 +186,9 @@ extension Session {
     if position == nil, start == nil { return false }
     for _ in 0..<traffic.pagesToCatchUp {
       let part = ResultSet.Part.after(position?.isEmpty == true ? nil : position)
-      guard let page = await readPage(part, maximum: Self.pageSize, start: start, isKept: true, on: stream)
-      else {
+      let wanted = ArchivePage(part, maximum: Self.pageSize, start: start)
+      let reading = MessageTraffic.Reading(page: wanted, isKept: true, isNext: true, settles: settling)
+      guard let page = await read(reading, on: stream)?.page else {
         // The archive may have forgotten the message.
         guard start == nil, position?.isEmpty == false, online?.stream === stream else { return false }
         let known = await dayBefore(position ?? "")
@@ -249,9 +250,9 @@ extension Session {
 
   /// Reads a page; when it is returned everything in it is stored. nil where that cannot be done.
   private func readPage(
-    _ part: ResultSet.Part, maximum: Int, start: Date? = nil, isKept: Bool, on stream: XMPPStream
+    _ part: ResultSet.Part, maximum: Int, isKept: Bool, on stream: XMPPStream
   ) async -> ArchivePage? {
-    let page = ArchivePage(part, maximum: maximum, start: start)
+    let page = ArchivePage(part, maximum: maximum)
     return await read(MessageTraffic.Reading(page: page, isKept: isKept), on: stream)?.page
   }
 

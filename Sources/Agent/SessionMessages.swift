@@ -108,7 +108,7 @@ extension Session {
     let reservation = hub.reserve(batch.maximumEvents)
     let snapshot = batch.changesStream ? await stream.management?.snapshot(handled: batch.handled) : nil
     let resumption = snapshot.flatMap { Resumption(stream: $0, presence: shownPresence).text }
-    let position = traffic.isCaughtUp ? batch.newestArchiveID : nil
+    let position = traffic.isCaughtUp ? batch.newestArchiveID : batch.readArchiveID
     let name = account.description
     let audience = audience
     let outcome: MessageBatch.Outcome
@@ -116,7 +116,10 @@ extension Session {
       outcome = try await localStore.change(durably: batch.hasMessages) { database in
         let outcome = try batch.store(under: reservation.cursors, for: audience, database)
         if batch.changesStream { try StreamRecord.keep(resumption: resumption, of: name, database) }
-        if let position { try StreamRecord.keep(archivePosition: position, of: name, database) }
+        if let position {
+          try StreamRecord.keep(archivePosition: position, of: name, database)
+          if batch.settles { try OutboxMessage.markMissing(through: position, of: name, database) }
+        }
         return outcome
       }
     } catch {
