@@ -44,8 +44,15 @@ enum JobControl {
   /// go on.
   static func stop() {
     signal(SIGTSTP, SIG_DFL)
-    // To this thread: one to the process may be taken by another, and this one would go on before it stops.
+    // To this thread, which may have it blocked: one to the process may be taken by another, and this one would go on
+    // before it stops.
+    var stop = sigset_t()
+    var mask = sigset_t()
+    sigemptyset(&stop)
+    sigaddset(&stop, SIGTSTP)
+    pthread_sigmask(SIG_UNBLOCK, &stop, &mask)
     raise(SIGTSTP)
+    pthread_sigmask(SIG_SETMASK, &mask, nil)
     handle()
   }
 
