@@ -66,3 +66,24 @@ final class DeliveryWait: Sendable {
     waiter?.resume()
   }
 }
+
+/// Who waits for which messages to come to one kind of place.
+struct DeliveryWaits {
+  private var waits: [String: [DeliveryWait]] = [:]
+
+  mutating func add(_ wait: DeliveryWait) {
+    for id in wait.open { waits[id, default: []].append(wait) }
+  }
+
+  mutating func remove(_ wait: DeliveryWait) {
+    for id in wait.open {
+      waits[id]?.removeAll { $0 === wait }
+      if waits[id]?.isEmpty == true { waits[id] = nil }
+    }
+  }
+
+  /// The message is there, or it is to be waited for no more.
+  mutating func done(_ id: String, _ failure: Failure? = nil) {
+    for wait in waits.removeValue(forKey: id) ?? [] { wait.done(id, failure) }
+  }
+}

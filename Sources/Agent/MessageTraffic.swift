@@ -91,56 +91,32 @@ struct MessageTraffic {
   var inFlight: Set<String> = []
   /// Ends when the stream takes no more.
   var handingOver: Task<Void, Never>?
-  /// Those that a resumed session had not counted, until they are handed over again; and until when messages were
-  /// handed to the stream on which they went.
+  /// Those that a resumed session had not counted, until they are handed over again.
   var uncounted: Set<String> = []
+  /// Until when messages were handed to some stream.
   var lastHandover: ContinuousClock.Instant?
   /// Who waits for the server to have a message.
-  var waits: [String: [DeliveryWait]] = [:]
+  var waits = DeliveryWaits()
   /// Who waits for its recipient to have it.
-  var receiptWaits: [String: [DeliveryWait]] = [:]
+  var receiptWaits = DeliveryWaits()
   /// Messages that were sent again though the server may have had them, since the agent was started.
   var uncertain = 0
 
   /// The server has the message.
   mutating func finish(_ id: String) {
     inFlight.remove(id)
-    for wait in waits.removeValue(forKey: id) ?? [] { wait.done(id) }
+    waits.done(id)
   }
 
   /// The message will not be sent.
   mutating func cancel(_ id: String) {
     let failure = Failure(.cancelled, stage: .request, detail: id)
-    for wait in (waits.removeValue(forKey: id) ?? []) + (receiptWaits.removeValue(forKey: id) ?? []) {
-      wait.done(id, failure)
-    }
+    waits.done(id, failure)
+    receiptWaits.done(id, failure)
   }
 
   /// The recipient has told something of a message.
   mutating func take(_ receipt: ReceiptEvent) {
-    guard let waits = receiptWaits.removeValue(forKey: receipt.id) else { return }
-    for wait in waits { wait.done(receipt.id, receipt.kind == .failed ? Failure(receipt) : nil) }
-  }
-
-  mutating func add(_ wait: DeliveryWait, for ids: some Sequence<String>) {
-    for id in ids { waits[id, default: []].append(wait) }
-  }
-
-  mutating func addForReceipts(_ wait: DeliveryWait, for ids: some Sequence<String>) {
-    for id in ids { receiptWaits[id, default: []].append(wait) }
-  }
-
-  mutating func remove(_ wait: DeliveryWait) {
-    for id in wait.open {
-      waits.remove(wait, of: id)
-      receiptWaits.remove(wait, of: id)
-    }
-  }
-}
-
-extension [String: [DeliveryWait]] {
-  fileprivate mutating func remove(_ wait: DeliveryWait, of id: String) {
-    self[id]?.removeAll { $0 === wait }
-    if self[id]?.isEmpty == true { self[id] = nil }
+    receiptWaits.done(receipt.id, receipt.kind == .failed ? Failure(receipt) : nil)
   }
 }

@@ -40,8 +40,6 @@ actor Session {
   var resumable: StreamManagement?
   /// What `resumable` was left with: until when the server keeps it, and the presence that others see.
   var resumableUntil: ContinuousClock.Instant?
-  /// When the last stream ended without our doing.
-  var lastLoss: ContinuousClock.Instant?
   /// Attempts in a row that ended while the server was asked to go on with it.
   var failedResumptions = 0
   var shownPresence: PresenceIntent.Value? {

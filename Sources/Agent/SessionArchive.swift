@@ -10,7 +10,7 @@ import XMPPXML
 
 extension Session {
   /// Messages of a page; servers give less where they like.
-  private static let pageSize = 100
+  static let pageSize = 100
   /// For how long a server may be at work on what a connection has brought it, and on what it had for that one, when
   /// the next one has taken its place: both come into the archive.
   private static let afterwork = (sent: Duration.seconds(2), received: Duration.seconds(5))
@@ -38,14 +38,8 @@ extension Session {
     for id in known.acknowledged { enqueue(.acknowledged(id), stream) }
     if !others.isEmpty { try? await stream.send(others) }
     await messagesStored()
-    if !known.uncounted.isEmpty, await hasArchive(stream) {
-      let rest = traffic.lastHandover.map { $0 + Self.afterwork.sent - .now } ?? .zero
-      try? await Task.sleep(for: max(.zero, rest))
-      // What the server has done after it was asked how far it was is the newest.
-      _ = await readPage(.before(nil), maximum: Self.pageSize, isKept: true, on: stream)
-      guard online?.stream === stream else { return }
-    }
-    known.missing.formUnion(known.uncounted)
+    // Where there is nowhere to look, the number counts.
+    if !known.uncounted.isEmpty, await !hasArchive(stream) { known.missing.formUnion(known.uncounted) }
     guard let open = await handedOver(), online?.stream === stream else { return }
     let doubtful = known.doubtful(open)
     if doubtful.isEmpty {
@@ -56,12 +50,18 @@ extension Session {
       await completeArchive(on: stream)
       return
     }
-    let isFound = await catchUp(
+    // The server may be at work still on what it was handed, whatever it has said it has counted.
+    let rest = traffic.lastHandover.map { $0 + Self.afterwork.sent - .now } ?? .zero
+    try? await Task.sleep(for: max(.zero, rest))
+    let isSearched = await catchUp(
       from: doubtful.first?.since, doubtful.first?.accepted, settling: true, on: stream)
-    let isTold = isFound ? await keepsEverything(stream) : false
+    let isTold = isSearched ? await keepsEverything(stream) : false
     guard let left = await handedOver(), online?.stream === stream else { return }
     // What servers do not archive cannot be found there either.
-    let uncertain = known.doubtful(left).count { !isTold || ![.chat, .normal].contains($0.type) }
+    let uncertain = known.doubtful(left).count { message in
+      isSearched && known.uncounted.contains(message.id)
+        ? false : !isTold || ![.chat, .normal].contains(message.type)
+    }
     if uncertain > 0 {
       traffic.uncertain += uncertain
       log.warning(
@@ -82,7 +82,6 @@ extension Session {
     var known = OutboxSettlement()
     if stream.configuration.resuming != nil { known.acknowledged = counted.subtracting(unacknowledged) }
     known.missing = Set(traffic.ready.map(\.id))
-    if traffic.uncounted.isEmpty { traffic.lastHandover = lastLoss }
     if bound.isResumed { known.uncounted = unacknowledged.union(traffic.uncounted) }
     traffic.uncounted = known.uncounted
     traffic.inFlight = []
@@ -113,7 +112,7 @@ extension Session {
     guard resumable == nil, online == nil, let resumption = record.resumption.flatMap(Resumption.init)
     else { return }
     resumable = StreamManagement(resumption.stream)
-    lastLoss = .now
+    traffic.lastHandover = .now
     shownPresence = resumption.presence
     traffic.restoredIDs = Set(resumption.stream.unacknowledged.compactMap(\.self))
   }
@@ -164,9 +163,9 @@ extension Session {
   /// is sent.
   private func findPosition(on stream: XMPPStream) async {
     guard traffic.archivePosition == nil, await hasArchive(stream),
-      let newest = await readPage(.before(nil), maximum: 1, isKept: false, on: stream)
+      let newest = await newestPosition(on: stream)
     else { return }
-    await keepPosition(newest.position ?? "")
+    await keepPosition(newest)
   }
 
   /// Stores what is in the archive behind a message; it settles what was sent, too.
@@ -196,7 +195,9 @@ extension Session {
         position = nil
         continue
       }
-      if let last = page.position { await keepPosition(last, settling: settling) }
+      if let last = page.position, last != traffic.archivePosition {
+        await keepPosition(last, settling: settling)
+      }
       isWhole = page.isLast
       if page.isLast || page.position == position { break }
       position = page.position
@@ -225,14 +226,14 @@ extension Session {
     }
   }
 
-  /// The same, where it did not work or the position was not known.
+  /// Catches up where that did not work, or the position was not known.
   func catchUpAgain(on stream: XMPPStream) async {
     await findPosition(on: stream)
     _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
   }
 
   /// Clocks differ: a day is more than they do.
-  private static func dayBefore(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds - 86_400) }
+  static func dayBefore(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds - 86_400) }
 
   /// A link that breaks again and again must not make the search for what was sent begin anew each time.
   private func keepPosition(_ position: String, settling: Bool = false) async {
@@ -248,15 +249,14 @@ extension Session {
     }
   }
 
-  /// Reads a page; when it is returned everything in it is stored. nil where that cannot be done.
-  private func readPage(
-    _ part: ResultSet.Part, maximum: Int, isKept: Bool, on stream: XMPPStream
-  ) async -> ArchivePage? {
-    let page = ArchivePage(part, maximum: maximum)
-    return await read(MessageTraffic.Reading(page: page, isKept: isKept), on: stream)?.page
+  /// Which message of the archive is its newest; empty where there is none, nil where that cannot be told.
+  func newestPosition(on stream: XMPPStream) async -> String? {
+    let newest = MessageTraffic.Reading(page: ArchivePage(.before(nil), maximum: 1), isKept: false)
+    return await read(newest, on: stream).map { $0.page.position ?? "" }
   }
 
-  /// The same for any page, after those that others are reading.
+  /// Reads a page, after those that others are reading; when it is returned everything in it is stored. nil where that
+  /// cannot be done.
   func read(_ reading: MessageTraffic.Reading, on stream: XMPPStream) async -> MessageTraffic.Reading? {
     if traffic.isArchiveTaken { await withCheckedContinuation { traffic.waitingForArchive.append($0) } }
     traffic.isArchiveTaken = true

@@ -254,12 +254,3 @@ extension Session {
     for wait in contacts.waits { wait.wait.end() }
   }
 }
-
-extension IQ {
-  /// With an id that nobody can guess.
-  var withID: IQ {
-    var request = self
-    request.id = request.id ?? ArchivePage.makeID()
-    return request
-  }
-}

@@ -7,8 +7,7 @@ import XMPPStanza
 // What catching up has left out, and what was there before it.
 
 extension Session {
-  /// Messages of a page of the past, and pages of a request for it.
-  private static let pastPageSize = 100
+  /// Pages of a request for the past.
   private static let maximumPastPages = 1000
   /// How often catching up is tried again, and after how many seconds first.
   private static let attempts = 5
@@ -45,7 +44,7 @@ extension Session {
     var start: Date?
     for _ in 0..<Self.maximumPastPages {
       let part = ResultSet.Part.after(gap.after.isEmpty || start != nil ? nil : gap.after)
-      let wanted = ArchivePage(part, maximum: Self.pastPageSize, start: start)
+      let wanted = ArchivePage(part, maximum: Self.pageSize, start: start)
       guard let page = await read(MessageTraffic.Reading(page: wanted, isKept: true), on: stream)?.page else {
         // The archive may have forgotten the message.
         guard start == nil, !gap.after.isEmpty, online?.stream === stream,
@@ -68,10 +67,7 @@ extension Session {
 
   /// Catching up ends here for now: what lies between this message and the newest is a gap.
   func leaveGap(after position: String, on stream: XMPPStream) async -> String? {
-    let wanted = ArchivePage(.before(nil), maximum: 1)
-    guard
-      let newest = await read(MessageTraffic.Reading(page: wanted, isKept: false), on: stream)?.page.position
-    else { return nil }
+    guard let newest = await newestPosition(on: stream) else { return nil }
     let name = account.description
     let gap = ArchiveGap(after: position, before: newest)
     if newest != position { _ = try? await localStore.change { try gap.keep(of: name, $0) } }
@@ -85,7 +81,7 @@ extension Session {
     let time = try? await localStore.read { database in
       try ArchiveStart.time(of: id, name, database) ?? ArchiveStart.firstTime(of: name, database)
     }
-    return time.map { Date(timeIntervalSince1970: $0 - 86_400) }
+    return time.map(Self.dayBefore)
   }
 
   // MARK: The past
@@ -160,7 +156,7 @@ extension Session {
     }
     let id = start.flatMap { $0.id.isEmpty ? nil : $0.id }
     let page = ArchivePage(
-      .before(id), maximum: Self.pastPageSize, with: peer.flatMap { try? JID($0) }, end: end)
+      .before(id), maximum: Self.pageSize, with: peer.flatMap { try? JID($0) }, end: end)
     return await read(MessageTraffic.Reading(page: page, isKept: true, past: []), on: stream)
   }
 

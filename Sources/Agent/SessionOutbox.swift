@@ -21,15 +21,15 @@ extension Session {
     let ids = messages.map(\.id)
     let server = DeliveryWait(ids)
     let receipts = DeliveryWait(ids)
-    if parameters.wait != .none { traffic.add(server, for: ids) }
-    if parameters.wait == .delivered { traffic.addForReceipts(receipts, for: ids) }
+    if parameters.wait != .none { traffic.waits.add(server) }
+    if parameters.wait == .delivered { traffic.receiptWaits.add(receipts) }
     do throws(Failure) {
       for (id, receipt) in try await accept(messages, durably: parameters.wait == .none) {
         server.done(id)
         if let receipt { receipts.done(id, receipt.kind == .failed ? Failure(receipt) : nil) }
       }
     } catch {
-      for wait in [server, receipts] { traffic.remove(wait) }
+      stopWaiting(server, receipts)
       throw error
     }
     handOver()
@@ -40,7 +40,7 @@ extension Session {
     let awaitsReceipts = parameters.wait == .delivered
     return Sending {
       await (awaitsReceipts ? receipts : server).wait(seconds: timeout)
-      await self.stopWaiting(server, receipts)
+      await self.endWaiting(server, receipts)
       let (queued, undelivered) = (server.open, receipts.open)
       let failures = (awaitsReceipts ? receipts : server).failures
       return recipients.map { id, to in
@@ -98,14 +98,19 @@ extension Session {
     }
   }
 
-  private func stopWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait) async {
-    for wait in [server, receipts] { traffic.remove(wait) }
+  private func stopWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait) {
+    traffic.waits.remove(server)
+    traffic.receiptWaits.remove(receipts)
+  }
+
+  private func endWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait) async {
+    stopWaiting(server, receipts)
     // That they stay queued is a promise.
     if !server.open.isEmpty { try? await localStore.flush() }
   }
 
   /// Online, or about to be by itself.
-  private func isToBeOnline() async -> Bool {
+  func isToBeOnline() async -> Bool {
     if isActive || kept != nil { return true }
     return (try? await accounts.entry(account))?.isLogin == true
   }
@@ -187,7 +192,10 @@ extension Session {
   }
 
   /// Nothing is handed over until it is known what has become of what was.
-  func suspendOutbox() { traffic.isOpen = false }
+  func suspendOutbox() {
+    if traffic.isOpen { traffic.lastHandover = .now }
+    traffic.isOpen = false
+  }
 
   /// From now on messages are handed to the stream: first these, which were handed to an earlier one.
   func openOutbox(_ again: [OutboxMessage] = []) {
@@ -242,12 +250,12 @@ extension Session {
     else { return 0 }
     guard online != nil, seconds > 0 else { return messages.count }
     let wait = DeliveryWait(messages.map(\.id))
-    traffic.add(wait, for: messages.map(\.id))
+    traffic.waits.add(wait)
     // The server may have acknowledged some between the two lines before.
     let left = try? await localStore.change { Set(try OutboxMessage.all(of: name, $0).map(\.id)) }
     if let left { for message in messages where !left.contains(message.id) { traffic.finish(message.id) } }
     await wait.wait(seconds: seconds)
-    traffic.remove(wait)
+    traffic.waits.remove(wait)
     return wait.open.count
   }
 }
@@ -279,7 +287,7 @@ extension OutboxMessage {
       throw Failure(.invalidParameter, stage: .input, detail: "\(message.to): \(error.message)")
     }
     self.init(
-      id: message.id ?? ArchivePage.makeID(), to: to, type: Message.Kind(rawValue: message.type ?? "chat"),
+      id: message.id ?? Message.makeID(), to: to, type: Message.Kind(rawValue: message.type ?? "chat"),
       body: message.body, subject: message.subject, thread: message.thread, accepted: accepted)
   }
 }

@@ -108,9 +108,9 @@ extension Session {
 
   private func waitUntilOnline(until end: ContinuousClock.Instant) async throws(Failure) {
     let events = hub.subscribe(EventHub.Filter(events: ["state"], account: account.description))
-    let isStored = (try? await accounts.entry(account))?.isLogin == true
+    let isToBeOnline = await isToBeOnline()
     guard online == nil else { return events.cancel() }
-    guard isActive || kept != nil || isStored, self.end == nil, idle != .disconnect, !isEnding else {
+    guard isToBeOnline, self.end == nil, idle != .disconnect, !isEnding else {
       events.cancel()
       throw Failure(.notLoggedIn, stage: .request)
     }

@@ -121,7 +121,6 @@ extension Session {
   /// A stream has ended without our doing: the next one may go on with its session.
   private func leave(_ management: StreamManagement?) {
     resumable = management
-    lastLoss = .now
     resumableUntil = management?.maximum.map { .now + .seconds($0) }
   }
 

@@ -2,8 +2,7 @@ import XMPPStanza
 
 /// Finds the request an IQ answers (RFC 6120 §8.2.3).
 ///
-/// An answer counts only when it comes from whom the request went to; ids come from the system's random source,
-/// so that nobody else can guess them.
+/// An answer counts only when it comes from whom the request went to, and bears an id that nobody else can guess.
 struct IQTracker<Waiter> {
   private struct Request {
     var to: JID?
@@ -13,11 +12,6 @@ struct IQTracker<Waiter> {
   private var requests: [String: Request] = [:]
 
   var isEmpty: Bool { requests.isEmpty }
-
-  static func makeID() -> String {
-    var generator = SystemRandomNumberGenerator()
-    return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)
-  }
 
   func isWaiting(for id: String) -> Bool { requests[id] != nil }
 

@@ -10,9 +10,7 @@ extension XMPPStream {
   /// - Throws: `notLoggedIn`, `networkError` when the stream ends or no answer comes in time, `cancelled` when the
   ///   task is, `invalidParameter` for an id that already waits for an answer.
   public func request(_ request: IQ, timeout: TimeAmount = .seconds(30)) async throws(XMPPError) -> IQ {
-    var request = request
-    request.id = request.id ?? IQTracker<Void>.makeID()
-    let answers = try await exchange([request.element], timeout: timeout)
+    let answers = try await exchange([request.withID.element], timeout: timeout)
     guard let answer = answers.first else { throw Self.notOnline }
     return try answer.get()
   }

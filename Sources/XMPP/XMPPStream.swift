@@ -200,7 +200,8 @@ public actor XMPPStream {
 
   /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event.
   ///
-  /// A session that can be resumed is not closed: the server may hear of this only later.
+  /// The connection is reset: nothing that was written to it arrives any more, and a session that can be resumed is
+  /// not closed.
   public func abort(_ error: XMPPError) {
     guard state.isOpen else { return }
     forgetUnsent()

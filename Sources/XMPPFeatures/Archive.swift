@@ -89,7 +89,7 @@ public struct ArchivePage: Sendable {
   ///   - end: nothing newer than this.
   public init(
     _ part: ResultSet.Part, maximum: Int, with: JID? = nil, start: Date? = nil, end: Date? = nil,
-    id: String = ArchivePage.makeID()
+    id: String = IQ.makeID()
   ) {
     self.id = id
     self.maximum = maximum
@@ -109,12 +109,6 @@ public struct ArchivePage: Sendable {
         XMLElement(
           "query", namespace: Archive.namespace, attributes: ["queryid": id], children: children)
       ])
-  }
-
-  /// An id that nobody can guess.
-  public static func makeID() -> String {
-    var generator = SystemRandomNumberGenerator()
-    return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)
   }
 
   private static func field(_ name: String, _ value: String, isHidden: Bool = false) -> XMLElement {

@@ -28,6 +28,19 @@ public protocol Stanza: Sendable {
 }
 
 extension Stanza {
+  /// An id that nobody can guess (RFC 6120 §8.1.3).
+  public static func makeID() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)
+  }
+
+  /// The stanza with an id: its own, else a new one.
+  public var withID: Self {
+    var stanza = self
+    stanza.id = id ?? Self.makeID()
+    return stanza
+  }
+
   /// The first child element of that name.
   public func first(_ local: String, _ namespace: String) -> XMLElement? {
     payload.first { $0.name.local == local && $0.name.namespace == namespace }

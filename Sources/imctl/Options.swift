@@ -51,5 +51,16 @@ struct AccountOption: ParsableArguments {
   }
 }
 
+/// What a command about one account has that is soon done.
+struct AccountCommandOptions: ParsableArguments {
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 10)
+}
+
 extension PresenceShow: ExpressibleByArgument {}
 extension StorePolicy: ExpressibleByArgument {}

@@ -115,10 +115,19 @@ final class SessionDesk: Sendable {
     return parameters
   }
 
-  /// Waits until something holds for what was published.
+  /// How the session was ended by others.
+  var kicks: [Kick] {
+    events.compactMap { if case .kicked(let kick) = $0.body { kick } else { nil } }
+  }
+
+  /// Waits until something holds for what was published of the session's state.
   func until(_ what: String, _ holds: @Sendable ([StateChange]) -> Bool) async throws {
+    try await until(what) { holds(changes) }
+  }
+
+  func until(_ what: String, _ holds: () -> Bool) async throws {
     let limit = ContinuousClock.now + .seconds(60)
-    while !holds(changes) {
+    while !holds() {
       if ContinuousClock.now > limit {
         throw TestSupportError("\(what) did not come: \(changes.map(\.state)), \(server.mismatches)")
       }

@@ -88,11 +88,9 @@ struct SessionReconnectTests {
     var parameters = try await desk.parameters()
     parameters.onKick = .fight
     _ = try await desk.session.login(parameters)
-    try await desk.until("the end") { changes in
-      changes.count { $0.state == .kicked } == KickPolicy.limit + 1
-    }
+    try await desk.until("the end") { desk.kicks.count == KickPolicy.limit + 1 }
     #expect(desk.server.connections == KickPolicy.limit + 1)
-    let kicks = desk.events.compactMap { if case .kicked(let kick) = $0.body { kick } else { nil } }
+    let kicks = desk.kicks
     #expect(kicks.dropLast().allSatisfy { $0.next == .fight && $0.retryIn != nil })
     #expect(kicks.last?.next == .stop && kicks.last?.retryIn == nil)
     #expect(clock.pauses.count == KickPolicy.limit)

@@ -57,7 +57,7 @@ import XMPPStanza
 
   @Test("Ids do not repeat and are long enough not to be guessed.")
   func ids() {
-    let ids = Set((0..<1000).map { _ in IQTracker<Int>.makeID() })
+    let ids = Set((0..<1000).map { _ in IQ.makeID() })
     #expect(ids.count == 1000)
     #expect(ids.allSatisfy { $0.count > 16 })
   }

@@ -5,20 +5,18 @@ import ArgumentParser
 
 /// What these commands have in common.
 struct ContactsChangeOptions: ParsableArguments {
-  @OptionGroup var account: AccountOption
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var bound: ContactsTimeout
+  @OptionGroup var common: AccountCommandOptions
 
   /// Carries the changes out, one after the other; with `--json` each is told.
   func run(_ changes: [ContactsChangeMethod.Parameters]) throws {
-    let deadline = Deadline(bound.timeout)
+    let deadline = Deadline(common.timeout)
     try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
       for var change in changes {
-        change.account = account.account
-        change.timeout = bound.timeout.seconds
+        change.account = common.account.account
+        change.timeout = common.timeout.seconds
         let result = try agent.answer(to: agent.send(ContactsChangeMethod.self, change))
-        if output.json { try output.data(result, text: "") }
-        if let note = Self.note(change, result) { output.note(note) }
+        if common.output.json { try common.output.data(result, text: "") }
+        if let note = Self.note(change, result) { common.output.note(note) }
       }
     }
   }

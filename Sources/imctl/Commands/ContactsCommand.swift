@@ -35,20 +35,18 @@ struct ContactsListCommand: ParsableCommand {
   @Flag(help: "Only contacts that are online.")
   var online = false
 
-  @OptionGroup var account: AccountOption
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var bound: ContactsTimeout
+  @OptionGroup var options: AccountCommandOptions
 
   func run() throws {
-    let deadline = Deadline(bound.timeout)
+    let deadline = Deadline(options.timeout)
     let isStale =
       try AgentClient.session(start: .never, until: deadline) { agent in
         try pages { after in
           try agent.answer(
-            to: agent.send(ContactsListMethod.self, .init(account: account.account, after: after)))
+            to: agent.send(ContactsListMethod.self, .init(account: options.account.account, after: after)))
         }
-      } ?? pages { try StoredAccounts.contacts(account.account, after: $0) }
-    if isStale { ContactsCommand.noteStale(output) }
+      } ?? pages { try StoredAccounts.contacts(options.account.account, after: $0) }
+    if isStale { ContactsCommand.noteStale(options.output) }
   }
 
   /// Prints all; whether they may be out of date.
@@ -57,7 +55,7 @@ struct ContactsListCommand: ParsableCommand {
     while true {
       let page = try next(after)
       for contact in page.contacts where matches(contact) {
-        try output.data(contact, text: ContactText(contact).description)
+        try options.output.data(contact, text: ContactText(contact).description)
       }
       after = page.contacts.last?.jid
       if !page.more || after == nil { return page.stale }
@@ -76,20 +74,19 @@ struct ContactsRequestsCommand: ParsableCommand {
     abstract: "List who asks to see your presence, oldest first.",
     discussion: "A request stays until it is approved or denied, here or on another device.")
 
-  @OptionGroup var account: AccountOption
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var bound: ContactsTimeout
+  @OptionGroup var options: AccountCommandOptions
 
   func run() throws {
     let result =
       try AgentClient.ask(
-        ContactRequestsMethod.self, .init(account: account.account), start: .never, timeout: bound.timeout)
-      ?? StoredAccounts.requests(account.account)
+        ContactRequestsMethod.self, .init(account: options.account.account), start: .never,
+        timeout: options.timeout)
+      ?? StoredAccounts.requests(options.account.account)
     for entry in result.requests {
       let text = entry.text.map { " \"\(peer: $0)\"" } ?? ""
-      try output.data(entry, text: "\(peer: entry.jid) \(peer: entry.received)\(text)")
+      try options.output.data(entry, text: "\(peer: entry.jid) \(peer: entry.received)\(text)")
     }
-    if result.stale { ContactsCommand.noteStale(output) }
+    if result.stale { ContactsCommand.noteStale(options.output) }
   }
 }
 
@@ -99,26 +96,17 @@ struct ContactsBlockedCommand: ParsableCommand {
     commandName: "blocked",
     abstract: "List who is blocked, by JID.")
 
-  @OptionGroup var account: AccountOption
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var bound: ContactsTimeout
+  @OptionGroup var options: AccountCommandOptions
 
   func run() throws {
     let result =
       try AgentClient.ask(
-        ContactsBlockedMethod.self, .init(account: account.account), start: .never, timeout: bound.timeout)
-      ?? StoredAccounts.blocked(account.account)
-    for entry in result.blocked { try output.data(entry, text: "\(peer: entry.jid)") }
-    if result.stale { ContactsCommand.noteStale(output) }
+        ContactsBlockedMethod.self, .init(account: options.account.account), start: .never,
+        timeout: options.timeout)
+      ?? StoredAccounts.blocked(options.account.account)
+    for entry in result.blocked { try options.output.data(entry, text: "\(peer: entry.jid)") }
+    if result.stale { ContactsCommand.noteStale(options.output) }
   }
-}
-
-/// How long a command about contacts may take.
-struct ContactsTimeout: ParsableArguments {
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
-  var timeout = Timeout(seconds: 10)
 }
 
 extension ContactsCommand {

@@ -18,23 +18,17 @@ struct ServerCommand: ParsableCommand {
 
 /// What the questions to a server have in common.
 struct ServerOptions: ParsableArguments {
-  @OptionGroup var account: AccountOption
-  @OptionGroup var output: OutputOptions
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
-  var timeout = Timeout(seconds: 10)
+  @OptionGroup var common: AccountCommandOptions
 
   /// The agent's answer.
   func ask<Method: AgentMethod>(_ method: Method.Type, fresh: Bool = false) throws -> Method.Result
   where Method.Parameters == ServerQuestion {
-    let deadline = Deadline(timeout)
+    let deadline = Deadline(common.timeout)
     let answer = try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
       try agent.answer(
         to: agent.send(
           method,
-          ServerQuestion(account: account.account, timeout: deadline.secondsLeft ?? 0, fresh: fresh)))
+          ServerQuestion(account: common.account.account, timeout: deadline.secondsLeft ?? 0, fresh: fresh)))
     }
     guard let answer else { throw Failure.noAnswer }
     return answer
@@ -51,7 +45,7 @@ struct ServerInfoCommand: ParsableCommand {
 
   func run() throws {
     let info = try server.ask(ServerInfoMethod.self)
-    try server.output.data(info, text: Self.text(info))
+    try server.common.output.data(info, text: Self.text(info))
   }
 
   /// A line a fact, each with its name in front.
@@ -89,14 +83,14 @@ struct ServerTimeCommand: ParsableCommand {
 
   func run() throws {
     let time = try server.ask(ServerTimeMethod.self, fresh: fresh)
-    try server.output.data(time, text: "\(peer: time.time)")
+    try server.common.output.data(time, text: "\(peer: time.time)")
     if let cause = time.cause {
-      server.output.note(
+      server.common.output.note(
         inLanguage(
           "imctl: by its answer \(Failure.seconds(time.age)) ago: \(peer: cause.message)",
           "imctl：根据 \(Failure.seconds(time.age)) 前的应答：\(peer: cause.message)"))
     } else {
-      server.output.step(
+      server.common.output.step(
         time.cached ? "asked \(Failure.seconds(time.age)) ago" : "asked now, \(time.ahead) s ahead of us")
     }
   }
@@ -112,7 +106,7 @@ struct ServerVersionCommand: ParsableCommand {
 
   func run() throws {
     let version = try server.ask(ServerVersionMethod.self)
-    try server.output.data(version, text: "\(peer: version.software.text)")
+    try server.common.output.data(version, text: "\(peer: version.software.text)")
   }
 }
 
@@ -126,7 +120,7 @@ struct ServerPingCommand: ParsableCommand {
 
   func run() throws {
     let ping = try server.ask(ServerPingMethod.self)
-    try server.output.data(ping, text: "\(ping.milliseconds) ms")
+    try server.common.output.data(ping, text: "\(ping.milliseconds) ms")
   }
 }
 
@@ -141,7 +135,7 @@ struct ServerFeaturesCommand: ParsableCommand {
 
   func run() throws {
     for feature in try server.ask(ServerInfoMethod.self).features {
-      try server.output.data(feature, text: "\(peer: feature.feature)")
+      try server.common.output.data(feature, text: "\(peer: feature.feature)")
     }
   }
 }
