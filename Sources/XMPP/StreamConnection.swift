@@ -233,7 +233,7 @@ extension XMPPStream {
       if negotiator?.level == .authenticated, let beforeBinding {
         return hold(flight, until: beforeBinding)
       }
-      channel.writeAndFlush(encode(flight), promise: nil)
+      write(flight)
     case .startTLS: startTLS(on: channel)
     case .restartParser: restart()
     case .derive(let request): derive(request)
@@ -273,7 +273,7 @@ extension XMPPStream {
     self.beforeBinding = nil
     Task {
       await beforeBinding()
-      if case .running = negotiation { channel?.writeAndFlush(encode(flight), promise: nil) }
+      if case .running = negotiation { write(flight) }
     }
   }
 

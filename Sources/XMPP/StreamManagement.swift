@@ -28,6 +28,8 @@ public struct StreamManagement: Sendable, Equatable {
   /// Stanzas after which the server is asked again, though it has not answered yet: who sends many learns in time how
   /// far they have come, and need not wait for the last of them.
   static let pace: UInt32 = 128
+  /// Connections on which a session may be resumed without an acknowledgement.
+  static let patience = 3
   /// Handled stanzas after which the server is told without having asked: some end a session with too many.
   static let unasked: UInt32 = 250
 
@@ -58,6 +60,8 @@ public struct StreamManagement: Sendable, Equatable {
   /// The server has asked, and was told less than it has sent.
   private var owesAnswer = false
   private var told: UInt32 = 0
+  /// Connections in a row on which the server has agreed to go on with the session and shown nothing of it since.
+  private var unheard = 0
   /// Nobody knows how many were sent: the process that did is gone.
   private var isRestored = false
 
@@ -70,7 +74,10 @@ public struct StreamManagement: Sendable, Equatable {
   /// The server is not known to have everything that was sent.
   public var isWaiting: Bool { !unacknowledged.isEmpty }
 
-  public var canResume: Bool { isEnabled && id != nil }
+  public var canResume: Bool { isEnabled && id != nil && unheard < Self.patience }
+
+  /// The server goes on with the session, and is not known to hear anything of this connection.
+  var isUnheard: Bool { unheard > 0 }
 
   /// `<enable/>` (§3).
   static let request = XMLElement(
@@ -118,6 +125,7 @@ public struct StreamManagement: Sendable, Equatable {
   /// Throws for a count that goes back or beyond what was sent (§6).
   mutating func acknowledged(_ element: XMLElement) throws(MiscountError) -> [SentStanza] {
     let covered = try cover(Self.count(element))
+    unheard = 0
     // Where it has what was asked for last, no other answer matters.
     let isLast = Int32(bitPattern: lastAsked &- acknowledged) <= 0
     questions = isLast ? 0 : max(0, questions - 1)
@@ -170,7 +178,7 @@ public struct StreamManagement: Sendable, Equatable {
 
   /// `<resume/>` (§5).
   var resumption: XMLElement? {
-    guard let id, isEnabled else { return nil }
+    guard let id, canResume else { return nil }
     return XMLElement(
       "resume", namespace: Namespaces.streamManagement, attributes: ["h": String(handled), "previd": id])
   }
@@ -183,6 +191,7 @@ public struct StreamManagement: Sendable, Equatable {
     _ element: XMLElement
   ) throws(MiscountError) -> (acknowledged: [SentStanza], lost: [SentStanza]) {
     questions = 0
+    unheard += 1
     owesAnswer = false
     // What came after the last that was handled comes again.
     received = handled
@@ -262,7 +271,7 @@ extension StreamManagement {
   ///
   /// - Parameter handled: as if everything up to there were handled; nil: as it is.
   public func snapshot(handled: UInt32? = nil) -> Snapshot? {
-    guard let id, isEnabled else { return nil }
+    guard let id, canResume else { return nil }
     return Snapshot(
       id: id, jid: jid, handled: handled ?? self.handled, acknowledged: acknowledged, location: location,
       maximum: maximum,

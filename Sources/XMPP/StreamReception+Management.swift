@@ -10,14 +10,14 @@ extension XMPPStream {
   /// After the end of the stream too: then it is told by the stream that goes on with the session.
   public func confirm(through count: UInt32) {
     guard let answer = management?.confirm(through: count), case .online = state else { return }
-    write(answer)
+    write([answer])
   }
 
   /// Asks the server what it has and returns when it answers; false where the session is not managed.
   ///
   /// - Throws: `networkError` when no answer comes in time, or what ended the stream.
   public func requestAcknowledgement(timeout: TimeAmount) async throws(XMPPError) -> Bool {
-    guard case .online = state, let channel else { throw Self.notOnline }
+    guard case .online = state else { throw Self.notOnline }
     guard management?.isEnabled == true, let question = management?.ask() else { return false }
     lastProbe &+= 1
     let id = lastProbe
@@ -28,7 +28,7 @@ extension XMPPStream {
     }
     let failure = await withCheckedContinuation { (waiter: CheckedContinuation<XMPPError?, Never>) in
       probes[id] = waiter
-      channel.writeAndFlush(encode([.element(question)]), promise: nil)
+      write([question])
     }
     expiry.cancel()
     if let failure { throw failure }
@@ -61,16 +61,16 @@ extension XMPPStream {
     return acknowledged
   }
 
-  /// Sends again what the server has not; or asks it to count, where it can and does not yet.
+  /// Sends again what the server has not, and asks whether it hears that; or asks it to count, where it can and does not yet.
   func beginManaging(_ bound: BoundStream) {
     if bound.isResumed {
       let again = management?.takeUnacknowledged() ?? []
-      if !again.isEmpty { channel?.writeAndFlush(encode(again.map { .element($0) }), promise: nil) }
+      write(again + [management?.ask()].compactMap(\.self))
     } else if management != nil {
       reportBeginning()
     } else if configuration.managesStream, bound.features.streamManagement {
       management = StreamManagement(of: bound.jid)
-      write(StreamManagement.request)
+      write([StreamManagement.request])
     }
   }
 
@@ -108,23 +108,34 @@ extension XMPPStream {
   }
 
   private func askAgain() {
-    if let question = management?.question() { write(question) }
+    if let question = management?.question() { write([question]) }
   }
 
   /// While the server owes an acknowledgement it may not be silent for long.
   func expectAcknowledgement() {
     guard case .online = state, acknowledgementDue == nil, management?.isAsking == true else { return }
-    acknowledgementDue = eventLoop.scheduleTask(in: configuration.acknowledgementTimeout) {
+    let patience = configuration.acknowledgementTimeout
+    let isUnheard = management?.isUnheard == true
+    acknowledgementDue = eventLoop.scheduleTask(
+      in: isUnheard ? .nanoseconds(patience.nanoseconds / 2) : patience
+    ) {
       self.assumeIsolated { $0.missAcknowledgement() }
     }
   }
 
   private func missAcknowledgement() {
     acknowledgementDue = nil
-    guard case .online = state, management?.isAsking == true else { return }
+    guard case .online = state, let management, management.isAsking else { return }
+    if management.isUnheard { return abandonSession(.silentServer) }
     // What is not read cannot be heard, and a slow link is no dead one.
     guard isReading, idleTime >= configuration.acknowledgementTimeout else { return expectAcknowledgement() }
     abort(.silentServer)
+  }
+
+  /// The server has agreed to go on with a session and does not: the next stream begins another one.
+  func abandonSession(_ error: XMPPError) {
+    management?.end()
+    abort(error)
   }
 
   /// At the end of what was read at once.

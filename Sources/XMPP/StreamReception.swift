@@ -76,19 +76,21 @@ extension XMPPStream {
     case .request(let iq):
       let responder = iq.payload.first.flatMap { configuration.responders[$0.name] }
       let answer = responder?(iq) ?? StanzaRouter.refusal(of: iq)
-      write(answer.element)
+      write([answer.element])
       if iq.type == .set, answer.type == .result { report(.request(iq)) }
-    case .refused(let answer): write(answer)
+    case .refused(let answer): write([answer])
     case .streamError(let error):
       // The server has lost count (XEP-0198 §6): it cannot go on with this session.
       if error.condition == .undefined { management?.end() }
+      // It reads the end of a broken connection together with the beginning of this one.
+      if management?.isUnheard == true, error.condition.isOfForm {
+        return abandonSession(
+          XMPPError(
+            .networkError, stage: .stream, "the server cannot go on with the session: \(error.condition)"))
+      }
       finish(XMPPError(streamError: error, phase: phase, stage: .stream))
     case .ignored: break
     }
-  }
-
-  func write(_ element: XMLElement) {
-    channel?.writeAndFlush(encode([.element(element)]), promise: nil)
   }
 
   /// What is no XML, or more than the limits allow, ends the stream with the matching error (RFC 6120 §4.9.3).
@@ -124,5 +126,15 @@ extension XMPPStream {
     case .closing: finish(nil)
     case .beforeLogin, .online: finish(error)
     }
+  }
+}
+
+extension StreamError.Condition {
+  /// It is about how the client writes, not about who it is or what it wants.
+  fileprivate var isOfForm: Bool {
+    [
+      .badFormat, .badNamespacePrefix, .invalidNamespace, .invalidXML, .notWellFormed, .policyViolation,
+      .restrictedXML, .unsupportedEncoding, .unsupportedStanzaType,
+    ].contains(self)
   }
 }

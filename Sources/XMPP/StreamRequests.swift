@@ -23,7 +23,7 @@ extension XMPPStream {
   public func exchange(
     _ stanzas: [XMLElement], timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
-    guard state.isOpen, let channel else { throw Self.notOnline }
+    guard state.isOpen else { throw Self.notOnline }
     let asked = stanzas.compactMap(IQ.init).filter(\.isRequest)
     let ids = asked.compactMap(\.id)
     for (index, id) in ids.enumerated() where requests.isWaiting(for: id) || ids[..<index].contains(id) {
@@ -39,7 +39,7 @@ extension XMPPStream {
           requests.add(ids[index], to: request.to) { answers.take($0, at: index) }
         }
         updateReading()
-        channel.writeAndFlush(encode(stanzas.map(StreamNegotiator.Output.element)), promise: nil)
+        write(stanzas)
       }
     } onCancel: {
       let cancelled = XMPPError(.cancelled, stage: .request, "the request was cancelled")

@@ -109,29 +109,13 @@ public actor XMPPStream {
   private var isWritable = true
   private(set) var isReading = true
   /// A header was sent, and its `</stream:stream>` was not.
-  private var isOutputOpen = false
+  var isOutputOpen = false
 
   public init(_ configuration: StreamConfiguration, on eventLoop: (any EventLoop)? = nil) {
     self.configuration = configuration
     beforeBinding = configuration.beforeBinding
     self.eventLoop = eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
   }
-
-  // MARK: Stanzas
-
-  /// Writes stanzas with one system call; returns when they are handed to the operating system.
-  ///
-  /// - Throws: `notLoggedIn` when no resource is bound, `networkError` when the connection broke.
-  public func send(_ stanzas: [XMLElement]) async throws(XMPPError) {
-    guard case .online = state, let channel else { throw Self.notOnline }
-    do {
-      try await channel.writeAndFlush(encode(stanzas.map { .element($0) })).get()
-    } catch {
-      throw XMPPError(.networkError, stage: .stream, "the connection was lost: \(error)")
-    }
-  }
-
-  static let notOnline = XMPPError(.notLoggedIn, stage: .request, "the stream has no bound resource")
 
   // MARK: Events
 
@@ -268,53 +252,10 @@ public actor XMPPStream {
     channel = nil
   }
 
-  /// Writes the last elements and `</stream:stream>`; nothing where no stream is open.
-  func endOutput(with elements: [XMLElement] = []) {
-    guard isOutputOpen, let channel else { return }
-    isOutputOpen = false
-    var bytes = encode(elements.map { .element($0) })
-    bytes.writeBytes(StreamHeader.close)
-    configuration.wireLog?(.sent, "</stream:stream>")
-    channel.writeAndFlush(bytes, promise: nil)
-  }
-
   /// A stream that was opened gives way to the next one on the same connection, and is not closed (RFC 6120 §4.3.3).
   func restart() {
     parser = XMLStreamParser()
     isOutputOpen = false
-  }
-
-  /// Outputs as bytes, and into the wire log without their secrets.
-  func encode(_ outputs: [StreamNegotiator.Output]) -> ByteBuffer {
-    var bytes: [UInt8] = []
-    for output in outputs {
-      switch output {
-      case .header(let header):
-        isOutputOpen = true
-        StreamHeader.write(header, into: &bytes)
-      case .element(let element):
-        element.write(into: &bytes, inheriting: Namespaces.client)
-        management?.sent(element)
-      }
-      if let log = configuration.wireLog { log(.sent, WireLog.line(output)) }
-      if case .online = state, let question = management?.questionBetween() { write(question, into: &bytes) }
-    }
-    if management?.isOverfull == true {
-      eventLoop.execute {
-        self.assumeIsolated {
-          $0.abort(
-            XMPPError(.networkError, stage: .stream, "the server acknowledges nothing of what it gets"))
-        }
-      }
-    }
-    if case .online = state, let question = management?.question() { write(question, into: &bytes) }
-    expectAcknowledgement()
-    return ByteBuffer(bytes: bytes)
-  }
-
-  private func write(_ question: XMLElement, into bytes: inout [UInt8]) {
-    question.write(into: &bytes, inheriting: Namespaces.client)
-    configuration.wireLog?(.sent, WireLog.line(question))
   }
 }
 

@@ -32,8 +32,8 @@ public final class ChildProcess: Sendable {
   ) async throws {
     // A child may end before it has read everything.
     signal(SIGPIPE, SIG_IGN)
-    let output = Transcript()
-    let errors = Transcript()
+    let (output, outputWriter) = try Transcript.pipe()
+    let (errors, errorsWriter) = try Transcript.pipe()
     let (texts, input) = AsyncStream<String>.makeStream()
     let (started, start) = AsyncThrowingStream<Int32, any Error>.makeStream()
     let changes = Dictionary(
@@ -44,23 +44,20 @@ public final class ChildProcess: Sendable {
         let result = try await run(
           .path(FilePath(executable)), arguments: Arguments(arguments),
           environment: .inherit.updating(changes), workingDirectory: workingDirectory.map { FilePath($0) },
-          input: .inputWriter, output: .sequence, error: .sequence
+          input: .inputWriter, output: Self.writing(outputWriter), error: Self.writing(errorsWriter)
         ) { child in
           start.yield(child.processIdentifier.value)
-          async let errorsEnd: Void = Self.copy(child.standardError, to: errors)
-          async let outputEnd: Void = Self.copy(child.standardOutput, to: output)
           async let inputEnd: Void = {
             for await text in texts { _ = try? await child.standardInputWriter.write(text) }
             try? await child.standardInputWriter.finish()
           }()
-          _ = await (errorsEnd, outputEnd)
+          await output.finished()
+          await errors.finished()
           input.finish()
           await inputEnd
         }
         return result.terminationStatus
       } catch {
-        output.finish()
-        errors.finish()
         start.finish(throwing: error)
         throw error
       }
@@ -107,12 +104,7 @@ public final class ChildProcess: Sendable {
     return try await ended()
   }
 
-  private static func copy(_ source: SubprocessOutputSequence, to transcript: Transcript) async {
-    do {
-      for try await chunk in source { transcript.append(chunk.withUnsafeBytes { Array($0) }) }
-    } catch {
-      transcript.append(Array("\n[\(error)]\n".utf8))
-    }
-    transcript.finish()
+  private static func writing(_ descriptor: Int32) -> FileDescriptorOutput {
+    .fileDescriptor(FileDescriptor(rawValue: descriptor), closeAfterSpawningProcess: true)
   }
 }

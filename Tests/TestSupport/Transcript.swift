@@ -1,6 +1,9 @@
+import Glibc
 import Synchronization
 
 /// What a child process has written so far, and a way to wait for more of it.
+///
+/// Whoever looks sees everything that was written before: it is read then, and not only when a thread gets round to it.
 public final class Transcript: Sendable {
   private struct State {
     var bytes: [UInt8] = []
@@ -8,12 +11,34 @@ public final class Transcript: Sendable {
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     var nextWaiter = 0
   }
+  private let descriptor: Int32
   private let state = Mutex(State())
 
-  public init() {}
+  /// Reads a pipe to its end, and closes it.
+  init(reading descriptor: Int32) {
+    self.descriptor = descriptor
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    var thread = pthread_t()
+    pthread_create(
+      &thread, nil,
+      { Unmanaged<Transcript>.fromOpaque($0!).takeRetainedValue().readToEnd() },
+      Unmanaged.passRetained(self).toOpaque())
+    pthread_detach(thread)
+  }
+
+  /// A pipe: what is written into the descriptor is what there is.
+  static func pipe() throws -> (transcript: Transcript, writer: Int32) {
+    var ends: [Int32] = [0, 0]
+    guard Glibc.pipe(&ends) == 0 else { throw TestSupportError("no pipe: \(errno)") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (Transcript(reading: ends[0]), ends[1])
+  }
 
   /// Everything written so far; bytes that are not UTF-8 are shown as U+FFFD.
-  public var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
+  public var text: String {
+    read()
+    return state.withLock { String(decoding: $0.bytes, as: UTF8.self) }
+  }
 
   /// Everything written so far, line by line, without a last line that has no end yet.
   public var lines: [String] {
@@ -23,7 +48,15 @@ public final class Transcript: Sendable {
   }
 
   /// True when no more will come.
-  public var isFinished: Bool { state.withLock { $0.isFinished } }
+  public var isFinished: Bool {
+    read()
+    return state.withLock { $0.isFinished }
+  }
+
+  /// Returns when no more will come.
+  func finished() async {
+    while !isFinished { await change(since: .max, until: .now + .seconds(3600)) }
+  }
 
   /// Waits until `match` finds what it looks for in all that was written, and returns that.
   ///
@@ -49,15 +82,31 @@ public final class Transcript: Sendable {
     _ = try await first("“\(string)”", within: limit) { $0.text.contains(string) ? true : nil }
   }
 
-  func append(_ bytes: [UInt8]) { wake { $0.bytes += bytes } }
+  /// Nobody may look for long, and the child must not wait for that.
+  private func readToEnd() -> UnsafeMutableRawPointer? {
+    var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    while !isFinished { poll(&event, 1, -1) }
+    close(descriptor)
+    return nil
+  }
 
-  func finish() { wake { $0.isFinished = true } }
-
-  private func wake(_ change: (inout State) -> Void) {
-    let waiting = state.withLock { state in
-      change(&state)
+  /// Takes what is there.
+  private func read() {
+    let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      guard !state.isFinished else { return [] }
+      let before = state.bytes.count
+      var chunk = [UInt8](repeating: 0, count: 1 << 16)
+      var count = Glibc.read(descriptor, &chunk, chunk.count)
+      while count > 0 {
+        state.bytes += chunk[..<count]
+        count = Glibc.read(descriptor, &chunk, chunk.count)
+      }
+      if count == 0 || ![EAGAIN, EINTR].contains(errno) {
+        state.isFinished = true
+      }
+      guard state.bytes.count > before || state.isFinished else { return [] }
       defer { state.waiting = [:] }
-      return state.waiting.values
+      return Array(state.waiting.values)
     }
     for waiter in waiting { waiter.resume() }
   }

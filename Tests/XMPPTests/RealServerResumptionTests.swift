@@ -152,7 +152,7 @@ extension XMPPStream {
   fileprivate func cut(sending elements: [XMLElement] = []) {
     let channel = channel
     self.channel = nil
-    _ = encode(elements.map { .element($0) })
+    for element in elements { management?.sent(element) }
     channel?.close(mode: .all, promise: nil)
     finish(XMPPError(.networkError, stage: .stream, "cut"))
   }

@@ -1,0 +1,91 @@
+import NIOCore
+import XMPPStanza
+import XMPPXML
+
+// What goes to the server.
+
+extension XMPPStream {
+  static let notOnline = XMPPError(.notLoggedIn, stage: .request, "the stream has no bound resource")
+
+  /// Bytes of a TLS record: servers read so much at a time.
+  private static let recordSize = 8192
+
+  /// Writes stanzas at once; returns when they are handed to the operating system.
+  ///
+  /// - Throws: `notLoggedIn` when no resource is bound, `networkError` when the connection broke.
+  public func send(_ stanzas: [XMLElement]) async throws(XMPPError) {
+    guard case .online = state, let channel else { throw Self.notOnline }
+    let promise = channel.eventLoop.makePromise(of: Void.self)
+    write(stanzas, promise)
+    do {
+      try await promise.futureResult.get()
+    } catch {
+      throw XMPPError(.networkError, stage: .stream, "the connection was lost: \(error)")
+    }
+  }
+
+  func write(_ elements: [XMLElement], _ promise: EventLoopPromise<Void>? = nil) {
+    write(elements.map { .element($0) }, promise)
+  }
+
+  /// Writes outputs at once, and into the wire log without their secrets.
+  ///
+  /// A TLS record ends where a stanza does, if that is not too large for one: a record is decrypted as a whole or not at
+  /// all, so that the server sees a connection break between two stanzas. Some go on with a resumed session (XEP-0198 §5)
+  /// in the middle of the stanza that the connection before has left, and hear nothing of what follows.
+  func write(
+    _ outputs: [StreamNegotiator.Output], closing: Bool = false, _ promise: EventLoopPromise<Void>? = nil
+  ) {
+    guard let channel else { return }
+    var record: [UInt8] = []
+    for output in outputs {
+      let end = record.count
+      encode(output, into: &record)
+      if end > 0, record.count > Self.recordSize {
+        channel.write(ByteBuffer(bytes: record[..<end]), promise: nil)
+        record.removeFirst(end)
+      }
+    }
+    if management?.isOverfull == true { giveUpOverfull() }
+    if case .online = state, let question = management?.question() { encode(question, into: &record) }
+    if closing {
+      record += StreamHeader.close
+      configuration.wireLog?(.sent, "</stream:stream>")
+    }
+    expectAcknowledgement()
+    channel.writeAndFlush(ByteBuffer(bytes: record), promise: promise)
+  }
+
+  private func encode(_ output: StreamNegotiator.Output, into bytes: inout [UInt8]) {
+    switch output {
+    case .header(let header):
+      isOutputOpen = true
+      StreamHeader.write(header, into: &bytes)
+    case .element(let element):
+      element.write(into: &bytes, inheriting: Namespaces.client)
+      management?.sent(element)
+    }
+    if let log = configuration.wireLog { log(.sent, WireLog.line(output)) }
+    if case .online = state, let question = management?.questionBetween() { encode(question, into: &bytes) }
+  }
+
+  private func encode(_ question: XMLElement, into bytes: inout [UInt8]) {
+    question.write(into: &bytes, inheriting: Namespaces.client)
+    configuration.wireLog?(.sent, WireLog.line(question))
+  }
+
+  private func giveUpOverfull() {
+    eventLoop.execute {
+      self.assumeIsolated {
+        $0.abort(XMPPError(.networkError, stage: .stream, "the server acknowledges nothing of what it gets"))
+      }
+    }
+  }
+
+  /// Writes the last elements and `</stream:stream>`; nothing where no stream is open.
+  func endOutput(with elements: [XMLElement] = []) {
+    guard isOutputOpen else { return }
+    isOutputOpen = false
+    write(elements.map { .element($0) }, closing: true)
+  }
+}
