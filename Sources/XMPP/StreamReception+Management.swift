@@ -117,7 +117,7 @@ extension XMPPStream {
     let patience = configuration.acknowledgementTimeout
     let isUnheard = management?.isUnheard == true
     acknowledgementDue = eventLoop.scheduleTask(
-      in: isUnheard ? .nanoseconds(patience.nanoseconds / 2) : patience
+      in: isUnheard ? .nanoseconds(patience.nanoseconds / 4) : patience
     ) {
       self.assumeIsolated { $0.missAcknowledgement() }
     }

@@ -134,17 +134,11 @@ private struct Line: Sendable, CustomStringConvertible {
 
 @Suite("A session over a link that breaks", .serialized)
 struct FaultTests {
-  /// Every fault on the servers of today, and one of each sort on those before.
-  private static let everywhere: [TestServer.Kind: [FaultProxy.Fault]] = [
-    .prosody: [.cut, .halfUp, .stallDown], .ejabberd: [.close, .halfDown, .stallUp],
-    .prosody13: [.cut, .halfUp, .halfDown, .stallUp, .stallDown, .delay, .away],
-    .ejabberd24: [.cut, .close, .halfUp, .halfDown, .stallUp, .stallDown, .away],
-  ]
-
   @Test(
-    "comes back with the presence that is wanted, at whatever flight of its return the link breaks again.")
-  func flights() async throws {
-    try await Line.each(Self.everywhere) { line, bob in
+    "comes back with the presence that is wanted, at whatever flight of its return the link breaks again.",
+    arguments: TestServer.Kind.allCases)
+  func flights(kind: TestServer.Kind) async throws {
+    try await Line.each([kind: FaultProxy.Fault.allCases]) { line, bob in
       let fault = line.fault
       try await line.goOnline()
       // The client's flights are odd, the server's even.
@@ -173,9 +167,11 @@ struct FaultTests {
     }
   }
 
-  @Test("comes back when it breaks while nothing happens, and while presence is sent or a message arrives.")
-  func running() async throws {
-    try await Line.each(Self.everywhere) { line, bob in
+  @Test(
+    "comes back when it breaks while nothing happens, and while presence is sent or a message arrives.",
+    arguments: TestServer.Kind.allCases)
+  func running(kind: TestServer.Kind) async throws {
+    try await Line.each([kind: FaultProxy.Fault.allCases]) { line, bob in
       let fault = line.fault
       try await line.goOnline()
       try await line.tellsTheTruth()
@@ -211,6 +207,23 @@ struct FaultTests {
       try await line.tellsTheTruth()
       let states = try line.states
       #expect(!states.contains(.kicked) && !states.contains(.offline), "\(line): \(states)")
+    }
+  }
+
+  @Test(
+    "that breaks in the middle of a message has it arrive, once, though some servers cannot go on with it then.",
+    arguments: TestServer.Kind.allCases)
+  func middle(kind: TestServer.Kind) async throws {
+    try await Line.each([kind: [.cut]]) { line, bob in
+      try await line.goOnline()
+      try await line.proxy.fault(.cut, afterSending: 40_000)
+      let body = line.jid + String(repeating: " and on", count: 8000)
+      let result = try await line.imctl.run(
+        ["send", line.server.jid("bob"), "--stdin", "--account", line.jid, "--timeout", "60"], input: body)
+      #expect(result.status == 0, "\(result)")
+      try await bob.settled()
+      #expect(bob.messages.count { $0.body == body } == 1)
+      #expect(try await line.status().uncertain == 0)
     }
   }
 

@@ -124,6 +124,54 @@ struct HostileManagementTests {
     try await server.end()
   }
 
+  private static let resumed: [ScriptedServer.Step] =
+    .login(until: .authenticated) + [
+      .header, .features("<bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/>\(feature)"),
+      .client("<resume xmlns='urn:xmpp:sm:3' previd='s1' h='0'/>"),
+      .server("<resumed xmlns='urn:xmpp:sm:3' previd='s1' h='0'/>"),
+      .client("<r xmlns='urn:xmpp:sm:3'/>"),
+    ]
+  private static let hello = "<message from='bob@\(TestServer.domain)'><body>hi</body></message>"
+
+  private static func ofForm(_ condition: String) -> ScriptedServer.Step {
+    .server(
+      "<stream:error><\(condition) xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error></stream:stream>"
+    )
+  }
+
+  /// Goes on with a session of before.
+  private static func resumed(_ server: ScriptedServer) async throws -> XMPPStream {
+    var management = StreamManagement(of: try JID("alice@\(TestServer.domain)/r"))
+    management.enabled(
+      XMLElement(
+        "enabled", namespace: Namespaces.streamManagement, attributes: ["id": "s1", "resume": "true"]))
+    let earlier = management
+    return try await Login(server).with {
+      $0.resuming = earlier
+      $0.acknowledgementTimeout = .seconds(2)
+    }.online()
+  }
+
+  @Test(
+    "A resumed session on which the server speaks and does not hear is given up, and not asked for again.",
+    arguments: [[.server(hello), .stall], [ofForm("policy-violation")], [ofForm("not-well-formed")]])
+  func deaf(steps: [ScriptedServer.Step]) async throws {
+    let server = try await ScriptedServer(Self.resumed + steps)
+    let stream = try await Self.resumed(server)
+    #expect(Failed(await stream.ending()) == Failed(.networkError, .stream))
+    #expect(await stream.management?.canResume == false)
+    try await server.end()
+  }
+
+  @Test("A resumed session that the server hears is ended by it as any other.")
+  func heard() async throws {
+    let server = try await ScriptedServer(
+      Self.resumed + [.server("<a xmlns='urn:xmpp:sm:3' h='0'/>"), Self.ofForm("policy-violation")])
+    let stream = try await Self.resumed(server)
+    #expect(Failed(await stream.ending()) == Failed(.kicked, .stream))
+    try await server.end()
+  }
+
   @Test("A resumed session with a count that cannot be is refused.")
   func resumedMiscount() async throws {
     let server = try await ScriptedServer(

@@ -57,6 +57,20 @@ struct StreamManagementTests {
     #expect(!management.isWaiting && management.question() == nil)
   }
 
+  @Test("A session is not resumed again and again without an acknowledgement of anything.")
+  func unheard() throws {
+    var management = try Self.management()
+    let resumed = Self.element("resumed", ["h": "0"])
+    for _ in 1...2 {
+      _ = try management.resumed(resumed)
+      #expect(management.isUnheard && management.canResume)
+    }
+    _ = try management.acknowledged(Self.element("a", ["h": "0"]))
+    #expect(!management.isUnheard)
+    for _ in 1...3 { _ = try management.resumed(resumed) }
+    #expect(!management.canResume && management.resumption == nil && management.snapshot() == nil)
+  }
+
   @Suite("What was handled")
   struct Handled {
     @Test("is told when the server asks: stanzas alone count.")

@@ -1,0 +1,53 @@
+import NIOCore
+import Synchronization
+import TestSupport
+import Testing
+import XMPPStanza
+import XMPPXML
+
+@testable import XMPP
+
+@Suite("What a stream writes", .timeLimit(.minutes(3)))
+struct StreamTransmissionTests {
+  @Test("goes out in TLS records that end where a stanza does, but for one that is too large for that.")
+  func records() async throws {
+    let server = try await ScriptedServer(.login(until: .bound) + [.stall])
+    let stream = try await Login(server).online()
+    let writes = try await stream.recordWrites()
+    let lengths = [10, 20_000] + Array(repeating: 3000, count: 7) + [8000, 8000, 10]
+    let stanzas = lengths.enumerated().map { number, length in
+      Message(id: "\(number)", body: String(repeating: "x", count: length)).element
+    }
+    try await stream.send(stanzas)
+    let texts = writes.all.withLock { $0 }
+    #expect(texts.joined() == stanzas.map { $0.xmlString(inheriting: Namespaces.client) }.joined())
+    #expect(texts.allSatisfy { $0.hasPrefix("<message") && $0.hasSuffix("</message>") })
+    #expect(texts.filter { $0.utf8.count > 8192 }.count == 1)
+    // Small ones share a record.
+    #expect(texts.count == 8)
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+}
+
+/// Keeps each write that goes to TLS.
+private final class WriteRecorder: ChannelOutboundHandler, Sendable {
+  typealias OutboundIn = ByteBuffer
+
+  let all = Mutex<[String]>([])
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    let text = String(buffer: unwrapOutboundIn(data))
+    all.withLock { $0.append(text) }
+    context.write(data, promise: promise)
+  }
+}
+
+extension XMPPStream {
+  /// What is written from now on.
+  fileprivate func recordWrites() throws -> WriteRecorder {
+    let recorder = WriteRecorder()
+    try channel?.pipeline.syncOperations.addHandler(recorder, position: .last)
+    return recorder
+  }
+}
