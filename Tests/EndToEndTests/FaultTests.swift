@@ -219,7 +219,7 @@ struct FaultTests {
       try await line.proxy.fault(.cut, afterSending: 40_000)
       let body = line.jid + String(repeating: " and on", count: 8000)
       let result = try await line.imctl.run(
-        ["send", line.server.jid("bob"), "--stdin", "--account", line.jid, "--timeout", "60"], input: body)
+        ["send", line.server.jid("bob"), "--account", line.jid, "--timeout", "60"], input: body)
       #expect(result.status == 0, "\(result)")
       try await bob.settled()
       #expect(bob.messages.count { $0.body == body } == 1)
