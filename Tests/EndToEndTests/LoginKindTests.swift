@@ -314,4 +314,20 @@ struct DeviceTokenTests {
     #expect(try user.stored().map(\.isLogin) == [true])
     try await user.imctl.end()
   }
+
+  @Test("A forced automatic login, detached, returns at once where the server is silent, and ends online.")
+  func detachedForced() async throws {
+    let server = try await TestServer(Neighbourhood.options(.prosody13))
+    let user = try await User(on: .prosody13, server: server)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    try await server.freeze()
+    let result = try await user.imctl.run("login", "--auto", "--forced", "--detach")
+    #expect(result.status == 0, "\(result)")
+    #expect(try await !user.status().isOnline)
+    try await server.thaw()
+    try await eventually("the session") { try await user.status().state == .syncOK }
+    try await user.imctl.end()
+    try await server.end()
+  }
 }

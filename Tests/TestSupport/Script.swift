@@ -22,7 +22,7 @@ struct Script: Sendable {
 
   /// The first report that can be read as `type` and has been made so far, or will be.
   func first<Report: Decodable & Sendable>(
-    _ type: Report.Type, within limit: Duration = .seconds(60)
+    _ type: Report.Type, within limit: Duration = .seconds(120)
   ) async throws -> Report {
     do {
       return try await process.output.first("\(type)", within: limit) { transcript in

@@ -196,7 +196,7 @@ public final class TestServer: Sendable {
     let number = Int.random(in: 1...Int(Int32.max))
     try script.send(Order(order: what, number: number, text: text))
     let script = script
-    return try await script.process.output.first("the end of \(what)", within: .seconds(60)) { _ in
+    return try await script.process.output.first("the end of \(what)", within: .seconds(120)) { _ in
       script.all(Done.self).first { $0.done == number }.map { $0.value ?? "" }
     }
   }
