@@ -10,10 +10,12 @@ import XMPPXML
 
 extension Session {
   /// Messages of a page; servers give less where they like.
-  static let pageSize = 100
-  /// For how long a server may be at work on what a connection has brought it, and on what it had for that one, when
-  /// the next one has taken its place: both come into the archive.
+  static let pageSize = 250
+  /// A server may be at work still on what a connection has brought it, and on what it had for that one, when the next
+  /// one has taken its place: both come into the archive. When nothing has come for so long, it is done.
   private static let afterwork = (sent: Duration.seconds(2), received: Duration.seconds(5))
+  /// How often it is asked; a busy archive has something new every time.
+  private static let maximumLooks = 10
 
   /// A stream is bound, and nothing has come on it yet.
   func beginMessages(_ bound: BoundStream, on stream: XMPPStream) {
@@ -50,13 +52,9 @@ extension Session {
       await completeArchive(on: stream)
       return
     }
-    // The server may be at work still on what it was handed, whatever it has said it has counted.
-    let rest = traffic.lastHandover.map { $0 + Self.afterwork.sent - .now } ?? .zero
-    try? await Task.sleep(for: max(.zero, rest))
-    let isSearched = await catchUp(
-      from: doubtful.first?.since, doubtful.first?.accepted, settling: true, on: stream)
+    let isSearched = await search(for: doubtful, known, on: stream)
     let isTold = isSearched ? await keepsEverything(stream) : false
-    guard let left = await handedOver(), online?.stream === stream else { return }
+    guard let left = await handedOver(), await stream.isOpen, online?.stream === stream else { return }
     // What servers do not archive cannot be found there either.
     let uncertain = known.doubtful(left).count { message in
       isSearched && known.uncounted.contains(message.id)
@@ -70,6 +68,25 @@ extension Session {
     }
     openOutbox(known.toSendAgain(left))
     await completeArchive(on: stream)
+  }
+
+  /// Looks in the archive for what may have arrived, until the server can be thought to be done with all of it.
+  ///
+  /// - Returns: whether what was not found is not there.
+  private func search(
+    for doubtful: [OutboxMessage], _ known: OutboxSettlement, on stream: XMPPStream
+  ) async -> Bool {
+    let isAtWork = traffic.lastHandover.map { $0 + Self.afterwork.sent > .now } ?? false
+    var left = doubtful
+    for look in 0..<Self.maximumLooks {
+      guard await catchUp(from: left.first?.since, left.first?.accepted, settling: true, on: stream),
+        let open = await handedOver().map(known.doubtful)
+      else { return false }
+      if open.isEmpty || !isAtWork || (look > 0 && open.count == left.count) { return true }
+      left = open
+      try? await Task.sleep(for: Self.afterwork.sent)
+    }
+    return true
   }
 
   /// Receipts and the like are not.
@@ -140,7 +157,8 @@ extension Session {
     Task {
       do throws(XMPPError) {
         let answer = try await ServiceDiscovery.ask(account(of: stream), on: stream)
-        let isThere = answer.map(Archive.isOffered) ?? false
+        // Who has answered with an archive before has only failed to answer now.
+        let isThere = answer.map(Archive.isOffered) ?? (traffic.archivePosition != nil)
         traffic.archive = .known(isThere)
         return isThere
       } catch {

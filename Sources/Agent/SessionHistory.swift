@@ -7,7 +7,8 @@ import XMPPStanza
 // What catching up has left out, and what was there before it.
 
 extension Session {
-  /// Pages of a request for the past.
+  /// Messages of a page of the past, of which nobody wants much, and pages of a request for it.
+  private static let pastPageSize = 100
   private static let maximumPastPages = 1000
   /// How often catching up is tried again, and after how many seconds first.
   private static let attempts = 5
@@ -156,7 +157,7 @@ extension Session {
     }
     let id = start.flatMap { $0.id.isEmpty ? nil : $0.id }
     let page = ArchivePage(
-      .before(id), maximum: Self.pageSize, with: peer.flatMap { try? JID($0) }, end: end)
+      .before(id), maximum: Self.pastPageSize, with: peer.flatMap { try? JID($0) }, end: end)
     return await read(MessageTraffic.Reading(page: page, isKept: true, past: []), on: stream)
   }
 

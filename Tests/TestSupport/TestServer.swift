@@ -196,8 +196,12 @@ public final class TestServer: Sendable {
     let number = Int.random(in: 1...Int(Int32.max))
     try script.send(Order(order: what, number: number, text: text))
     let script = script
-    return try await script.process.output.first("the end of \(what)", within: .seconds(120)) { _ in
-      script.all(Done.self).first { $0.done == number }.map { $0.value ?? "" }
+    do {
+      return try await script.process.output.first("the end of \(what)", within: .seconds(120)) { _ in
+        script.all(Done.self).first { $0.done == number }.map { $0.value ?? "" }
+      }
+    } catch let error as TestSupportError {
+      throw TestSupportError("\(error)\n\(script.process.errors.text.suffix(4000))")
     }
   }
 }
