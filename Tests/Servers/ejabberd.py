@@ -66,18 +66,23 @@ def first_steps(server):
     pairs = lambda values: "[" + ",".join(f"{{{binary(a)},{binary(b)}}}" for a, b in values.items()) + "]"
     # Not in the command line, which has no room for a thousand.
     server.write("accounts", pairs(server.accounts) + ".\n")
-    steps = ["{ok,_}=application:ensure_all_started(ejabberd)",
-             f"D = {binary(server.domain)}, {{ok,[U]}} = file:consult(\"{server.inside}/accounts\")"]
+    once = []
     if options["authentication"] == "internal":
-        steps.append("[ejabberd_auth:try_register(N,D,P)||{N,P}<-U]")
-    steps += ['mod_shared_roster:create_group(D,<<"friends">>,'
-              '[{name,<<"Friends">>},{displayed_groups,[<<"friends">>]}])',
-              '[mod_shared_roster:add_user_to_group(D,{N,D},<<"friends">>)||'
-              "N<-[" + ",".join(map(binary, server.friends)) + "]]"]
+        once.append("[ejabberd_auth:try_register(N,D,P)||{N,P}<-U]")
+    once += ['mod_shared_roster:create_group(D,<<"friends">>,'
+             '[{name,<<"Friends">>},{displayed_groups,[<<"friends">>]}])',
+             '[mod_shared_roster:add_user_to_group(D,{N,D},<<"friends">>)||'
+             "N<-[" + ",".join(map(binary, server.friends)) + "]]"]
     if options["disabled"]:
         # The older way sets another password; the newer, if the module's hooks are there, tells the reason.
         ban = "ban_account_v2" if server.is_newer else "ban_account"
-        steps.append(f"[mod_admin_extra:{ban}(N,D,R)||{{N,R}}<-{pairs(options['disabled'])}]")
+        once.append(f"[mod_admin_extra:{ban}(N,D,R)||{{N,R}}<-{pairs(options['disabled'])}]")
+    # At another start clients may be online already: told of everything again they would keep it busy for a minute.
+    done = f"\"{server.inside}/accounts.done\""
+    once += ["ok = mnesia:sync_log(), [dets:sync(T)||T<-dets:all()]", f'ok = file:write_file({done},"")']
+    steps = ["{ok,_}=application:ensure_all_started(ejabberd)",
+             f"D = {binary(server.domain)}, {{ok,[U]}} = file:consult(\"{server.inside}/accounts\")",
+             f"case filelib:is_file({done}) of true -> ok; false -> {','.join(once)} end"]
     fast = {"token_lifetime": options["fastTokenLifetime"], "token_refresh_age": options["fastTokenRefreshAge"]}
     fast = ",".join(f"{name}=>{value}" for name, value in fast.items() if value is not None)
     if fast:

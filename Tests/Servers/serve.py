@@ -129,24 +129,16 @@ class Server:
                 os.chroot(self.root)
             os.chdir(self.inside)
 
-        # After a SIGKILL ejabberd has been seen to start and never to be done with it.
-        for _ in range(2):
-            self.process = subprocess.Popen(
-                self.command, env={**os.environ, **self.environment}, stdin=subprocess.DEVNULL, stdout=sys.stderr,
-                preexec_fn=before)
-            if self.listens(time.monotonic() + 50):
-                return
-            self.kill()
-        raise SystemExit(f"{self.kind} does not listen on {self.port} and {self.direct_tls_port}")
-
-    def listens(self, deadline):
+        self.process = subprocess.Popen(
+            self.command, env={**os.environ, **self.environment}, stdin=subprocess.DEVNULL, stdout=sys.stderr,
+            preexec_fn=before)
+        deadline = time.monotonic() + 60
         while not self.is_ready():
             if self.process.poll() is not None:
                 raise SystemExit(f"{self.kind} ended with status {self.process.returncode}")
             if time.monotonic() > deadline:
-                return False
+                raise SystemExit(f"{self.kind} does not listen on {self.port} and {self.direct_tls_port}")
             time.sleep(0.02)
-        return True
 
     def is_ready(self):
         if not os.path.exists(self.path(self.started)):
