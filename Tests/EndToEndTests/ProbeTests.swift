@@ -36,8 +36,8 @@ struct ProbeTests {
     #expect(status.cause?.name == .networkError)
     #expect(try await user.imctl.run("status").status == 1)
     try await server.thaw()
-    try await eventually("its return") { try await user.status().isOnline }
-    #expect(try await user.imctl.run("status", "--probe").status == 0)
+    // A server that finds the ends of several connections at once may close the first one that comes back, too.
+    try await eventually("its return") { try await user.imctl.run("status", "--probe").status == 0 }
     try await server.end()
   }
 
@@ -53,7 +53,8 @@ struct ProbeTests {
     kill(pid, SIGTERM)
     try await user.agentEnded()
     #expect(try user.stored().first?.isLogin == true)
-    #expect(try await user.imctl.run("agent", "log").lines.last?.contains("ended") == true)
+    let log = try await user.imctl.run("agent", "log")
+    #expect(log.lines.contains { $0.contains("ended") }, "\(log)")
     try await server.thaw()
     try await server.end()
   }
