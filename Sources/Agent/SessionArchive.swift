@@ -57,8 +57,8 @@ extension Session {
     guard let left = await handedOver(), await stream.isOpen, online?.stream === stream else { return }
     // What servers do not archive cannot be found there either.
     let uncertain = known.doubtful(left).count { message in
-      isSearched && known.uncounted.contains(message.id)
-        ? false : !isTold || ![.chat, .normal].contains(message.type)
+      let isSurelyMissing = isSearched && known.uncounted.contains(message.id)
+      return !isSurelyMissing && (!isTold || ![.chat, .normal].contains(message.type))
     }
     if uncertain > 0 {
       traffic.uncertain += uncertain

@@ -124,13 +124,15 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  private static let resumed: [ScriptedServer.Step] =
+  /// The server goes on with the session, of which it says that it has so much.
+  private static func resumption(_ count: Int) -> [ScriptedServer.Step] {
     .login(until: .authenticated) + [
       .header, .features("<bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/>\(feature)"),
       .client("<resume xmlns='urn:xmpp:sm:3' previd='s1' h='0'/>"),
-      .server("<resumed xmlns='urn:xmpp:sm:3' previd='s1' h='0'/>"),
-      .client("<r xmlns='urn:xmpp:sm:3'/>"),
+      .server("<resumed xmlns='urn:xmpp:sm:3' previd='s1' h='\(count)'/>"),
     ]
+  }
+  private static let resumed = resumption(0) + [.client("<r xmlns='urn:xmpp:sm:3'/>")]
   private static let hello = "<message from='bob@\(TestServer.domain)'><body>hi</body></message>"
 
   private static func ofForm(_ condition: String) -> ScriptedServer.Step {
@@ -139,17 +141,18 @@ struct HostileManagementTests {
     )
   }
 
-  /// Goes on with a session of before.
-  private static func resumed(_ server: ScriptedServer) async throws -> XMPPStream {
+  /// A login that is to go on with a session of before.
+  private static func resuming(_ server: ScriptedServer) async throws -> Login {
     var management = StreamManagement(of: try JID("alice@\(TestServer.domain)/r"))
     management.enabled(
       XMLElement(
         "enabled", namespace: Namespaces.streamManagement, attributes: ["id": "s1", "resume": "true"]))
     let earlier = management
-    return try await Login(server).with {
-      $0.resuming = earlier
-      $0.acknowledgementTimeout = .seconds(2)
-    }.online()
+    return try await Login(server).with { $0.resuming = earlier }
+  }
+
+  private static func resumed(_ server: ScriptedServer) async throws -> XMPPStream {
+    try await resuming(server).with { $0.acknowledgementTimeout = .seconds(2) }.online()
   }
 
   @Test(
@@ -174,18 +177,8 @@ struct HostileManagementTests {
 
   @Test("A resumed session with a count that cannot be is refused.")
   func resumedMiscount() async throws {
-    let server = try await ScriptedServer(
-      .login(until: .authenticated) + [
-        .header, .features("<bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/>\(Self.feature)"),
-        .client("<resume xmlns='urn:xmpp:sm:3' previd='s1' h='0'/>"),
-        .server("<resumed xmlns='urn:xmpp:sm:3' previd='s1' h='9'/>"),
-      ])
-    var management = StreamManagement(of: try JID("alice@\(TestServer.domain)/r"))
-    management.enabled(
-      XMLElement(
-        "enabled", namespace: Namespaces.streamManagement, attributes: ["id": "s1", "resume": "true"]))
-    let earlier = management
-    let login = try await Login(server).with { $0.resuming = earlier }
+    let server = try await ScriptedServer(Self.resumption(9))
+    let login = try await Self.resuming(server)
     #expect(Failed(await login.failure()) == Failed(.protocolError, .bind))
     try await server.end()
   }

@@ -23,8 +23,8 @@ struct AgentIdleCommand: ParsableCommand {
   func run() throws {
     try scope.tell(
       AgentClient.ask(
-        AgentIdleMethod.self, .init(account: scope.account.account, mode: mode), start: .never,
-        timeout: scope.timeout))
+        AgentIdleMethod.self, .init(account: scope.common.account.account, mode: mode), start: .never,
+        timeout: scope.common.timeout))
   }
 }
 
@@ -39,28 +39,23 @@ struct AgentActiveCommand: ParsableCommand {
   func run() throws {
     try scope.tell(
       AgentClient.ask(
-        AgentActiveMethod.self, .init(account: scope.account.account), start: .never, timeout: scope.timeout))
+        AgentActiveMethod.self, .init(account: scope.common.account.account), start: .never,
+        timeout: scope.common.timeout))
   }
 }
 
 /// What `idle` and `active` have in common.
 struct IdleOptions: ParsableArguments {
-  @OptionGroup var account: AccountOption
-  @OptionGroup var output: OutputOptions
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
-  var timeout = Timeout(seconds: 10)
+  @OptionGroup var common: AccountCommandOptions
 
   /// A line an account. Without an agent nobody is logged in.
   func tell(_ answer: [IdleStatus]?) throws {
     guard let answer else { throw Failure(.notLoggedIn, stage: .request) }
     for status in answer {
       let mode = status.idle.map { "idle (\($0.rawValue))" } ?? "active"
-      try output.data(status, text: "\(peer: status.account) \(mode)")
+      try common.output.data(status, text: "\(peer: status.account) \(mode)")
       if status.idle == .csi, !status.applied {
-        output.note(
+        common.output.note(
           inLanguage(
             "\(peer: status.account): not online, or the server does not want to know",
             "\(peer: status.account)：未在线，或服务器不支持该状态"))
