@@ -35,7 +35,7 @@ build: ## The release binary, .build/release/imctl
 	@$(build_release) --product imctl
 	@ls -lL $(binary) | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
 
-# A directory that the linker searches before the system's: archives, two of them with what they need themselves.
+# A directory that the linker searches before the system's: archives, three of them with what they need themselves.
 .PHONY: static-libraries
 static-libraries:
 	@mkdir -p .build/static && cd .build/static \
@@ -43,6 +43,7 @@ static-libraries:
 	&& for name in ssl crypto sqlite3 stdc++; do ln -sf "$$(archive $$name)" .; done \
 	&& echo "GROUP($$(archive xml2) $$(archive lzma) $$(archive z) $$(archive icuuc) $$(archive icudata))" > libxml2.so \
 	&& echo "GROUP($$(archive icuuc) $$(archive icudata))" > libicuuc.so \
+	&& echo "GROUP($$(archive icui18n) $$(archive icuuc) $$(archive icudata))" > libicui18n.so \
 	&& for name in libxml-2.0 libssl libcrypto; do \
 	  sed "s|^libdir=.*|libdir=$$PWD|" "$$(pkg-config --variable=pcfiledir $$name)/$$name.pc" > $$name.pc; \
 	done

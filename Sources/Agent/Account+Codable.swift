@@ -4,7 +4,8 @@ import XMPPSASL
 extension Account: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case account, domain, isLogin, store, token, scramKeys, options, presence, deviceId
-    case server, lastState, idle, noPresence, maxRetries, onKick, onAuthFailure
+    case device, devicePolicy, server, lastState, idle, noPresence, maxRetries, onKick, onAuthFailure
+    case push
     // What the kind of login needs.
     case auth, authcid, password, passwordCommand, accessToken, tokenCommand, issuedToken
     case loginExt, loginExtCommand, extInPassword, certFile, keyFile
@@ -36,6 +37,9 @@ extension Account: Codable {
     maxRetries = try fields.decodeIfPresent(Int.self, forKey: .maxRetries)
     onKick = try? fields.decodeIfPresent(OnKick.self, forKey: .onKick)
     onAuthFailure = try fields.decodeIfPresent(String.self, forKey: .onAuthFailure)
+    devicePolicy = try? fields.decodeIfPresent(DevicePolicy.self, forKey: .devicePolicy)
+    push = (try? fields.decodeIfPresent([PushRegistration].self, forKey: .push)) ?? []
+    device = try? fields.decodeIfPresent(DeviceIdentity.self, forKey: .device)
     server = try? fields.decodeIfPresent(KnownServer.self, forKey: .server)
     lastState = try? fields.decodeIfPresent(LastState.self, forKey: .lastState)
     others = try decoder.otherFields(than: Key.allCases)
@@ -71,6 +75,9 @@ extension Account: Codable {
     try fields.encodeIfPresent(presence, forKey: .presence)
     try fields.encodeIfPresent(idle, forKey: .idle)
     try fields.encodeIfPresent(deviceId, forKey: .deviceId)
+    try fields.encodeIfPresent(device, forKey: .device)
+    try fields.encodeIfPresent(devicePolicy, forKey: .devicePolicy)
+    if !push.isEmpty { try fields.encode(push, forKey: .push) }
     try fields.encodeIfPresent(noPresence, forKey: .noPresence)
     try fields.encodeIfPresent(maxRetries, forKey: .maxRetries)
     try fields.encodeIfPresent(onKick, forKey: .onKick)

@@ -89,6 +89,18 @@ extension Account {
     if keepsToken { self.token = token }
   }
 
+  /// What the user calls this device from now on; empty: nothing.
+  public mutating func rename(_ name: String) {
+    let device = (device ?? DeviceIdentity()).overridden(by: DeviceIdentity(name: name))
+    self.device = device == DeviceIdentity() ? nil : device
+  }
+
+  /// Which devices may be online beside this one, from the next login on.
+  public mutating func change(_ policy: DevicesPolicyMethod.Parameters) {
+    let changed = (devicePolicy ?? DevicePolicy()).changed(by: policy)
+    devicePolicy = changed == DevicePolicy() ? nil : changed
+  }
+
   /// The server's token for this device is gone; what else there is to log in with stays.
   public mutating func forgetDeviceToken() {
     token = nil

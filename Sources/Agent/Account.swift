@@ -30,6 +30,12 @@ public struct Account: Sendable, Equatable {
   public var presence: DesiredPresence?
   /// What the session does while the user looks away; absent: the user is there.
   public var idle: IdleMode?
+  /// What the other devices are told of this one.
+  public var device: DeviceIdentity?
+  /// Which devices may be online beside this one; absent: all.
+  public var devicePolicy: DevicePolicy?
+  /// Push services that the server is to tell.
+  public var push: [PushRegistration] = []
   /// Stands for this installation; stays when the account logs in anew.
   public var deviceId: String?
   /// What is known of its server.

@@ -55,8 +55,9 @@ public struct AgentProcess: Sendable {
       onEnding: { Self.end(notify, log) }, onStop: { server.stop() })
   }
 
-  /// After so long without a change of state what logins have needed is given back.
-  private static let timeToTrim = Duration.seconds(3)
+  /// After so long without a change of state what logins have needed is given back, and after so long again what
+  /// catching up has: with many accounts, it takes longer than their logins.
+  private static let timesToTrim = [Duration.seconds(3), .seconds(30)]
 
   /// No core dump, and no other process of this user, gets to see secrets in memory. A closed pipe is an error of
   /// its write, not the end of the process.
@@ -162,8 +163,10 @@ public struct AgentProcess: Sendable {
       await onActivity()
       quiet?.cancel()
       quiet = Task {
-        try await Task.sleep(for: Self.timeToTrim)
-        linux_trim_heap()
+        for pause in Self.timesToTrim {
+          try await Task.sleep(for: pause)
+          linux_trim_heap()
+        }
       }
     }
     quiet?.cancel()

@@ -40,6 +40,19 @@ struct AgentRequestHandler: Sendable {
         if let id = call.id { outcome.later = { RPC.answer(id, await sending.outcome()) } }
         return outcome
       }
+      if call.method == DevicesSendMethod.name {
+        let parameters = try call.parameters(of: DevicesSendMethod.self)
+        try parameters.check()
+        let sending = try await service.sendToDevice(parameters)
+        if let id = call.id {
+          outcome.later = {
+            let outcomes = await sending.outcome()
+            return outcomes.first.map { RPC.answer(id, $0) }
+              ?? RPC.answer(id, RPCError(Failure(.internalError, stage: .request)))
+          }
+        }
+        return outcome
+      }
       let result = try await perform(call, of: client, subscribe: subscribe)
       outcome.answer = call.id.map { RPC.answer($0, result) }
       outcome.stops = call.method == AgentStopMethod.name
@@ -97,6 +110,14 @@ struct AgentRequestHandler: Sendable {
     case ServerPingMethod.name: return try await service.serverPing(question(call))
     case ServerVersionMethod.name: return try await service.serverVersion(question(call))
     case ServerInfoMethod.name: return try await service.serverInfo(question(call))
+    case ProfileGetMethod.name:
+      let parameters = try call.parameters(of: ProfileGetMethod.self)
+      try check(seconds: parameters.timeout, "timeout")
+      return try await service.profile(parameters)
+    case ProfileSetMethod.name:
+      let parameters = try call.parameters(of: ProfileSetMethod.self)
+      try check(seconds: parameters.timeout, "timeout")
+      return try await service.changeProfile(parameters)
     case HistorySyncMethod.name:
       let parameters = try call.parameters(of: HistorySyncMethod.self)
       try parameters.check()
@@ -111,6 +132,36 @@ struct AgentRequestHandler: Sendable {
       let parameters = try call.parameters(of: ContactsChangeMethod.self)
       try parameters.check()
       return try await service.changeContact(parameters)
+    case ConversationsChangeMethod.name:
+      let parameters = try call.parameters(of: ConversationsChangeMethod.self)
+      try parameters.check()
+      return try await service.changeConversation(parameters)
+    case DevicesListMethod.name:
+      let parameters = try call.parameters(of: DevicesListMethod.self)
+      try check(seconds: parameters.timeout, "timeout")
+      return try await service.listDevices(parameters)
+    case DevicesSelfMethod.name:
+      let parameters = try call.parameters(of: DevicesSelfMethod.self)
+      if !DeviceIdentity(name: parameters.name).isValid { throw invalid("name") }
+      return try await service.ownDevice(parameters)
+    case DevicesPolicyMethod.name:
+      let parameters = try call.parameters(of: DevicesPolicyMethod.self)
+      if !parameters.isValid { throw invalid("limits") }
+      return try await service.devicePolicy(parameters)
+    case DevicesKickMethod.name:
+      let parameters = try call.parameters(of: DevicesKickMethod.self)
+      try check(seconds: parameters.timeout, "timeout")
+      if parameters.resource?.isEmpty == true { throw invalid("resource") }
+      if parameters.newPassword?.isEmpty == true { throw invalid("newPassword") }
+      if parameters.newPassword != nil, parameters.resource != nil || parameters.of != nil {
+        throw invalid("newPassword")
+      }
+      return try await service.kickDevices(parameters)
+    case PushMethod.name:
+      let parameters = try call.parameters(of: PushMethod.self)
+      try check(seconds: parameters.timeout, "timeout")
+      if parameters.node?.isEmpty ?? parameters.enabled { throw invalid("node") }
+      return try await service.push(parameters)
     case TokenRevokeMethod.name:
       let parameters = try call.parameters(of: TokenRevokeMethod.self)
       try check(seconds: parameters.timeout, "timeout")
@@ -161,6 +212,7 @@ extension LoginMethod.Parameters {
       if let file, !file.hasPrefix("/") { throw invalid(name) }
     }
     if let maxRetries, maxRetries < 0 { throw invalid("maxRetries") }
+    if let device, !device.isValid { throw invalid("device") }
     if let onAuthFailure, !onAuthFailure.isEmpty, (try? CommandWords.split(onAuthFailure)) == nil {
       throw invalid("onAuthFailure")
     }
@@ -207,11 +259,31 @@ extension MessageSendMethod.Parameters {
   }
 }
 
+extension DevicesSendMethod.Parameters {
+  fileprivate func check() throws(RPCError) {
+    try Agent.check(seconds: timeout, "timeout")
+    if resource.isEmpty { throw invalid("resource") }
+    guard (1...OutgoingMessage.maximumText).contains(body.utf8.count) else { throw invalid("body") }
+    if let id, !(1...OutgoingMessage.maximumID).contains(id.utf8.count) { throw invalid("id") }
+  }
+}
+
 extension HistorySyncMethod.Parameters {
   fileprivate func check() throws(RPCError) {
     if limit < 1 { throw invalid("limit") }
     let length = words.reduce(0) { $0 + $1.unicodeScalars.count }
     if words.count > HistoryQuery.maximumWords || length > HistoryQuery.maximumText { throw invalid("words") }
+  }
+}
+
+extension ConversationsChangeMethod.Parameters {
+  fileprivate func check() throws(RPCError) {
+    try Agent.check(seconds: timeout, "timeout")
+    for (name, marks) in [("adds", adds), ("removes", removes)] {
+      let isWrong = marks.count > ConversationSettings.maximumMarks
+      if isWrong || !marks.allSatisfy(ConversationSettings.isMark) { throw invalid(name) }
+    }
+    if (change == .mark) == (adds.isEmpty && removes.isEmpty) { throw invalid("adds") }
   }
 }
 

@@ -78,7 +78,7 @@ public final class AgentServer: Sendable {
       stop()
     }
     state.withLock { $0.timer?.cancel() }
-    logger.info("ended")
+    logger.info("stopped listening")
   }
 
   private func listen() async throws(Failure) -> any Channel {
@@ -138,7 +138,8 @@ public final class AgentServer: Sendable {
     }
     guard let handle else {
       logger.warning("a client was refused: there are \(Self.maximumClients)")
-      return await refuse(channel, RPCError(code: RPCError.failed, message: "too many clients"))
+      let failure = Failure(.agentUnreachable, stage: .request, detail: "it has too many clients")
+      return await refuse(channel, RPCError(failure))
     }
     update { _ in }
     await ClientConnection(

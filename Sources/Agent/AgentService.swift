@@ -46,6 +46,8 @@ public protocol AgentService: Sendable {
   func serverPing(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result
   func serverVersion(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result
   func serverInfo(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result
+  func profile(_ parameters: ProfileGetMethod.Parameters) async throws(Failure) -> Profile
+  func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile
   func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result
   func contacts(_ parameters: ContactsListMethod.Parameters) async throws(Failure)
@@ -54,8 +56,19 @@ public protocol AgentService: Sendable {
     -> ContactRequestsMethod.Result
   func blocked(_ parameters: ContactsBlockedMethod.Parameters) async throws(Failure)
     -> ContactsBlockedMethod.Result
+  func changeConversation(_ parameters: ConversationsChangeMethod.Parameters) async throws(Failure)
+    -> ConversationsChangeMethod.Result
   func changeContact(_ parameters: ContactsChangeMethod.Parameters) async throws(Failure)
     -> ContactsChangeMethod.Result
+  func listDevices(_ parameters: DevicesListMethod.Parameters) async throws(Failure)
+    -> DevicesListMethod.Result
+  func ownDevice(_ parameters: DevicesSelfMethod.Parameters) async throws(Failure) -> Device
+  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure) -> DevicePolicy
+  /// Returns when the message is stored, as ``send(_:client:)``.
+  func sendToDevice(_ parameters: DevicesSendMethod.Parameters) async throws(Failure) -> Sending
+  func push(_ parameters: PushMethod.Parameters) async throws(Failure) -> PushMethod.Result
+  func kickDevices(_ parameters: DevicesKickMethod.Parameters) async throws(Failure)
+    -> DevicesKickMethod.Result
   /// - Parameter clients: connected clients, the asking one included.
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result
   /// The normalised bare JID, as events carry it; ``Failure/Name/invalidParameter`` where `account` is no JID.

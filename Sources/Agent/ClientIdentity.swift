@@ -14,7 +14,9 @@ enum ClientIdentity {
     features: [
       Namespaces.discoInfo, Namespaces.discoItems, Namespaces.capabilities, Namespaces.version,
       Namespaces.time, Namespaces.ping, Receipts.namespace, ChatState.namespace, Correction.namespace,
-      Retraction.namespace,
+      Retraction.namespace, DeviceRecord.node.notification, Bookmark.node.notification,
+      DisplayedMarker.node.notification, ConversationSettings.node.notification,
+      AccountEvent.node.notification,
     ])
 
   /// What goes with every presence (XEP-0115).

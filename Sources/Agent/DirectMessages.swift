@@ -18,12 +18,14 @@ extension AccountAtServer {
   ///
   /// Throws what ended the stream, too.
   public func send(
-    _ messages: [OutgoingMessage], awaitingReceipts seconds: Double?,
+    _ messages: [OutgoingMessage], asksReceipts: Bool = true, awaitingReceipts seconds: Double?,
     report: @escaping @Sendable (MessageSendMethod.Outcome) throws -> Void
   ) async throws(Failure) {
     let now = Date().timeIntervalSince1970
     var outgoing: [OutboxMessage] = []
-    for message in messages { outgoing.append(try OutboxMessage(message, accepted: now)) }
+    for message in messages {
+      outgoing.append(try OutboxMessage(message, asksReceipt: asksReceipts, accepted: now))
+    }
     let recipients = Dictionary(outgoing.map { ($0.id, $0.to) }) { first, _ in first }
     let receipts = DeliveryWait(recipients.keys)
     let own = stream.account
@@ -39,7 +41,7 @@ extension AccountAtServer {
       for start in Swift.stride(from: 0, to: all.count, by: Self.window) {
         let some = all[start..<min(start + Self.window, all.count)]
         do throws(XMPPError) {
-          try await connection.send(some.map { $0.element(isAgain: false) })
+          try await connection.send(some.map { $0.element(isAgain: false, own: own) })
           repeat {
             try await connection.probe(timeout: stream.timeout)
           } while await connection.management?.isWaiting

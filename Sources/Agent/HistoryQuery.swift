@@ -47,6 +47,12 @@ public struct HistoryQuery: Sendable, Equatable {
       arguments += values
     }
     if let peer { add("messages.peer = ?", peer) }
+    // What was removed from a conversation is not shown.
+    conditions.append(
+      """
+      NOT coalesce(messages.time <= (SELECT hiddenBefore FROM conversations
+        WHERE conversations.account = messages.account AND conversations.jid = messages.peer), 0)
+      """)
     let place = indexed.isEmpty ? "messages.place" : "search.rowid"
     if let after { add("\(place) >= ?", Self.firstPlace(after)) }
     if let before { add("\(place) < ?", Self.firstPlace(before)) }
@@ -67,9 +73,9 @@ public struct HistoryQuery: Sendable, Equatable {
     return (sql, StatementArguments(arguments))
   }
 
-  /// The first place of a time.
-  private static func firstPlace(_ seconds: Double) -> Int64 {
-    let milliseconds = Int64(exactly: (min(max(seconds, 0), 8e9) * 1000).rounded(.up)) ?? 0
+  /// The first place of the millisecond of a time, or of the next one.
+  static func firstPlace(_ seconds: Double, _ rule: FloatingPointRoundingRule = .up) -> Int64 {
+    let milliseconds = Int64(exactly: (min(max(seconds, 0), 8e9) * 1000).rounded(rule)) ?? 0
     return milliseconds * LocalStore.placesPerMillisecond
   }
 

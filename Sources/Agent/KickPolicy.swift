@@ -12,7 +12,7 @@ struct KickPolicy: Sendable, Equatable {
   }
 
   /// Kicks in a row that are answered.
-  static let limit = 5
+  static let limit = 3
   /// Seconds between two kicks that have nothing to do with each other.
   static let calm = 3600.0
   /// Seconds of the first pause at most; each is twice the one before.

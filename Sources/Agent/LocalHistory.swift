@@ -52,15 +52,25 @@ public struct LocalHistory {
       places.removeFirst(page.count)
       let events = try reading { database in
         let selection = try database.cachedStatement(sql: "SELECT * FROM messages WHERE place = ?")
-        return try page.compactMap { try Row.fetchOne(selection, arguments: [$0]).map(Self.event) }
+        return try page.compactMap { place in
+          try Row.fetchOne(selection, arguments: [place]).map { try Self.event($0, database) }
+        }
       }
       for event in events { try body(event) }
     }
   }
 
-  /// What was fetched out of the past was no event: its cursor is before all of them.
-  private static func event(_ row: Row) -> Event {
-    StoredMessage(row).event(account: row["account"], cursor: max(0, row["cursor"]))
+  /// What was fetched out of the past was no event: its cursor is before all of them. What such a message corrects may
+  /// have come behind it, or be somebody else's.
+  private static func event(_ row: Row, _ database: Database) throws -> Event {
+    var message = StoredMessage(row)
+    let account: String = row["account"]
+    if let id = message.replaces, (row["cursor"] as Int64) < 0,
+      try !StoredMessage.isKnown(id, of: message.sender, account, database)
+    {
+      message.replaces = nil
+    }
+    return message.event(account: account, cursor: max(0, row["cursor"]))
   }
 
   private func reading<Value>(_ body: (Database) throws -> Value) throws(Failure) -> Value {

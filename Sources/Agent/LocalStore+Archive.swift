@@ -101,12 +101,31 @@ extension StoredMessage {
   /// Keeps messages of the past, oldest first, before all that is there; gives how many were new. They are no events:
   /// nobody who follows them takes them for news.
   static func insertPast(_ messages: [StoredMessage], _ account: String, _ database: Database) throws -> Int {
-    var cursor = min(0, try Int64.fetchOne(database, sql: "SELECT min(cursor) FROM messages") ?? 0) - 1
     var count = 0
-    for message in messages.reversed() where try message.insert(account, cursor: cursor, database) {
-      cursor -= 1
-      count += 1
+    for message in messages.reversed() {
+      guard let id = message.retracts, !messages.contains(where: { $0.isCalled(id, by: message.sender) }),
+        try !isKnown(id, of: message.sender, account, database)
+      else {
+        if try message.insert(account, cursor: pastCursor(database), database) { count += 1 }
+        continue
+      }
+      try message.keepAside(account, database)
     }
     return count
+  }
+
+  /// Keeps a retraction of what is not known: that may come out of the past still, and then says nothing. Nobody is
+  /// told, and it has no place in the history.
+  func keepAside(_ account: String, _ database: Database) throws {
+    _ = try insert(account, cursor: Self.pastCursor(database), isShown: false, database)
+  }
+
+  private func isCalled(_ id: String, by sender: String) -> Bool {
+    self.sender == sender && (self.id == id || originID == id)
+  }
+
+  /// Before all that is there.
+  private static func pastCursor(_ database: Database) throws -> Int64 {
+    min(0, try Int64.fetchOne(database, sql: "SELECT min(cursor) FROM messages") ?? 0) - 1
   }
 }

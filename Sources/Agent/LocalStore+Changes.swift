@@ -12,8 +12,10 @@ final class ChangeQueue: Sendable {
   struct Change: Sendable {
     /// Survives a power failure when it is done, and not only the end of this process.
     var isDurable: Bool
-    /// Throws where the database is damaged, and nothing else: it is performed again in one that is not.
+    /// May be performed more than once, the last time counts: in a database that is not damaged, or alone.
     var perform: @Sendable (Database) throws -> Void
+    /// What it has thrown is what becomes of it.
+    var fail: @Sendable (any Error) -> Void
     /// nil: committed, if the change itself has not failed.
     var finish: @Sendable ((any Error)?) -> Void
   }
@@ -60,17 +62,10 @@ extension LocalStore {
       let value = Mutex<Result<Value, any Error>?>(nil)
       enqueue(
         ChangeQueue.Change(isDurable: durably) { database in
-          let result = Result {
-            var done: Value?
-            try database.inSavepoint {
-              done = try body(database)
-              return .commit
-            }
-            guard let done else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-            return done
-          }
-          value.withLock { $0 = result }
-          if case .failure(let error) = result, Self.isDamage(error) { throw error }
+          let done = try body(database)
+          value.withLock { $0 = .success(done) }
+        } fail: { error in
+          value.withLock { $0 = .failure(error) }
         } finish: { [path] error in
           let result = value.withLock { $0 }
           waiter.resume(
@@ -126,10 +121,32 @@ extension LocalStore {
     try database.writeWithoutTransaction { database in
       try database.execute(
         sql: "PRAGMA synchronous = \(changes.contains(where: \.isDurable) ? "FULL" : "NORMAL")")
-      try database.inTransaction(.immediate) {
-        for change in changes { try change.perform(database) }
-        return .commit
+      do {
+        try database.inTransaction(.immediate) {
+          for change in changes { try change.perform(database) }
+          return .commit
+        }
+      } catch  where !Self.isDamage(error) {
+        try performApart(changes, database)
       }
+    }
+  }
+
+  /// One of them has thrown: each leaves all behind that it does, or nothing. To provide for that costs more than most
+  /// changes do, and few throw.
+  private func performApart(_ changes: [ChangeQueue.Change], _ database: Database) throws {
+    try database.inTransaction(.immediate) {
+      for change in changes {
+        do {
+          try database.inSavepoint {
+            try change.perform(database)
+            return .commit
+          }
+        } catch  where !Self.isDamage(error) {
+          change.fail(error)
+        }
+      }
+      return .commit
     }
   }
 }

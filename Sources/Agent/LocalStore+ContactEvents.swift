@@ -22,6 +22,10 @@ extension ContactEvent {
         """)
   }
 
+  static func addLookAlikes(_ database: Database) throws {
+    try database.execute(sql: "ALTER TABLE contactEvents ADD COLUMN looksLike TEXT")
+  }
+
   /// Keeps events under cursors, and forgets those that are too many; gives them as they are told.
   ///
   /// - Parameter time: seconds since 1970.
@@ -31,12 +35,14 @@ extension ContactEvent {
   ) throws -> [Event] {
     if events.isEmpty { return [] }
     let insertion = try database.cachedStatement(
-      sql:
-        "INSERT INTO contactEvents (cursor, account, time, action, jid, actor, text) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    )
+      sql: """
+        INSERT INTO contactEvents (cursor, account, time, action, jid, actor, text, looksLike)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """)
     for (cursor, event) in zip(cursors, events) {
       try insertion.execute(arguments: [
         cursor, account, time, event.action.rawValue, event.jid, event.by?.rawValue, event.text,
+        event.looksLike,
       ])
     }
     try forgetOld(account, database)
@@ -68,9 +74,10 @@ extension ContactEvent {
   static func event(_ row: Row) -> Event? {
     guard let action = Action(rawValue: row["action"]) else { return nil }
     let actor = (row["actor"] as String?).flatMap(Actor.init)
+    var event = ContactEvent(action, jid: row["jid"], by: actor, text: row["text"])
+    event.looksLike = row["looksLike"]
     return Event(
       account: row["account"], time: Timestamp.text(Date(timeIntervalSince1970: row["time"])),
-      cursor: row["cursor"],
-      body: .contact(ContactEvent(action, jid: row["jid"], by: actor, text: row["text"])))
+      cursor: row["cursor"], body: .contact(event))
   }
 }

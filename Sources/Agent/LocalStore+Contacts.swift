@@ -42,6 +42,7 @@ extension LocalStore {
   /// The tables that hold something of contacts, by account.
   static let contactTables = [
     "contacts", "rosters", "blocked", "subscriptionRequests", "contactEvents", "forgottenContactEvents",
+    "deviceEvents", "forgottenDeviceEvents",
   ]
 }
 

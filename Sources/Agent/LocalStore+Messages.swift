@@ -56,7 +56,9 @@ extension LocalStore {
   }
 
   private static func forget(_ account: String, _ database: Database) throws {
-    for table in ["messages", "outbox", "streams", "gaps", "receipts", "addressees"] + contactTables {
+    for table in ["messages", "outbox", "streams", "gaps", "receipts", "addressees"] + contactTables
+      + conversationTables
+    {
       try database.execute(sql: "DELETE FROM \(table) WHERE account = ?", arguments: [account])
       if table == "messages", database.changesCount > 0 { try purgeSearch(database) }
     }
@@ -67,19 +69,32 @@ extension StoredMessage {
   /// Keeps the message under its cursor; false where it, or another copy of it, is kept already.
   ///
   /// A copy that knows the id in the archive gives it to one that does not.
-  func insert(_ account: String, cursor: Int64, _ database: Database) throws -> Bool {
+  ///
+  /// - Parameter isShown: the history has it.
+  func insert(
+    _ account: String, cursor: Int64, isShown: Bool = true, _ database: Database
+  ) throws -> Bool {
     let insertion = try database.cachedStatement(
       sql: """
         INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, archiveID,
           fromJID, toJID, type, body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts,
-          isFromOutbox)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          isFromOutbox, place)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
+    let place = isShown ? try place(cursor, database) : nil
     try insertion.execute(arguments: [
       cursor, account, direction.rawValue, sender, time, id, originID, archiveID, from, to, type.rawValue,
-      body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts, isFromOutbox,
+      body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts, isFromOutbox, place,
     ])
-    if database.changesCount > 0 { return true }
+    if database.changesCount > 0 {
+      if let place { try index(place, database) }
+      if let retracts {
+        try Self.takeBack(retracts, of: sender, account, database)
+      } else if try isTakenBack(account, database), let id = originID ?? id {
+        try Self.takeBack(id, of: sender, account, database)
+      }
+      return true
+    }
     if let archiveID, let originID {
       let completion = try database.cachedStatement(
         sql: """
@@ -110,5 +125,6 @@ extension StoredMessage {
     replaces = row["replaces"]
     retracts = row["retracts"]
     isFromOutbox = row["isFromOutbox"]
+    isRetracted = row["isRetracted"]
   }
 }

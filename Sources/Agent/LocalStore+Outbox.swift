@@ -1,10 +1,15 @@
 import AgentProtocol
+import FoundationEssentials
 import GRDB
 import XMPPStanza
 
 // Messages that were accepted, until the server has them.
 
 extension LocalStore {
+  static func addReceiptWishes(_ database: Database) throws {
+    try database.execute(sql: "ALTER TABLE outbox ADD COLUMN asksReceipt INTEGER NOT NULL DEFAULT 1")
+  }
+
   /// The same with how many messages wait in each account's outbox.
   func countQueued(_ sessions: [SessionStatus]) async throws(Failure) -> [SessionStatus] {
     try await change { database in
@@ -45,15 +50,34 @@ extension OutboxMessage {
       guard isSame else { return .idTaken }
       return row["isWaiting"] ? .waiting : .sent
     }
+    return .accepted(try insert(account, database))
+  }
+
+  /// Whether messages with some of these ids were accepted before.
+  static func isAnyKnown(_ ids: [String], of account: String, own: String, _ database: Database) throws
+    -> Bool
+  {
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT 1 FROM json_each(?1)
+        WHERE EXISTS (SELECT 1 FROM outbox WHERE account = ?2 AND id = value)
+          OR EXISTS (SELECT 1 FROM messages WHERE account = ?2 AND sender = ?3 AND originID = value)
+        """)
+    return try Int.fetchOne(selection, arguments: [list(ids), account, own]) != nil
+  }
+
+  /// Keeps a message whose id is new; its position.
+  func insert(_ account: String, _ database: Database) throws -> Int64 {
     let insertion = try database.cachedStatement(
       sql: """
-        INSERT INTO outbox (account, id, toJID, type, body, subject, thread, accepted, isSent, since)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO outbox (account, id, toJID, type, body, subject, thread, accepted, isSent, since, asksReceipt)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
     try insertion.execute(arguments: [
       account, id, to.description, type.rawValue, body, subject, thread, accepted, isSent, since,
+      asksReceipt,
     ])
-    return .accepted(database.lastInsertedRowID)
+    return database.lastInsertedRowID
   }
 
   /// The messages of an account, oldest first; nil stands for all of either kind.
@@ -104,6 +128,23 @@ extension OutboxMessage {
     return try Row.fetchOne(selection, arguments: [account, id]).flatMap(OutboxMessage.init)
   }
 
+  /// Those of the messages with these ids that wait, oldest first.
+  static func find(
+    _ ids: [String], of account: String, _ database: Database
+  ) throws -> [OutboxMessage] {
+    if ids.count == 1 { return try find(ids[0], of: account, database).map { [$0] } ?? [] }
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT \(columns) FROM outbox WHERE account = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY position
+        """)
+    return try Row.fetchAll(selection, arguments: [account, list(ids)]).compactMap(OutboxMessage.init)
+  }
+
+  /// Texts as SQLite's `json_each` takes them.
+  private static func list(_ texts: [String]) throws -> String {
+    String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
+  }
+
   /// The message with this id waits no more; it, where it did.
   static func take(_ id: String, of account: String, _ database: Database) throws -> OutboxMessage? {
     guard let message = try find(id, of: account, database) else { return nil }
@@ -113,13 +154,14 @@ extension OutboxMessage {
   }
 
   /// In the order in which ``init(_:)`` takes them: a name is looked for in every row.
-  private static let columns = "position, id, toJID, type, body, subject, thread, accepted, isSent, since"
+  private static let columns =
+    "position, id, toJID, type, body, subject, thread, accepted, isSent, since, asksReceipt"
 
   /// Nil for what no agent has written.
   init?(_ row: Row) {
     guard let to = try? JID(row[2]) else { return nil }
     self.init(
       position: row[0], id: row[1], to: to, type: Message.Kind(rawValue: row[3]), body: row[4],
-      subject: row[5], thread: row[6], accepted: row[7], isSent: row[8], since: row[9])
+      subject: row[5], thread: row[6], asksReceipt: row[10], accepted: row[7], isSent: row[8], since: row[9])
   }
 }

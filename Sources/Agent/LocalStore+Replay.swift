@@ -31,6 +31,8 @@ extension LocalStore {
         StoredMessage(row).receipt(account: row["account"], cursor: row["cursor"])
       },
       Kept(name: "contact", table: "contactEvents") { row in ContactEvent.event(row) },
+      Kept(name: "device", table: "deviceEvents") { row in DeviceEvent.event(row) },
+      Kept(name: "conversation", table: "conversationEvents") { row in ConversationEvent.event(row) },
     ]
   }
 
@@ -48,6 +50,8 @@ extension LocalStore {
       .map { "SELECT cursor, account FROM \($0.table)" }.joined(separator: " UNION ALL ")
     if cursors.isEmpty { return (cursor, true) }
     let wantsContacts = names.contains("contact")
+    let wantsDevices = names.contains("device")
+    let wantsConversations = names.contains("conversation")
     return try await read { database in
       let oldest = try Int64.fetchOne(
         database,
@@ -56,7 +60,10 @@ extension LocalStore {
           WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
           ORDER BY cursor DESC LIMIT 1 OFFSET ?4
           """, arguments: [cursor, last, account, limit])
-      let forgotten = wantsContacts ? try ContactEvent.forgotten(of: account, database) : 0
+      let forgotten = max(
+        wantsContacts ? try ContactEvent.forgotten(of: account, database) : 0,
+        wantsDevices ? try DeviceEvent.forgotten(of: account, database) : 0,
+        wantsConversations ? try ConversationEvent.forgotten(of: account, database) : 0)
       return (oldest ?? cursor, oldest == nil && forgotten <= cursor)
     }
   }

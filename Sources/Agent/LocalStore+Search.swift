@@ -54,6 +54,12 @@ extension LocalStore {
         """)
   }
 
+  /// ``StoredMessage/insert(_:cursor:_:)`` gives messages their places and indexes them: a trigger would have SQLite
+  /// write aside what each insertion changes, and end a part of the index with each.
+  static func dropInsertionTrigger(_ database: Database) throws {
+    try database.execute(sql: "DROP TRIGGER messageInserted")
+  }
+
   /// Neither the local part nor the domain of a JID has a slash.
   private static let peer: String = {
     let other = "coalesce(CASE direction WHEN 1 THEN toJID ELSE fromJID END, account)"
@@ -70,5 +76,39 @@ extension LocalStore {
     let isEmpty = try Row.fetchOne(database, sql: "SELECT 1 FROM messages LIMIT 1") == nil
     try database.execute(
       sql: "INSERT INTO search (search) VALUES (?)", arguments: [isEmpty ? "delete-all" : "optimize"])
+  }
+}
+
+extension StoredMessage {
+  /// Where the message belongs in the order of all, as ``LocalStore/createSearch(_:)`` describes it; nil where so many
+  /// share its time that there is none left.
+  func place(_ cursor: Int64, _ database: Database) throws -> Int64? {
+    let places = Self.places(of: time)
+    let middle = places.lowerBound + LocalStore.placesPerMillisecond / 2
+    func outermost(_ function: String) throws -> Int64? {
+      let selection = try database.cachedStatement(
+        sql: "SELECT \(function)(place) FROM messages WHERE place >= ? AND place < ?")
+      return try Int64.fetchOne(selection, arguments: [places.lowerBound, places.upperBound])
+    }
+    let place =
+      try cursor < 0
+      ? (outermost("min") ?? middle) - 1 : (outermost("max") ?? middle - 1) + 1
+    if places.contains(place) { return place }
+    let taken = try database.cachedStatement(sql: "SELECT 1 FROM messages WHERE place = ?")
+    return try Int.fetchOne(taken, arguments: [place]) == nil ? place : nil
+  }
+
+  /// The places of messages of one time.
+  static func places(of time: Double) -> Range<Int64> {
+    let first = HistoryQuery.firstPlace(time, .down)
+    let length = (time == time.rounded(.towardZero) ? 1000 : 1) * LocalStore.placesPerMillisecond
+    return first..<first + length
+  }
+
+  /// Makes the message findable by its words.
+  func index(_ place: Int64, _ database: Database) throws {
+    let insertion = try database.cachedStatement(
+      sql: "INSERT INTO search (rowid, body, subject) VALUES (?, ?, ?)")
+    try insertion.execute(arguments: [place, body, subject])
   }
 }

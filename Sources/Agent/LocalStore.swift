@@ -147,6 +147,12 @@ public final class LocalStore: BlockingStore {
     migrator.registerMigration("archiveGaps", migrate: createArchiveGaps)
     migrator.registerMigration("contacts", migrate: createContacts)
     migrator.registerMigration("receipts", migrate: createReceipts)
+    migrator.registerMigration("insertions", migrate: dropInsertionTrigger)
+    migrator.registerMigration("deviceEvents", migrate: DeviceEvent.createTable)
+    migrator.registerMigration("retractions", migrate: createRetractions)
+    migrator.registerMigration("conversations", migrate: createConversations)
+    migrator.registerMigration("receiptWishes", migrate: addReceiptWishes)
+    migrator.registerMigration("lookAlikes", migrate: ContactEvent.addLookAlikes)
     return migrator
   }
 

@@ -103,10 +103,11 @@ extension LoginPlan {
   /// Who is nobody has no device either.
   var userAgent: UserAgent? {
     guard credential.kind != .anonymous else { return nil }
-    return deviceId.map { UserAgent(id: $0, software: "imctl", device: Self.hostName) }
+    return deviceId.map { UserAgent(id: $0, software: "imctl", device: device.name ?? Self.hostName) }
   }
 
-  private static let hostName: String? = {
+  /// Of this machine.
+  static let hostName: String? = {
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return nil }
     let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }

@@ -17,8 +17,12 @@ struct LoginPlan: Sendable, Equatable {
   var scramKeys: [SCRAMKeys] = []
   /// Stands for this installation.
   var deviceId: String?
+  /// What the other devices are told of this one.
+  var device = DeviceIdentity()
   /// A refused device token means that this is not the device of the last login any more.
   var checksDevice = false
+  /// Another device that has logged in since means the same.
+  var checksLastLogin = false
   /// nil: as the account has it.
   var store: StorePolicy?
   /// The user has said with this login what is to be stored.
@@ -91,6 +95,14 @@ struct LoginPlan: Sendable, Equatable {
     }
   }
 
+  /// - Throws: `tooManyDevices` where no device of this one's platform is to log in.
+  func check(_ policy: DevicePolicy?) throws(Failure) {
+    guard let policy, let platform = device.platform, !policy.allows(platform) else { return }
+    throw Failure(
+      .tooManyDevices, stage: .input,
+      detail: "the limit is 0 for platform \(platform): imctl devices policy --limit \(platform)=any")
+  }
+
   /// The stream for one attempt of this plan.
   func configuration(
     presenting presented: Presented, timeout: TimeAmount, language: String
@@ -127,6 +139,7 @@ struct LoginPlan: Sendable, Equatable {
   mutating func take(_ stored: Account, at now: Double) {
     server = stored.server
     deviceId = stored.deviceId
+    device = stored.device ?? DeviceIdentity()
     maxRetries = stored.maxRetries
     onKick = stored.onKick ?? .stop
     onAuthFailure = stored.onAuthFailure

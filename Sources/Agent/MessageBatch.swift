@@ -9,7 +9,7 @@ struct MessageBatch: Sendable {
   private enum Step: Sendable {
     /// A message, and the receipt that it asks for.
     case keep(StoredMessage, answer: Message?)
-    case acknowledge(String)
+    case acknowledge([String])
     case receipt(StoredReceipt)
     /// Not stored.
     case tell(ChatStateEvent)
@@ -17,7 +17,8 @@ struct MessageBatch: Sendable {
     /// Events that come of it at most: a message that turns out to be one of the outbox makes two.
     var maximumEvents: Int {
       switch self {
-      case .keep, .acknowledge: 2
+      case .keep: 2
+      case .acknowledge(let ids): 2 * ids.count
       case .receipt: 3
       case .tell: 1
       }
@@ -40,7 +41,8 @@ struct MessageBatch: Sendable {
   private var steps: [Step] = []
   /// The stream has handled its stanzas up to this one.
   private(set) var handled: UInt32?
-  /// What another stream needs to go on with this one's session is not what it was.
+  /// What another stream needs to go on with this one's session is not what it was. What the server has got since
+  /// needs not be kept: it tells again when it goes on.
   private(set) var changesStream = false
   private(set) var hasMessages = false
   /// The last of the account's archive among what has come live.
@@ -77,10 +79,7 @@ struct MessageBatch: Sendable {
         {
           if reading?.past == nil {
             arrived.append((incoming, true))
-          } else if var stored = incoming.stored(own: own, hasArchive: true, now: now), stored.retracts == nil
-          {
-            // Nobody knows whether what it names is its sender's.
-            stored.replaces = nil
+          } else if let stored = incoming.stored(own: own, hasArchive: true, now: now) {
             reading?.past?.append(stored)
           }
         }
@@ -89,13 +88,19 @@ struct MessageBatch: Sendable {
         handled = count
         changesStream = true
       case .ended: arrived = []
-      case .acknowledged(let id):
-        steps.append(.acknowledge(id))
-        changesStream = true
+      case .acknowledged(let id): acknowledge(id)
       case .streamChanged: changesStream = true
       }
     }
     keepArrived()
+  }
+
+  /// What is acknowledged together is stored together.
+  private mutating func acknowledge(_ id: String) {
+    guard case .acknowledge(var ids)? = steps.last else { return steps.append(.acknowledge([id])) }
+    steps.removeLast()
+    ids.append(id)
+    steps.append(.acknowledge(ids))
   }
 
   private mutating func add(_ incoming: IncomingMessage, hasArchive: Bool, now: Double) {
@@ -125,7 +130,7 @@ struct MessageBatch: Sendable {
     for step in steps {
       switch step {
       case .keep(let message, let answer): try writing.keep(message, answer, database)
-      case .acknowledge(let id): try writing.settle(id, database)
+      case .acknowledge(let ids): try writing.settle(ids, database)
       case .receipt(let receipt): try writing.keep(receipt, database)
       case .tell(let change): writing.tell(change)
       }
@@ -169,10 +174,33 @@ private struct Writing {
   private func checked(_ message: StoredMessage, _ database: Database) throws -> StoredMessage? {
     guard let id = message.replaces ?? message.retracts else { return message }
     if try StoredMessage.isKnown(id, of: message.sender, account, database) { return message }
+    if message.retracts != nil {
+      try message.keepAside(account, database)
+      return nil
+    }
     var message = message
     message.replaces = nil
-    if message.retracts != nil { return nil }
     return message
+  }
+
+  /// The server has messages of the outbox.
+  mutating func settle(_ ids: [String], _ database: Database) throws {
+    var sent = try OutboxMessage.find(ids, of: account, database)[...]
+    while let first = sent.first {
+      let together = sent.prefix { $0.accepted == first.accepted }
+      sent = sent.dropFirst(together.count)
+      guard together.count > 1, let settlement = try Settlement(together, own: own, from: next, database)
+      else {
+        for message in together { try settle(message.id, database) }
+        continue
+      }
+      outcome.settled += together.map(\.id)
+      for (message, cursor) in try settlement.store(database) {
+        if let to = message.to { try addressees.add(to, database) }
+        outcome.events += message.events(account: account, cursor: cursor)
+      }
+      next += settlement.cursors
+    }
   }
 
   /// The server has a message of the outbox; false where there is none with this id.

@@ -51,8 +51,10 @@ struct MessageTraffic {
 
   /// Items that may wait for the disk before the stream has to.
   static let maximumItems = 1000
-  /// Messages that the server may have to acknowledge at a time: the others wait on the disk.
+  /// Messages that the server may have to acknowledge at a time.
   static let window = 1000
+  /// Messages that may wait for their turn here: the others wait on the disk alone.
+  static let maximumReady = 4096
 
   /// The full JID of the last stream.
   var own: JID?

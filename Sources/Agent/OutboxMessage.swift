@@ -15,6 +15,8 @@ struct OutboxMessage: Sendable, Equatable {
   var body: String?
   var subject: String?
   var thread: String?
+  /// Clients of its recipient are asked to confirm it.
+  var asksReceipt = true
   /// Seconds since 1970.
   var accepted: Double
   /// It may have been handed to a server.
@@ -25,13 +27,16 @@ struct OutboxMessage: Sendable, Equatable {
   /// nil: not known.
   var since: String?
 
-  /// - Parameter isAgain: it says when it was accepted (XEP-0203), since it was sent before or had to wait.
-  func element(isAgain: Bool) -> XMLElement {
+  /// - Parameters:
+  ///   - isAgain: it says when it was accepted (XEP-0203), since it was sent before or had to wait.
+  ///   - own: the account: what is for one of its other devices is for that one alone.
+  func element(isAgain: Bool, own: JID) -> XMLElement {
     var message = Message(type: type, to: to, id: id, body: body)
     message.subject = subject
     message.thread = thread
     message.payload.append(StanzaID.origin(id))
-    if type.canBeConfirmed { message.payload += [Receipts.request, ChatMarkers.request] }
+    if asksReceipt, type.canBeConfirmed { message.payload += [Receipts.request, ChatMarkers.request] }
+    if to.bare == own.bare, !to.isBare { message.payload += Hints.oneCopy }
     if isAgain {
       message.payload.append(Delay(stamp: Date(timeIntervalSince1970: accepted)).element)
     }

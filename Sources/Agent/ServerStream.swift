@@ -1,5 +1,7 @@
 import AgentProtocol
+import FoundationEssentials
 import NIOCore
+import Synchronization
 import XMPP
 import XMPPFeatures
 import XMPPSASL
@@ -13,7 +15,7 @@ public struct ServerStream: Sendable {
   let options: ConnectionOptions
   /// Bound on connecting, and on each request.
   let timeout: TimeAmount
-  private let language: String
+  let language: String
   private let onEvent: @Sendable (Event.Body) -> Void
   private let certificateSHA256: [UInt8]?
   private let proxy: ProxySettings
@@ -55,19 +57,22 @@ public struct ServerStream: Sendable {
     configuration.language = language
     configuration.anticipation = .ofUnknownServer
     configuration.requestsToken = false
-    configuration.wireLog = { [onEvent] in onEvent(.wire(WireLine(direction: $0.rawValue, xml: $1))) }
     return configuration
   }
 
   private func stream(
-    _ configuration: StreamConfiguration, onMessage: @escaping @Sendable (Message) -> Void = { _ in }
+    _ configuration: StreamConfiguration, onMessage: @escaping @Sendable (Message) -> Void = { _ in },
+    onStep: @escaping @Sendable (LoginStep) -> Void = { _ in }
   ) -> XMPPStream {
+    var configuration = configuration
+    configuration.wireLog = { [onEvent] in onEvent(.wire(WireLine(direction: $0.rawValue, xml: $1))) }
     let stream = XMPPStream(configuration)
     Task { [onEvent] in
       var last = SessionState.offline
       for await event in stream.events {
         if case .message(let message) = event { onMessage(message) }
         guard case .step(let step) = event else { continue }
+        onStep(step)
         let change = StateChange(step, previous: last)
         last = change.state
         onEvent(.state(change))
@@ -115,6 +120,49 @@ public struct ServerStream: Sendable {
     return try await closing(stream) { () async throws(Failure) in try await body(stream, bound) }
   }
 
+  /// Runs `body` with the account of `plan` logged in under a resource, and nothing else: no presence, no copies of
+  /// messages, nothing that outlives the connection.
+  ///
+  /// - Parameters:
+  ///   - plan: is changed to what has helped where the server does not take the secret as it was shown first.
+  ///   - resource: ends the session that has it, where the server lets it (RFC 6120 §7.7.2.2).
+  func loggedIn<Result: Sendable>(
+    by plan: inout LoginPlan, as resource: String,
+    _ body: (XMPPStream, BoundStream) async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    while true {
+      let presented = try await plan.present(within: .nanoseconds(timeout.nanoseconds))
+      var configuration = plan.configuration(presenting: presented, timeout: timeout, language: language)
+      configuration.resource = resource
+      configuration.requestsToken = false
+      configuration.managesStream = false
+      configuration.anticipation.offer = nil
+      let seen = Mutex((mechanism: SASLMechanismName?.none, offered: [SASLMechanismName]()))
+      let stream = stream(configuration) { _ in
+      } onStep: { step in
+        seen.withLock { seen in
+          switch step {
+          case .linkOK(_, let offer): seen.offered = offer.sasl.mechanisms
+          case .logining(let mechanism): seen.mechanism = mechanism
+          case .linking, .loginOK: break
+          }
+        }
+      }
+      let bound: BoundStream
+      do throws(XMPPError) { bound = try await stream.connect() } catch {
+        let tried = seen.withLock { $0 }
+        let failure = plan.interpret(
+          Failure(error), of: tried.mechanism, offered: tried.offered, presented: presented,
+          at: Date().timeIntervalSince1970)
+        let isAnother = plan.reconsider(
+          after: failure, of: tried.mechanism, offered: tried.offered, presented: presented)
+        if isAnother { continue }
+        throw failure
+      }
+      return try await closing(stream) { () async throws(Failure) in try await body(stream, bound) }
+    }
+  }
+
   private func closing<Result: Sendable>(
     _ stream: XMPPStream, _ body: () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
@@ -147,6 +195,8 @@ extension StateChange {
 }
 
 extension TimeAmount {
+  var seconds: Double { Double(nanoseconds) / 1e9 }
+
   /// Seconds, at most a day; 0 for that.
   static func bounded(_ seconds: Double) -> TimeAmount {
     .nanoseconds(Int64(min(seconds > 0 ? seconds : 86_400, 86_400) * 1e9))

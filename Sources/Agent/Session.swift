@@ -3,6 +3,7 @@ import FoundationEssentials
 import Logging
 import NIOCore
 import XMPP
+import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 import XMPPTransport
@@ -34,6 +35,10 @@ actor Session {
   var opening: Opening?
   var traffic = MessageTraffic()
   var contacts = ContactTraffic()
+  var sharing = SharedTraffic()
+  var devices = DeviceTraffic()
+  /// What the account says it can do, once it was asked.
+  var accountDiscovery: ServiceDiscovery?
   /// What the session keeps itself online with; nil where nobody wants it online.
   var kept: LoginPlan?
   /// The session of the last stream, which the server may still have.
@@ -94,9 +99,11 @@ actor Session {
   private var turns: [CheckedContinuation<Void, Never>] = []
   private var isDataReadyTold = false
 
-  struct Online {
-    var stream: XMPPStream
-    var bound: BoundStream
+  /// On the heap, as all that a session keeps of a stream: who only looks at it would have a copy of it all in the
+  /// memory of its task.
+  final class Online {
+    let stream: XMPPStream
+    let bound: BoundStream
     var plan: LoginPlan
     /// `loginOK`, `syncing` or `syncOK`, and since when: whatever another login is doing meanwhile.
     var state = SessionState.loginOK
@@ -106,6 +113,10 @@ actor Session {
     var liveness: Task<Void, Never>?
     /// The account is being deleted: the server ends the stream.
     var isAccountEnding = false
+    /// The user has asked for it, or the agent has just begun: not one that only came back.
+    var isLogin = false
+    /// When that was, as others are told.
+    var lastLogin: String?
     /// What is kept of the secret, where it is less than was asked for.
     var shortfall: StorePolicy?
     /// The server was not given the login extension.
@@ -114,6 +125,14 @@ actor Session {
     var hasDirectedPresence = false
     /// The server keeps the session for a while when the connection breaks.
     var isResumable = false
+    /// What is in step with the server, and how many there are.
+    var counts: [SyncPart: Int] = [:]
+
+    init(_ stream: XMPPStream, _ bound: BoundStream, _ plan: LoginPlan) {
+      self.stream = stream
+      self.bound = bound
+      self.plan = plan
+    }
   }
 
   struct End: Sendable {
@@ -122,15 +141,21 @@ actor Session {
     var time: Double
   }
 
-  struct Opening {
-    var stream: XMPPStream
-    var plan: LoginPlan
-    var attempt: Attempt
+  final class Opening {
+    let stream: XMPPStream
+    let plan: LoginPlan
+    let attempt: Attempt
     /// What addresses this machine had when it began.
-    var addresses = LocalAddresses.now()
+    let addresses = LocalAddresses.now()
     /// What the server offers to log in with.
     var offer: AuthenticationOffer?
     var waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>?
+
+    init(_ stream: XMPPStream, _ plan: LoginPlan, _ attempt: Attempt) {
+      self.stream = stream
+      self.plan = plan
+      self.attempt = attempt
+    }
   }
 
   struct Tried {
@@ -185,6 +210,10 @@ actor Session {
     status.since = Timestamp.now()
   }
 
+  var boundStream: XMPPStream? { online?.stream }
+
+  var isOnline: Bool { online != nil }
+
   /// The session is online, or trying to be.
   var isActive: Bool { online != nil || opening != nil || trying != nil || pausing != nil }
 
@@ -192,11 +221,15 @@ actor Session {
   var isBusy: Bool { isActive || isTurnTaken || writes > 0 || kept != nil }
 
   /// The agent does not end while `body` leaves something in the store.
-  func writing(_ body: (isolated Session) async -> Void) async {
+  func writing<Problem: Error>(
+    _ body: () async throws(Problem) -> Void
+  ) async throws(Problem) {
     writes += 1
-    await body(self)
-    writes -= 1
-    activity()
+    defer {
+      writes -= 1
+      activity()
+    }
+    try await body()
   }
 
   // MARK: Turns

@@ -157,11 +157,14 @@ extension Session {
     Task {
       do throws(XMPPError) {
         let answer = try await ServiceDiscovery.ask(account(of: stream), on: stream)
+        accountDiscovery = answer
+        if online?.stream === stream { sharing.isAsked = true }
         // Who has answered with an archive before has only failed to answer now.
         let isThere = answer.map(Archive.isOffered) ?? (traffic.archivePosition != nil)
         traffic.archive = .known(isThere)
         return isThere
       } catch {
+        if online?.stream === stream { sharing.isAsked = true }
         // Asked again when it matters.
         traffic.archive = traffic.archivePosition == nil ? .unknown : .known(true)
         return nil

@@ -165,6 +165,7 @@ extension Session {
     }
     let bare = jid.bare.description
     contacts.requested.remove(bare)
+    if isRequested { Task { await announceDecline(of: jid, on: stream) } }
     await storing(1) {
       try StoredRequests.remove(bare, of: name, $0) ? [ContactEvent(.decline, jid: bare, by: .own)] : []
     }

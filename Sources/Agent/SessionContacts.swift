@@ -87,7 +87,9 @@ extension Session {
     if let blocked { contacts.knowsBlocking = blocked.type == .result }
     let name = account.description
     let known = Set((try? await localStore.read { try StoredBlockList.load(name, $0) }) ?? [])
+    online?.counts[.blocklist] = list?.jids.count
     if let new = list, Set(new.jids.lazy.map(\.description)) == known { list = nil }
+    defer { if answer?.type == .result { online?.counts[.roster] = contacts.presences.count } }
     guard roster != nil || list != nil else {
       contacts.isCurrent = answer != nil
       return
@@ -198,7 +200,9 @@ extension Session {
       await storing(1) {
         let now = Date().timeIntervalSince1970
         guard try StoredRequests.add(request, of: name, received: now, $0) else { return [] }
-        return [ContactEvent(.request, jid: request.jid.description, by: .contact, text: request.text)]
+        var event = ContactEvent(.request, jid: request.jid.description, by: .contact, text: request.text)
+        event.looksLike = try LookAlikes(of: name, $0).original(of: request.jid)
+        return [event]
       }
     } else if presence.type == .unsubscribe, let jid = presence.from?.bare.description {
       contacts.requested.remove(jid)

@@ -8,17 +8,32 @@ import XMPPStanza
 // What an attempt presents: what is stored or given, and what commands of the user answer now.
 
 extension Session {
+  /// As ``LoginPlan/present(within:isAutomatic:onFallback:)``; what was given beforehand and takes the place of a token is told.
+  func present(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> Presented {
+    try await plan.present(
+      within: .seconds(min(60, attempt.remaining)), isAutomatic: attempt.isAutomatic
+    ) { [hub, account] cause in
+      hub.publish(account: account.description, .tokenUnavailable(cause: cause))
+    }
+  }
+}
+
+extension LoginPlan {
   /// Asks the commands of the plan and decides; nothing was sent to the server yet.
+  ///
+  /// - Parameters:
+  ///   - isAutomatic: nobody waits for it.
+  ///   - onFallback: told where the token command gave none, and the token given beforehand is used.
   ///
   /// Throws `credentialSourceFailed` where a command fails or nothing is there to log in with, `invalidToken` and
   /// `tokenExpired` for a token that cannot be right, `sessionExpired` where a device token was all there is, what
   /// the server has refused a token with that would be the next one too, `invalidParameter` for a login extension that is too long.
-  func present(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> Presented {
-    let limit = Duration.seconds(min(60, attempt.remaining))
-    let credential = plan.credential
+  func present(
+    within limit: Duration, isAutomatic: Bool = false, onFallback: (Failure) -> Void = { _ in }
+  ) async throws(Failure) -> Presented {
     var presented = Presented(password: credential.password)
-    if let failure = plan.sessionExpiry { throw failure }
-    if plan.isDeviceTokenEnough {
+    if let failure = sessionExpiry { throw failure }
+    if isDeviceTokenEnough {
       // What is there without a command goes along.
       if credential.loginExtCommand == nil { presented.loginExtension = credential.loginExt }
       return presented
@@ -38,20 +53,21 @@ extension Session {
     }
     guard
       let choice = TokenChoice(
-        token: try await tokenAnswer(plan, within: limit), given: credential.token,
+        token: try await tokenChoice(within: limit), given: credential.token,
         extension: extensionAnswer, givenExtension: credential.loginExt,
         extensionSuffices: credential.kind == .thirdParty)
     else {
       // Of a login by hand that is a wrong parameter; a session that comes back waits until there is a token.
       throw Failure(
-        .credentialSourceFailed, stage: attempt.isAutomatic ? .authenticate : .input,
+        .credentialSourceFailed, stage: isAutomatic ? .authenticate : .input,
         detail: "the token command gave none, and no other token is there")
     }
-    if let refused = plan.refused, refused.token == choice.token?.token { throw refused.failure }
+    if let refused, refused.token == choice.token?.token { throw refused.failure }
     if choice.isFallback {
-      let cause = Failure(
-        .credentialSourceFailed, stage: .input, detail: "the token command gave none: the given one is used")
-      hub.publish(account: account.description, .tokenUnavailable(cause: cause))
+      onFallback(
+        Failure(
+          .credentialSourceFailed, stage: .input, detail: "the token command gave none: the given one is used"
+        ))
     }
     presented.token = choice.token
     presented.loginExtension = choice.loginExtension
@@ -64,18 +80,16 @@ extension Session {
   }
 
   /// The command is not asked while its last answer is known to be good.
-  private func tokenAnswer(
-    _ plan: LoginPlan, within limit: Duration
-  ) async throws(Failure) -> TokenChoice.Answer<IssuedToken> {
-    guard let command = plan.credential.tokenCommand else { return .none }
-    if let printed = plan.tokenAnswer {
+  private func tokenChoice(within limit: Duration) async throws(Failure) -> TokenChoice.Answer<IssuedToken> {
+    guard let command = credential.tokenCommand else { return .none }
+    if let printed = tokenAnswer {
       do throws(IssuedToken.Garbage) {
         return TokenChoice.Answer(try IssuedToken(printed: printed, for: account.description))
       } catch {
         throw Failure(.credentialSourceFailed, stage: .authenticate, detail: error.reason)
       }
     }
-    if let issued = plan.credential.issued, issued.isValid(at: Date().timeIntervalSince1970) {
+    if let issued = credential.issued, issued.isValid(at: Date().timeIntervalSince1970) {
       return .value(issued)
     }
     return TokenChoice.Answer(

@@ -38,6 +38,7 @@ extension Session {
         failure = error
       }
       var unsent = await session.flushOutbox(within: parameters.flush)
+      if parameters.forget { await session.forgetDevice() }
       await session.closeStreams()
       if parameters.force, unsent > 0 {
         try await session.dropOutbox()
@@ -91,12 +92,14 @@ extension Session {
 
   /// A running session ended without our doing. What is told of meanwhile is a login beside it, if there is one.
   func lost(_ lost: Online, _ error: Failure) async {
-    await writing { await $0.lose(lost, error) }
+    await writing { await lose(lost, error) }
   }
 
   private func lose(_ lost: Online, _ error: Failure) async {
     // The user has logged out meanwhile.
     guard status.state != .offline else { return }
+    let by = error.name == .kicked ? kicker : nil
+    let error = by.map(error.done) ?? error
     let failure = lost.state == .syncOK || lost.state == .netChanged ? error : error.beforeSync
     let tells = opening == nil
     lastFailure = failure
@@ -107,6 +110,7 @@ extension Session {
       let answer = answer(failure, lost.plan)
       var kick = Kick(
         cause: failure, fullJID: lost.bound.jid.description, onlineSince: onlineSince, next: lost.plan.onKick)
+      kick.by = by
       switch answer {
       case .stop:
         comesBack = false
@@ -146,5 +150,12 @@ extension Failure {
   var beforeSync: Failure {
     guard name == .kicked, condition == "conflict" else { return self }
     return Failure(.otherDeviceLogin, stage: stage, detail: detail, condition: condition, text: text)
+  }
+
+  /// The same with who did it.
+  func done(by device: DeviceIdentity) -> Failure {
+    let parts = [device.name, device.platform.map { "platform \($0)" }, device.ext].compactMap(\.self)
+    let detail = "by " + (parts.isEmpty ? "another device" : parts.joined(separator: ", "))
+    return Failure(name, stage: stage, detail: detail, condition: condition, text: text)
   }
 }

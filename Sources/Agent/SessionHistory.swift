@@ -24,6 +24,7 @@ extension Session {
       guard online?.stream === stream, !traffic.isCaughtUp else { break }
       await catchUpAgain(on: stream)
     }
+    await resolveMarkers()
     if traffic.isCaughtUp { await fillGaps(on: stream) }
   }
 

@@ -110,6 +110,8 @@ extension Session {
       else { return }
       var plan = try session.plan(of: stored)
       plan.checksDevice = plan.deviceToken != nil
+      plan.checksLastLogin = stored.devicePolicy?.check == .last
+      try plan.check(stored.devicePolicy)
       plan.sendsPresence = stored.noPresence != true
       session.tellDataReady()
       session.lastFailure = nil
@@ -163,9 +165,13 @@ extension Session {
     plan.isStoreChosen = parameters.store != nil
     plan.tokenAnswer = parameters.tokenAnswer
     if let stored { plan.take(stored, at: Date().timeIntervalSince1970) }
-    plan.checksDevice = parameters.auto && !parameters.forced && plan.deviceToken != nil
+    let checks = parameters.auto && !parameters.forced
+    plan.checksDevice = checks && plan.deviceToken != nil
+    plan.checksLastLogin = checks && stored?.devicePolicy?.check == .last
     plan.deviceId = plan.deviceId ?? LoginPlan.newDeviceId()
     plan.maxRetries = parameters.maxRetries ?? plan.maxRetries
+    plan.device = parameters.device.map(plan.device.overridden) ?? plan.device
+    try plan.check(stored?.devicePolicy)
     plan.onKick = parameters.onKick ?? plan.onKick
     if let command = parameters.onAuthFailure { plan.onAuthFailure = command.isEmpty ? nil : command }
     plan.sendsPresence = !parameters.noPresence
@@ -176,16 +182,17 @@ extension Session {
   private func stayOnline(
     _ online: Online, _ plan: LoginPlan, showing show: PresenceShow?
   ) async throws(Failure) -> LoginMethod.Result {
-    var online = online
     var running = online.plan
     if plan.isStoreChosen { running.store = plan.store }
     running.maxRetries = plan.maxRetries
+    running.device = plan.device
     running.onKick = plan.onKick
     running.onAuthFailure = plan.onAuthFailure
     if running != online.plan {
       online.shortfall = try await accounts.loggedIn(running, presence: DesiredPresence(presence))
       self.online?.plan = running
       kept = kept == nil ? nil : running
+      if plan.device != online.plan.device { Task { await announceDevice(on: online.stream) } }
     }
     if let show {
       let wanted = PresenceSetMethod.Parameters(account: nil, show: show)
@@ -236,14 +243,14 @@ extension Session {
   func remember(
     _ failure: Failure, state: SessionState?, plan: LoginPlan?, comesBack: Bool = false
   ) async {
-    await writing { session in
+    await writing {
       do throws(Failure) {
-        try await session.accounts.failed(
-          failure, state: state, account: session.account, plan: plan, mechanism: session.tried.mechanism,
-          comesBack: comesBack, lastSeen: session.lastSeen)
+        try await accounts.failed(
+          failure, state: state, account: account, plan: plan, mechanism: tried.mechanism,
+          comesBack: comesBack,
+          lastSeen: lastSeen)
       } catch {
-        session.log.error(
-          "store", metadata: ["account": "\(session.account)", "failure": "\(error.message)"])
+        log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
       }
     }
   }

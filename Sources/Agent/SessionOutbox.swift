@@ -16,7 +16,10 @@ extension Session {
     }
     let now = Date().timeIntervalSince1970
     var messages: [OutboxMessage] = []
-    for message in parameters.messages { messages.append(try OutboxMessage(message, accepted: now)) }
+    let asksReceipts = parameters.asksReceipts || parameters.wait == .delivered
+    for message in parameters.messages {
+      messages.append(try OutboxMessage(message, asksReceipt: asksReceipts, accepted: now))
+    }
     let recipients = zip(messages, parameters.messages).map { ($0.id, $1.to) }
     let ids = messages.map(\.id)
     let server = DeliveryWait(ids)
@@ -63,14 +66,20 @@ extension Session {
     let name = account.description
     let own = (traffic.own ?? account).bare.description
     let isDirect =
-      stream != nil && traffic.inFlight.count + traffic.ready.count + messages.count <= MessageTraffic.window
+      stream != nil && traffic.ready.count + messages.count <= MessageTraffic.maximumReady
     let (accepted, sent) = try await localStore.change(durably: durably) { database in
       var accepted: [OutboxMessage] = []
       var sent: [(String, ReceiptEvent?)] = []
+      let ids = messages.map(\.id)
+      let areNew =
+        try Set(ids).count == ids.count
+        && !OutboxMessage.isAnyKnown(ids, of: name, own: own, database)
       for var message in messages {
         message.isSent = isDirect
         message.since = isDirect ? since : nil
-        switch try message.accept(name, own: own, database) {
+        switch try areNew
+          ? .accepted(message.insert(name, database)) : message.accept(name, own: own, database)
+        {
         case .accepted(let position):
           message.position = position
           accepted.append(message)
@@ -143,7 +152,8 @@ extension Session {
       traffic.inFlight.formUnion(messages.map(\.id))
       let now = Date().timeIntervalSince1970
       do throws(XMPPError) {
-        try await stream.send(messages.map { $0.element(isAgain: $0.isAgain || now - $0.accepted > 10) })
+        try await stream.send(
+          messages.map { $0.element(isAgain: $0.isAgain || now - $0.accepted > 10, own: account) })
       } catch {
         // The end of the stream is an event of its own. What was handed over before it is settled then.
         if error.code == .notLoggedIn {
@@ -281,13 +291,14 @@ extension Session {
 
 extension OutboxMessage {
   /// Reads what a client wants to send.
-  init(_ message: OutgoingMessage, accepted: Double) throws(Failure) {
+  init(_ message: OutgoingMessage, asksReceipt: Bool, accepted: Double) throws(Failure) {
     let to: JID
     do { to = try JID(message.to) } catch {
       throw Failure(.invalidParameter, stage: .input, detail: "\(message.to): \(error.message)")
     }
     self.init(
       id: message.id ?? Message.makeID(), to: to, type: Message.Kind(rawValue: message.type ?? "chat"),
-      body: message.body, subject: message.subject, thread: message.thread, accepted: accepted)
+      body: message.body, subject: message.subject, thread: message.thread, asksReceipt: asksReceipt,
+      accepted: accepted)
   }
 }

@@ -23,7 +23,7 @@ extension Session {
         return
       } catch {
         if Task.isCancelled { return }
-        await writing { [error] in await $0.attemptFailed(error, plan) }
+        await writing { [error] in await attemptFailed(error, plan) }
       }
     }
   }
@@ -77,15 +77,17 @@ extension Session {
 
   /// Waits in the state `waiting` until the next attempt is due and the server may be asked; not beyond `end`.
   func pause(before plan: LoginPlan, within end: ContinuousClock.Instant? = nil) async throws(Failure) {
-    var seconds = max(0, (due ?? 0) - clock.uptime())
+    // The clock's first reading may be a little below 0.
+    var seconds = max(0, due.map { $0 - clock.uptime() } ?? 0)
     var cause = lastFailure
     if let closed = pace.pause(of: plan.serverName, at: clock.now()), closed > seconds {
       seconds = closed
       cause = cause?.name == .rateLimited ? cause : notBefore(closed)
     }
     if let end { seconds = min(seconds, max(0, (end - ContinuousClock.now) / .seconds(1))) }
-    seconds = (seconds * 1000).rounded() / 1000
     guard seconds > 0 else { return }
+    // However short it is, it is one.
+    seconds = max(1, (seconds * 1000).rounded()) / 1000
     status.nextRetry = timestamp(seconds)
     enter(.waiting, cause: cause) {
       $0.retryIn = seconds

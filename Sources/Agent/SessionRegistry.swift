@@ -74,7 +74,7 @@ actor SessionRegistry: AgentService {
 
   /// The session of a stored account: the named one, else the default. Who has no name is not stored and has a
   /// session all the same.
-  private func storedSession(_ name: String?) async throws(Failure) -> Session {
+  func storedSession(_ name: String?) async throws(Failure) -> Session {
     if let session = await unstored(name) { return session }
     let account = try await accounts.inBackground { store throws(Failure) in
       try store.load().account(name).account
@@ -145,7 +145,7 @@ actor SessionRegistry: AgentService {
       var active = 0
       for session in sessions.values where await session.isBusy {
         active += 1
-        if await session.online != nil { online += 1 }
+        if await session.isOnline { online += 1 }
       }
       return "\(online) of \(active) sessions online"
     }
@@ -359,67 +359,6 @@ actor SessionRegistry: AgentService {
     return TokenRevokeMethod.Result(revoked: try await session.revokeToken(within: parameters.timeout))
   }
 
-  func send(_ parameters: MessageSendMethod.Parameters, client: ClientHandle) async throws(Failure) -> Sending
-  {
-    try await storedSession(parameters.account).send(parameters)
-  }
-
-  func outbox(_ parameters: OutboxListMethod.Parameters) async throws(Failure) -> OutboxListMethod.Result {
-    try await storedSession(parameters.account).outbox()
-  }
-
-  func cancelMessages(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure)
-    -> OutboxCancelMethod.Result
-  {
-    try await storedSession(parameters.account).cancel(parameters)
-  }
-
-  func serverTime(_ question: ServerQuestion) async throws(Failure) -> ServerTime {
-    try await storedSession(question.account).serverTime(question)
-  }
-
-  func serverPing(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result {
-    try await storedSession(question.account).serverPing(question)
-  }
-
-  func serverVersion(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result {
-    try await storedSession(question.account).serverVersion(question)
-  }
-
-  func serverInfo(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result {
-    try await storedSession(question.account).serverInfo(question)
-  }
-
-  func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
-    -> HistorySyncMethod.Result
-  {
-    try await storedSession(parameters.account).syncHistory(parameters)
-  }
-
-  func contacts(_ parameters: ContactsListMethod.Parameters) async throws(Failure)
-    -> ContactsListMethod.Result
-  {
-    try await storedSession(parameters.account).listContacts(after: parameters.after)
-  }
-
-  func contactRequests(_ parameters: ContactRequestsMethod.Parameters) async throws(Failure)
-    -> ContactRequestsMethod.Result
-  {
-    try await storedSession(parameters.account).listRequests()
-  }
-
-  func blocked(_ parameters: ContactsBlockedMethod.Parameters) async throws(Failure)
-    -> ContactsBlockedMethod.Result
-  {
-    try await storedSession(parameters.account).listBlocked()
-  }
-
-  func changeContact(_ parameters: ContactsChangeMethod.Parameters) async throws(Failure)
-    -> ContactsChangeMethod.Result
-  {
-    try await storedSession(parameters.account).changeContact(parameters)
-  }
-
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     var count = sessions.count
     var failure: Failure?
@@ -429,7 +368,7 @@ actor SessionRegistry: AgentService {
       failure = error
     }
     var online = 0
-    for session in sessions.values where await session.online != nil { online += 1 }
+    for session in sessions.values where await session.isOnline { online += 1 }
     var status = AgentStatusMethod.Result(
       version: Version.current, pid: Int(getpid()), started: started, accounts: count,
       online: online, clients: clients)

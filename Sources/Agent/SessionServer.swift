@@ -97,7 +97,7 @@ extension Session {
   private var isReachable: Bool { online != nil || kept != nil }
 
   /// The bound stream, with the time that is left. A session that is on its way to come online is waited for.
-  private func serverStream(_ question: ServerQuestion) async throws(Failure) -> ServerConversation {
+  func serverStream(_ question: ServerQuestion) async throws(Failure) -> ServerConversation {
     let domain: JID
     do { domain = try JID(account.domain) } catch { throw Failure(.internalError, stage: .request) }
     let end = ContinuousClock.now + .seconds(question.timeout > 0 ? question.timeout : 3600)
@@ -133,7 +133,7 @@ extension Session {
 }
 
 /// The account's server, while it is asked something.
-private struct ServerConversation: Sendable {
+struct ServerConversation: Sendable {
   let stream: XMPPStream
   let domain: JID
   /// When an answer is too late.
@@ -141,11 +141,16 @@ private struct ServerConversation: Sendable {
 
   /// Throws `stanzaError` where the server refuses to answer.
   func ask(_ question: IQ, _ what: String) async throws(Failure) -> IQ {
+    let answer = try await answer(to: question)
+    if let error = answer.error { throw Failure(XMPPError(stanzaError: error, to: what)) }
+    return answer
+  }
+
+  /// What is answered, be it an error.
+  func answer(to question: IQ) async throws(Failure) -> IQ {
     do throws(XMPPError) {
       let left = max(1, Int64((end - .now) / .milliseconds(1)))
-      let answer = try await stream.request(question, timeout: .milliseconds(left))
-      if let error = answer.error { throw XMPPError(stanzaError: error, to: what) }
-      return answer
+      return try await stream.request(question, timeout: .milliseconds(left))
     } catch {
       throw Failure(error)
     }

@@ -9,6 +9,15 @@ import XMPPTransport
 
 // One stream of a session, from the first step to its end.
 
+extension Session.Online {
+  /// What a new session brings into step. The server sends what it has kept to who may receive messages
+  /// (RFC 6121 §8.5.2.1.1).
+  fileprivate func parts(showing presence: PresenceIntent.Value) -> [SyncPart] {
+    let isReceiving = plan.sendsPresence && presence.show != .offline && presence.priority >= 0
+    return SyncPart.allCases.filter { isReceiving || ![.offline, .notices].contains($0) }
+  }
+}
+
 extension Session {
   /// Opens a stream and returns when it is synced (or bound, with `noSync`). Where the server refused what was
   /// presented, or did not like to be answered before it asked, something else may help at once: each at most once.
@@ -88,7 +97,7 @@ extension Session {
     _ plan: LoginPlan, _ presented: Presented, _ attempt: Attempt
   ) async throws(Failure) -> LoginSuccess {
     let stream = XMPPStream(configuration(plan, presented, attempt))
-    opening = Opening(stream: stream, plan: plan, attempt: attempt)
+    opening = Opening(stream, plan, attempt)
     // A task keeps the memory of its deepest call until it ends: what is handled has one of its own.
     Task {
       while let event = await stream.next() { await Task { await self.handle(event, of: stream) }.value }
@@ -202,11 +211,17 @@ extension Session {
     case .presence(let presence):
       if online?.stream === stream {
         publish(presence)
+        await takeDevice(presence)
         await take(presence)
       }
     case .request(let push): if online?.stream === stream { await received(push: push) }
     case .marked(let mark): if online?.stream === stream { await reached(mark) }
-    case .message(let message): if online?.stream === stream { await received(message) }
+    case .message(let message):
+      if online?.stream === stream {
+        await takeDevice(message)
+        await received(message)
+        if let event = PubSub.Event(message, own: account.bare) { await take(event) }
+      }
     case .received(let count): if online?.stream === stream { await received(through: count, on: stream) }
     case .acknowledged(let stanzas): acknowledged(stanzas, by: stream)
     case .closed(let error): await ended(stream, error)
@@ -244,14 +259,18 @@ extension Session {
     endOnline()
     resumable = nil
     failedResumptions = 0
-    online = Online(stream: opening.stream, bound: bound, plan: plan)
+    online = Online(opening.stream, bound, plan)
     online?.began = clock.uptime()
     if !bound.isResumed {
       onlineSince = timestamp()
       audience.forgetDirected()
+      devices.begin()
     }
     online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
     beginMessages(bound, on: opening.stream)
+    let isWanted = !opening.attempt.isAutomatic || status.sessions == 0
+    online?.isLogin = isWanted && !bound.isResumed
+    online?.lastLogin = isWanted ? timestamp() : nil
     if bound.isResumed { status.resumes += 1 } else { status.sessions += 1 }
     enter(.loginOK) {
       $0.fullJID = bound.jid.description
@@ -281,14 +300,32 @@ extension Session {
     online?.liveness = Task { await self.watchLiveness(of: opening.stream) }
     // Away from the stream's events, which must go on arriving meanwhile.
     Task { await self.synchronise(opening.stream) }
-    if opening.attempt.noSync { succeed(opening) }
+    if opening.attempt.noSync, !plan.checksLastLogin { succeed(opening) }
   }
 
   /// Roster, copies of messages, blocklist and presence are asked for and told in one write (RFC 6121 §2.2, §4.2;
   /// XEP-0280 §4; XEP-0191 §3.2); what the server lacks is no error.
   private func synchronise(_ stream: XMPPStream) async {
     guard let online, online.stream === stream else { return }
-    advance(.syncing)
+    let isResumed = online.bound.isResumed
+    advance(.syncing) { if !isResumed { $0.parts = online.parts(showing: presence.effective) } }
+    if online.plan.checksLastLogin {
+      let isLast = await wasLastLogin(online.plan.deviceId, on: stream)
+      guard self.online?.stream === stream else { return }
+      if !isLast {
+        endOnline()
+        endOpening(
+          .failure(
+            Failure(.deviceChanged, stage: .sync, detail: "another device has logged in since this one did")))
+        return await stream.close()
+      }
+      self.online?.plan.checksLastLogin = false
+    }
+    if !isResumed { sharing = SharedTraffic(continuing: sharing) }
+    // Beside the roster: it costs no round trip. The first time it is not known whether there is anything to ask for, and
+    // nobody waits for the answer.
+    let isShared = isResumed ? false : await wasShared()
+    let loading = isShared ? Task { await loadShared(on: stream, isFirst: false) } : nil
     do throws(XMPPError) {
       if online.bound.isResumed {
         if online.plan.sendsPresence, presence.effective != shownPresence { await applyPresence() }
@@ -303,17 +340,24 @@ extension Session {
     }
     settle(online.bound, on: stream)
     if !online.bound.isResumed { expectRequests(shownPresence, on: stream) }
+    if let loading { await bounded(loading) }
     // Of a stream that has ended meanwhile its own event tells.
     guard await stream.isOpen, self.online?.stream === stream else { return }
     reconnectPolicy.succeeded()
     attempt = 0
     due = nil
-    advance(.syncOK) { $0.fullJID = online.bound.jid.description }
-    Task { await stream.releaseMemory() }
+    advance(.syncOK) {
+      $0.fullJID = online.bound.jid.description
+      if !isResumed { $0.counts = online.counts }
+    }
     if let opening, opening.stream === stream { succeed(opening) }
     // A new session is an active one, and so is a resumed one (XEP-0352 §5).
     if idle == .csi { await tellClientState() }
-    if online.bound.isResumed { await reloadContacts(on: stream) }
+    if isResumed { await reloadContacts(on: stream) }
+    if loading == nil, !sharing.isCurrent { await loadShared(on: stream, isFirst: await !wasShared()) }
+    await publishPending(on: stream)
+    if !isResumed || !devices.isKnown || online.lastLogin != nil { await announceDevice(on: stream) }
+    if !isResumed { await enablePush(on: stream) }
   }
 
   private func succeed(_ opening: Opening) {

@@ -69,10 +69,14 @@ public enum StoredContacts {
   static func requests(
     _ account: String, isStale: Bool, _ database: Database
   ) throws -> ContactRequestsMethod.Result {
-    let requests = try StoredRequests.load(account, database).map { entry in
-      ContactRequestsMethod.Entry(
-        jid: entry.jid, received: Timestamp.text(Date(timeIntervalSince1970: entry.received)),
-        text: entry.text, stale: isStale)
+    let stored = try StoredRequests.load(account, database)
+    let lookAlikes = try stored.isEmpty ? nil : LookAlikes(of: account, database)
+    let requests = stored.map { stored in
+      var entry = ContactRequestsMethod.Entry(
+        jid: stored.jid, received: Timestamp.text(Date(timeIntervalSince1970: stored.received)),
+        text: stored.text, stale: isStale)
+      entry.looksLike = (try? JID(stored.jid)).flatMap { lookAlikes?.original(of: $0) }
+      return entry
     }
     return ContactRequestsMethod.Result(requests: requests, stale: isStale)
   }

@@ -31,6 +31,8 @@ struct StoredMessage: Sendable, Equatable {
   var retracts: String?
   /// It was in the outbox: the cursor after its own is that of the receipt of the server.
   var isFromOutbox = false
+  /// Its sender has taken it back: nothing is known of what it said.
+  var isRetracted = false
 
   /// What is told of it: the message, and that the server has it where this device has sent it.
   func events(account: String, cursor: Int64) -> [Event] {
@@ -49,13 +51,14 @@ struct StoredMessage: Sendable, Equatable {
   }
 
   func event(account: String, cursor: Int64) -> Event {
-    Event(
+    var message = MessageEvent(
+      id: id ?? originID, stanzaId: archiveID, from: from, to: to,
+      direction: direction == .sent ? .out : .in, type: type.rawValue, body: body, subject: subject,
+      thread: thread, carbon: isCarbon, delayed: isDelayed, encrypted: isEncrypted, replaces: replaces,
+      retracts: retracts)
+    if isRetracted { message.retracted = true }
+    return Event(
       account: account, time: Timestamp.text(Date(timeIntervalSince1970: time)), cursor: cursor,
-      body: .message(
-        MessageEvent(
-          id: id ?? originID, stanzaId: archiveID, from: from, to: to,
-          direction: direction == .sent ? .out : .in, type: type.rawValue, body: body, subject: subject,
-          thread: thread, carbon: isCarbon, delayed: isDelayed, encrypted: isEncrypted, replaces: replaces,
-          retracts: retracts)))
+      body: .message(message))
   }
 }

@@ -37,6 +37,7 @@ extension AccountStore {
       entry.options = plan.options
       entry.deviceId = plan.deviceId
       entry.maxRetries = plan.maxRetries
+      entry.device = plan.device == DeviceIdentity() ? nil : plan.device
       entry.onKick = plan.onKick == .stop ? nil : plan.onKick
       entry.onAuthFailure = plan.onAuthFailure
       entry.presence = presence

@@ -48,6 +48,8 @@ public struct ContactEvent: Codable, Sendable, Equatable {
   public var by: Actor?
   /// What came with a request.
   public var text: String?
+  /// A contact whom the JID of a request can be taken for (UTS #39).
+  public var looksLike: String?
 
   public init(_ action: Action, jid: String, by: Actor?, text: String? = nil) {
     self.action = action
@@ -56,12 +58,13 @@ public struct ContactEvent: Codable, Sendable, Equatable {
     self.text = text
   }
 
-  /// Every key is written; what is not there is null.
+  /// Every key but `looksLike` is always written; what is not there is null.
   public func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(action, forKey: .action)
     try fields.encode(jid, forKey: .jid)
     try fields.encode(by, forKey: .by)
     try fields.encode(text, forKey: .text)
+    try fields.encodeIfPresent(looksLike, forKey: .looksLike)
   }
 }

@@ -91,6 +91,8 @@ public enum ContactRequestsMethod: AgentMethod {
     public var received: String
     /// What came with it.
     public var text: String?
+    /// A contact whom it can be taken for (UTS #39).
+    public var looksLike: String?
     public var stale: Bool
     public init(jid: String, received: String, text: String?, stale: Bool) {
       self.jid = jid
@@ -227,6 +229,7 @@ extension ContactRequestsMethod.Entry {
     try fields.encode(jid, forKey: .jid)
     try fields.encode(received, forKey: .received)
     try fields.encode(text, forKey: .text)
+    try fields.encodeIfPresent(looksLike, forKey: .looksLike)
     try fields.encode(stale, forKey: .stale)
   }
 }

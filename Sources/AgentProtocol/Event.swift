@@ -18,6 +18,8 @@ public struct Event: Sendable, Equatable {
     case presence(PresenceChange)
     case message(MessageEvent)
     case contact(ContactEvent)
+    case device(DeviceEvent)
+    case conversation(ConversationEvent)
     case receipt(ReceiptEvent)
     case chatState(ChatStateEvent)
     case wire(WireLine)
@@ -45,6 +47,8 @@ public struct Event: Sendable, Equatable {
     case .presence: "presence"
     case .message: "message"
     case .contact: "contact"
+    case .device: "device"
+    case .conversation: "conversation"
     case .receipt: "receipt"
     case .chatState: "chatState"
     case .wire: "wire"
@@ -58,11 +62,11 @@ public struct Event: Sendable, Equatable {
 
 extension Event {
   /// Names of the events that are kept, and told again to who asks for what came since a cursor.
-  public static let keptNames: Set<String> = ["message", "receipt", "contact"]
+  public static let keptNames: Set<String> = ["message", "receipt", "contact", "conversation", "device"]
 
   public var isKept: Bool {
     switch body {
-    case .message, .receipt, .contact: true
+    case .message, .receipt, .contact, .conversation, .device: true
     default: false
     }
   }
@@ -91,11 +95,27 @@ public struct StateChange: Codable, Sendable, Equatable {
   public var port: Int?
   /// What has changed of the network, where the state is `netChanged`; absent after a sleep of the machine.
   public var interface: String?
+  /// What a new session brings into step with the server, where the state is `syncing`.
+  public var parts: [SyncPart]?
+  /// How many there are of the parts that are in step by now, where the state is `syncOK`. What the server lacks, or is
+  /// still on its way, is not among them.
+  public var counts: [SyncPart: Int]?
 
   public init(state: SessionState, previous: SessionState) {
     self.state = state
     self.previous = previous
   }
+}
+
+/// What a new session brings into step with its server.
+public enum SyncPart: String, Codable, CodingKeyRepresentable, Sendable, CaseIterable {
+  /// Contacts, and blocked addresses.
+  case roster, blocklist
+  /// Bookmarks of rooms; settings of conversations; how far conversations were read on other devices.
+  case groups, conversations, markers
+  /// Messages that came meanwhile, from the archive and as the server has kept them; requests to see presence.
+  /// These go on behind `syncOK`.
+  case roaming, offline, notices
 }
 
 /// TLS version and cipher, as OpenSSL names them: `TLSv1.3`, `TLS_AES_256_GCM_SHA384`.
@@ -148,6 +168,8 @@ public struct Kick: Codable, Sendable, Equatable {
   public var next: OnKick
   /// Seconds until then; absent where nothing follows.
   public var retryIn: Double?
+  /// The device of the account that did it; null where it has not said so.
+  public var by: DeviceIdentity?
   public init(cause: Failure, fullJID: String, onlineSince: String?, next: OnKick, retryIn: Double? = nil) {
     self.cause = cause
     self.fullJID = fullJID
@@ -186,6 +208,19 @@ public enum PresenceShow: String, Codable, Sendable, CaseIterable {
   case online, chat, away, xa, dnd, offline
 }
 
+extension Kick {
+  /// `onlineSince` and `retryIn` may be absent.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(cause, forKey: .cause)
+    try fields.encode(fullJID, forKey: .fullJID)
+    try fields.encodeIfPresent(onlineSince, forKey: .onlineSince)
+    try fields.encode(next, forKey: .next)
+    try fields.encodeIfPresent(retryIn, forKey: .retryIn)
+    try fields.encode(by, forKey: .by)
+  }
+}
+
 extension PresenceChange {
   /// Every key is written; no status is null.
   public func encode(to encoder: any Encoder) throws {
@@ -213,6 +248,8 @@ extension Event: Codable {
     case .presence(let change): try change.encode(to: encoder)
     case .message(let message): try message.encode(to: encoder)
     case .contact(let contact): try contact.encode(to: encoder)
+    case .device(let device): try device.encode(to: encoder)
+    case .conversation(let change): try change.encode(to: encoder)
     case .receipt(let receipt): try receipt.encode(to: encoder)
     case .chatState(let change): try change.encode(to: encoder)
     case .wire(let line): try line.encode(to: encoder)
@@ -236,6 +273,8 @@ extension Event: Codable {
     case "presence": body = .presence(try PresenceChange(from: decoder))
     case "message": body = .message(try MessageEvent(from: decoder))
     case "contact": body = .contact(try ContactEvent(from: decoder))
+    case "device": body = .device(try DeviceEvent(from: decoder))
+    case "conversation": body = .conversation(try ConversationEvent(from: decoder))
     case "receipt": body = .receipt(try ReceiptEvent(from: decoder))
     case "chatState": body = .chatState(try ChatStateEvent(from: decoder))
     case "wire": body = .wire(try WireLine(from: decoder))

@@ -97,6 +97,8 @@ public enum LoginMethod: AgentMethod {
     public var maxRetries: Int?
     /// What follows on a kick; absent: as stored, else `stop`.
     public var onKick: OnKick?
+    /// What the other devices are told of this one; what is absent is as stored, empty texts are none.
+    public var device: DeviceIdentity?
     /// Run once when an automatic login is refused: prints a fresh secret, bare or as the JSON object of
     /// `tokenCommand`. Absent: as stored; empty: none.
     public var onAuthFailure: String?
@@ -169,6 +171,7 @@ extension LoginMethod.Parameters {
     forced = try flag(.forced)
     maxRetries = try fields.number(Int.self, forKey: .maxRetries)
     onKick = try fields.decodeIfPresent(OnKick.self, forKey: .onKick)
+    device = try fields.number(DeviceIdentity.self, forKey: .device)
     onAuthFailure = try text(.onAuthFailure)
     detach = try flag(.detach)
     presence = try fields.decodeIfPresent(PresenceShow.self, forKey: .presence)

@@ -24,6 +24,8 @@ public struct MessageEvent: Codable, Sendable, Equatable {
   public var replaces: String?
   /// The id of an earlier message of the same sender, which is taken back (XEP-0424); there is no `body` then.
   public var retracts: String?
+  /// True of a message that its sender has taken back since: there is no `body`. Else absent.
+  public var retracted: Bool?
 
   public init(
     id: String? = nil, stanzaId: String? = nil, from: String?, to: String?, direction: Direction,
@@ -46,7 +48,7 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     self.retracts = retracts
   }
 
-  /// Every key is written; what is not there is null.
+  /// Every key is written; what is not there is null, but for `retracted`.
   public func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(id, forKey: .id)
@@ -63,5 +65,6 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     try fields.encode(encrypted, forKey: .encrypted)
     try fields.encode(replaces, forKey: .replaces)
     try fields.encode(retracts, forKey: .retracts)
+    try fields.encodeIfPresent(retracted, forKey: .retracted)
   }
 }

@@ -57,11 +57,14 @@ public enum MessageSendMethod: AgentMethod {
     public var wait: Wait
     /// Seconds; 0 for no bound.
     public var timeout: Double
+    /// Clients of the recipients are asked to confirm them (XEP-0184, XEP-0333); always where `wait` waits for that.
+    public var asksReceipts: Bool
     public init(account: String?, messages: [OutgoingMessage]) {
       self.account = account
       self.messages = messages
       wait = .server
       timeout = 30
+      asksReceipts = true
     }
   }
 
@@ -146,6 +149,7 @@ extension MessageSendMethod.Parameters {
       messages: try fields.decode([OutgoingMessage].self, forKey: .messages))
     wait = try fields.decodeIfPresent(MessageSendMethod.Wait.self, forKey: .wait) ?? wait
     timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
+    asksReceipts = try fields.decodeIfPresent(Bool.self, forKey: .asksReceipts) ?? asksReceipts
   }
 }
 

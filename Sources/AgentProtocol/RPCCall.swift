@@ -22,7 +22,7 @@ public struct RPCCall: Sendable {
         method = try fields.decode(String.self, forKey: .method)
       }
     }
-    try RPC.requireObject(line)
+    try RPC.requireText(line)
     do {
       let envelope = try RPC.decode(Envelope.self, from: line)
       id = envelope.id
@@ -31,6 +31,7 @@ public struct RPCCall: Sendable {
     } catch let error as RPCError {
       throw error
     } catch {
+      try RPC.requireObject(line)
       throw .invalid(RPC.describe(error))
     }
   }

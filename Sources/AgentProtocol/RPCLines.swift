@@ -64,7 +64,13 @@ public enum RPC {
     try JSONDecoder().decode(type, from: Data(line.utf8))
   }
 
-  /// Tells what is no JSON from JSON that is no object.
+  /// A NUL would make the decoder take the line for UTF-16.
+  static func requireText(_ line: String) throws(RPCError) {
+    let hasNUL = line.utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? line.utf8.contains(0)
+    if hasNUL { throw .parse() }
+  }
+
+  /// Of what is not understood: tells what is no JSON from JSON that is no object.
   static func requireObject(_ line: String) throws(RPCError) {
     struct AnyJSON: Decodable {
       let isObject: Bool
@@ -76,8 +82,7 @@ public enum RPC {
       }
       init(from decoder: any Decoder) { isObject = (try? decoder.container(keyedBy: Key.self)) != nil }
     }
-    // A NUL would make the decoder take the line for UTF-16.
-    guard !line.utf8.contains(0), let json = try? decode(AnyJSON.self, from: line) else { throw .parse() }
+    guard let json = try? decode(AnyJSON.self, from: line) else { throw .parse() }
     guard json.isObject else { throw .invalid("not an object; batches are not supported") }
   }
 

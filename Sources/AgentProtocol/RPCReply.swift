@@ -17,13 +17,14 @@ public struct RPCReply: Sendable {
         method = try fields.decodeIfPresent(String.self, forKey: .method)
       }
     }
-    try RPC.requireObject(line)
+    try RPC.requireText(line)
     do {
       let envelope = try RPC.decode(Envelope.self, from: line)
       id = envelope.id
       method = envelope.method
       self.line = line
     } catch {
+      try RPC.requireObject(line)
       throw .invalid(RPC.describe(error))
     }
   }

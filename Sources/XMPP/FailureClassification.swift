@@ -114,7 +114,7 @@ extension XMPPError {
   private static let wrongCredentials: Set = ["invalid-proof", "unknown-user"]
 
   /// The connection could not be made or was lost.
-  init(transportError error: TransportError) {
+  public init(transportError error: TransportError) {
     switch error.code {
     case .unknownHost: self.init(.unknownDomain, stage: .dns, error.message)
     case .serviceUnavailable: self.init(.serviceGone, stage: .dns, error.message)

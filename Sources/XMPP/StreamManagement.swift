@@ -265,6 +265,10 @@ extension StreamManagement {
     public var maximum: Int?
     /// One entry for each stanza that waits for acknowledgement; nil for all but messages.
     public var unacknowledged: [String?]
+
+    fileprivate enum Key: String, CodingKey {
+      case id, jid, handled, acknowledged, location, maximum, unacknowledged
+    }
   }
 
   /// nil where the session cannot be resumed.
@@ -293,6 +297,42 @@ extension StreamManagement {
     acknowledged = snapshot.acknowledged
     unacknowledged = CircularBuffer(
       snapshot.unacknowledged.prefix(Self.limit).map { SentStanza(id: $0, element: nil) })
+  }
+}
+
+extension StreamManagement.Snapshot {
+  /// Between ids, which are kept as one text: there may be a thousand, and a snapshot is taken often.
+  private static let separator = UInt8(ascii: "\n")
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: Key.self)
+    id = try fields.decode(String.self, forKey: .id)
+    jid = try fields.decode(JID.self, forKey: .jid)
+    handled = try fields.decode(UInt32.self, forKey: .handled)
+    acknowledged = try fields.decode(UInt32.self, forKey: .acknowledged)
+    location = try fields.decodeIfPresent(String.self, forKey: .location)
+    maximum = try fields.decodeIfPresent(Int.self, forKey: .maximum)
+    let ids = try fields.decodeIfPresent(String.self, forKey: .unacknowledged)
+    unacknowledged =
+      ids?.utf8.split(separator: Self.separator, omittingEmptySubsequences: false).map {
+        $0.isEmpty ? nil : String(Substring($0))
+      } ?? []
+  }
+
+  /// An id that cannot stand between others is left out, as if the stanza had none.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: Key.self)
+    try fields.encode(id, forKey: .id)
+    try fields.encode(jid, forKey: .jid)
+    try fields.encode(handled, forKey: .handled)
+    try fields.encode(acknowledged, forKey: .acknowledged)
+    try fields.encodeIfPresent(location, forKey: .location)
+    try fields.encodeIfPresent(maximum, forKey: .maximum)
+    if unacknowledged.isEmpty { return }
+    let ids = unacknowledged.map { id in
+      id.flatMap { $0.utf8.contains(Self.separator) ? nil : $0 } ?? ""
+    }
+    try fields.encode(ids.joined(separator: String(UnicodeScalar(Self.separator))), forKey: .unacknowledged)
   }
 }
 

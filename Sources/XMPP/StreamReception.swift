@@ -20,10 +20,22 @@ extension XMPPStream {
         try parser.parse(bytes) { event in received(event, bytesBehind: parser.bytesAfterLastEvent) }
       }
       acknowledgeReception()
+      restWhenIdle()
     } catch let error as XMLStreamError {
       refuse(error)
     } catch {
       broke(XMPPError(.internalError, stage: .stream, "\(error)"))
+    }
+  }
+
+  /// A connection over which nothing comes has no parser: there may be a thousand of them.
+  private func restWhenIdle() {
+    guard channel != nil, rest == nil else { return }
+    rest = eventLoop.scheduleTask(in: .seconds(2)) {
+      self.assumeIsolated {
+        $0.rest = nil
+        if $0.idleTime < .seconds(2) { $0.restWhenIdle() } else { $0.parser.rest() }
+      }
     }
   }
 

@@ -105,6 +105,8 @@ public actor XMPPStream {
   public internal(set) var features: StreamFeatures?
   /// When bytes were last received.
   var lastInput = NIODeadline.now()
+  /// The next look whether the connection is idle.
+  var rest: Scheduled<Void>?
   var beforeBinding: (@Sendable () async -> Void)?
   private var isWritable = true
   private(set) var isReading = true
@@ -179,9 +181,6 @@ public actor XMPPStream {
   /// Time since the server last sent anything.
   public var idleTime: TimeAmount { .now() - lastInput }
 
-  /// Gives back what the parser of a login has needed; for a stream that may be idle for long.
-  public func releaseMemory() { parser.releaseMemory() }
-
   /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event.
   ///
   /// The connection is reset: nothing that was written to it arrives any more, and a session that can be resumed is
@@ -224,6 +223,7 @@ public actor XMPPStream {
     deadline?.cancel()
     establishing?.cancel()
     acknowledgementDue?.cancel()
+    rest?.cancel()
     hangUp()
     let reason = error ?? XMPPError(.cancelled, stage: .stream, "the stream was closed")
     endNegotiation(.failure(reason))

@@ -24,6 +24,11 @@ public enum ResultSet {
     return XMLElement("set", namespace: namespace, children: children)
   }
 
+  /// How many items the whole list has; nil where that is not told.
+  static func count(in element: XMLElement) -> Int? {
+    element.first("set", namespace)?.first("count").flatMap { Int($0.text) }
+  }
+
   /// The ends of the part that was given: nil where it is empty.
   static func ends(of element: XMLElement) -> (first: String, last: String)? {
     guard let set = element.first("set", namespace), let first = StanzaID.bounded(set.first("first")?.text),

@@ -53,4 +53,10 @@ public enum Namespaces {
   public static let fast = "urn:xmpp:fast:0"
   /// Of this project: a text that goes with a login, for whoever checks it.
   public static let loginExtension = "urn:imctl:login-ext:0"
+  /// Of this project: the devices of an account, in a private node of this name.
+  public static let devices = "urn:imctl:devices:0"
+  /// Of this project: what devices of an account tell each other, in a private node of this name.
+  public static let events = "urn:imctl:events:0"
+  /// Of this project: what belongs to conversations of an account, in a private node of this name.
+  public static let conversations = "urn:imctl:conversations:0"
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import NIOCore
 import NIOExtras
 import NIOHTTP1
@@ -12,10 +11,7 @@ extension TunnelEnd {
     by deadline: NIODeadline
   ) throws {
     var headers: HTTPHeaders = ["Host": authority]
-    if let user {
-      let credentials = Data("\(user):\(password ?? "")".utf8).base64EncodedString()
-      headers.add(name: "Proxy-Authorization", value: "Basic \(credentials)")
-    }
+    if let user { headers.add(name: "Proxy-Authorization", value: HTTPHeaders.basic(user, password)) }
     let connected = channel.eventLoop.makePromise(of: Void.self)
     let colon = authority.lastIndex(of: ":") ?? authority.endIndex
     try add(HTTPAnswerLimit(), to: channel)

@@ -29,7 +29,7 @@ public final class TLSEngine {
   private var offeredVerified: Int?
 
   /// Buffers above this size are replaced when empty: an idle connection holds little memory.
-  private static let idleCapacity = 4096
+  private static let idleCapacity = 512
   private static let maximumRecord = 16_384
 
   /// - Parameter session: an earlier one to be resumed; ignored where it does not fit, and where the server does not

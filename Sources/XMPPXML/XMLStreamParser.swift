@@ -44,10 +44,48 @@ public final class XMLStreamParser {
 
   private static let libraryIsReady: Void = xmlInitParser()
   private static let sliceBytes = 16 << 10
+  /// The longest header that a parser begins again with, in bytes.
+  private static let longestHeader = 1 << 10
+
+  /// libxml2's parser, and what it calls.
+  private struct Reader {
+    let context: xmlParserCtxtPtr
+    let builder: UnsafeMutablePointer<XMLTreeBuilder>
+
+    /// nil where there is no memory.
+    init?(_ limits: Limits) {
+      builder = .allocate(capacity: 1)
+      builder.initialize(to: XMLTreeBuilder(limits: limits))
+      var handler = XMLTreeBuilder.handler()
+      guard let context = xmpp_xml_create(&handler, builder) else {
+        builder.deinitialize(count: 1)
+        builder.deallocate()
+        return nil
+      }
+      self.context = context
+      xmlCtxtUseOptions(context, Int32(XML_PARSE_NOENT.rawValue | XML_PARSE_NONET.rawValue))
+      xmpp_xml_use_utf8(context)
+      builder.pointee.context = context
+    }
+
+    func free() {
+      xmpp_xml_free(context)
+      builder.deinitialize(count: 1)
+      builder.deallocate()
+    }
+
+    /// Has libxml2 read on, and gives its status.
+    func read(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+      xmlParseChunk(context, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), 0)
+    }
+  }
 
   private let limits: Limits
-  private let builder: UnsafeMutablePointer<XMLTreeBuilder>
-  private let context: xmlParserCtxtPtr?
+  /// nil while the parser rests.
+  private var reader: Reader?
+  /// The bytes up to the end of the root's start tag, by which a parser that rested begins again; empty before it has
+  /// come, and where it is too long to be kept.
+  private var header: [UInt8] = []
   private var isFinished = false
   private var isParsing = false
   /// Bytes that the caller gave, and those of them that libxml2 was given.
@@ -59,22 +97,10 @@ public final class XMLStreamParser {
   public init(limits: Limits = Limits()) {
     Self.libraryIsReady
     self.limits = limits
-    builder = .allocate(capacity: 1)
-    builder.initialize(to: XMLTreeBuilder(limits: limits))
-    var handler = XMLTreeBuilder.handler()
-    context = xmpp_xml_create(&handler, builder)
-    if let context {
-      xmlCtxtUseOptions(context, Int32(XML_PARSE_NOENT.rawValue | XML_PARSE_NONET.rawValue))
-      xmpp_xml_use_utf8(context)
-    }
-    builder.pointee.context = context
+    reader = Reader(limits)
   }
 
-  deinit {
-    if let context { xmpp_xml_free(context) }
-    builder.deinitialize(count: 1)
-    builder.deallocate()
-  }
+  deinit { reader?.free() }
 
   /// Bytes given to `parse` since the end of the last event.
   ///
@@ -82,9 +108,33 @@ public final class XMLStreamParser {
   /// nothing was smuggled in behind it.
   public var bytesAfterLastEvent: Int { fed - lastEvent }
 
-  /// Gives back what is only there to be quick with more of the same: for a stream that becomes idle.
-  public func releaseMemory() {
-    if !isParsing { builder.pointee.releaseMemory() }
+  /// Gives back its memory, if nothing but the root is open: for a stream that becomes idle.
+  ///
+  /// The next bytes cost some microseconds more. Does nothing inside a stanza.
+  public func rest() {
+    guard let reader, !isParsing, !isFinished, !header.isEmpty else { return }
+    guard reader.builder.pointee.isBetweenChildren, xmpp_xml_position(reader.context) == parsed else {
+      return
+    }
+    reader.free()
+    self.reader = nil
+    lastEvent -= fed - header.count
+    fed = header.count
+  }
+
+  private func keepHeader(_ slice: UnsafeRawBufferPointer, until end: Int?) {
+    header += slice.prefix(min(end ?? .max, Self.longestHeader) - header.count)
+    if let end, end > Self.longestHeader { header = [] }
+  }
+
+  /// The reader, or a new one that has read the header.
+  private func wake() throws -> Reader {
+    if let reader { return reader }
+    guard let reader = Reader(limits) else { throw XMLStreamError(.internalError, "no memory for a parser") }
+    self.reader = reader
+    parsed = header.count
+    _ = header.withUnsafeBytes { reader.read($0) }
+    return reader
   }
 
   /// Reads on, and hands over what is complete.
@@ -97,8 +147,9 @@ public final class XMLStreamParser {
   }
 
   private func parseNow(_ bytes: UnsafeRawBufferPointer, _ handle: @escaping (Event) throws -> Void) throws {
-    guard let context else { throw XMLStreamError(.internalError, "no memory for a parser") }
     guard !isFinished, !isParsing else { throw XMLStreamError(.finished, "the parser has ended") }
+    let reader = try wake()
+    let builder = reader.builder
     isParsing = true
     fed += bytes.count
     builder.pointee.handler = XMLTreeBuilder.Handler { event, end in
@@ -114,8 +165,9 @@ public final class XMLStreamParser {
       let slice = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + Self.sliceBytes, bytes.count)])
       start += slice.count
       parsed += slice.count
-      let status = xmlParseChunk(
-        context, slice.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(slice.count), 0)
+      let isOpening = builder.pointee.headerEnd == nil
+      let status = reader.read(slice)
+      if isOpening { keepHeader(slice, until: builder.pointee.headerEnd) }
       let failure = builder.pointee.failure(status: status, parsed: parsed)
       isFinished = failure != nil || builder.pointee.isClosed
       if let thrown = builder.pointee.thrown { throw thrown }

@@ -25,6 +25,8 @@ struct XMLTreeBuilder: ~Copyable {
   private(set) var thrown: (any Error)?
   /// Whether the root's end tag was read.
   private(set) var isClosed = false
+  /// Where in the input the root's start tag ended.
+  private(set) var headerEnd: Int?
 
   private let limits: XMLStreamParser.Limits
   private var failure: XMLStreamError?
@@ -57,15 +59,8 @@ struct XMLTreeBuilder: ~Copyable {
     return nil
   }
 
-  /// Between two children of the root: what the last ones have needed is given back.
-  mutating func releaseMemory() {
-    guard open.count <= 1, nodes.count == 0, text.count == 0, attributes.count == 0 else { return }
-    nodes = MoveStack()
-    text = MoveStack()
-    attributes = MoveStack()
-    names = XMLNameCache()
-    values = XMLValueCache()
-  }
+  /// Whether nothing but the root is open.
+  var isBetweenChildren: Bool { open.count == 1 && text.count == 0 && failure == nil }
 
   private static func elementTooLong(_ limits: XMLStreamParser.Limits) -> XMLStreamError {
     XMLStreamError(.limitExceeded, "an element of more than \(limits.maximumElementBytes) bytes")
@@ -153,6 +148,7 @@ struct XMLTreeBuilder: ~Copyable {
       let end = xmpp_xml_position(context) + (next == UInt8(ascii: "/") ? 2 : 1)
       if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
       start = end
+      headerEnd = end
       deliver(.opened(XMLElement(name: names[place], attributes: attributes)), end: end)
     }
     open.append(

@@ -16,7 +16,8 @@ struct Imctl: ParsableCommand {
     subcommands: [
       LoginCommand.self, LogoutCommand.self, StatusCommand.self, WhoamiCommand.self, PresenceCommand.self,
       SendCommand.self, WatchCommand.self, HistoryCommand.self, OutboxCommand.self, ContactsCommand.self,
-      AccountCommand.self, TokenCommand.self, ServerCommand.self, AgentCommand.self,
+      ConversationsCommand.self, DevicesCommand.self, PushCommand.self, AccountCommand.self,
+      TokenCommand.self, ServerCommand.self, ProfileCommand.self, AgentCommand.self,
     ])
 
   static func main() {

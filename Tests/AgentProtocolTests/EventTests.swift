@@ -13,6 +13,13 @@ import Testing
         change.tls = TLSSummary(version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384")
         return change
       }()),
+    .state(
+      {
+        var change = StateChange(state: .syncOK, previous: .syncing)
+        change.parts = SyncPart.allCases
+        change.counts = [.roster: 2, .groups: 0]
+        return change
+      }()),
     .dataReady(code: 33002),
     .success(LoginSuccess(userId: "a@b", fullJID: "a@b/c", milliseconds: 12)),
     .presence(PresenceChange(from: "a@b/c", show: .away, status: "lunch", priority: -1)),
@@ -39,6 +46,15 @@ import Testing
       RPC.line(Event(account: "a@b", time: "", cursor: 1, body: presence)).contains(#""status":null"#))
     let state = Event.Body.state(StateChange(state: .linking, previous: .offline))
     #expect(!RPC.line(Event(account: "a@b", time: "", cursor: 1, body: state)).contains("null"))
+  }
+
+  @Test("What is in step is an object with the names of the parts.")
+  func counts() {
+    var change = StateChange(state: .syncOK, previous: .syncing)
+    change.parts = [.roster, .roaming]
+    change.counts = [.roster: 2]
+    let line = RPC.line(Event(account: "a@b", time: "", cursor: 1, body: .state(change)))
+    #expect(line.contains(#""parts":["roster","roaming"]"#) && line.contains(#""counts":{"roster":2}"#))
   }
 
   @Test("A line break in a text stays inside its line.")

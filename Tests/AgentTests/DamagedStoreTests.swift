@@ -123,8 +123,8 @@ struct DamagedStoreTests {
   @Test("A damaged index is made again from the messages.")
   func index() async throws {
     let store = try LocalStore(path: path)
+    try await store.change { _ = try message("one two", time: 1).insert("a@b", cursor: 1, $0) }
     try await store.change { database in
-      _ = try message("one two", time: 1).insert("a@b", cursor: 1, database)
       try database.execute(sql: "UPDATE search_data SET block = x'00' WHERE id = 1")
       try database.execute(sql: "UPDATE search_data SET block = x'ffffffffff' WHERE id <> 1")
     }

@@ -143,6 +143,14 @@ final class FakeService: AgentService {
     .init(account: "a@example.org", server: "example.org")
   }
 
+  func profile(_ parameters: ProfileGetMethod.Parameters) async throws(Failure) -> Profile {
+    Profile(jid: parameters.jid ?? "a@example.org", fields: [:])
+  }
+
+  func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile {
+    Profile(jid: "a@example.org", fields: parameters.fields)
+  }
+
   func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result
   {
@@ -173,6 +181,44 @@ final class FakeService: AgentService {
   {
     note("\(parameters.change) \(parameters.jid ?? "all")")
     return ContactsChangeMethod.Result(action: nil, jid: parameters.jid)
+  }
+
+  func changeConversation(_ parameters: ConversationsChangeMethod.Parameters) async throws(Failure)
+    -> ConversationsChangeMethod.Result
+  {
+    note("\(parameters.change) \(parameters.jid)")
+    return ConversationsChangeMethod.Result(jid: parameters.jid, action: nil, published: false)
+  }
+
+  func listDevices(_ parameters: DevicesListMethod.Parameters) async throws(Failure)
+    -> DevicesListMethod.Result
+  {
+    DevicesListMethod.Result(devices: [Device(resource: "desk", online: true, isSelf: true)])
+  }
+
+  func ownDevice(_ parameters: DevicesSelfMethod.Parameters) async throws(Failure) -> Device {
+    note("self \(parameters.name ?? "as before")")
+    return Device(resource: "desk", online: true, isSelf: true)
+  }
+
+  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure) -> DevicePolicy {
+    DevicePolicy().changed(by: parameters)
+  }
+
+  func sendToDevice(_ parameters: DevicesSendMethod.Parameters) async throws(Failure) -> Sending {
+    Sending { [.init(id: "1", to: parameters.resource, state: .sent)] }
+  }
+
+  func push(_ parameters: PushMethod.Parameters) async throws(Failure) -> PushMethod.Result {
+    note("push \(parameters.enabled) \(parameters.service) \(parameters.node ?? "all")")
+    return .init(service: parameters.service, node: parameters.node, enabled: parameters.enabled)
+  }
+
+  func kickDevices(_ parameters: DevicesKickMethod.Parameters) async throws(Failure)
+    -> DevicesKickMethod.Result
+  {
+    note("kick \(parameters.resource ?? "all")")
+    return DevicesKickMethod.Result(outcomes: [])
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {

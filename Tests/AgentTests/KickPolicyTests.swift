@@ -15,12 +15,12 @@ import XMPPStanza
     }
   }
 
-  @Test("is answered after ever longer pauses, and the sixth time in a row not at all.", arguments: 0..<30)
+  @Test("is answered after ever longer pauses, and the fourth time in a row not at all.", arguments: 0..<30)
   func limit(seed: UInt64) {
     var generator = Seeded(state: seed)
     var policy = KickPolicy()
     var now = 0.0
-    for range in [5.0, 10, 20, 40, 80] {
+    for range in [5.0, 10, 20] {
       guard case .comeBack(let pause, let newResource) = policy.answer(.reconnect, at: now, using: &generator)
       else {
         Issue.record("it stopped")
@@ -77,13 +77,13 @@ import XMPPStanza
     return (kicks, holder.map { [$0] } ?? [], now)
   }
 
-  @Test("of clients that fight for one resource leaves exactly one, within minutes.", arguments: 2...6)
+  @Test("of clients that fight for one resource leaves exactly one, within two minutes.", arguments: 2...6)
   func settles(fighters: Int) {
     for seed in 0..<200 {
       let end = fight(Array(repeating: .fight, count: fighters), seed: UInt64(seed))
       #expect(end.online.count == 1)
       #expect(end.kicks <= fighters * (KickPolicy.limit + 1))
-      #expect(end.seconds < 600, "\(end.seconds)")
+      #expect(end.seconds < 120, "\(end.seconds)")
     }
   }
 

@@ -79,6 +79,42 @@ import XMPPXML
     #expect(try await take([.acknowledged("1")]).events.isEmpty)
   }
 
+  @Test("Those that are acknowledged together are told in their order, each once, and can be found.")
+  func together() async throws {
+    let ids = (1...5).map(String.init)
+    for id in ids { try await send(id, isAcknowledged: false) }
+    let outcome = try await take([.acknowledged("4"), .acknowledged("2"), .streamChanged, .acknowledged("1")])
+    #expect(Set(outcome.settled) == ["1", "2", "4"])
+    #expect(outcome.events.map(\.name) == ["message", "receipt", "message", "receipt", "message", "receipt"])
+    #expect(outcome.events.compactMap(\.message?.id) == ["1", "2", "4"])
+    #expect(zip(outcome.events, outcome.events.dropFirst()).allSatisfy { $1.cursor == $0.cursor + 1 })
+    #expect(try await store.replay(after: 0, until: 1000, account: nil) == outcome.events)
+    let waiting = try await store.change { try OutboxMessage.all(of: "alice@im.example", $0) }
+    #expect(waiting.map(\.id) == ["3", "5"])
+    #expect(try await take([.acknowledged("1"), .acknowledged("2")]).events.isEmpty)
+    let found = try await store.read { database in
+      try Row.fetchAll(
+        database,
+        sql: "SELECT id, place FROM messages WHERE place IN (SELECT rowid FROM search WHERE search MATCH 'x')"
+      ).map { [$0["id"] as String, String($0["place"] as Int64)] }
+    }
+    #expect(found.map(\.[0]) == ["1", "2", "4"] && Set(found.map(\.[1])).count == 3)
+  }
+
+  @Test("One of them that was taken back before is not kept with what it says.")
+  func takenBack() async throws {
+    try await send("0")
+    for id in ["1", "2"] { try await send(id, isAcknowledged: false) }
+    try await store.change { database in
+      try database.execute(sql: "UPDATE messages SET retracts = '2' WHERE id = '0'")
+    }
+    let outcome = try await take([.acknowledged("1"), .acknowledged("2")])
+    #expect(outcome.settled == ["1", "2"])
+    let bodies = try await store.replay(after: 0, until: 1000, account: nil).compactMap(\.message)
+      .filter { $0.id != "0" }.map(\.body)
+    #expect(bodies == ["x", nil])
+  }
+
   @Test("A receipt, a marker and a refusal are told once each, and again from the store.")
   func receipts() async throws {
     try await send("1")
@@ -175,6 +211,15 @@ import XMPPXML
     #expect(messages.map(\.body) == ["new", nil, nil])
     let replayed = try await store.replay(after: 2, until: 1000, account: nil).compactMap(\.message)
     #expect(replayed.map(\.retracts) == [nil, nil, "o2", "b2"])
+    // What was not known may come out of the past.
+    let past = ["bob@im.example", "mallory@evil.example"].map { sender in
+      StoredMessage(direction: .received, sender: sender, time: 1, id: "unknown", body: "past of \(sender)")
+    }
+    let bodies = try await store.change { database in
+      _ = try StoredMessage.insertPast(past, own.bare.description, database)
+      return try String.fetchAll(database, sql: "SELECT body FROM messages WHERE body LIKE 'past%'")
+    }
+    #expect(bodies == ["past of mallory@evil.example"])
   }
 
   @Test("A receipt is sent for what was stored, to whom the account has written; once, and never by a copy.")

@@ -136,7 +136,7 @@ import XMPPXML
     let own = try JID("a@b/c")
     let message = OutboxMessage(id: "1", to: to, body: "x", accepted: 5)
     try await store.change { _ = try message.accept("a@b", own: "a@b", $0) }
-    var copy = Message(message.element(isAgain: false))
+    var copy = Message(message.element(isAgain: false, own: own))
     copy?.from = own
     let sent = try #require(copy)
     var wrapper = Message(from: own.bare)

@@ -139,7 +139,7 @@ import XMPPStanza
     let server = try await TestServer(TestServer.Options(.prosody))
     try await online(server, TemporaryDirectory()) { session, events in
       // An acknowledgement that is on its way is a sign of life.
-      while let stream = await session.online?.stream, await stream.idleTime < .milliseconds(500) {
+      while let stream = await session.boundStream, await stream.idleTime < .milliseconds(500) {
         try await Task.sleep(for: .milliseconds(20))
       }
       try await server.freeze()
@@ -159,10 +159,11 @@ import XMPPStanza
     let changes = NetworkWatch.changes(
       on: MultiThreadedEventLoopGroup.singleton.any(), log: Logger(label: "test"))
     let listening = Task {
-      for await change in changes { return change as NetworkChange? }
-      return nil
+      // What happens to the machine's network meanwhile is its own affair.
+      for await _ in changes {}
+      return Task.isCancelled
     }
     listening.cancel()
-    #expect(await listening.value == nil)
+    #expect(await listening.value)
   }
 }

@@ -12,7 +12,7 @@ struct OtherHostTests {
   /// The stream of a session ends as it does when its server sends it elsewhere.
   private func send(_ session: Session, to port: Int) async {
     let error = StreamError(.seeOtherHost, address: "\(TestServer.host):\(port)")
-    await session.online?.stream.abort(XMPPError(streamError: error, phase: .online, stage: .stream))
+    await session.boundStream?.abort(XMPPError(streamError: error, phase: .online, stage: .stream))
   }
 
   private func session(_ port: Int, _ hub: EventHub, _ home: TemporaryDirectory) async throws -> Session {

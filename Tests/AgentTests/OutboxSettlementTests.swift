@@ -32,8 +32,8 @@ import XMPPStanza
 
   @Test("A message that is sent again has its id, its origin-id and the time of its acceptance.")
   func again() {
-    let first = messages[0].element(isAgain: false)
-    let again = messages[0].element(isAgain: true)
+    let first = messages[0].element(isAgain: false, own: messages[0].to)
+    let again = messages[0].element(isAgain: true, own: messages[0].to)
     #expect(first["id"] == "1" && again["id"] == "1")
     #expect(again.first("origin-id", "urn:xmpp:sid:0")?["id"] == "1")
     #expect(first.first("delay", "urn:xmpp:delay") == nil)

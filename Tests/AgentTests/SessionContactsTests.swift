@@ -39,6 +39,26 @@ struct SessionContactsTests {
   }
 
   @Test(
+    "A session tells once what it brings into step, and how many there are; what the server lacks is left out."
+  )
+  func counts() async throws {
+    let roster =
+      "<query xmlns='jabber:iq:roster' ver='v1'><item jid='bob@im.example' subscription='both'/></query>"
+    let full = Self.begin(
+      roster, version: "", blocked: "<item jid='spam.example'/><item jid='evil.example'/>")
+    let poor = [ScriptedServer.Step].session()
+    for (script, counts) in [(full, [SyncPart.roster: 1, .blocklist: 2]), (poor, [.roster: 0])] {
+      let desk = try await SessionDesk([script])
+      _ = try await desk.session.login(try await desk.parameters())
+      #expect(desk.changes.map(\.parts).compactMap(\.self) == [SyncPart.allCases])
+      #expect(desk.changes.map(\.counts).compactMap(\.self) == [counts])
+      #expect(desk.changes.filter { $0.parts != nil }.map(\.state) == [.syncing])
+      #expect(desk.changes.filter { $0.counts != nil }.map(\.state) == [.syncOK])
+      await desk.session.close()
+    }
+  }
+
+  @Test(
     "What comes before the roster is stored waits for it; forged and odd pushes are refused; the next session asks with the version.",
     .timeLimit(.minutes(2)))
   func order() async throws {

@@ -18,7 +18,7 @@ struct SessionReconnectTests {
     #expect(desk.changes.last?.cause?.detail?.hasPrefix("4 attempts") == true)
     #expect(desk.changes.last?.cause?.exit == 75)
     for (pause, range) in zip(clock.pauses, [0...1.0, 1...2, 2...4, 4...8]) { #expect(range.contains(pause)) }
-    #expect(clock.pauses.count == 4)
+    #expect(clock.pauses.count == 4, "\(desk.changes.map { [$0.state.rawValue, $0.cause?.detail ?? ""] })")
     #expect(await desk.session.isActive == false)
     let stored = try await AccountStore(directory: desk.home.path + "/config").entry(desk.session.account)
     #expect(stored?.isLogin == true && stored?.password != nil)
@@ -81,7 +81,7 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("to fight for its place gives up after the sixth kick in a row.")
+  @Test("to fight for its place gives up after the fourth kick in a row.")
   func fight() async throws {
     let clock = QuickClock()
     let desk = try await SessionDesk([.session(then: .error("conflict"))], clock: clock)

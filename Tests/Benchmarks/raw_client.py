@@ -72,8 +72,7 @@ def message(to, number):
     """What imctl writes for a line."""
     name = f"raw{time.monotonic_ns():x}{number:010d}"
     return (f"<message to='{to}' id='{name}' type='chat'><body>message {number} of a run, some words long</body>"
-            f"<origin-id xmlns='urn:xmpp:sid:0' id='{name}'/><request xmlns='urn:xmpp:receipts'/>"
-            "<markable xmlns='urn:xmpp:chat-markers:0'/></message>")
+            f"<origin-id xmlns='urn:xmpp:sid:0' id='{name}'/></message>")
 
 
 def say(**fields):

@@ -46,6 +46,38 @@ struct ConcurrencyTests {
     #expect(try await agent.ended(within: .seconds(30)) == .exited(0))
   }
 
+  @Test("are refused where the agent has as many clients as it can, and told so.")
+  func tooMany() async throws {
+    let imctl = try await IMCTL()
+    #expect(try await imctl.run("agent", "start").status == 0)
+    let crowd = try await ChildProcess(
+      "/usr/bin/python3",
+      [
+        "-c",
+        """
+        import socket, sys
+        clients = [socket.socket(socket.AF_UNIX) for _ in range(64)]
+        for client in clients:
+            client.connect(sys.argv[1])
+            client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"agent.status"}\\n')
+            client.recv(1)
+        print("in", flush=True)
+        sys.stdin.read()
+        """, imctl.home + "/.local/state/imctl/agent.sock",
+      ])
+    try await crowd.output.first("the crowd") { $0.lines.contains("in") ? () : nil }
+    for command in [["status"], ["agent", "idle"], ["send", "bob@im.example", "hello"]] {
+      let refused = try await imctl.run(command + ["--json"])
+      #expect(refused.status == 69, "\(refused)")
+      #expect(try refused.error.name == "agentUnreachable")
+      #expect(try refused.error.message.contains("too many clients"), "\(refused)")
+    }
+    crowd.closeInput()
+    try await eventually("room") { try await imctl.run("agent", "status").status == 0 }
+    #expect(try await imctl.run("agent", "stop").status == 0)
+    try await imctl.end()
+  }
+
   @Test("are all answered.", arguments: TestServer.Kind.allCases)
   func answered(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

@@ -262,7 +262,7 @@ struct ContactTests {
 }
 
 /// One server of each kind where nobody knows anybody, and counterparts who do only what they are told.
-private enum Village {
+enum Village {
   private static let servers = Mutex([TestServer.Kind: Task<TestServer, any Error>]())
   private static let counterparts = Mutex([String: Task<Counterpart, any Error>]())
 
@@ -340,7 +340,7 @@ extension ChildProcess {
   }
 
   /// Waits until something holds for the events of contacts, `add self` and the like.
-  fileprivate func contacts(_ holds: @escaping @Sendable ([String]) -> Bool) async throws {
+  func contacts(_ holds: @escaping @Sendable ([String]) -> Bool) async throws {
     try await output.first("events of contacts") { _ in
       let told = try self.contactEvents.map { "\($0.action.rawValue) \($0.by?.rawValue ?? "?")" }
       return holds(told) ? () : nil

@@ -86,11 +86,69 @@ struct HistoryTests {
   }
 
   @Test(
+    "of a new device has nothing of what was taken back, however far back that was said.",
+    arguments: TestServer.Kind.allCases)
+  func retracted(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    let name = user.name
+    func send(_ content: String, _ id: String) throws {
+      try bob.send(xml: "<message to='\(user.jid)' type='chat' id='\(id)-\(name)'>\(content)</message>")
+    }
+    func retract(_ id: String, _ own: String) throws {
+      try send(
+        "<retract xmlns='urn:xmpp:message-retract:1' id='\(id)-\(name)'/><body>gone</body>"
+          + "<store xmlns='urn:xmpp:hints'/>", own)
+    }
+    func correct(_ id: String, _ own: String, _ body: String) throws {
+      try send(
+        "<body>\(body)</body><replace xmlns='urn:xmpp:message-correct:0' id='\(id)-\(name)'/>", own)
+    }
+    try await user.goOnline()
+    let watch = try await user.watch("message")
+    try send("<body>pineapple</body>", "regretted")
+    try send("<body>pear</body>", "kept")
+    for number in 1...120 { try send("<body>number \(number)</body>", "number-\(number)") }
+    try correct("regretted", "corrected", "pineapple pie")
+    try correct("kept", "better", "pears")
+    try correct("nothing", "loose", "plums")
+    try retract("regretted", "taken-back")
+    try await watch.messages(126)
+    watch.send(SIGINT)
+    let other = User(user, imctl: try await IMCTL())
+    try await other.goOnline()
+    // Live, of what only the archive has.
+    let news = try await other.watch("message")
+    try retract("number-1", "late")
+    try send("<body>the end</body>", "end")
+    try await news.messages(1)
+    #expect(try news.events().map(\.message?.body) == ["the end"])
+    news.send(SIGINT)
+    #expect(try await bodies(other, "--sync", "--limit", "0", bob.jid).contains("number 2"))
+    let history = try await other.imctl.run("history", "--json", "--limit", "0").objects(Event.self)
+      .compactMap(\.message)
+    let said = history.compactMap(\.body)
+    #expect(
+      said.sorted() == (["pear", "pears", "plums", "the end"] + (2...120).map { "number \($0)" }).sorted())
+    // This one has taken them out of its archive by itself.
+    #expect(history.count { $0.retracted == true } == (kind == .ejabberd24 ? 1 : 3))
+    #expect(history.first { $0.body == "pears" }?.replaces == "kept-\(name)")
+    #expect(history.first { $0.body == "plums" }.map { $0.replaces == nil } == true)
+    #expect(try await other.imctl.run("history", "--search", "pineapple").output == "")
+    #expect(try await other.imctl.run("logout").status == 0)
+    #expect(try await user.imctl.run("logout").status == 0)
+  }
+
+  @Test(
     "has thousands of messages that came meanwhile, each once.",
     arguments: TestServer.Kind.allCases)
   func away(kind: TestServer.Kind) async throws {
-    let user = try await User(on: kind)
-    let bob = try await Neighbourhood.counterpart(kind)
+    var options = Neighbourhood.options(kind)
+    options.friends = []
+    options.archiveInSQLite = true
+    let server = kind.isProsody ? try await Neighbourhood.server(kind) : try await TestServer(options)
+    let user = try await User(on: kind, server: server)
+    let bob = try await Counterpart("bob", on: server)
     try await user.goOnline()
     let watch = try await user.watch("message")
     try bob.send("before", to: user.jid)
@@ -98,8 +156,7 @@ struct HistoryTests {
     let cursor = try #require(try watch.events().first?.cursor)
     watch.send(SIGINT)
     #expect(try await user.imctl.run("logout").status == 0)
-    // ejabberd's own database reads all messages of an archive for each one that it adds.
-    let texts = (1...(kind.isProsody ? 10_000 : 1000)).map { "number \($0)" }
+    let texts = (1...10_000).map { "number \($0)" }
     for part in stride(from: 0, to: texts.count, by: 250) {
       let messages = texts[part..<part + 250].map {
         "<message to='\(user.jid)' type='chat'><body>\($0)</body></message>"
@@ -110,6 +167,9 @@ struct HistoryTests {
     }
     try await user.goOnline()
     // From the archive, and many of them as offline messages, too. The time limit of the suite is the only one.
+    while try await user.imctl.run("history", "--search", "number 10000").output.isEmpty {
+      try await Task.sleep(for: .milliseconds(300))
+    }
     while try await user.imctl.run("history", "--limit", "0").output.utf8.count(where: { $0 == 0x0a })
       <= texts.count
     {
@@ -121,5 +181,7 @@ struct HistoryTests {
     // All of it is news to who has seen what was before.
     #expect(events.allSatisfy { $0.cursor > cursor || $0.message?.body == "before" })
     #expect(try await user.imctl.run("logout", "--forget").status == 0)
+    try await bob.end()
+    if !kind.isProsody { try await server.end() }
   }
 }

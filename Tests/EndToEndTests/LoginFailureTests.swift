@@ -20,6 +20,9 @@ struct LoginFailureTests {
       ["login", jid, "--password-stdin", "--json"] + user.connection, input: "mistyped")
     #expect(result.status == 77)
     #expect(try result.states == [.linking, .linkOK, .logining, .loginFailed])
+    // The store is open, and there is an error in the place of a success.
+    let events = try result.objects(Event.self).map(\.name)
+    #expect(events.first == "dataReady" && events.filter { $0 != "state" } == ["dataReady"])
     let error = try result.error
     #expect(error.name == "authFailed")
     #expect(error.code == 302)

@@ -13,20 +13,19 @@ struct OutboxCrashTests {
     arguments: [TestServer.Kind.prosody, .ejabberd])
   func killedAtEveryWrite(kind: TestServer.Kind) async throws {
     let home = try await IMCTL()
-    let order = home.home + "/order"
-    let user = try await User(
-      on: kind, environment: try await KillAtWrite.environment(order: order, in: home.home))
+    let disk = try await FaultyDisk(in: home.home)
+    let user = try await User(on: kind, environment: disk.environment)
     let bob = try await Neighbourhood.counterpart(kind)
     try await user.goOnline()
     var bodies: [String] = []
     repeat {
       let body = "killed at \(bodies.count + 1)"
-      try Data("\(bodies.count + 1)\n".utf8).write(to: URL(filePath: order))
+      try disk.kill(atWrite: bodies.count + 1)
       bodies.append(body)
       let result = try await user.imctl.run("send", bob.jid, body)
       #expect(result.status == 0, "\(body): \(result)")
-    } while try await isDeleted(order) && bodies.count < 100
-    unlink(order)
+    } while try await isDead(disk) && bodies.count < 100
+    disk.works()
     #expect((6..<100).contains(bodies.count))
     let last = bodies.last
     try await bob.message { $0.body == last && $0.from.hasPrefix(user.jid) }
@@ -42,11 +41,47 @@ struct OutboxCrashTests {
   }
 
   /// The last writes may come when `send` has ended.
-  private func isDeleted(_ path: String) async throws -> Bool {
+  private func isDead(_ disk: FaultyDisk) async throws -> Bool {
     for _ in 1...50 {
-      if access(path, F_OK) != 0 { return true }
+      if !disk.isWaiting { return true }
       try await Task.sleep(for: .milliseconds(10))
     }
     return false
+  }
+}
+
+@Suite("An agent whose disk is full", .serialized, .timeLimit(.minutes(5)))
+struct FullDiskTests {
+  @Test(
+    "stays online, refuses what is to be sent, and has what arrives once there is room, each message once.",
+    arguments: [TestServer.Kind.prosody, .ejabberd])
+  func fullDisk(kind: TestServer.Kind) async throws {
+    let home = try await IMCTL()
+    let disk = try await FaultyDisk(in: home.home)
+    let user = try await User(on: kind, environment: disk.environment)
+    let bob = try await Neighbourhood.counterpart(kind)
+    try await user.goOnline()
+    let watch = try await user.watch("message")
+    try bob.send("before", to: user.jid)
+    try await watch.messages(1)
+
+    try disk.isFull()
+    for number in 1...3 { try bob.send("number \(number)", to: user.jid) }
+    let refused = try await user.imctl.run("send", bob.jid, "no room", "--json")
+    #expect(refused.status == 73, "\(refused)")
+    #expect(refused.errors.contains("full"), "\(refused)")
+    #expect(try await user.imctl.run("presence", "away").status == 0)
+    #expect(try await user.status().state == .syncOK)
+    #expect(try watch.events().count == 1)
+
+    disk.works()
+    try await watch.messages(4)
+    #expect(try await user.imctl.run("send", bob.jid, "room again").status == 0)
+    #expect(
+      try watch.events().map(\.message?.body) == ["before", "number 1", "number 2", "number 3", "room again"])
+    try await bob.settled()
+    #expect(bob.bodies(of: user) == ["room again"])
+    watch.send(SIGINT)
+    try await home.end()
   }
 }

@@ -27,6 +27,15 @@ final class User: Sendable {
     self.imctl = network.map { imctl.started(by: ["/usr/bin/nsenter", "--net=\($0.namespace)"]) } ?? imctl
   }
 
+  /// The user of an account of a server of the test's own.
+  init(account: String, on server: TestServer) async throws {
+    self.server = server
+    name = account
+    directTLS = false
+    network = nil
+    imctl = try await IMCTL()
+  }
+
   /// The same user, with commands that are started otherwise.
   init(_ other: User, imctl: IMCTL) {
     server = other.server

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """A client that is not imctl: slixmpp, logged in and saying what it sees.
 
-Reads a line of JSON {"jid", "password", "host", "port", "directTLS", "caFile", "accepts"}, answers {"ready": FULL_JID}
+Reads a line of JSON {"jid", "password", "host", "port", "directTLS", "caFile", "accepts", "interests"}, answers {"ready": FULL_JID}
 when the server has its presence, and reports {"presence": {"from", "type", "show", "status", "priority"}} and
 {"message": {"from", "body", "id", "delayed"}}, or without a body {"stanza": {"from", "xml"}}. Obeys {"order": "message", "to", "text"}, {"order": "presence", "to":
 SHOW, "text": STATUS}, {"order": "xml", "text"} and {"order": "ping", "text": TOKEN}, the last answered with
 {"settled": TOKEN}. Accepts who wants to see its presence, and asks back, unless
-"accepts" is false. Logs out at the end of its input.
+"accepts" is false. Wants to hear of the nodes named in "interests" (XEP-0163 §4). Logs out at the end of its input.
 """
 import asyncio
 import logging
@@ -33,7 +33,11 @@ class Counterpart(slixmpp.ClientXMPP):
         self.ca_certs = wanted["caFile"]
         self.auto_authorize = True if wanted.get("accepts", True) else None
         self.auto_subscribe = wanted.get("accepts", True)
+        self.register_plugin("xep_0092", {"software_name": "Slixmpp", "version": slixmpp.__version__})
         self.register_plugin("xep_0199")
+        self.interests = wanted.get("interests", [])
+        if self.interests:
+            self.register_plugin("xep_0163")
         self.add_event_handler("session_start", self.session_started)
         self.add_event_handler("message", self.message_received)
         self.add_event_handler("failed_auth", lambda _: self.fail("authentication failed"))
@@ -51,6 +55,8 @@ class Counterpart(slixmpp.ClientXMPP):
             self.ended.set_result(1)
 
     async def session_started(self, _):
+        for node in self.interests:
+            self.plugin["xep_0163"].add_interest(node)
         await self.get_roster()
         self.send_presence()
         await self.plugin["xep_0199"].ping(self.boundjid.host, timeout=30)

@@ -1,6 +1,7 @@
 """How serve.py prepares ejabberd."""
 import json
 import os
+import sqlite3
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
@@ -22,10 +23,27 @@ def prepare(server):
     hosts = {server.domain: host}
     if options["anonymousDomain"]:
         hosts[options["anonymousDomain"]] = ["auth_method: anonymous", "anonymous_protocol: sasl_anon"]
+    component = ["-", "  port: @COMPONENT_PORT@", '  ip: "127.0.0.1"', "  module: ejabberd_service",
+                 "  hosts:", f"    {json.dumps(options['component'])}:", "      password: component-secret"]
+    api = ["-", "  port: @COMPONENT_PORT@", '  ip: "127.0.0.1"', "  module: ejabberd_http", "  tls: true",
+           "  request_handlers:", "    /api: mod_http_api"]
+    permissions = ["api_permissions:", "  archive:", "    from: mod_http_api", "    who:", "      access:",
+                   "        allow:", *(f"          - user: {json.dumps(f'{name}@{server.domain}')}" for name in options["apiUsers"]),
+                   "    what: remove_mam_for_user_with_peer"]
+    listeners = (component if options["component"] else []) + (api if options["apiUsers"] else [])
     listener = ["tls_verify: true"] if options["clientAuthority"] else []
     modules = {name.partition(":")[0]: name.partition(":")[2] or " {}" for name in options["extraModules"]}
     # Left alone it announces an archive and keeps nothing in it.
     modules.setdefault("mod_mam", " {default: always}")
+    if options["archiveInSQLite"]:
+        modules["mod_mam"] = " {default: always, db_type: sql}"
+        options["extraLines"] = [*options["extraLines"], "sql_type: sqlite",
+                                 "sql_database: @DIRECTORY@/archive.sqlite"]
+        if not server.is_newer:
+            # The newer one does so by itself.
+            with open("/usr/share/ejabberd/sql/lite.sql") as tables:
+                with sqlite3.connect(server.path("archive.sqlite")) as database:
+                    database.executescript(tables.read())
     if server.is_newer:
         modules.setdefault("mod_auth_fast", " {}")
         modules.setdefault("mod_scram_upgrade", " {}")
@@ -41,6 +59,8 @@ def prepare(server):
                               for name, lines in hosts.items() if lines) or "  {}",
         NO_TLS13="    - no_tlsv1_3\n" if options["maximumTLS"] == "1.2" else "",
         CLIENTS="c2s_cafile: @DIRECTORY@/clients.pem" if options["clientAuthority"] else "",
+        SESSIONS=options["maximumSessions"], COMPONENT="\n".join("  " + line for line in listeners),
+        PERMISSIONS="\n".join(permissions) if options["apiUsers"] else "",
         LISTENER="\n".join("    " + line for line in listener),
         DENIED=json.dumps([f"{name}@{server.domain}" for name in options["denied"]] or ["nobody@invalid"]),
         MODULES="".join(f"  {name}:{value}\n" for name, value in modules.items()
@@ -69,9 +89,10 @@ def first_steps(server):
     once = []
     if options["authentication"] == "internal":
         once.append("[ejabberd_auth:try_register(N,D,P)||{N,P}<-U]")
+    # In the store alone: nobody is online who would have to be told of each.
     once += ['mod_shared_roster:create_group(D,<<"friends">>,'
              '[{name,<<"Friends">>},{displayed_groups,[<<"friends">>]}])',
-             '[mod_shared_roster:add_user_to_group(D,{N,D},<<"friends">>)||'
+             '[mod_shared_roster_mnesia:add_user_to_group(D,{N,D},<<"friends">>)||'
              "N<-[" + ",".join(map(binary, server.friends)) + "]]"]
     if options["disabled"]:
         # The older way sets another password; the newer, if the module's hooks are there, tells the reason.
@@ -94,6 +115,9 @@ def first_steps(server):
             "T = [begin {K,_,_}=ejabberd_oauth:oauth_issue_token(binary_to_list(<<N/binary,$@,D/binary>>),"
             "%d,\"sasl_auth\"), [N,32,K,10] end||{N,_}<-U], ok = file:write_file(\"%s/tokens\",T)"
             % (options["bearerTokenLifetime"], server.inside))
+    if options["archiveInSQLite"]:
+        # Nothing has to survive: no message waits for the disk.
+        steps.append('ejabberd_sql:sql_query(D, <<"PRAGMA synchronous = OFF">>)')
     # Runs what stands in the file "order", and leaves its value in "order.done".
     steps.append(
         'spawn(fun Obey() -> case file:script("%s/order") of {error,enoent} -> ok; V ->'

@@ -10,6 +10,7 @@ log = { { levels = { min = "info" }, to = "console" } }
 interfaces = { "127.0.0.1" }
 c2s_ports = { @PORT@ }
 c2s_direct_tls_ports = { @DIRECT_TLS_PORT@ }
+component_ports = { @COMPONENT_PORTS@ }
 c2s_require_encryption = true
 s2s_ports = {}
 http_ports = {}

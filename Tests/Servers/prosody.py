@@ -21,6 +21,8 @@ def prepare(server):
         lines.append('authentication = "ccert"')
     if options["anonymousDomain"]:
         lines += ["VirtualHost " + json.dumps(options["anonymousDomain"]), 'authentication = "anonymous"']
+    if options["component"]:
+        lines += ["Component " + json.dumps(options["component"]), 'component_secret = "component-secret"']
     more = []
     for name, value in (("sasl2_fast_token_ttl", options["fastTokenLifetime"]),
                         ("sasl2_fast_token_min_ttl", options["fastTokenRefreshAge"]),
@@ -30,7 +32,7 @@ def prepare(server):
     config = server.fill(
         "prosody.cfg.lua", AUTHENTICATION="internal_" + options["passwordStore"], PASSWORD_HASH=options["hash"],
         REGISTRATION=json.dumps(options["registration"]), TLS=lua(tls), MORE="\n".join(more),
-        HOST_LINES="\n".join(lines), DISABLED=lua(options["withoutModules"])[1:-1],
+        COMPONENT_PORTS=server.component_port if options["component"] else "", HOST_LINES="\n".join(lines), DISABLED=lua(options["withoutModules"])[1:-1],
         MODULES="".join(json.dumps(name) + ";" for name in modules))
     server.write("groups.txt", "[Friends]\n" + "".join(f"{name}@{server.domain}\n" for name in server.friends))
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mod_test_started.lua")) as file:

@@ -40,9 +40,17 @@ DEFAULTS = {
     "disabled": {}, "denied": [],
     # Accounts that see each other's presence; all of them when absent.
     "friends": None,
+    # Of ejabberd: the archive is in SQLite. Its own database reads all messages of an archive for each one it adds.
+    "archiveInSQLite": False,
+    # Sessions of an account that ejabberd lets there be.
+    "maximumSessions": 50,
     # Whether strangers may make accounts.
     "registration": False,
     "maximumTLS": "1.3", "certificate": None,
+    # Domain of a component that may connect, with the secret "component-secret".
+    "component": None,
+    # Local parts of who may remove messages from archives by ejabberd's web interface, at the same port.
+    "apiUsers": [],
     # Path of the authority of clients' certificates, which EXTERNAL is for (not Debian 12's Prosody).
     "clientAuthority": None,
     # Files of the server's directory, @DIRECTORY@ in the lines.
@@ -71,7 +79,7 @@ class Server:
         self.is_newer = bool(self.root)
         # A file that is there when the server is as it should be.
         self.started = "started"
-        self.port, self.direct_tls_port = free_ports(2)
+        self.port, self.direct_tls_port, self.component_port = free_ports(3)
         self.ca = None
         certificate = self.options["certificate"]
         if certificate is None:
@@ -106,7 +114,8 @@ class Server:
         with open(os.path.join(HERE, template)) as file:
             text = file.read()
         fields.update(LINES="\n".join(self.options["extraLines"]))
-        common = dict(DIRECTORY=self.inside, DOMAIN=self.domain, PORT=self.port, DIRECT_TLS_PORT=self.direct_tls_port)
+        common = dict(DIRECTORY=self.inside, DOMAIN=self.domain, PORT=self.port, DIRECT_TLS_PORT=self.direct_tls_port,
+                      COMPONENT_PORT=self.component_port)
         for name, value in [*fields.items(), *common.items()]:
             text = text.replace(f"@{name}@", str(value))
         self.write(template, text)
@@ -228,7 +237,8 @@ def main():
         server = Server(wanted, directory)
         try:
             server.start()
-            report(port=server.port, directTLSPort=server.direct_tls_port, id=server.process.pid,
+            report(port=server.port, directTLSPort=server.direct_tls_port,
+                   componentPort=server.component_port, id=server.process.pid,
                    caFile=server.ca, directory=directory, tokens=server.tokens())
             for order in orders():
                 text = [order["text"]] if "text" in order else []

@@ -67,8 +67,11 @@ public final class Counterpart: Sendable {
   }
 
   /// The same on any server on loopback.
+  ///
+  /// - Parameter interests: nodes of its own account and of others that it wants to hear of (XEP-0163 §4).
   public init(
-    jid: String, password: String, port: Int, directTLS: Bool = false, caFile: String, accepts: Bool = true
+    jid: String, password: String, port: Int, directTLS: Bool = false, caFile: String, accepts: Bool = true,
+    interests: [String] = []
   ) async throws {
     struct Options: Encodable {
       var jid: String
@@ -78,13 +81,14 @@ public final class Counterpart: Sendable {
       var directTLS: Bool
       var caFile: String
       var accepts: Bool
+      var interests: [String]
     }
     struct Ready: Decodable { var ready: String }
     script = try await Script(
       "counterpart.py",
       options: Options(
         jid: jid, password: password, host: TestServer.host, port: port, directTLS: directTLS, caFile: caFile,
-        accepts: accepts))
+        accepts: accepts, interests: interests))
     self.jid = try await script.first(Ready.self).ready
   }
 

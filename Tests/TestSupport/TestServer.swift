@@ -63,8 +63,16 @@ public final class TestServer: Sendable {
     public var disabled: [String: String] = [:]
     /// Accounts that ejabberd's listener turns away when they bind.
     public var denied: [String] = []
+    /// ejabberd's archive is in SQLite, for thousands of messages.
+    public var archiveInSQLite = false
+    /// Sessions of an account that ejabberd lets there be; 50 when absent.
+    public var maximumSessions: Int?
     /// Whether strangers may make accounts.
     public var registration = false
+    /// Domain of a component that may connect: `PushService`.
+    public var component: String?
+    /// Local parts of who may remove messages from archives by ejabberd's API: `apiURL`; without a component then.
+    public var apiUsers: [String] = []
     /// Path of the authority (PEM) of clients' certificates: EXTERNAL is offered. Prosody then has
     /// no passwords, and Debian 12's has none of it.
     public var clientAuthority: String?
@@ -94,6 +102,10 @@ public final class TestServer: Sendable {
   public let port: Int
   /// Port for direct TLS.
   public let directTLSPort: Int
+  /// Port for components.
+  public let componentPort: Int
+  /// Where ejabberd's API is, see `Options.apiUsers`; the server's certificate has to be for `localhost`, too.
+  public var apiURL: String { "https://localhost:\(componentPort)/api" }
   /// Path of the authority's certificate (PEM).
   public let caFile: String
   /// The server's process id when it was first started.
@@ -123,6 +135,7 @@ public final class TestServer: Sendable {
     struct Ready: Decodable {
       var port: Int
       var directTLSPort: Int
+      var componentPort: Int
       var id: Int32
       var directory: String
       var tokens: [String: String]
@@ -139,6 +152,7 @@ public final class TestServer: Sendable {
     caFile = authority.caFile
     port = ready.port
     directTLSPort = ready.directTLSPort
+    componentPort = ready.componentPort
     id = ready.id
     directory = ready.directory
     tokens = ready.tokens

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 import XMPPStanza
 import XMPPXML
@@ -265,6 +266,17 @@ struct StreamManagementTests {
       let outcome = try restored.resumed(StreamManagementTests.element("resumed", ["h": "3"]))
       #expect(outcome.acknowledged.map(\.id) == ["a", "b"])
       #expect(outcome.lost.map(\.id) == ["c"])
+    }
+
+    @Test("is kept as text; an id that ends a line there is not.")
+    func text() throws {
+      let ids = ["a", "b\r", "c\nd", "", "é"]
+      let snapshot = try #require(try StreamManagementTests.management(sent: ids).snapshot())
+      let data = try JSONEncoder().encode(snapshot)
+      var restored = try JSONDecoder().decode(StreamManagement.Snapshot.self, from: data)
+      #expect(restored.unacknowledged == ["a", "b\r", nil, nil, "é"])
+      restored.unacknowledged = snapshot.unacknowledged
+      #expect(restored == snapshot)
     }
 
     @Test("has perhaps sent more than anybody remembers.")

@@ -206,22 +206,65 @@ import XMPPXML
     #expect(try parser.parse(Array("<c/>".utf8)).count == 1)
   }
 
-  @Test("Memory can be given back at any time, also inside an element and by a handler.")
-  func releaseMemory() throws {
-    let parser = XMLStreamParser()
-    let child = "<a b='a value that needs memory'><c/>text</a>"
-    let text = "<s>\(child)\(child)</s>"
-    var events: [XMLStreamParser.Event] = []
-    for byte in text.utf8 {
-      try [byte].withUnsafeBytes {
-        try parser.parse($0) {
-          events.append($0)
-          parser.releaseMemory()
+  @Test("A parser may rest at any time, also inside an element and when a handler says so, and reads on.")
+  func rest() throws {
+    let child = "<a xmlns='u:a' p:b='a value that needs memory'><c/>text</a>"
+    let text = "<?xml version='1.0'?>\n<s xmlns='u:s' xmlns:p='u:p'>\(child)\(child) \(child)</s>"
+    for step in 1...text.utf8.count {
+      let parser = XMLStreamParser()
+      var events: [XMLStreamParser.Event] = []
+      var rest = Array(text.utf8)[...]
+      while !rest.isEmpty {
+        try Array(rest.prefix(step)).withUnsafeBytes {
+          try parser.parse($0) {
+            events.append($0)
+            parser.rest()
+          }
         }
+        rest = rest.dropFirst(step)
+        parser.rest()
       }
-      parser.releaseMemory()
+      #expect(try events == XMLStreamParser().parse(Array(text.utf8)), "\(step) bytes at a time")
     }
-    #expect(try events == XMLStreamParser().parse(Array(text.utf8)))
+  }
+
+  @Test("A parser that has rested counts bytes and keeps its limits as before.")
+  func restedLimits() throws {
+    let limits = XMLStreamParser.Limits(maximumElementBytes: 1000, maximumDepth: 3)
+    let parser = XMLStreamParser(limits: limits)
+    _ = try parser.parse(Array("<s><a/>".utf8))
+    for spaces in [0, 1, 1] {
+      parser.rest()
+      #expect(parser.bytesAfterLastEvent == spaces)
+      _ = try parser.parse(Array("<a><b>\(String(repeating: "x", count: 900))</b></a> ".utf8))
+      #expect(parser.bytesAfterLastEvent == 1)
+    }
+    parser.rest()
+    let deep = #expect(throws: XMLStreamError.self) { try parser.parse(Array("<a><b><c/></b></a>".utf8)) }
+    #expect(deep?.code == .limitExceeded)
+    parser.rest()
+    let finished = #expect(throws: XMLStreamError.self) { try parser.parse(Array("<a/>".utf8)) }
+    #expect(finished?.code == .finished)
+
+    let other = XMLStreamParser(limits: limits)
+    _ = try other.parse(Array("<s><a/>".utf8))
+    other.rest()
+    let long = #expect(throws: XMLStreamError.self) {
+      try other.parse(Array("<a>\(String(repeating: "x", count: 1000))</a>".utf8))
+    }
+    #expect(long?.code == .limitExceeded)
+  }
+
+  @Test("A header of more than a kilobyte is not kept: its parser reads on without a rest.")
+  func longHeader() throws {
+    for count in [900, 1100, 20_000] {
+      let parser = XMLStreamParser()
+      _ = try parser.parse(Array("<s a='\(String(repeating: "x", count: count))'>".utf8))
+      for _ in 0..<2 {
+        parser.rest()
+        #expect(try parser.parse(Array("<a/>".utf8)) == [.element(XMLElement("a", namespace: ""))])
+      }
+    }
   }
 
   @Test("More names and values than are cached are read correctly.")

@@ -186,7 +186,10 @@ final class AgentClient {
   private func flush() throws {
     let lines = unsent
     unsent = ""
-    if !socket.write(lines) { throw greeting == nil ? Failure.agentEnded : Useless.endedAtOnce }
+    if socket.write(lines) { return }
+    // It may have said why.
+    while try nextReply() != nil {}
+    throw Failure.noAnswer
   }
 
   /// Nil where it is something else. Events that this version does not know are left out.
@@ -198,14 +201,21 @@ final class AgentClient {
   private func nextReply() throws -> RPCReply? {
     switch try socket.line(until: deadline) {
     case .line(let line):
-      do {
-        return try RPCReply(line: line)
-      } catch {
-        throw Failure.noAgentSpeaks
-      }
+      guard let reply = try? RPCReply(line: line) else { throw Failure.noAgentSpeaks }
+      if reply.id == .null { try refuse(with: reply) }
+      return reply
     case .timeout: return nil
     case .interrupted: throw Failure.cancelled()
     case .end: throw greeting == nil ? Failure.agentEnded : Useless.endedAtOnce
+    }
+  }
+
+  /// An error that answers no request: the agent does not want this connection.
+  private func refuse(with reply: RPCReply) throws {
+    do {
+      _ = try reply.result(of: AgentStopMethod.self)
+    } catch {
+      throw error.failure
     }
   }
 }

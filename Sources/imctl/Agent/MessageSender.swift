@@ -7,9 +7,9 @@ import Glibc
 /// its id a message is sent once.
 final class MessageSender {
   /// Messages of a call, and their octets, and calls without an answer.
-  private static let messagesEach = 128
+  private static let messagesEach = MessageSendMethod.maximumMessages
   private static let octetsEach = 65_536
-  private static let callsAhead = 32
+  private static let callsAhead = 16
 
   private var parameters: MessageSendMethod.Parameters
   private let deadline: Deadline

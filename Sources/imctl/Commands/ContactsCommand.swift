@@ -84,7 +84,8 @@ struct ContactsRequestsCommand: ParsableCommand {
       ?? StoredAccounts.requests(options.account.account)
     for entry in result.requests {
       let text = entry.text.map { " \"\(peer: $0)\"" } ?? ""
-      try options.output.data(entry, text: "\(peer: entry.jid) \(peer: entry.received)\(text)")
+      let note = entry.looksLike.map { inLanguage(" (looks like \(peer: $0))", "（看起来像 \(peer: $0)）") } ?? ""
+      try options.output.data(entry, text: "\(peer: entry.jid)\(note) \(peer: entry.received)\(text)")
     }
     if result.stale { ContactsCommand.noteStale(options.output) }
   }

@@ -115,7 +115,11 @@ struct HistoryText: CustomStringConvertible {
     var peer = (isSent ? message.to : message.from) ?? event.account
     // In a room the resource is who speaks; else it is some device.
     if message.type != "groupchat" { peer = String(peer.prefix { $0 != "/" }) }
-    let mark = message.type == "error" ? "(error) " : message.encrypted ? "(encrypted) " : ""
+    let isRetracted = message.retracted == true
+    let mark =
+      isRetracted
+      ? inLanguage("(retracted) ", "（已撤回）")
+      : message.type == "error" ? "(error) " : message.encrypted ? "(encrypted) " : ""
     let subject = message.subject.map { "[\(peer: $0)] " } ?? ""
     description =
       "\(peer: event.time) \(isSent ? "->" : "<-") \(peer: peer): \(mark)\(subject)\(peer: message.body ?? "")"

@@ -21,6 +21,7 @@ struct LoginCommand: ParsableCommand {
   @OptionGroup(title: "Kind of login") var kind: KindOptions
   @OptionGroup(title: "Secret") var secret: SecretOptions
   @OptionGroup(title: "By itself") var automatic: AutoLoginOptions
+  @OptionGroup(title: "This device, for the others of the account; kept with it") var device: DeviceOptions
   @OptionGroup(title: "Connection, kept with the account") var connection: ConnectionArguments
 
   @Option(help: ArgumentHelp("Presence to show: online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
@@ -72,7 +73,8 @@ struct LoginCommand: ParsableCommand {
         inLanguage("--detach and --foreground exclude each other.", "--detach 和 --foreground 不能同时使用。"))
     }
     if listMechanisms,
-      secret.isGiven || secret.policy != nil || automatic.isGiven || kind.hasDetails || isSession
+      secret.isGiven || secret.policy != nil || automatic.isGiven || device.identity != nil || kind.hasDetails
+        || isSession
     {
       throw ValidationError(
         inLanguage(
@@ -119,6 +121,7 @@ struct LoginCommand: ParsableCommand {
     parameters.tokenAnswer = token?.printed
     parameters.options = try connection.options()
     try kind.write(into: &parameters)
+    parameters.device = device.identity
     parameters.store = secret.policy
     try automatic.write(into: &parameters)
     parameters.presence = presence

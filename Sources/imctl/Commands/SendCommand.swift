@@ -23,7 +23,10 @@ struct SendCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("The message; without it standard input is read.", valueName: "TEXT"))
   var text: String?
 
-  @Flag(help: "Send every line of standard input as a message.")
+  @Flag(
+    help:
+      "Send every line of standard input as a message; clients of the recipient confirm them with --wait delivered only."
+  )
   var lines = false
 
   @Option(
@@ -92,12 +95,16 @@ struct SendCommand: ParsableCommand {
     if text?.isEmpty == true { throw ValidationError(inLanguage("The text is empty.", "文本为空。")) }
   }
 
+  /// Thousands of lines are not to be answered by as many receipts that nobody waits for.
+  private var asksReceipts: Bool { !lines || wait == .delivered }
+
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout ?? Timeout(seconds: lines ? 0 : 30))
     if direct { return try sendDirectly(until: deadline) }
     var parameters = MessageSendMethod.Parameters(account: account.account, messages: [])
     parameters.wait = wait
+    parameters.asksReceipts = asksReceipts
     let sender = MessageSender(parameters, isBounded: timeout != nil || !lines, until: deadline)
     if lines {
       var input = InputLines(limit: OutgoingMessage.maximumText)
@@ -115,9 +122,10 @@ struct SendCommand: ParsableCommand {
     let secret = try target.passwordWithoutAgent(password, until: deadline)
     let messages = try directMessages(until: deadline)
     let shortfall = Mutex(Shortfall(wait))
-    try target.withoutAgent(secret, until: deadline) { [wait] account throws(Failure) in
+    try target.withoutAgent(secret, until: deadline) { [wait, asksReceipts] account throws(Failure) in
       try await account.send(
-        messages, awaitingReceipts: wait == .delivered ? (deadline.secondsLeft ?? 0) : nil
+        messages, asksReceipts: asksReceipts,
+        awaitingReceipts: wait == .delivered ? (deadline.secondsLeft ?? 0) : nil
       ) { outcome in
         shortfall.withLock { $0.add(outcome) }
         try report(outcome)

@@ -11,9 +11,10 @@ struct WatchCommand: ParsableCommand {
     abstract: "Print events as they happen.",
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
-      status 69. Events: state, dataReady, success, presence, message, receipt, chatState, contact, kicked, \
-      loginRequired, tokenUnavailable, and only when named: wire, of sessions that were logged in with -vv. With --since \
-      messages, receipts and changes of contacts that came after an event are told first; the event gap tells that some \
+      status 69. Events: state, dataReady, success, presence, message, receipt, chatState, contact, conversation, \
+      device, kicked, loginRequired, tokenUnavailable, and only when named: wire, of sessions that were logged in with \
+      -vv. With --since messages, receipts and changes of contacts, conversations and devices that came after an event \
+      are told first; the event gap tells that some \
       are not kept any more.
 
       With --exec nothing is printed: COMMAND runs for every event, without a shell, with the event as a line of JSON on \
@@ -23,7 +24,9 @@ struct WatchCommand: ParsableCommand {
       """)
 
   static let names = [
-    "state", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact", "kicked",
+    "state", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact", "conversation",
+    "device",
+    "kicked",
     "loginRequired", "tokenUnavailable", "wire",
   ]
 
@@ -142,6 +145,8 @@ struct EventText: CustomStringConvertible {
       "\(peer: change.from) " + StatusText.presence(change.show, change.status, change.priority)
     case .message(let message): Self.message(message)
     case .contact(let contact): Self.contact(contact)
+    case .device(let device): Self.device(device)
+    case .conversation(let change): conversation(change)
     case .receipt(let receipt): Self.receipt(receipt)
     case .chatState(let change): "\(peer: change.from) \(peer: change.state)"
     case .wire(let line): wire(line)
@@ -171,6 +176,12 @@ struct EventText: CustomStringConvertible {
       "\(mark)\(peer: message.from ?? "") -> \(peer: message.to ?? ""): \(subject)\(text ?? "\(peer: body)")"
   }
 
+  /// `bob@example.org pinned (self)`.
+  private static func conversation(_ change: ConversationEvent) -> String {
+    let marks = (change.marks ?? []).map { " +\(peer: $0)" }.joined()
+    return "\(peer: change.jid) \(change.action.rawValue)\(marks) (\(peer: change.by))"
+  }
+
   /// What people call somebody: in a room the nickname, else the local part.
   private static func name(of message: MessageEvent) -> String {
     let from = message.from ?? ""
@@ -189,7 +200,18 @@ struct EventText: CustomStringConvertible {
   private static func contact(_ contact: ContactEvent) -> String {
     var text = "\(contact.action.rawValue) \(peer: contact.jid)"
     if let actor = contact.by { text += " by \(actor.rawValue)" }
+    if let original = contact.looksLike {
+      text += inLanguage(" (looks like \(peer: original))", "（看起来像 \(peer: original)）")
+    }
     if let said = contact.text { text += ": \(peer: said)" }
+    return text
+  }
+
+  /// `rename alice@example.org/phone by other-device: kitchen iPad`.
+  private static func device(_ device: DeviceEvent) -> String {
+    var text = "\(device.action.rawValue) \(peer: device.jid)"
+    if let actor = device.by { text += " by \(actor.rawValue)" }
+    if let name = device.name { text += ": \(peer: name)" }
     return text
   }
 
@@ -228,6 +250,8 @@ struct EventText: CustomStringConvertible {
     if let tls = change.tls { parts.append("\(peer: tls.version) \(peer: tls.cipher)") }
     if let mechanism = change.mechanism { parts.append("\(peer: mechanism)") }
     if let fullJID = change.fullJID { parts.append("\(peer: fullJID)") }
+    parts += (change.parts ?? []).map(\.rawValue)
+    parts += SyncPart.allCases.compactMap { part in change.counts?[part].map { "\(part.rawValue) \($0)" } }
     if change.resumed == true { parts.append("resumed") }
     if let attempt = change.attempt, attempt > 1 { parts.append("attempt \(attempt)") }
     if let retryIn = change.retryIn { parts.append("next attempt in \(retryIn) s") }

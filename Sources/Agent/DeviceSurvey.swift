@@ -1,0 +1,171 @@
+import AgentProtocol
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+import XMPPXML
+
+/// Finds out what devices an account has, on a stream of it: what the server tells, what the devices have published, and
+/// what they answer. The stream needs no presence for it.
+struct DeviceSurvey: Sendable {
+  /// Devices that are looked at.
+  static let maximumDevices = 64
+  /// How long a device has to answer.
+  private static let patience = TimeAmount.seconds(3)
+
+  let stream: XMPPStream
+  /// Of the stream.
+  let own: JID
+  let timeout: TimeAmount
+
+  /// The devices, those that are online first; the stream's own is among them.
+  ///
+  /// - Parameter present: resources whose presence is known.
+  func devices(present: Set<String> = []) async throws(Failure) -> [Device] {
+    async let published = try? DeviceRecord.node.items(on: stream, timeout: timeout)
+    let told = try await ask()
+    let records = (await published ?? []).compactMap { DeviceRecord($0) }
+      .sorted { ($0.lastLogin ?? "") > ($1.lastLogin ?? "") }.prefix(Self.maximumDevices)
+    var online = present.union(told.resources ?? [])
+    if let resource = own.resource { online.insert(resource) }
+    if told.resources == nil { await find(records.compactMap(\.resource), &online) }
+    var devices: [Device] = []
+    var claimed: Set<String> = []
+    for record in records {
+      var device = Device(record)
+      // Of those that had the same resource it is the last one's.
+      device.online = record.resource.map { claimed.insert($0).inserted && online.contains($0) } ?? false
+      device.isSelf = device.online && device.resource == own.resource
+      devices.append(device)
+    }
+    devices += online.subtracting(claimed).sorted().prefix(Self.maximumDevices).map { resource in
+      Device(resource: resource, online: true, isSelf: resource == own.resource)
+    }
+    await introduce(&devices)
+    for client in told.clients where !records.contains(where: { client.id.contains($0.id) }) {
+      var device = Device(resource: nil, online: client.isConnected)
+      (device.name, device.software, device.lastLogin) = (client.device, client.software, client.lastSeen)
+      devices.append(device)
+    }
+    return devices.filter(\.online) + devices.filter { !$0.online }
+  }
+
+  /// Whether a session has the resource: a device that does not answer is there, one that the server answers for is not.
+  func isOnline(_ resource: String, present: Set<String> = []) async throws(Failure) -> Bool {
+    if present.contains(resource) { return true }
+    if let resources = try await ask().resources { return resources.contains(resource) }
+    var online: Set<String> = []
+    await find([resource], &online)
+    return online.contains(resource)
+  }
+
+  private struct Told {
+    /// What has a session; nil where the server does not say.
+    var resources: Set<String>?
+    var clients: [ManagedClient] = []
+  }
+
+  /// What the server knows.
+  private func ask() async throws(Failure) -> Told {
+    let requests = [ServiceItem.request(own.bare)] + ManagedClient.namespaces.map(ManagedClient.request)
+    var answers = try await exchange(requests, timeout)
+    var told = Told()
+    if case .success(let items)? = answers.first, let items = ServiceItem.items(of: items) {
+      let resources = Set(items.lazy.filter { $0.jid.bare == own.bare }.compactMap(\.jid.resource))
+      // Who leaves out the stream that asks lists something else.
+      if let resource = own.resource, resources.contains(resource) { told.resources = resources }
+    }
+    answers.removeFirst()
+    for case .success(let answer) in answers where told.clients.isEmpty {
+      told.clients = ManagedClient.clients(of: answer)
+    }
+    return told
+  }
+
+  /// Asks whether sessions have these resources.
+  private func find(_ resources: [String], _ online: inout Set<String>) async {
+    let unknown = Set(resources).subtracting(online).sorted()
+    let jids = unknown.compactMap { try? own.with(resource: $0) }
+    guard jids.count == unknown.count, !jids.isEmpty,
+      let answers = try? await exchange(jids.map(Ping.request), Self.patience)
+    else { return }
+    for (resource, answer) in zip(unknown, answers) {
+      if case .success(let answer) = answer, let error = answer.error,
+        [.serviceUnavailable, .recipientUnavailable, .itemNotFound].contains(error.condition)
+      {
+        continue
+      }
+      online.insert(resource)
+    }
+  }
+
+  /// Asks those who have not said who they are (XEP-0092, XEP-0030).
+  private func introduce(_ devices: inout [Device]) async {
+    let strangers = devices.indices.filter { !devices[$0].isSelf && devices[$0].id == nil }
+    let jids = strangers.compactMap { try? own.with(resource: devices[$0].resource ?? "") }
+    guard jids.count == strangers.count, !jids.isEmpty else { return }
+    let requests = jids.flatMap { [SoftwareVersion.request($0), ServiceDiscovery.request($0)] }
+    guard let answers = try? await exchange(requests, Self.patience) else { return }
+    for (place, index) in strangers.enumerated() {
+      if case .success(let answer) = answers[2 * place], let version = SoftwareVersion(answer) {
+        let parts = [version.name, version.version].compactMap(\.self)
+        devices[index].software = parts.isEmpty ? nil : parts.joined(separator: " ")
+        devices[index].name = version.name
+      }
+      if case .success(let answer) = answers[2 * place + 1], let discovery = ServiceDiscovery(answer),
+        let name = discovery.identities.first(where: { $0.category == "client" })?.name
+      {
+        devices[index].name = devices[index].name ?? String(name.prefix(DeviceIdentity.maximumLength))
+      }
+    }
+  }
+
+  private func exchange(
+    _ requests: [IQ], _ timeout: TimeAmount
+  ) async throws(Failure) -> [Result<IQ, XMPPError>] {
+    do throws(XMPPError) {
+      return try await stream.exchange(requests.map { $0.withID.element }, timeout: timeout)
+    } catch {
+      throw Failure(error)
+    }
+  }
+}
+
+extension Device {
+  init(_ record: DeviceRecord) {
+    self.init(resource: record.resource, online: false)
+    id = record.id
+    name = record.name
+    model = record.model
+    platform = record.platform
+    software = record.software
+    ext = record.ext
+    lastLogin = record.lastLogin
+  }
+
+  /// This device, as it is stored and not online.
+  public init(stored account: Account) {
+    self.init(LoginPlan.record(account.deviceId, account.device ?? DeviceIdentity()))
+    id = account.deviceId
+    resource = account.options.resource
+    isSelf = true
+  }
+}
+
+extension LoginPlan {
+  /// What the other devices are told of this one.
+  static func record(_ id: String?, _ device: DeviceIdentity) -> DeviceRecord {
+    var record = DeviceRecord(id: id ?? "")
+    record.name = device.name
+    record.model = hostName
+    record.platform = device.platform
+    record.software = "imctl " + Version.current
+    record.ext = device.ext
+    return record
+  }
+
+  /// What a device is told whose session this one ends.
+  var kickNotice: KickNotice {
+    KickNotice(name: device.name ?? Self.hostName, platform: device.platform, ext: device.ext)
+  }
+}

@@ -1,0 +1,166 @@
+import AgentProtocol
+import FoundationEssentials
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+/// The devices of an account, looked at and ended on short streams of their own: without presence, so that nobody
+/// sees who does it, and without a change of what is stored.
+public struct DevicesAtServer: Sendable {
+  private let stream: ServerStream
+  private var plan: LoginPlan
+
+  /// - Parameters:
+  ///   - login: the account, a secret where one is given now, and the options given now, over the stored ones.
+  ///
+  /// Throws `invalidParameter` where there is nothing to log in with.
+  public init(
+    _ login: LoginMethod.Parameters, in accounts: AccountStore, language: String,
+    onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
+  ) async throws(Failure) {
+    let name = login.account
+    let stored = try await accounts.inBackground { store throws(Failure) in
+      try store.load()[BareJID.normalise(name)]
+    }
+    let given = try LoginCredential(given: login, stored: stored?.credential)
+    let jid: JID
+    do { jid = try JID(name).bare } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(name): \(error.message)")
+    }
+    guard given != nil || stored?.hasCredential == true else {
+      throw Failure(
+        .invalidParameter, stage: .input,
+        detail: "no password is stored for \(jid): give the current one with --password-stdin")
+    }
+    let options = (stored?.options ?? ConnectionOptions()).overridden(by: login.options)
+    var plan = try LoginPlan(
+      account: jid, credential: given ?? stored?.credential ?? LoginCredential(), isGiven: given != nil,
+      store: nil, options: options)
+    if let stored { plan.take(stored, at: Date().timeIntervalSince1970) }
+    plan.tokenAnswer = login.tokenAnswer
+    try self.init(plan, timeout: login.timeout, language: language, onEvent: onEvent)
+  }
+
+  /// - Parameters:
+  ///   - plan: how a session of the account logs in.
+  ///   - timeout: seconds.
+  init(
+    _ plan: LoginPlan, timeout: Double, language: String,
+    onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
+  ) throws(Failure) {
+    stream = try ServerStream(
+      to: plan.account.description, options: plan.options, timeout: timeout, language: language,
+      onEvent: onEvent)
+    self.plan = plan
+    // It is no device of the account: who only looks leaves nothing behind.
+    if plan.deviceToken == nil { self.plan.deviceId = nil }
+  }
+
+  /// Bare JID.
+  public var account: String { plan.account.description }
+
+  /// The devices, those that are online first.
+  public func list() async throws(Failure) -> [Device] {
+    try await look { survey, _ throws(Failure) in
+      try await survey.devices().filter { !$0.isSelf }
+    }
+  }
+
+  /// Ends the session of a device, or of all.
+  ///
+  /// - Parameters:
+  ///   - resource: nil: of all.
+  ///   - newPassword: becomes the password before that.
+  public func kick(
+    _ resource: String?, newPassword: Secret? = nil
+  ) async throws(Failure) -> [DevicesKickMethod.Outcome] {
+    let targets = try await look { survey, connection throws(Failure) in
+      var targets: [String: Bool] = [:]
+      if let resource {
+        targets[resource] = try await survey.isOnline(resource)
+      } else {
+        for device in try await survey.devices() where !device.isSelf && device.online {
+          if let resource = device.resource { targets[resource] = true }
+        }
+      }
+      await warn(targets, over: connection, survey.own)
+      if let newPassword {
+        try await Failure.whenRefused { () async throws(XMPPError) in
+          try await Registration.changePassword(
+            of: stream.account, to: newPassword.value, on: connection, timeout: stream.timeout)
+        }
+      }
+      return targets
+    }
+    var changed = self
+    if let newPassword {
+      changed.plan.passwordChanged(to: newPassword, keys: [])
+      changed.plan.deviceToken = nil
+    }
+    return try await changed.kick(targets)
+  }
+
+  /// Keeps a password that ``kick(_:newPassword:)`` has made where the old one was stored.
+  ///
+  /// Gives whether a command is stored that has to print it from now on.
+  public func keepPassword(
+    _ new: Secret, command: String?, in accounts: AccountStore
+  ) async throws(Failure) -> Bool {
+    let account = try await AccountAtServer(
+      account, password: new, options: ConnectionOptions(), timeout: stream.timeout.seconds, in: accounts,
+      language: stream.language)
+    let keys = await account.keysToKeep(of: new)
+    return try await accounts.passwordChanged(of: plan.account, to: new, command: command, keys: keys)
+      .usesCommand
+  }
+
+  /// Tells those that are there who is about to end their sessions; returns when the server has told it on.
+  func warn(_ targets: [String: Bool], over connection: XMPPStream, _ own: JID) async {
+    let victims = targets.filter(\.value).keys.compactMap { try? own.with(resource: $0) }
+    if victims.isEmpty { return }
+    let notices = victims.map { plan.kickNotice.message(to: $0).element }
+    _ = try? await connection.exchange(
+      notices + [Ping.request(own.bare).withID.element], timeout: .seconds(5))
+  }
+
+  /// Takes the place of sessions, one after the other, and leaves it.
+  ///
+  /// - Parameter targets: resources, and whether they are known to have a session.
+  func kick(_ targets: [String: Bool]) async throws(Failure) -> [DevicesKickMethod.Outcome] {
+    var outcomes: [DevicesKickMethod.Outcome] = []
+    for (resource, isOnline) in targets.sorted(by: { $0.key < $1.key }) {
+      do throws(Failure) {
+        try await end(resource)
+        outcomes.append(.init(resource: resource, state: isOnline ? .kicked : .notOnline))
+      } catch {
+        guard error.stage == .bind else { throw error }
+        outcomes.append(.init(resource: resource, state: .refused, error: error))
+      }
+    }
+    return outcomes
+  }
+
+  /// Binds the resource: the server ends the session that has it (RFC 6120 §7.7.2.2).
+  private func end(_ resource: String) async throws(Failure) {
+    var plan = plan
+    try await stream.loggedIn(by: &plan, as: resource) { _, bound throws(Failure) in
+      guard bound.jid.resource == resource else {
+        throw Failure(
+          .invalidParameter, stage: .bind, detail: "the server bound another resource than \(resource)")
+      }
+    }
+  }
+
+  /// Runs `body` on a stream that has a resource of its own, which nobody else will have.
+  private func look<Result: Sendable>(
+    _ body: (DeviceSurvey, XMPPStream) async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    var plan = plan
+    let resource = "imctl-" + String(UInt64.random(in: .min ... .max), radix: 36)
+    return try await stream.loggedIn(by: &plan, as: resource) { connection, bound throws(Failure) in
+      try await body(
+        DeviceSurvey(stream: connection, own: bound.jid, timeout: stream.timeout), connection)
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/// A node of a push service that is told of what comes while no device is there (XEP-0357), as it is stored: each new
+/// session says it again, since not every server keeps it for longer.
+public struct PushRegistration: Codable, Sendable, Equatable {
+  /// Beyond so many no other is taken.
+  static let maximum = 8
+
+  /// JID of the service.
+  public var service: String
+  public var node: String
+  /// What the service wants to see with each notification.
+  public var secret: Secret?
+}
+
+extension Account {
+  /// Takes away a node of a push service, or without one all of them; and puts another in its place.
+  mutating func changePush(_ service: String, node: String?, to registration: PushRegistration?) {
+    push.removeAll { $0.service == service && (node == nil || $0.node == node) }
+    if let registration { push.append(registration) }
+  }
+}

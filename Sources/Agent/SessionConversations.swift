@@ -1,0 +1,128 @@
+import AgentProtocol
+import FoundationEssentials
+import GRDB
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+// What commands set of conversations: stored at once, told to the account's other devices as soon as that can be.
+
+extension Session {
+  func changeConversation(
+    _ parameters: ConversationsChangeMethod.Parameters
+  ) async throws(Failure) -> ConversationsChangeMethod.Result {
+    let name = account.description
+    let jid = try HistoryQuery.peer(parameters.jid, of: name)
+    if parameters.change == .clear, let url = parameters.purge {
+      try await purgeArchive(of: jid, at: url, timeout: .bounded(parameters.timeout))
+    }
+    let now = clock.now()
+    var action: ConversationEvent.Action?
+    try await writing { () async throws(Failure) in
+      action = try await keep(parameters, jid, now: now)
+    }
+    var result = ConversationsChangeMethod.Result(jid: jid, action: action, published: false)
+    if let stream = online?.stream {
+      do throws(XMPPError) { try await publish(jid, on: stream, timeout: .bounded(parameters.timeout)) } catch
+      {
+        result.cause = Failure(error)
+        if error.code == .networkError { publishWhenAnswered(on: stream) }
+      }
+    }
+    let left = try await localStore.read { try ConversationEdit.load(jid, of: name, $0) }
+    result.published = left.isEmpty
+    return result
+  }
+
+  private func keep(
+    _ parameters: ConversationsChangeMethod.Parameters, _ jid: String, now: Double
+  ) async throws(Failure) -> ConversationEvent.Action? {
+    let name = account.description
+    let reservation = hub.reserve(1)
+    do throws(Failure) {
+      let events = try await localStore.change { database in
+        let event = try parameters.keep(jid, of: name, now: now, database)
+        return try ConversationEvent.keep(
+          event.map { [$0] } ?? [], of: name, under: reservation.cursors, time: now, database)
+      }
+      hub.fulfil(reservation, with: events)
+      guard case .conversation(let event)? = events.first?.body else { return nil }
+      return event.action
+    } catch {
+      hub.fulfil(reservation, with: [])
+      throw error
+    }
+  }
+}
+
+extension ConversationsChangeMethod.Parameters {
+  /// Stores the change, and that the server is to be told; nil where nothing changes.
+  fileprivate func keep(
+    _ jid: String, of account: String, now: Double, _ database: Database
+  ) throws -> ConversationEvent? {
+    var stored = try StoredConversation.load(jid, of: account, database)
+    if change == .read { return try keepRead(jid, of: account, &stored, database) }
+    let edits = try edits(jid, of: account, now: now, database)
+    var settings = stored.settings
+    for edit in edits { edit.apply(to: &settings) }
+    let events = stored.take(settings, jid, by: ConversationEvent.own)
+    guard !events.isEmpty else { return nil }
+    if stored.settings.marks.count > ConversationSettings.maximumMarks {
+      throw Failure(.invalidParameter, stage: .input, detail: "too many marks")
+    }
+    try stored.keep(jid, of: account, database)
+    for edit in edits { try edit.keep(jid, of: account, database) }
+    if change == .delete, let time = settings.hiddenBefore {
+      try StoredMessage.forgetContent(of: jid, until: time, account, database)
+    }
+    return events.first
+  }
+
+  private func edits(
+    _ jid: String, of account: String, now: Double, _ database: Database
+  ) throws -> [ConversationEdit] {
+    switch change {
+    case .read: return []
+    case .pin: return [.init(.pinned(true))]
+    case .unpin: return [.init(.pinned(false))]
+    case .mute: return [.init(.notification(.never))]
+    case .unmute: return [.init(.notification(nil))]
+    case .mark: return adds.map { .init(.mark($0, true)) } + removes.map { .init(.mark($0, false)) }
+    case .clear, .delete:
+      let newest = try Double.fetchOne(
+        database,
+        sql: """
+          SELECT time FROM messages INDEXED BY messagesByPeer
+          WHERE account = ? AND peer = ? AND place IS NOT NULL ORDER BY place DESC LIMIT 1
+          """, arguments: [account, jid])
+      // It is told in milliseconds.
+      let time = (max(now, newest ?? now) * 1000).rounded(.up) / 1000
+      return (change == .delete ? [.init(.deleted)] : []) + [.init(.hiddenBefore(time))]
+    }
+  }
+
+  /// Everything was read that is stored.
+  private func keepRead(
+    _ jid: String, of account: String, _ stored: inout StoredConversation, _ database: Database
+  ) throws -> ConversationEvent? {
+    let newest = """
+      SELECT place, archiveID FROM messages INDEXED BY messagesByPeer
+      WHERE account = ? AND peer = ? AND place IS NOT NULL
+      """
+    let last = try Row.fetchOne(
+      database, sql: newest + " ORDER BY place DESC LIMIT 1", arguments: [account, jid])
+    guard let place = last.map({ $0["place"] as Int64 }), place > stored.readPlace ?? .min else { return nil }
+    let isUnread = try StoredConversations.unread(jid, account, stored, database) > 0
+    stored.readPlace = place
+    let known = try Row.fetchOne(
+      database, sql: newest + " AND archiveID IS NOT NULL ORDER BY place DESC LIMIT 1",
+      arguments: [account, jid])
+    if let id = known.map({ $0["archiveID"] as String }), id != stored.displayed {
+      stored.displayed = id
+      try ConversationEdit(.displayed(id)).keep(jid, of: account, database)
+    }
+    try stored.keep(jid, of: account, database)
+    return isUnread ? ConversationEvent(.read, jid: jid, by: ConversationEvent.own) : nil
+  }
+}

@@ -1,0 +1,53 @@
+import AgentProtocol
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+// What people tell of themselves, asked over the session.
+
+extension Session {
+  func profile(_ parameters: ProfileGetMethod.Parameters) async throws(Failure) -> Profile {
+    var jid: JID?
+    if let text = parameters.jid {
+      do { jid = try JID(text) } catch {
+        throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
+      }
+    }
+    let server = try await serverStream(ServerQuestion(account: nil, timeout: parameters.timeout))
+    return Profile(jid ?? account, try await server.card(of: jid == account ? nil : jid))
+  }
+
+  func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile {
+    let server = try await serverStream(ServerQuestion(account: nil, timeout: parameters.timeout))
+    var card = try await server.card(of: nil)
+    for (name, text) in parameters.fields {
+      guard let field = VCard.Field(rawValue: name) else {
+        throw Failure(.invalidParameter, stage: .input, detail: "no field is called \(name)")
+      }
+      card[field] = text.isEmpty ? nil : text
+    }
+    _ = try await server.ask(card.publication, "the profile")
+    // Not every server keeps all of it.
+    return Profile(account, try await server.card(of: nil))
+  }
+}
+
+extension ServerConversation {
+  /// - Parameter jid: nil stands for the own account.
+  fileprivate func card(of jid: JID?) async throws(Failure) -> VCard {
+    let answer = try await answer(to: VCard.request(jid))
+    guard let card = VCard(answer) else {
+      throw Failure(
+        .stanzaError, stage: .request, detail: jid?.description ?? "profile",
+        condition: answer.error?.condition.rawValue, text: answer.error?.text)
+    }
+    return card
+  }
+}
+
+extension Profile {
+  fileprivate init(_ jid: JID, _ card: VCard) {
+    let fields = VCard.Field.allCases.compactMap { field in card[field].map { (field.rawValue, $0) } }
+    self.init(jid: jid.description, fields: Dictionary(uniqueKeysWithValues: fields))
+  }
+}

@@ -1,0 +1,53 @@
+import AgentProtocol
+import FoundationEssentials
+import NIOCore
+import XMPP
+import XMPPStanza
+import XMPPTransport
+
+// What no XMPP server lets a client do, and a web interface of ejabberd does.
+
+extension Session {
+  /// Removes the messages of a conversation from the account's archive at the server: ejabberd's API, as the account.
+  ///
+  /// - Parameters:
+  ///   - peer: whose messages.
+  ///   - url: of the API; empty: where ejabberd has it by default.
+  func purgeArchive(of peer: String, at url: String, timeout: TimeAmount) async throws(Failure) {
+    let base = url.isEmpty ? "https://\(account.domain):5443/api" : url
+    let slash = base.hasSuffix("/") ? "" : "/"
+    guard var request = HTTPSRequest(url: base + slash + "remove_mam_for_user_with_peer") else {
+      throw Failure(
+        .invalidParameter, stage: .input, detail: "\(base) is no address that begins with https://")
+    }
+    let entry = try await accounts.entry(account)
+    guard let password = online?.plan.credential.password ?? entry?.password else {
+      throw Failure(
+        .invalidParameter, stage: .input, detail: "no password is stored for \(account), and the API needs it"
+      )
+    }
+    let arguments = ["user": account.local ?? "", "server": account.domain, "with": peer]
+    request.user = account.description
+    request.password = password.value
+    request.body = Array((try? JSONEncoder().encode(arguments)) ?? Data())
+    let options = online?.plan.options ?? entry?.options
+    let answer: HTTPSRequest.Answer
+    do throws(TransportError) {
+      answer = try await request.send(
+        TLSConfiguration(domain: request.host, caFile: options?.caFile, alpn: ["http/1.1"]), timeout: timeout)
+    } catch {
+      throw Failure(XMPPError(transportError: error))
+    }
+    guard answer.status != 200 else { return }
+    let condition: StanzaError.Condition =
+      switch answer.status {
+      case 401: .notAuthorized
+      case 403: .forbidden
+      case 404: .featureNotImplemented
+      default: StanzaError.Condition(rawValue: "undefined-condition")
+      }
+    throw Failure(
+      .stanzaError, stage: .request, detail: "\(request.host) answers with status \(answer.status)",
+      condition: condition.rawValue)
+  }
+}

@@ -1,0 +1,77 @@
+import AgentProtocol
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+// Push services.
+
+extension Session {
+  /// Has the server tell a push service, or no more, and keeps that.
+  func push(_ parameters: PushMethod.Parameters) async throws(Failure) -> PushMethod.Result {
+    guard let stream = online?.stream else {
+      throw Failure(.notLoggedIn, stage: .request, detail: account.description)
+    }
+    let service: JID
+    do { service = try JID(parameters.service) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(parameters.service): \(error.message)")
+    }
+    let name = service.description
+    let node = parameters.node
+    var registration: PushRegistration?
+    if parameters.enabled, let node {
+      guard let discovery = await accountDiscovery(on: stream), PushNotifications.isOffered(in: discovery)
+      else {
+        throw Failure(
+          .stanzaError, stage: .request, detail: "the server has no push notifications",
+          condition: StanzaError.Condition.featureNotImplemented.rawValue)
+      }
+      let known = try await accounts.entry(account)?.push ?? []
+      guard
+        known.count < PushRegistration.maximum
+          || known.contains(where: { $0.service == name && $0.node == node })
+      else {
+        throw Failure(
+          .invalidParameter, stage: .input, detail: "there are \(known.count) push services already")
+      }
+      registration = PushRegistration(
+        service: name, node: node, secret: parameters.secret.map { Secret($0) })
+    }
+    let request =
+      registration.map { PushNotifications.enable(service, node: $0.node, secret: $0.secret?.value) }
+      ?? PushNotifications.disable(service, node: node)
+    let answer: IQ
+    do throws(XMPPError) {
+      answer = try await stream.request(request, timeout: .bounded(parameters.timeout))
+    } catch {
+      throw Failure(error)
+    }
+    // What is not there is not told any more, either.
+    if let error = answer.error, parameters.enabled || error.condition != .itemNotFound {
+      throw Failure(
+        .stanzaError, stage: .request, detail: "the server refused: \(error.condition.rawValue)",
+        condition: error.condition.rawValue, text: error.text)
+    }
+    try await accounts.change(account) { [registration] in
+      $0.changePush(name, node: node, to: registration)
+    }
+    return PushMethod.Result(service: name, node: node, enabled: parameters.enabled)
+  }
+
+  /// Says to the server of a new session what push services there are.
+  func enablePush(on stream: XMPPStream) async {
+    let registrations = (try? await accounts.entry(account))?.push ?? []
+    for registration in registrations {
+      guard online?.stream === stream, let service = try? JID(registration.service) else { continue }
+      let request = PushNotifications.enable(
+        service, node: registration.node, secret: registration.secret?.value)
+      if let error = try? await stream.request(request).error {
+        log.warning(
+          "no push notifications",
+          metadata: [
+            "account": "\(account)", "service": "\(service)", "error": "\(error.condition.rawValue)",
+          ])
+      }
+    }
+  }
+}

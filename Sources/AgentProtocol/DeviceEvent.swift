@@ -1,0 +1,42 @@
+/// Fields of the event `device`: something has changed about a device of the account.
+public struct DeviceEvent: Codable, Sendable, Equatable {
+  /// What has happened.
+  public enum Action: String, Codable, Sendable, CaseIterable {
+    /// It shows itself online.
+    case online
+    /// It does so no more.
+    case offline
+    /// It was not known before.
+    case add
+    /// Its user calls it something else.
+    case rename
+    /// It is no device of the account any more.
+    case remove
+    /// This one has ended its session.
+    case kick
+  }
+
+  public var action: Action
+  /// The device's full JID; the account's where that is not known.
+  public var jid: String
+  /// Null where that cannot be known.
+  public var by: ContactEvent.Actor?
+  /// What the device's user calls it.
+  public var name: String?
+
+  public init(_ action: Action, jid: String, by: ContactEvent.Actor?, name: String? = nil) {
+    self.action = action
+    self.jid = jid
+    self.by = by
+    self.name = name
+  }
+
+  /// Every key is written; what is not there is null.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(action, forKey: .action)
+    try fields.encode(jid, forKey: .jid)
+    try fields.encode(by, forKey: .by)
+    try fields.encode(name, forKey: .name)
+  }
+}

@@ -1,0 +1,202 @@
+/// A device of the account, as `devices list --json` prints it.
+public struct Device: Codable, Sendable, Equatable {
+  /// Null where the server tells of a device and not of its session.
+  public var resource: String?
+  /// What the device calls its installation; null for the software of others.
+  public var id: String?
+  /// What its user calls it.
+  public var name: String?
+  public var model: String?
+  /// 1…100: what kind of device it is, to those who count devices.
+  public var platform: Int?
+  public var software: String?
+  public var ext: String?
+  public var online: Bool
+  /// It is this one.
+  public var isSelf: Bool
+  /// RFC 3339.
+  public var lastLogin: String?
+
+  public init(resource: String?, online: Bool, isSelf: Bool = false) {
+    self.resource = resource
+    self.online = online
+    self.isSelf = isSelf
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case resource, id, name, model, platform, software, ext, online, lastLogin
+    case isSelf = "self"
+  }
+
+  /// Every key is written; what is not known is null.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(resource, forKey: .resource)
+    try fields.encode(id, forKey: .id)
+    try fields.encode(name, forKey: .name)
+    try fields.encode(model, forKey: .model)
+    try fields.encode(platform, forKey: .platform)
+    try fields.encode(software, forKey: .software)
+    try fields.encode(ext, forKey: .ext)
+    try fields.encode(online, forKey: .online)
+    try fields.encode(isSelf, forKey: .isSelf)
+    try fields.encode(lastLogin, forKey: .lastLogin)
+  }
+}
+
+/// The devices of the account: asked on its session, else on a short stream of its own without presence.
+public enum DevicesListMethod: AgentMethod {
+  public static let name = "devices.list"
+  public static let isIdempotent = true
+  public struct Parameters: Codable, Sendable {
+    /// Absent: the default account.
+    public var account: String?
+    /// Seconds.
+    public var timeout: Double
+    public init(account: String?, timeout: Double = 20) {
+      self.account = account
+      self.timeout = timeout
+    }
+  }
+  public struct Result: Codable, Sendable, Equatable {
+    /// Those that are online come first.
+    public var devices: [Device]
+    public init(devices: [Device]) { self.devices = devices }
+  }
+}
+
+/// Ends sessions of the account's other devices.
+public enum DevicesKickMethod: AgentMethod {
+  public static let name = "devices.kick"
+  public struct Parameters: Codable, Sendable {
+    /// Absent: the default account.
+    public var account: String?
+    /// Absent: all but this one.
+    public var resource: String?
+    /// Bare JID of somebody else, whose sessions the account ends as an administrator of the server.
+    public var of: String?
+    /// Becomes the account's password before anybody is kicked, so that nobody comes back with the old one.
+    public var newPassword: String?
+    /// The command that printed `newPassword`: it takes the place of a stored one.
+    public var newPasswordCommand: String?
+    /// Seconds.
+    public var timeout: Double
+    public init(account: String?, resource: String?, timeout: Double = 30) {
+      self.account = account
+      self.resource = resource
+      self.timeout = timeout
+    }
+  }
+  /// What has become of a device.
+  public struct Outcome: Codable, Sendable, Equatable {
+    public enum State: String, Codable, Sendable {
+      case kicked
+      /// It was not there.
+      case notOnline
+      /// The server keeps it.
+      case refused
+    }
+    /// Null where an administrator has ended all sessions of somebody.
+    public var resource: String?
+    public var state: State
+    /// Why the server keeps it.
+    public var error: Failure?
+    public init(resource: String?, state: State, error: Failure? = nil) {
+      self.resource = resource
+      self.state = state
+      self.error = error
+    }
+
+    /// `error` alone may be absent.
+    public func encode(to encoder: any Encoder) throws {
+      var fields = encoder.container(keyedBy: CodingKeys.self)
+      try fields.encode(resource, forKey: .resource)
+      try fields.encode(state, forKey: .state)
+      try fields.encodeIfPresent(error, forKey: .error)
+    }
+  }
+  public struct Result: Codable, Sendable, Equatable {
+    public var outcomes: [Outcome]
+    /// A command is stored that has to print the new password from now on.
+    public var usesCommand: Bool
+    public init(outcomes: [Outcome], usesCommand: Bool = false) {
+      self.outcomes = outcomes
+      self.usesCommand = usesCommand
+    }
+  }
+}
+
+extension DevicesListMethod.Parameters {
+  /// Absent fields have the value that ``init(account:timeout:)`` gives them.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(account: try fields.decodeIfPresent(String.self, forKey: .account))
+    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
+  }
+}
+
+extension DevicesKickMethod.Parameters {
+  /// Absent fields have the value that ``init(account:resource:timeout:)`` gives them.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      account: try fields.decodeIfPresent(String.self, forKey: .account),
+      resource: try fields.decodeIfPresent(String.self, forKey: .resource))
+    of = try fields.decodeIfPresent(String.self, forKey: .of)
+    newPassword = try fields.decodeIfPresent(String.self, forKey: .newPassword)
+    newPasswordCommand = try fields.decodeIfPresent(String.self, forKey: .newPasswordCommand)
+    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
+  }
+}
+
+/// This device, and what its user calls it.
+public enum DevicesSelfMethod: AgentMethod {
+  public static let name = "devices.self"
+  public static let isIdempotent = true
+  public struct Parameters: Codable, Sendable {
+    /// Absent: the default account.
+    public var account: String?
+    /// From now on; empty: none. Absent: as before.
+    public var name: String?
+    public init(account: String?, name: String? = nil) {
+      self.account = account
+      self.name = name
+    }
+  }
+  public typealias Result = Device
+}
+
+/// Sends a message to another device of the account, and to that one alone.
+public enum DevicesSendMethod: AgentMethod {
+  public static let name = "devices.send"
+  public struct Parameters: Codable, Sendable {
+    /// Absent: the default account.
+    public var account: String?
+    public var resource: String
+    public var body: String
+    /// Of the message; absent: one is made.
+    public var id: String?
+    /// Seconds.
+    public var timeout: Double
+    public init(account: String?, resource: String, body: String, timeout: Double = 30) {
+      self.account = account
+      self.resource = resource
+      self.body = body
+      self.timeout = timeout
+    }
+  }
+  public typealias Result = MessageSendMethod.Outcome
+}
+
+extension DevicesSendMethod.Parameters {
+  /// Absent fields have the value that ``init(account:resource:body:timeout:)`` gives them.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      account: try fields.decodeIfPresent(String.self, forKey: .account),
+      resource: try fields.decode(String.self, forKey: .resource),
+      body: try fields.decode(String.self, forKey: .body))
+    id = try fields.decodeIfPresent(String.self, forKey: .id)
+    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
+  }
+}

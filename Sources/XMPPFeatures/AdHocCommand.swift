@@ -1,0 +1,60 @@
+import NIOCore
+import XMPP
+import XMPPStanza
+import XMPPXML
+
+/// A command that an entity carries out for who may ask for it (XEP-0050).
+public enum AdHocCommand {
+  public static let namespace = "http://jabber.org/protocol/commands"
+
+  /// Ends sessions of an account: for administrators of its server (XEP-0133 §4.5).
+  public static let endUserSession = "http://jabber.org/protocol/admin#end-user-session"
+
+  /// Has a command carried out that wants one form: its last stage.
+  ///
+  /// - Parameters:
+  ///   - node: which command.
+  ///   - answers: to fields of the form by name, of which the form need not have all.
+  /// - Throws: `stanzaError` where the entity refuses, `protocolError` for what is no form, and where the form has no
+  ///   field that there is an answer to.
+  public static func execute(
+    _ node: String, at entity: JID, answers: [String: [String]], on stream: XMPPStream,
+    timeout: TimeAmount = .seconds(30)
+  ) async throws(XMPPError) {
+    let first = try await ask(command(node, session: nil, action: "execute"), entity, stream, timeout)
+    guard let form = first.elements.lazy.compactMap({ DataForm($0) }).first,
+      form.fields.contains(where: { answers[$0.name] != nil })
+    else {
+      throw XMPPError(.protocolError, stage: .request, "the server's command wants what is not known")
+    }
+    let submission = command(node, session: first["sessionid"], action: "complete", form.submission(answers))
+    let last = try await ask(submission, entity, stream, timeout)
+    let notes = last.elements.filter { $0.name == XMLName("note", namespace) }
+    guard last["status"] == "completed", !notes.contains(where: { $0["type"] == "error" }) else {
+      throw XMPPError(
+        .stanzaError, stage: .request, "the server has not carried the command out",
+        text: notes.first.map { String($0.text.prefix(1000)) })
+    }
+  }
+
+  private static func command(
+    _ node: String, session: String?, action: String, _ form: XMLElement? = nil
+  ) -> XMLElement {
+    XMLElement(
+      "command", namespace: namespace,
+      attributes: ["node": node, "sessionid": session, "action": action],
+      children: form.map { [$0] } ?? [])
+  }
+
+  private static func ask(
+    _ command: XMLElement, _ entity: JID, _ stream: XMPPStream, _ timeout: TimeAmount
+  ) async throws(XMPPError) -> XMLElement {
+    let answer = try await stream.request(
+      IQ(type: .set, to: entity, payload: [command]), timeout: timeout)
+    if let error = answer.error { throw XMPPError(stanzaError: error, to: "the command") }
+    guard let command = answer.first("command", namespace) else {
+      throw XMPPError(.protocolError, stage: .request, "the server's answer to a command is none")
+    }
+    return command
+  }
+}

@@ -1,0 +1,61 @@
+import XMPPStanza
+import XMPPXML
+
+/// What a device tells another one of the account whose session it is about to end: who does it.
+///
+/// Nobody else sees it, and no server keeps it (XEP-0280 §6.2, XEP-0334).
+public struct KickNotice: Sendable, Equatable {
+  static let namespace = "urn:imctl:kick:0"
+
+  /// What the user calls the device that does it.
+  public var name: String?
+  /// 1…100.
+  public var platform: Int?
+  public var ext: String?
+
+  public init(name: String?, platform: Int?, ext: String?) {
+    self.name = name
+    self.platform = platform
+    self.ext = ext
+  }
+
+  /// Nil for what is no notice of another device of the account.
+  ///
+  /// - Parameter own: the own full JID.
+  public init?(_ message: Message, own: JID) {
+    guard message.type == .headline, let from = message.from, from.bare == own.bare, !from.isBare,
+      from != own,
+      message.to.map({ $0 == own }) ?? false, let kick = message.first("kick", Self.namespace)
+    else { return nil }
+    func text(_ name: String) -> String? {
+      guard let text = kick.first(name)?.text, !text.isEmpty else { return nil }
+      return String(String.UnicodeScalarView(text.unicodeScalars.prefix(DeviceRecord.maximumLength)))
+    }
+    self.init(
+      name: text("name"),
+      platform: text("platform").flatMap { Int($0) }.flatMap { (1...100).contains($0) ? $0 : nil },
+      ext: text("ext"))
+  }
+
+  public func message(to victim: JID) -> Message {
+    let parts = [("name", name), ("platform", platform.map(String.init)), ("ext", ext)]
+    let kick = XMLElement(
+      "kick", namespace: Self.namespace,
+      children: parts.compactMap { name, text in
+        text.map { XMLElement(name, namespace: Self.namespace, text: $0) }
+      })
+    return Message(
+      type: .headline, to: victim,
+      payload: [kick, XMLElement("no-store", namespace: Hints.namespace)] + Hints.oneCopy)
+  }
+}
+
+/// What a server is to do with a message (XEP-0334).
+public enum Hints {
+  static let namespace = "urn:xmpp:hints"
+
+  /// For the one device that it is addressed to: no server makes copies of it (XEP-0280 §6.2).
+  public static let oneCopy = [
+    XMLElement("no-copy", namespace: namespace), XMLElement("private", namespace: Namespaces.carbons),
+  ]
+}

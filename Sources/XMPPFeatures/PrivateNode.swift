@@ -1,0 +1,153 @@
+import NIOCore
+import XMPP
+import XMPPStanza
+import XMPPXML
+
+/// A node of the own account that only the account sees (XEP-0223): what its devices keep in common.
+///
+///     let node = PrivateNode("urn:xmpp:mds:displayed:0")
+///     let account = try await ServiceDiscovery.ask(bound.jid.bare, on: stream)
+///     try await node.publish(.init("romeo@montague.example", payload), on: stream, of: account)
+///     for item in try await node.items(on: stream) { … }
+///
+/// The devices whose capabilities list ``notification`` hear of what changes: ``PubSub/Event``. Some servers tell the same
+/// twice, and some do not tell of retractions.
+public struct PrivateNode: Hashable, Sendable {
+  public let name: String
+
+  public init(_ name: String) { self.name = name }
+
+  /// What a device lists among its features to hear of changes.
+  public var notification: String { PubSub.notify(name) }
+
+  /// Whether something of the own account can be kept private, by what the account says it can do: a server that does
+  /// not heed publish-options shows what is published to all contacts.
+  public static func isOffered(in account: ServiceDiscovery) -> Bool {
+    account.features.contains(PubSub.publishOptions)
+  }
+
+  /// On what an item is published: others must not see it, and the server keeps it.
+  private static let conditions: KeyValuePairs = [
+    "pubsub#persist_items": "true", "pubsub#access_model": "whitelist",
+  ]
+  private static let options: KeyValuePairs = [
+    "pubsub#persist_items": "true", "pubsub#max_items": "max",
+    "pubsub#send_last_published_item": "never", "pubsub#access_model": "whitelist",
+  ]
+  /// Where a server has to be told, it has to be told of retractions too.
+  private static let configuration: KeyValuePairs = [
+    "pubsub#persist_items": "true", "pubsub#max_items": "max", "pubsub#notify_retract": "true",
+    "pubsub#send_last_published_item": "never", "pubsub#access_model": "whitelist",
+  ]
+
+  // MARK: Requests
+
+  /// The request to publish an item, on condition that nobody else sees it (XEP-0060 §7.1.5): where there is no such node
+  /// it is made.
+  public func publication(of item: PubSub.Item) -> IQ { publication(of: item, Self.options) }
+
+  private func publication(of item: PubSub.Item, _ options: KeyValuePairs<String, String>) -> IQ {
+    let publication = XMLElement(
+      "publish", namespace: PubSub.namespace, attributes: ["node": name], children: [item.element])
+    let options = XMLElement(
+      "publish-options", namespace: PubSub.namespace,
+      children: [PubSub.form(PubSub.publishOptions, options)])
+    return PubSub.iq(.set, [publication, options])
+  }
+
+  /// The request to make a node that is there a private one (XEP-0060 §8.2).
+  private func configuration() -> IQ {
+    let form = PubSub.form(PubSub.namespace + "#node_config", Self.configuration)
+    let configuration = XMLElement(
+      "configure", namespace: PubSub.ownerNamespace, attributes: ["node": name], children: [form])
+    return PubSub.iq(.set, [configuration], namespace: PubSub.ownerNamespace)
+  }
+
+  /// The request to remove items, and to tell the other devices (XEP-0060 §7.2).
+  public func retraction(of ids: [String]) -> IQ {
+    let items = ids.map { PubSub.Item($0).element }
+    return PubSub.iq(
+      .set,
+      [
+        XMLElement(
+          "retract", namespace: PubSub.namespace, attributes: ["node": name, "notify": "true"],
+          children: items)
+      ])
+  }
+
+  // MARK: With a stream
+
+  /// Publishes an item in the place of the one with its id. A node that others could see is made private first.
+  ///
+  /// - Parameter account: what the own account says it can do.
+  /// - Throws: `stanzaError` with `feature-not-implemented`, nothing having been sent, where the server would not keep
+  ///   it private; `stanzaError` where it refuses; `networkError` without an answer.
+  public func publish(
+    _ item: PubSub.Item, on stream: XMPPStream, of account: ServiceDiscovery?,
+    timeout: TimeAmount = .seconds(30)
+  ) async throws(XMPPError) {
+    guard let account, Self.isOffered(in: account) else {
+      throw XMPPError(
+        .stanzaError, stage: .request, "the server cannot keep this private: it is not published",
+        condition: StanzaError.Condition.featureNotImplemented.rawValue)
+    }
+    guard try await stream.request(publication(of: item), timeout: timeout).error != nil else { return }
+    // The node is there and is not as it has to be, or the server does not know all of the conditions.
+    // If there is no node it is made by the publication, and is complete after that.
+    let requests = [configuration(), publication(of: item, Self.conditions), configuration()]
+    let answers = try await stream.exchange(requests.map { $0.withID.element }, timeout: timeout)
+    if let error = try answers.dropFirst().first?.get().error { throw refusal(error) }
+  }
+
+  /// The items with these ids, or all, ``PubSub/maximumItems`` at most; none where there is no such node.
+  ///
+  /// - Parameter timeout: of each page.
+  public func items(
+    _ ids: [String]? = nil, on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+  ) async throws(XMPPError) -> [PubSub.Item] {
+    try await items(ids, by: PubSub.pageSize, on: stream, timeout: timeout)
+  }
+
+  func items(
+    _ ids: [String]? = nil, by pageSize: Int, on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+  ) async throws(XMPPError) -> [PubSub.Item] {
+    var items: [PubSub.Item] = []
+    var known: Set<String> = []
+    var position: String?
+    while items.count < PubSub.maximumItems {
+      let answer = try await stream.request(
+        ItemsPage.request(name, ids: ids, after: position, maximum: pageSize), timeout: timeout)
+      if answer.error?.condition == .itemNotFound { break }
+      if let error = answer.error { throw refusal(error) }
+      guard let page = ItemsPage(answer, node: name) else {
+        throw XMPPError(.protocolError, stage: .request, "the server answers something else than items")
+      }
+      let new = page.items.filter { known.insert($0.id).inserted }
+      items += new
+      // A page with nothing new leads nowhere.
+      guard ids == nil, let next = page.next, next != position, !new.isEmpty,
+        page.count.map({ items.count < $0 }) ?? true
+      else { break }
+      position = next
+    }
+    return Array(items.prefix(PubSub.maximumItems))
+  }
+
+  /// Removes items; one that is not there is no error.
+  public func retract(
+    _ ids: [String], on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+  ) async throws(XMPPError) {
+    // Not every server takes more than one at a time.
+    let answers = try await stream.exchange(
+      ids.map { retraction(of: [$0]).withID.element }, timeout: timeout)
+    for answer in answers {
+      if let error = try answer.get().error, error.condition != .itemNotFound { throw refusal(error) }
+    }
+  }
+
+  private func refusal(_ error: StanzaError) -> XMPPError {
+    XMPPError(
+      .stanzaError, stage: .request, "the server refused: \(error.condition.rawValue)",
+      condition: error.condition.rawValue, text: error.text)
+  }
+}

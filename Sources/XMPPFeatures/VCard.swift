@@ -1,0 +1,81 @@
+import XMPP
+import XMPPStanza
+import XMPPXML
+
+/// What somebody tells of themself: a card (XEP-0054).
+///
+/// Only plain fields are read and set. What else is on a card, such as a picture, stays there when it is changed.
+public struct VCard: Sendable, Equatable {
+  public enum Field: String, Sendable, CaseIterable {
+    case name, nickname, email, phone, organization, title, role, birthday, url, jid, note
+
+    /// Where it is on the card; of several the first one counts.
+    fileprivate var path: [String] {
+      switch self {
+      case .name: ["FN"]
+      case .nickname: ["NICKNAME"]
+      case .email: ["EMAIL", "USERID"]
+      case .phone: ["TEL", "NUMBER"]
+      case .organization: ["ORG", "ORGNAME"]
+      case .title: ["TITLE"]
+      case .role: ["ROLE"]
+      case .birthday: ["BDAY"]
+      case .url: ["URL"]
+      case .jid: ["JABBERID"]
+      case .note: ["DESC"]
+      }
+    }
+  }
+
+  /// Characters that are kept of a field.
+  static let maximumLength = 4096
+  private static let root = XMLName("vCard", "vcard-temp")
+
+  private var element = XMLElement(name: root)
+
+  public init() {}
+
+  /// - Parameter entity: nil stands for the own account.
+  public static func request(_ entity: JID? = nil) -> IQ {
+    IQ(type: .get, to: entity, payload: [XMLElement(name: root)])
+  }
+
+  /// The card of an answer, empty where there is none; nil where the answer is an error that says anything else.
+  public init?(_ answer: IQ) {
+    guard answer.type == .result || answer.error?.condition == .itemNotFound else { return nil }
+    if let element = answer.first(Self.root.local, Self.root.namespace) { self.element = element }
+  }
+
+  /// The request to make this the card of the own account.
+  public var publication: IQ { IQ(type: .set, payload: [element]) }
+
+  /// The text of a field; nil where there is none, or to remove it.
+  public subscript(field: Field) -> String? {
+    get {
+      let found = field.path.reduce(element as XMLElement?) { $0?.first($1) }
+      guard let text = found?.text, !text.isEmpty else { return nil }
+      return String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.maximumLength)))
+    }
+    set { element.set(newValue, at: field.path[...]) }
+  }
+}
+
+extension XMLElement {
+  /// Makes it the text behind a path of children; nil removes the child with which the path begins.
+  fileprivate mutating func set(_ text: String?, at path: ArraySlice<String>) {
+    guard let first = path.first else {
+      children = text.map { [.text($0)] } ?? []
+      return
+    }
+    let name = XMLName(first, name.namespace)
+    let index = children.firstIndex { if case .element(let child) = $0 { child.name == name } else { false } }
+    var child = self.first(first) ?? XMLElement(name: name)
+    child.set(text, at: path.dropFirst())
+    switch (index, text) {
+    case (let index?, nil): children.remove(at: index)
+    case (let index?, _): children[index] = .element(child)
+    case (nil, nil): break
+    case (nil, _): children.append(.element(child))
+    }
+  }
+}

@@ -1,0 +1,248 @@
+import Agent
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl conversations`: what belongs to a conversation beside its messages.
+struct ConversationsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "conversations",
+    abstract: "Conversations: what is unread, pinned, muted, marked, and not shown any more.",
+    discussion: """
+      The account's devices share this. A change is stored at once, offline too, and says on standard error when the \
+      other devices can only be told later (with --json: "published":false): that is done when the session is online \
+      the next time. What other devices change is told by `imctl watch` as the event conversation.
+      """,
+    subcommands: [
+      ConversationsListCommand.self, ConversationsReadCommand.self, ConversationsPinCommand.self,
+      ConversationsUnpinCommand.self, ConversationsMuteCommand.self, ConversationsUnmuteCommand.self,
+      ConversationsMarkCommand.self, ConversationsClearCommand.self, ConversationsDeleteCommand.self,
+    ])
+}
+
+/// `imctl conversations list`.
+struct ConversationsListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the conversations: the pinned ones first, then by their newest message.",
+    discussion: """
+      What is stored on this machine, with or without a connection; starts no agent. A line a conversation: its JID, how \
+      many messages were read on no device of the account, what was set of it, and its newest message.
+      """)
+
+  @Flag(help: "Only conversations with unread messages.")
+  var unread = false
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    let named = try account.account.map { try BareJID.normalise($0) }
+    let name = try named ?? StoredAccounts.load().account(nil).account
+    for conversation in try StoredConversations.list(name, at: AgentPaths.current().database)
+    where !unread || conversation.unread > 0 {
+      try output.data(conversation, text: Self.text(conversation))
+    }
+  }
+
+  static func text(_ conversation: Conversation) -> String {
+    var parts = ["\(peer: conversation.jid)"]
+    if conversation.unread > 0 {
+      parts.append(inLanguage("\(conversation.unread) unread", "\(conversation.unread) 条未读"))
+    }
+    if conversation.pinned { parts.append(inLanguage("pinned", "已置顶")) }
+    if conversation.muted { parts.append(inLanguage("muted", "已静音")) }
+    parts += conversation.marks.map { "+\(peer: $0)" }
+    if conversation.pending { parts.append(inLanguage("not shared yet", "尚未同步")) }
+    if let last = conversation.last { parts.append(HistoryText(last).description) }
+    return parts.joined(separator: "  ")
+  }
+}
+
+/// What the commands that change something have in common.
+struct ConversationsChangeOptions: ParsableArguments {
+  @OptionGroup var common: AccountCommandOptions
+
+  /// Carries the changes out, one after the other; with `--json` each is told.
+  func run(_ changes: [ConversationsChangeMethod.Parameters]) throws {
+    let deadline = Deadline(common.timeout)
+    try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
+      for var change in changes {
+        change.account = common.account.account
+        change.timeout = common.timeout.seconds
+        let result = try agent.answer(to: agent.send(ConversationsChangeMethod.self, change))
+        if common.output.json { try common.output.data(result, text: "") }
+        if let note = Self.note(result) { common.output.note(note) }
+      }
+    }
+  }
+
+  func run(_ change: ConversationsChangeMethod.Change, _ jids: [String]) throws {
+    try run(jids.map { ConversationsChangeMethod.Parameters(account: nil, change, jid: $0) })
+  }
+
+  private static func note(_ result: ConversationsChangeMethod.Result) -> String? {
+    let jid = "\(peer: result.jid)"
+    if let cause = result.cause {
+      let why = "\(peer: cause.message)"
+      if cause.name == .networkError {
+        return inLanguage(
+          "\(jid): stored; the other devices are told when the server answers again: \(why)",
+          "\(jid)：已保存；服务器恢复应答后通知其他设备：\(why)")
+      }
+      return inLanguage(
+        "\(jid): stored here, the other devices are not told: \(why)", "\(jid)：已保存在本机，未能通知其他设备：\(why)")
+    }
+    if !result.published {
+      return inLanguage(
+        "\(jid): stored; the other devices are told when the session is online",
+        "\(jid)：已保存；会话上线后通知其他设备")
+    }
+    return result.action == nil ? inLanguage("\(jid): nothing to do", "\(jid)：无需更改") : nil
+  }
+}
+
+/// `imctl conversations read`.
+struct ConversationsReadCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "read",
+    abstract: "Say that everything in a conversation was read: on all devices of the account.",
+    discussion: "Nobody else is told.")
+
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  var jids: [String]
+  @OptionGroup var options: ConversationsChangeOptions
+  func run() throws { try options.run(.read, jids) }
+}
+
+/// `imctl conversations pin`.
+struct ConversationsPinCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pin", abstract: "Show a conversation before others.")
+
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  var jids: [String]
+  @OptionGroup var options: ConversationsChangeOptions
+  func run() throws { try options.run(.pin, jids) }
+}
+
+/// `imctl conversations unpin`.
+struct ConversationsUnpinCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unpin", abstract: "Show a conversation where its newest message puts it.")
+
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  var jids: [String]
+  @OptionGroup var options: ConversationsChangeOptions
+  func run() throws { try options.run(.unpin, jids) }
+}
+
+/// `imctl conversations mute`.
+struct ConversationsMuteCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "mute", abstract: "Do not be disturbed by the messages of a conversation.",
+    discussion: "They come as before. Clients that show notifications show none of them.")
+
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  var jids: [String]
+  @OptionGroup var options: ConversationsChangeOptions
+  func run() throws { try options.run(.mute, jids) }
+}
+
+/// `imctl conversations unmute`.
+struct ConversationsUnmuteCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unmute", abstract: "Undo what mute does.")
+
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  var jids: [String]
+  @OptionGroup var options: ConversationsChangeOptions
+  func run() throws { try options.run(.unmute, jids) }
+}
+
+/// `imctl conversations mark`.
+struct ConversationsMarkCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "mark",
+    abstract: "Add marks to a conversation, and remove others.",
+    discussion: """
+      +WORD adds a mark, -WORD removes one: imctl conversations mark bob@example.org +work -- -later
+      """)
+
+  @Argument(help: ArgumentHelp("Which conversation.", valueName: "JID"))
+  var jid: String
+
+  @Argument(help: ArgumentHelp("What to add and to remove.", valueName: "+MARK|-MARK"))
+  var marks: [String]
+
+  @OptionGroup var options: ConversationsChangeOptions
+
+  func validate() throws {
+    for mark in marks where mark.count < 2 || (mark.first != "+" && mark.first != "-") {
+      throw ValidationError(
+        inLanguage("'\(mark)' is neither +MARK nor -MARK.", "“\(mark)”既不是 +标记 也不是 -标记。"))
+    }
+  }
+
+  func run() throws {
+    var change = ConversationsChangeMethod.Parameters(account: nil, .mark, jid: jid)
+    change.adds = marks.filter { $0.first == "+" }.map { String($0.dropFirst()) }
+    change.removes = marks.filter { $0.first == "-" }.map { String($0.dropFirst()) }
+    try options.run([change])
+  }
+}
+
+/// `imctl conversations clear`.
+struct ConversationsClearCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "clear",
+    abstract: "Do not show the messages of a conversation up to now any more.",
+    discussion: """
+      On no imctl of the account, that is: they stay in the account's archive at the server, and the other side has them. \
+      With --purge they are removed from that archive before, where the server is an ejabberd that lets the account use \
+      its API, with the stored password.
+      """)
+
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  var jids: [String]
+
+  @Flag(help: "Remove the messages from the account's archive, too.")
+  var purge = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Where the API of the server is; https://DOMAIN:5443/api without it.", valueName: "url"))
+  var api: String?
+
+  @OptionGroup var options: ConversationsChangeOptions
+
+  func validate() throws {
+    if api != nil, !purge {
+      throw ValidationError(inLanguage("--api is for --purge.", "--api 只能与 --purge 一起使用。"))
+    }
+  }
+
+  func run() throws {
+    try options.run(
+      jids.map { jid in
+        var change = ConversationsChangeMethod.Parameters(account: nil, .clear, jid: jid)
+        if purge { change.purge = api ?? "" }
+        return change
+      })
+  }
+}
+
+/// `imctl conversations delete`.
+struct ConversationsDeleteCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract:
+      "Delete a conversation: its messages on this account's devices, its marks and what else was set.",
+    discussion: """
+      It is there again with its next message. The account's archive at the server and the other side keep the messages.
+      """)
+
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  var jids: [String]
+  @OptionGroup var options: ConversationsChangeOptions
+  func run() throws { try options.run(.delete, jids) }
+}

@@ -1,0 +1,34 @@
+import AgentProtocol
+import ArgumentParser
+
+/// What the other devices of the account are told of this one.
+struct DeviceOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("What this device is called.", valueName: "name"))
+  var deviceName: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("What kind of device it is: 1 to 100.", valueName: "number"))
+  var platform: Int?
+
+  @Option(help: ArgumentHelp("What else there is to say of it.", valueName: "text"))
+  var deviceExt: String?
+
+  /// Nil where nothing is said.
+  var identity: DeviceIdentity? {
+    let identity = DeviceIdentity(name: deviceName, platform: platform, ext: deviceExt)
+    return identity == DeviceIdentity() ? nil : identity
+  }
+
+  func validate() throws {
+    if let platform, !DeviceIdentity.platforms.contains(platform) {
+      throw ValidationError(
+        inLanguage("The platform \(platform) is outside of 1 to 100.", "平台 \(platform) 不在 1 到 100 之间。"))
+    }
+    if identity?.isValid == false {
+      throw ValidationError(
+        inLanguage(
+          "A text about the device is too long, or has control characters.", "设备说明过长或含有控制字符。"))
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import Agent
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl devices`: who else is logged in to the account.
+struct DevicesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "devices",
+    abstract: "The devices of the account: see them, and end the session of one that is lost.",
+    discussion: """
+      Asked over the session of the account, else on a short stream of its own that shows no presence. With --user \
+      and a password or token nobody needs to be logged in, and what is stored stays as it is.
+      """,
+    subcommands: [
+      DevicesListCommand.self, DevicesSelfCommand.self, DevicesNameCommand.self, DevicesKickCommand.self,
+      DevicesSendCommand.self, DevicesPolicyCommand.self,
+    ])
+}
+
+/// `imctl devices list`.
+struct DevicesListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the devices of the account, those that are online first.",
+    discussion: """
+      A line a device: its resource, name, software, and whether it is online. What a server tells of devices without \
+      presence differs: a device that shows none may be missing.
+      """)
+
+  @OptionGroup(title: "Account that need not be logged in") var user: DeviceUserOptions
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 20)
+
+  func run() throws {
+    Interrupt.install()
+    let deadline = Deadline(timeout)
+    for device in try devices(until: deadline) {
+      try output.data(device, text: DeviceText(device).description)
+    }
+  }
+
+  private func devices(until deadline: Deadline) throws -> [Device] {
+    let login = try user.login(until: deadline)
+    if login == nil {
+      let request = DevicesListMethod.Parameters(
+        account: account.account, timeout: deadline.secondsLeft ?? 0)
+      let answer = try AgentClient.session(start: .never, until: deadline.ofAgent) {
+        try $0.answer(to: $0.send(DevicesListMethod.self, request))
+      }
+      if let answer { return answer.devices }
+    }
+    return try DevicesAtServer.run(login, of: account, output, until: deadline) {
+      devices throws(Failure) in
+      try await devices.list()
+    }
+  }
+}
+
+/// `imctl devices self`.
+struct DevicesSelfCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "self",
+    abstract: "Tell which device this one is to the others.",
+    discussion: "Its id is told to the server and to the devices of the account, and to nobody else.")
+
+  @OptionGroup var options: AccountCommandOptions
+
+  func run() throws {
+    let device = try DevicesCommand.own(options, name: nil)
+    try options.output.data(device, text: DeviceText(device).description)
+  }
+}
+
+/// `imctl devices name`.
+struct DevicesNameCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "name",
+    abstract: "Say what this device is called, to the other devices of the account.",
+    discussion: "Kept with the account. An empty name takes it away: then the name of the machine is shown.")
+
+  @Argument(help: ArgumentHelp("At most 256 characters.", valueName: "NAME"))
+  var name: String
+
+  @OptionGroup var options: AccountCommandOptions
+
+  func validate() throws {
+    if !DeviceIdentity(name: name).isValid {
+      throw ValidationError(
+        inLanguage("The name is too long, or has control characters.", "名称过长或含有控制字符。"))
+    }
+  }
+
+  func run() throws {
+    let device = try DevicesCommand.own(options, name: name)
+    try options.output.data(device, text: DeviceText(device).description)
+  }
+}
+
+extension DevicesCommand {
+  /// This device, with a new name where one is given.
+  fileprivate static func own(_ options: AccountCommandOptions, name: String?) throws -> Device {
+    let account = options.account.account
+    let answer = try AgentClient.ask(
+      DevicesSelfMethod.self, .init(account: account, name: name), start: .never, timeout: options.timeout)
+    if let answer { return answer }
+    guard let name else { return Device(stored: try StoredAccounts.load().account(account)) }
+    return try StoredAccounts.store().update { file throws(Failure) in
+      var entry = try file.account(account)
+      entry.rename(name)
+      file[entry.account] = entry
+      return Device(stored: entry)
+    }
+  }
+}
+
+/// A device as a line of text.
+struct DeviceText: CustomStringConvertible {
+  let description: String
+
+  init(_ device: Device) {
+    var parts = [device.resource.map { "\(peer: $0)" } ?? "-"]
+    if let name = device.name ?? device.model { parts.append("\"\(peer: name)\"") }
+    if let platform = device.platform {
+      parts.append(inLanguage("platform \(platform)", "平台 \(platform)"))
+    }
+    if let software = device.software { parts.append("\(peer: software)") }
+    if let ext = device.ext { parts.append("(\(peer: ext))") }
+    parts.append(device.online ? inLanguage("online", "在线") : inLanguage("offline", "离线"))
+    if device.isSelf { parts.append(inLanguage("this device", "本设备")) }
+    if let time = device.lastLogin { parts.append(inLanguage("since \(peer: time)", "登录于 \(peer: time)")) }
+    description = parts.joined(separator: "  ")
+  }
+}

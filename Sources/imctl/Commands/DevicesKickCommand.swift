@@ -1,0 +1,133 @@
+import Agent
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl devices kick`: ends the session of another device.
+struct DevicesKickCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kick",
+    abstract: "End the session of a device of the account, or of all others.",
+    discussion: """
+      Takes the place of the session at the server for a moment, and leaves it: the other devices go on, and nobody \
+      sees who did it. A device may log in again; with --revoke nobody does who has only the old password. Exit status \
+      1: the device was not online; 85: the server keeps the session that is there.
+      """)
+
+  @Argument(help: ArgumentHelp("The device, as `imctl devices list` calls it.", valueName: "RESOURCE"))
+  var resource: String?
+
+  @Flag(help: "All devices but this one; with --user all.")
+  var all = false
+
+  @Flag(
+    help: "With --all: give the account a new password first, so that nobody comes back with the old one.")
+  var revoke = false
+
+  @Flag(help: "Read the new password from standard input: a line, behind that of --password-stdin.")
+  var newPasswordStdin = false
+
+  @Option(help: ArgumentHelp("Run this, and take the first line it prints.", valueName: "command"))
+  var newPasswordCommand: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "As an administrator of the server: end sessions of this account, not of one's own.", valueName: "JID"))
+  var of: String?
+
+  @OptionGroup(title: "Account that need not be logged in") var user: DeviceUserOptions
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 60)
+
+  func validate() throws {
+    if resource?.isEmpty == true { throw ValidationError(inLanguage("The resource is empty.", "资源为空。")) }
+    if (resource == nil) != all {
+      throw ValidationError(inLanguage("Name a RESOURCE, or give --all.", "请给出资源，或使用 --all。"))
+    }
+    if revoke, !all || of != nil {
+      throw ValidationError(
+        inLanguage("--revoke is for --all devices of one's own.", "--revoke 用于自己账号的 --all。"))
+    }
+    if !revoke, newPasswordStdin || newPasswordCommand != nil {
+      throw ValidationError(inLanguage("A new password needs --revoke.", "新密码需要 --revoke。"))
+    }
+    if newPasswordStdin && newPasswordCommand != nil {
+      throw ValidationError(
+        inLanguage(
+          "--new-password-stdin and --new-password-command exclude each other.",
+          "--new-password-stdin 和 --new-password-command 不能同时使用。"))
+    }
+    if of != nil, user.user != nil {
+      throw ValidationError(
+        inLanguage("--of needs a session that is online, not --user.", "--of 需要在线会话，不能与 --user 同时使用。"))
+    }
+  }
+
+  func run() throws {
+    Interrupt.install()
+    let deadline = Deadline(timeout)
+    let login = try user.login(until: deadline)
+    let new = revoke ? try newPassword(login?.account, until: deadline) : nil
+    let result = try result(login, new, until: deadline)
+    for outcome in result.outcomes { try output.data(outcome, text: text(outcome)) }
+    if result.usesCommand {
+      output.note(
+        inLanguage(
+          "the stored --password-command has to print the new password from now on",
+          "已存储的 --password-command 今后必须输出新密码"))
+    }
+    if let failure = result.outcomes.lazy.compactMap(\.error).first { throw failure }
+    if resource != nil, result.outcomes.contains(where: { $0.state == .notOnline }) { throw ExitCode(1) }
+  }
+
+  private func result(
+    _ login: LoginMethod.Parameters?, _ new: String?, until deadline: Deadline
+  ) throws -> DevicesKickMethod.Result {
+    if login == nil {
+      var request = DevicesKickMethod.Parameters(
+        account: account.account, resource: resource, timeout: deadline.secondsLeft ?? 0)
+      request.newPassword = new
+      request.newPasswordCommand = newPasswordCommand
+      request.of = of
+      let answer = try AgentClient.session(start: .never, until: deadline.ofAgent) { [request] in
+        try $0.answer(to: $0.send(DevicesKickMethod.self, request))
+      }
+      if let answer { return answer }
+      if of != nil { throw Failure(.notLoggedIn, stage: .request) }
+    }
+    let command = newPasswordCommand
+    let store = try StoredAccounts.store()
+    return try DevicesAtServer.run(login, of: account, output, until: deadline) {
+      [resource] devices throws(Failure) in
+      let outcomes = try await devices.kick(resource, newPassword: new.map { Secret($0) })
+      var result = DevicesKickMethod.Result(outcomes: outcomes)
+      if login == nil, let new {
+        result.usesCommand = try await devices.keepPassword(Secret(new), command: command, in: store)
+      }
+      return result
+    }
+  }
+
+  private func newPassword(_ user: String?, until deadline: Deadline) throws -> String {
+    if let newPasswordCommand { return try CredentialSource.run(newPasswordCommand, until: deadline) }
+    if newPasswordStdin { return try PasswordOptions.standardInput(until: deadline) }
+    let name = try user ?? StoredAccounts.load().account(account.account).account
+    return try PasswordOptions.askTwice(
+      inLanguage("New password for ", "新密码 ") + "\(peer: name): ",
+      options: "--new-password-stdin, --new-password-command", until: deadline)
+  }
+
+  private func text(_ outcome: DevicesKickMethod.Outcome) -> String {
+    let name = [of.map { "\(peer: $0)" }, outcome.resource.map { "\(peer: $0)" }].compactMap(\.self)
+      .joined(separator: "/")
+    switch outcome.state {
+    case .kicked: return "\(name) kicked"
+    case .notOnline: return "\(name) was not online"
+    case .refused: return "\(name) stays"
+    }
+  }
+}

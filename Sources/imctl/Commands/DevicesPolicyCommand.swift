@@ -1,0 +1,97 @@
+import Agent
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl devices policy`.
+struct DevicesPolicyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "policy",
+    abstract: "Tell or say which devices of the account may be online beside this one.",
+    discussion: """
+      all: every device. one-per-platform: when this one logs in, others of its platform are kicked. single: all others \
+      are. With --limit as many of a platform may be online: the one that logged in first is kicked, never one of \
+      another platform; with 0 this device does not log in where it is of that platform. With --check last this device \
+      logs in by itself, or with --auto, only while no other has logged in since. Kept with the account, and done at \
+      the next login of this device.
+      """)
+
+  @Argument(help: ArgumentHelp("all, one-per-platform or single.", valueName: "POLICY"))
+  var rule: DevicePolicy.Rule?
+
+  @Option(
+    help: ArgumentHelp(
+      "Devices of a platform at most, as 60=2; 60=any: as many as like. May be repeated.",
+      valueName: "PLATFORM=NUMBER"))
+  var limit: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Who logs in without being told to: a device with a token, or the one that logged in last.",
+      valueName: "token|last"))
+  var check: DevicePolicy.Check?
+
+  @OptionGroup var options: AccountCommandOptions
+
+  func validate() throws { _ = try change() }
+
+  func run() throws {
+    let change = try change()
+    let policy =
+      try AgentClient.ask(DevicesPolicyMethod.self, change, start: .never, timeout: options.timeout)
+      ?? stored(change)
+    let limits = policy.limits.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    let check = policy.check.map { ["check=\($0.rawValue)"] } ?? []
+    try options.output.data(
+      Answer(policy), text: ([policy.rule.rawValue] + limits + check).joined(separator: " "))
+  }
+
+  private struct Answer: Encodable {
+    let policy: DevicePolicy.Rule
+    let limits: [String: Int]
+    let check: DevicePolicy.Check
+
+    init(_ policy: DevicePolicy) {
+      self.policy = policy.rule
+      limits = Dictionary(policy.limits.map { (String($0), $1) }, uniquingKeysWith: { one, _ in one })
+      check = policy.check ?? .token
+    }
+  }
+
+  private func stored(_ change: DevicesPolicyMethod.Parameters) throws -> DevicePolicy {
+    if !change.isChange {
+      return try StoredAccounts.load().account(change.account).devicePolicy ?? DevicePolicy()
+    }
+    return try StoredAccounts.store().update { file throws(Failure) in
+      var entry = try file.account(change.account)
+      entry.change(change)
+      file[entry.account] = entry
+      return entry.devicePolicy ?? DevicePolicy()
+    }
+  }
+
+  private func change() throws -> DevicesPolicyMethod.Parameters {
+    var change = DevicesPolicyMethod.Parameters(account: options.account.account)
+    change.rule = rule
+    change.check = check
+    for text in limit {
+      let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+      let platform = parts.first.flatMap { Int($0) }
+      switch (platform, parts.dropFirst().first.map(String.init)) {
+      case (let platform?, "any"): change.unlimited = (change.unlimited ?? []) + [platform]
+      case (let platform?, let number?):
+        change.limits = change.limits ?? [:]
+        change.limits?[platform] = Int(number) ?? -1
+      default: change.limits = [0: 0]
+      }
+      guard parts.count == 2, change.isValid else {
+        throw ValidationError(
+          inLanguage(
+            "The limit \(text) is not PLATFORM=NUMBER, each at most 100.", "限制 \(text) 不是 平台=数量（最大 100）。"))
+      }
+    }
+    return change
+  }
+}
+
+extension DevicePolicy.Rule: ExpressibleByArgument {}
+extension DevicePolicy.Check: ExpressibleByArgument {}

@@ -1,0 +1,78 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl push`: services that the server tells of what comes while no device is there.
+struct PushCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "push",
+    abstract: "Have the server tell a push service of messages that come while no device is there.",
+    subcommands: [PushEnableCommand.self, PushDisableCommand.self])
+}
+
+/// `imctl push enable`.
+struct PushEnableCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "enable",
+    abstract: "Have a push service told.",
+    discussion: "Kept with the account, and said again at each login, until it is disabled.")
+
+  @Argument(help: ArgumentHelp("The push service.", valueName: "JID"))
+  var service: String
+
+  @Argument(help: ArgumentHelp("What the service knows this device by.", valueName: "NODE"))
+  var node: String
+
+  @Flag(
+    help: "Read what the service wants to see with each notification from standard input: its first line.")
+  var secretStdin = false
+
+  @OptionGroup var options: AccountCommandOptions
+
+  func validate() throws {
+    if node.isEmpty { throw ValidationError(inLanguage("NODE is empty.", "NODE 为空。")) }
+  }
+
+  func run() throws {
+    let deadline = Deadline(options.timeout)
+    var change = PushMethod.Parameters(account: nil, enabled: true, service: service, node: node)
+    if secretStdin {
+      guard let secret = try StandardInput.line(until: deadline), !secret.isEmpty else {
+        throw Failure.invalid(inLanguage("the secret is empty", "密钥为空"))
+      }
+      change.secret = secret
+    }
+    try options.run(change, until: deadline)
+  }
+}
+
+/// `imctl push disable`.
+struct PushDisableCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "disable",
+    abstract: "Have a push service told no more.")
+
+  @Argument(help: ArgumentHelp("The push service.", valueName: "JID"))
+  var service: String
+
+  @Argument(help: ArgumentHelp("One node of it; without it, all.", valueName: "NODE"))
+  var node: String?
+
+  @OptionGroup var options: AccountCommandOptions
+
+  func run() throws {
+    let change = PushMethod.Parameters(account: nil, enabled: false, service: service, node: node)
+    try options.run(change, until: Deadline(options.timeout))
+  }
+}
+
+extension AccountCommandOptions {
+  fileprivate func run(_ change: PushMethod.Parameters, until deadline: Deadline) throws {
+    let result = try answer(to: PushMethod.self, until: deadline) { timeout in
+      var change = change
+      change.account = account.account
+      change.timeout = timeout
+      return change
+    }
+    if output.json { try output.data(result, text: "") }
+  }
+}

@@ -1,0 +1,69 @@
+import AgentProtocol
+import TestSupport
+import Testing
+
+@Suite("Only the device that logged in last logs in by itself", .timeLimit(.minutes(3)))
+struct LastLoginTests {
+  @Test(
+    "where the user wants it so: another one's login is found out before anybody sees this one.",
+    arguments: TestServer.Kind.allCases)
+  func last(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    try await user.goOnline("--platform", "60")
+    #expect(try await user.imctl.run("devices", "policy", "--check", "last").output == "all check=last\n")
+    // No other has logged in: this one is the last.
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    #expect(try await user.imctl.run("login", "--auto").status == 0)
+    let first = try #require(try await user.devices().values.first(where: \.isSelf)?.lastLogin)
+
+    let other = try await OtherDevice(of: user, "--platform", "61")
+    try await eventually("the other one's login") {
+      try await user.devices(other.imctl).values.first(where: \.isSelf)?.lastLogin ?? "" > first
+    }
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    let watch = try await other.watch("presence,device,kicked")
+    for _ in 1...2 {
+      let refused = try await user.imctl.run("login", "--auto", "--json")
+      #expect(refused.status == 84)
+      let error = try refused.error
+      #expect((error.name, error.code) == ("deviceChanged", 417))
+    }
+    #expect(try await user.imctl.run("status").status == 1)
+    #expect(try await other.state() == .syncOK)
+    // The user says so: now this one is the last.
+    #expect(try await user.imctl.run("login", "--auto", "--forced").status == 0)
+    let shown: @Sendable () throws -> Int = {
+      try watch.events().count {
+        if case .presence(let change) = $0.body { change.show == .online } else { false }
+      }
+    }
+    try await eventually("this one's presence") { try shown() > 0 }
+    #expect(try shown() == 1)
+    // The others are told behind the login.
+    let mine = try #require(try await user.devices().first { $0.value.isSelf }?.key)
+    let then = try #require(try await user.devices(other.imctl).values.first(where: \.isSelf)?.lastLogin)
+    try await eventually("this one's login") {
+      try await user.devices(other.imctl)[mine]?.lastLogin ?? "" > then
+    }
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    #expect(try await user.imctl.run("login", "--auto").status == 0)
+  }
+
+  @Test("A device of a platform whose limit is 0 does not log in at all.")
+  func none() async throws {
+    let user = try await User()
+    try await user.goOnline("--platform", "60")
+    #expect(try await user.imctl.run("devices", "policy", "--limit", "60=0").output == "all 60=0\n")
+    #expect(try await user.imctl.run("logout").status == 0)
+    let refused = try await user.login("--json")
+    #expect(refused.status == 85)
+    #expect(try refused.error.code == 214)
+    #expect(try await user.status().sessions == 1)
+    #expect(try await user.login("--platform", "61").status == 0)
+    #expect(try await user.imctl.run("devices", "policy", "--limit", "60=any").output == "all\n")
+    #expect(try await user.login("--platform", "60").status == 0)
+    for wrong in ["60", "60=", "=1", "60=101", "101=1", "60=1=2", "any=1"] {
+      #expect(try await user.imctl.run("devices", "policy", "--limit", wrong).status == 64, "\(wrong)")
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import AgentProtocol
+import TestSupport
+import Testing
+
+@Suite("Who looks like a contact", .timeLimit(.minutes(2)))
+struct LookAlikeTests {
+  @Test("and asks to see the account's presence is told with whom it looks like.")
+  func request() async throws {
+    var options = TestServer.Options(.prosody)
+    let mallory = "b\u{43e}b"
+    options.accounts[mallory] = "mallory-secret"
+    options.friends = []
+    let server = try await TestServer(options)
+    let user = try await User(account: "alice", on: server)
+    try await user.goOnline()
+    let bob = server.jid("bob")
+    #expect(try await user.imctl.run("contacts", "add", bob).status == 0)
+    let watch = try await user.watch("contact")
+    let stranger = try await Counterpart(mallory, on: server, accepts: false)
+    try stranger.send(xml: "<presence to='\(user.jid)' type='subscribe'/>")
+    try await eventually("the request") { try !watch.events().isEmpty }
+    let event = try #require(try watch.events().first)
+    guard case .contact(let contact) = event.body else { throw TestSupportError("\(event)") }
+    #expect((contact.jid, contact.looksLike) == (server.jid(mallory), bob))
+    let requests = try await user.imctl.run("contacts", "requests", "--json")
+    #expect(try requests.objects(ContactRequestsMethod.Entry.self).map(\.looksLike) == [bob])
+    #expect(try await user.imctl.run("contacts", "requests").output.contains("(looks like \(bob))"))
+    try await stranger.end()
+    try await server.end()
+  }
+}

@@ -1,0 +1,116 @@
+import AgentProtocol
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Synchronisation", .serialized, .timeLimit(.minutes(5)))
+struct SynchronisationTests {
+  private func changes(_ login: IMCTL.Result) throws -> [StateChange] {
+    try login.objects(Event.self).compactMap { if case .state(let change) = $0.body { change } else { nil } }
+  }
+
+  @Test(
+    "tells once what a login brings into step, and at its end how many there are.",
+    arguments: TestServer.Kind.allCases)
+  func counts(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind, server: Village.server(kind))
+    let first = try changes(await user.login("--json"))
+    #expect(first.compactMap(\.parts) == [SyncPart.allCases])
+    #expect(first.first { $0.parts != nil }?.state == .syncing)
+    #expect(first.last?.state == .syncOK && first.last?.counts?[.roster] == 0)
+    #expect(first.compactMap(\.counts).map { $0[.blocklist] } == [0])
+    for command in [
+      ["contacts", "add", "bob@\(TestServer.domain)"], ["contacts", "block", "spam@evil.example"],
+      ["conversations", "pin", "carol@\(TestServer.domain)"], ["send", user.jid, "a note"],
+      ["conversations", "read", user.jid],
+    ] {
+      let result = try await user.imctl.run(command)
+      #expect(result.status == 0, "\(command): \(result)")
+    }
+    let all: [SyncPart: Int] = [.roster: 1, .blocklist: 1, .groups: 0, .conversations: 1, .markers: 1]
+    // What the first session had not read by its end the next one has.
+    try await eventually("all counts") {
+      #expect(try await user.imctl.run("logout").status == 0)
+      return try changes(await user.login("--json")).last?.counts == all
+    }
+    // Nobody to whom the server would send what it has kept.
+    #expect(try await user.imctl.run("logout").status == 0)
+    let unseen = try changes(await user.login("--json", "--no-presence"))
+    #expect(unseen.compactMap(\.parts) == [SyncPart.allCases.filter { ![.offline, .notices].contains($0) }])
+    try await user.imctl.end()
+  }
+
+  @Test(
+    "brings what was asked meanwhile, and what a service says after that.",
+    arguments: TestServer.Kind.allCases)
+  func notices(kind: TestServer.Kind) async throws {
+    let (user, bob) = try await Village.user(kind)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("logout").status == 0)
+    try bob.send(xml: "<presence to='\(user.jid)' type='subscribe'><status>hello</status></presence>")
+    try await bob.settled()
+    try await user.goOnline()
+    try await eventually("the request") {
+      try await user.imctl.run("contacts", "requests").output.contains(bob.bareJID)
+    }
+    let watch = try await user.watch("message")
+    try bob.send(
+      xml: "<message to='\(user.jid)' type='headline'><subject>news</subject><body>down at 5</body></message>"
+    )
+    try await watch.messages(1)
+    let headline = try #require(try watch.events().first?.message)
+    #expect((headline.type, headline.subject, headline.body) == ("headline", "news", "down at 5"))
+    watch.send(SIGINT)
+    try await user.imctl.end()
+  }
+
+  @Test("is not waited for by who reads what is stored, while a login by itself finds no server.")
+  func unreachable() async throws {
+    var options = TestServer.Options(.prosody)
+    options.accounts = Neighbourhood.options(.prosody).accounts
+    let server = try await TestServer(options)
+    let user = try await User(server: server)
+    try await user.goOnline()
+    #expect(try await user.imctl.run("contacts", "add", "carol@elsewhere.example").status == 0)
+    #expect(try await user.imctl.run("send", user.jid, "remember the milk").status == 0)
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    try await user.agentEnded()
+    try await server.shutDown()
+    let login = try await user.imctl.run("login", "--auto", "--detach")
+    #expect(login.status == 0, "\(login)")
+    try await eventually("a failure") { try await user.status().cause != nil }
+    let contacts = try await user.imctl.run("contacts", "list", "--json")
+    #expect(contacts.status == 0)
+    let carol = try contacts.objects(Contact.self).first { $0.jid == "carol@elsewhere.example" }
+    #expect(carol?.stale == true)
+    let history = try await user.imctl.run("history")
+    #expect(history.status == 0 && history.output.contains("remember the milk"))
+    #expect(try await user.imctl.run("status").status == 1)
+    // The agent has not given up.
+    try await server.start()
+    try await eventually("the session") { try await user.imctl.run("status").status == 0 }
+    try await user.imctl.end()
+    try await server.end()
+  }
+
+  @Test(
+    "ends also at a server that has no archive, or nothing but a roster.",
+    arguments: TestServer.Kind.oneOfEach)
+  func poor(kind: TestServer.Kind) async throws {
+    var options = Neighbourhood.options(kind)
+    options.withoutModules =
+      kind.isProsody ? ["mam", "pep", "blocklist", "bookmarks", "carbons"] : ["mod_mam"]
+    let server = try await TestServer(options)
+    let user = try await User(on: kind, server: server)
+    for _ in 1...2 {
+      let login = try await user.login("--json")
+      #expect(try login.states.last == .syncOK, "\(login)")
+      let counts = try #require(try changes(login).last?.counts)
+      #expect(kind.isProsody ? Set(counts.keys) == [.roster] : counts[.blocklist] == 0, "\(counts)")
+      #expect(try await user.imctl.run("logout").status == 0)
+    }
+    try await user.imctl.end()
+    try await server.end()
+  }
+}

@@ -1,0 +1,51 @@
+// Preloaded into a program: a disk under its SQLite database that fails as the file named by FAULTY_DISK says.
+// A number N kills the program right before its N-th write to the database's log; the file is deleted first, so that
+// the next process lives. "full": no write to the log or the database finds room. Without the file all is well.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int ends(const char *path, ssize_t length, const char *end) {
+  ssize_t tail = strlen(end);
+  return length >= tail && memcmp(path + length - tail, end, tail) == 0;
+}
+
+// Whether the disk is full; does not return where the program is to die.
+static int fails(int file) {
+  static atomic_int writes;
+  const char *order = getenv("FAULTY_DISK");
+  char link[64], path[4096], text[16];
+  if (!order) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t length = readlink(link, path, sizeof path);
+  if (!ends(path, length, "-wal") && !ends(path, length, ".sqlite")) return 0;
+  FILE *wanted = fopen(order, "r");
+  if (!wanted) {
+    writes = 0;
+    return 0;
+  }
+  if (!fgets(text, sizeof text, wanted)) *text = 0;
+  fclose(wanted);
+  if (memcmp(text, "full", 4) == 0) return 1;
+  if (ends(path, length, "-wal") && atomic_fetch_add(&writes, 1) + 1 == atoi(text)) {
+    unlink(order);
+    kill(getpid(), SIGKILL);
+  }
+  return 0;
+}
+
+ssize_t pwrite64(int file, const void *bytes, size_t size, off64_t offset) {
+  static ssize_t (*next)(int, const void *, size_t, off64_t);
+  if (!next) next = dlsym(RTLD_NEXT, "pwrite64");
+  if (fails(file)) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return next(file, bytes, size, offset);
+}
