@@ -147,8 +147,6 @@ public final class AgentServer: Sendable {
       handler: AgentRequestHandler(service: service, hub: hub, store: store, clients: { self.clients }),
       eventBuffer: eventBuffer, logger: logger
     ).run()
-    // Not cancelled with the server: a presence that was held is given back.
-    await Task { await service.clientClosed(handle) }.value
     state.withLock { $0.clients -= 1 }
     update { _ in }
   }

@@ -19,20 +19,23 @@ struct ClientConnection: Sendable {
       try await channel.executeThenClose { inbound, outbound in
         // The connection may end while a request is being worked on: that request is cancelled then.
         await withTaskGroup { group in
-          group.addTask {
-            await serve(inbound, outbound)
-            channel.channel.close(promise: nil)
-          }
+          group.addTask { await serve(inbound, outbound) }
           group.addTask { try? await channel.channel.closeFuture.get() }
           await group.next()
           group.cancelAll()
+          await leave()
           channel.channel.close(promise: nil)
         }
       }
     } catch {
       logger.debug("client \(handle.id): \(error)")
     }
+    await leave()
   }
+
+  /// What was for as long as the client is there ends: before the connection is closed, so that who waits for that finds it
+  /// so. Not cancelled with the server.
+  private func leave() async { await Task { await handler.service.clientClosed(handle) }.value }
 
   private func serve(
     _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>

@@ -187,6 +187,19 @@ public final class EventHub: Sendable {
     handedOut.finish()
   }
 
+  /// The same with events that are kept: where nobody watches they are not made.
+  func fulfil(_ reservation: Reservation, making events: () -> [Event]) {
+    let passed = state.withLock { state -> HandedOut? in
+      guard state.subscribers.isEmpty, case .reservation(reservation.id)? = state.held.first else {
+        return nil
+      }
+      state.handedOut = reservation.cursors.upperBound - 1
+      state.held.removeFirst()
+      return Self.handOut(&state)
+    }
+    if let passed { passed.finish() } else { fulfil(reservation, with: events()) }
+  }
+
   /// Returns when everything that was published before this call was handed out.
   private func handedOut() async {
     await withCheckedContinuation { waiter in

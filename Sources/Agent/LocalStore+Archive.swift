@@ -106,7 +106,7 @@ extension StoredMessage {
       guard let id = message.retracts, !messages.contains(where: { $0.isCalled(id, by: message.sender) }),
         try !isKnown(id, of: message.sender, account, database)
       else {
-        if try message.insert(account, cursor: pastCursor(database), database) { count += 1 }
+        if try message.insert(account, cursor: pastCursor(database), database) != nil { count += 1 }
         continue
       }
       try message.keepAside(account, database)

@@ -66,14 +66,15 @@ extension LocalStore {
 }
 
 extension StoredMessage {
-  /// Keeps the message under its cursor; false where it, or another copy of it, is kept already.
+  /// Keeps the message under its cursor; gives it as it is kept, which is without what it says where its sender has taken
+  /// that back before it came. Nil where it, or another copy of it, is kept already.
   ///
   /// A copy that knows the id in the archive gives it to one that does not.
   ///
   /// - Parameter isShown: the history has it.
   func insert(
     _ account: String, cursor: Int64, isShown: Bool = true, _ database: Database
-  ) throws -> Bool {
+  ) throws -> StoredMessage? {
     let insertion = try database.cachedStatement(
       sql: """
         INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, archiveID,
@@ -92,8 +93,9 @@ extension StoredMessage {
         try Self.takeBack(retracts, of: sender, account, database)
       } else if try isTakenBack(account, database), let id = originID ?? id {
         try Self.takeBack(id, of: sender, account, database)
+        return takenBack
       }
-      return true
+      return self
     }
     if let archiveID, let originID {
       let completion = try database.cachedStatement(
@@ -103,7 +105,7 @@ extension StoredMessage {
           """)
       try completion.execute(arguments: [archiveID, account, sender, originID])
     }
-    return false
+    return nil
   }
 
   init(_ row: Row) {

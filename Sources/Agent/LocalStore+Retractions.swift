@@ -36,6 +36,13 @@ extension StoredMessage {
     try removal.execute(arguments: [account, sender, id])
   }
 
+  /// What is known of it when its sender has taken it back.
+  var takenBack: StoredMessage {
+    var message = self
+    (message.body, message.subject, message.isRetracted) = (nil, nil, true)
+    return message
+  }
+
   /// Whether the sender has taken the message back before it came.
   func isTakenBack(_ account: String, _ database: Database) throws -> Bool {
     let selection = try database.cachedStatement(

@@ -10,6 +10,7 @@ struct MessageBatch: Sendable {
     /// A message, and the receipt that it asks for.
     case keep(StoredMessage, answer: Message?)
     case acknowledge([String])
+    case settle([OutboxMessage])
     case receipt(StoredReceipt)
     /// Not stored.
     case tell(ChatStateEvent)
@@ -19,6 +20,7 @@ struct MessageBatch: Sendable {
       switch self {
       case .keep: 2
       case .acknowledge(let ids): 2 * ids.count
+      case .settle(let messages): 2 * messages.count
       case .receipt: 3
       case .tell: 1
       }
@@ -26,14 +28,32 @@ struct MessageBatch: Sendable {
   }
 
   struct Outcome: Sendable {
-    /// What is new, in order.
-    var events: [Event] = []
+    /// Something new.
+    enum News: Sendable {
+      /// With its cursor; a message of the outbox makes two events.
+      case message(StoredMessage, cursor: Int64)
+      case event(Event)
+    }
+
+    let account: String
+    /// In order.
+    var news: [News] = []
     /// Ids of messages of the outbox that the server has.
     var settled: [String] = []
     /// What recipients have told of the account's messages.
     var receipts: [ReceiptEvent] = []
     /// Receipts for what has come.
     var answers: [XMLElement] = []
+
+    /// What is told of the news.
+    var events: [Event] {
+      news.flatMap { news in
+        switch news {
+        case .message(let message, let cursor): message.events(account: account, cursor: cursor)
+        case .event(let event): [event]
+        }
+      }
+    }
   }
 
   private let account: String
@@ -89,6 +109,7 @@ struct MessageBatch: Sendable {
         changesStream = true
       case .ended: arrived = []
       case .acknowledged(let id): acknowledge(id)
+      case .sent(let message): settle(message)
       case .streamChanged: changesStream = true
       }
     }
@@ -101,6 +122,13 @@ struct MessageBatch: Sendable {
     steps.removeLast()
     ids.append(id)
     steps.append(.acknowledge(ids))
+  }
+
+  private mutating func settle(_ message: OutboxMessage) {
+    guard case .settle(var messages)? = steps.last else { return steps.append(.settle([message])) }
+    steps.removeLast()
+    messages.append(message)
+    steps.append(.settle(messages))
   }
 
   private mutating func add(_ incoming: IncomingMessage, hasArchive: Bool, now: Double) {
@@ -130,7 +158,8 @@ struct MessageBatch: Sendable {
     for step in steps {
       switch step {
       case .keep(let message, let answer): try writing.keep(message, answer, database)
-      case .acknowledge(let ids): try writing.settle(ids, database)
+      case .acknowledge(let ids): try writing.settle(OutboxMessage.find(ids, of: account, database), database)
+      case .settle(let messages): try writing.settle(messages, database)
       case .receipt(let receipt): try writing.keep(receipt, database)
       case .tell(let change): writing.tell(change)
       }
@@ -146,7 +175,7 @@ private struct Writing {
   let own: JID
   /// The cursor of the next event.
   var next: Int64
-  var outcome = MessageBatch.Outcome()
+  var outcome: MessageBatch.Outcome
   private let audience: Audience?
   private var addressees: Addressees
 
@@ -155,6 +184,7 @@ private struct Writing {
     self.own = own
     self.audience = audience
     self.next = next
+    outcome = MessageBatch.Outcome(account: account)
     addressees = Addressees(of: account)
   }
 
@@ -183,9 +213,9 @@ private struct Writing {
     return message
   }
 
-  /// The server has messages of the outbox.
-  mutating func settle(_ ids: [String], _ database: Database) throws {
-    var sent = try OutboxMessage.find(ids, of: account, database)[...]
+  /// The server has messages of the outbox, if they are there still.
+  mutating func settle(_ sent: [OutboxMessage], _ database: Database) throws {
+    var sent = sent[...]
     while let first = sent.first {
       let together = sent.prefix { $0.accepted == first.accepted }
       sent = sent.dropFirst(together.count)
@@ -197,7 +227,7 @@ private struct Writing {
       outcome.settled += together.map(\.id)
       for (message, cursor) in try settlement.store(database) {
         if let to = message.to { try addressees.add(to, database) }
-        outcome.events += message.events(account: account, cursor: cursor)
+        outcome.news.append(.message(message, cursor: cursor))
       }
       next += settlement.cursors
     }
@@ -225,24 +255,23 @@ private struct Writing {
     }
     guard recipient != nil, receipt.isBelievable(ofMessageTo: recipient) else { return }
     if try receipt.insert(account, cursor: next, database) {
-      outcome.events.append(receipt.event(account: account, cursor: next))
+      outcome.news.append(.event(receipt.event(account: account, cursor: next)))
       next += 1
     }
     outcome.receipts.append(receipt.receipt)
   }
 
   mutating func tell(_ change: ChatStateEvent) {
-    outcome.events.append(
-      Event(account: account, time: Timestamp.now(), cursor: next, body: .chatState(change)))
+    outcome.news.append(
+      .event(Event(account: account, time: Timestamp.now(), cursor: next, body: .chatState(change))))
     next += 1
   }
 
   private mutating func insert(_ message: StoredMessage, _ database: Database) throws -> Bool {
-    guard try message.insert(account, cursor: next, database) else { return false }
+    guard let message = try message.insert(account, cursor: next, database) else { return false }
     if message.direction == .sent, let to = message.to { try addressees.add(to, database) }
-    let events = message.events(account: account, cursor: next)
-    outcome.events += events
-    next += Int64(events.count)
+    outcome.news.append(.message(message, cursor: next))
+    next += message.hasReceipt ? 2 : 1
     return true
   }
 }

@@ -14,8 +14,10 @@ struct MessageTraffic {
     case handled(UInt32)
     /// What has arrived since the last ``handled`` comes again.
     case ended
-    /// The server has the message that was sent under this id.
+    /// The server has the message of the outbox with this id.
     case acknowledged(String)
+    /// The server has this message of the outbox.
+    case sent(OutboxMessage)
     /// The stream has sent something, or got it acknowledged.
     case streamChanged
 
@@ -24,7 +26,7 @@ struct MessageTraffic {
     var isNumber: Bool {
       switch self {
       case .handled, .ended: true
-      case .arrived, .acknowledged, .streamChanged: false
+      case .arrived, .acknowledged, .sent, .streamChanged: false
       }
     }
   }
@@ -89,8 +91,8 @@ struct MessageTraffic {
   var ready: [OutboxMessage] = []
   /// There may be messages in the outbox that are neither ``ready`` nor handed over.
   var hasQueued = true
-  /// Handed to the present stream and not acknowledged.
-  var inFlight: Set<String> = []
+  /// Handed to the present stream and not acknowledged, by their ids.
+  var inFlight: [String: OutboxMessage] = [:]
   /// Ends when the stream takes no more.
   var handingOver: Task<Void, Never>?
   /// Those that a resumed session had not counted, until they are handed over again.
@@ -106,7 +108,7 @@ struct MessageTraffic {
 
   /// The server has the message.
   mutating func finish(_ id: String) {
-    inFlight.remove(id)
+    inFlight[id] = nil
     waits.done(id)
   }
 

@@ -90,18 +90,18 @@ extension Session {
   }
 
   /// Receipts and the like are not.
-  private func isOfOutbox(_ stanza: SentStanza) -> Bool { stanza.id.map(traffic.inFlight.contains) ?? false }
+  private func isOfOutbox(_ stanza: SentStanza) -> Bool { stanza.id.flatMap { traffic.inFlight[$0] } != nil }
 
   /// What the new stream tells of the messages that were handed to earlier ones.
   private func settlement(_ bound: BoundStream, on stream: XMPPStream) -> OutboxSettlement {
-    let counted = traffic.restoredIDs ?? traffic.inFlight
+    let counted = traffic.restoredIDs ?? Set(traffic.inFlight.keys)
     let unacknowledged = Set(bound.unacknowledged.compactMap(\.id))
     var known = OutboxSettlement()
     if stream.configuration.resuming != nil { known.acknowledged = counted.subtracting(unacknowledged) }
     known.missing = Set(traffic.ready.map(\.id))
     if bound.isResumed { known.uncounted = unacknowledged.union(traffic.uncounted) }
     traffic.uncounted = known.uncounted
-    traffic.inFlight = []
+    traffic.inFlight = [:]
     traffic.ready = []
     traffic.restoredIDs = nil
     return known

@@ -125,9 +125,9 @@ extension Session {
       postpone(after: failure, lost.plan, isExpected: lost.state == .netChanged)
       if tells { enter(.loseConnection, cause: failure) }
     }
-    keepOnline()
     let idleTime = await lost.stream.idleTime
     lastSeen = timestamp(-Double(idleTime.nanoseconds) / 1e9)
+    keepOnline()
     let state: SessionState = ReconnectPolicy.ends(failure) ? .kicked : .loseConnection
     await remember(failure, state: state, plan: lost.plan, comesBack: comesBack)
   }

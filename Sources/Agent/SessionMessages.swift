@@ -28,8 +28,12 @@ extension Session {
   /// The server has these.
   func acknowledged(_ stanzas: [SentStanza], by stream: XMPPStream) {
     let messages = stanzas.filter { stanza in stanza.element.map { $0.name.local == "message" } ?? true }
-    for id in messages.compactMap(\.id) { enqueue(.acknowledged(id), stream) }
+    for id in messages.compactMap(\.id) {
+      enqueue(traffic.inFlight.removeValue(forKey: id).map { .sent($0) } ?? .acknowledged(id), stream)
+    }
     if messages.allSatisfy({ $0.id == nil }) { enqueue(.streamChanged, stream) }
+    // What is to be stored of them need not be waited for.
+    handOver()
   }
 
   /// Nothing comes from the stream any more. Returns when what has come is stored, so that the next stream can say
@@ -126,7 +130,7 @@ extension Session {
       hub.fulfil(reservation, with: [])
       throw error
     }
-    hub.fulfil(reservation, with: outcome.events)
+    hub.fulfil(reservation) { outcome.events }
     if let position { traffic.archivePosition = position }
     if let handled = batch.handled { await stream.confirm(through: handled) }
     for id in outcome.settled { traffic.finish(id) }

@@ -23,13 +23,13 @@ extension Session {
     let recipients = zip(messages, parameters.messages).map { ($0.id, $1.to) }
     let ids = messages.map(\.id)
     let server = DeliveryWait(ids)
-    let receipts = DeliveryWait(ids)
+    let receipts = parameters.wait == .delivered ? DeliveryWait(ids) : nil
     if parameters.wait != .none { traffic.waits.add(server) }
-    if parameters.wait == .delivered { traffic.receiptWaits.add(receipts) }
+    if let receipts { traffic.receiptWaits.add(receipts) }
     do throws(Failure) {
       for (id, receipt) in try await accept(messages, durably: parameters.wait == .none) {
         server.done(id)
-        if let receipt { receipts.done(id, receipt.kind == .failed ? Failure(receipt) : nil) }
+        if let receipt { receipts?.done(id, receipt.kind == .failed ? Failure(receipt) : nil) }
       }
     } catch {
       stopWaiting(server, receipts)
@@ -40,14 +40,13 @@ extension Session {
     if parameters.wait == .none {
       return Sending { recipients.map { .init(id: $0.0, to: $0.1, state: .queued) } }
     }
-    let awaitsReceipts = parameters.wait == .delivered
     return Sending {
-      await (awaitsReceipts ? receipts : server).wait(seconds: timeout)
+      await (receipts ?? server).wait(seconds: timeout)
       await self.endWaiting(server, receipts)
-      let (queued, undelivered) = (server.open, receipts.open)
-      let failures = (awaitsReceipts ? receipts : server).failures
+      let (queued, undelivered) = (server.open, receipts?.open)
+      let failures = (receipts ?? server).failures
       return recipients.map { id, to in
-        let isDelivered = awaitsReceipts && !undelivered.contains(id) && failures[id] == nil
+        let isDelivered = undelivered?.contains(id) == false && failures[id] == nil
         let isQueued = queued.contains(id) || server.failures[id] != nil
         return .init(
           id: id, to: to, state: isDelivered ? .delivered : isQueued ? .queued : .sent, error: failures[id])
@@ -107,12 +106,12 @@ extension Session {
     }
   }
 
-  private func stopWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait) {
+  private func stopWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait?) {
     traffic.waits.remove(server)
-    traffic.receiptWaits.remove(receipts)
+    if let receipts { traffic.receiptWaits.remove(receipts) }
   }
 
-  private func endWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait) async {
+  private func endWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait?) async {
     stopWaiting(server, receipts)
     // That they stay queued is a promise.
     if !server.open.isEmpty { try? await localStore.flush() }
@@ -149,7 +148,7 @@ extension Session {
       }
       let messages = Array(traffic.ready.prefix(room))
       traffic.ready.removeFirst(messages.count)
-      traffic.inFlight.formUnion(messages.map(\.id))
+      for message in messages { traffic.inFlight[message.id] = message }
       let now = Date().timeIntervalSince1970
       do throws(XMPPError) {
         try await stream.send(
@@ -157,7 +156,7 @@ extension Session {
       } catch {
         // The end of the stream is an event of its own. What was handed over before it is settled then.
         if error.code == .notLoggedIn {
-          traffic.inFlight.subtract(messages.map(\.id))
+          for message in messages { traffic.inFlight[message.id] = nil }
           traffic.ready = messages + traffic.ready
         }
         return

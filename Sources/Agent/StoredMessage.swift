@@ -39,6 +39,9 @@ struct StoredMessage: Sendable, Equatable {
     [event(account: account, cursor: cursor), receipt(account: account, cursor: cursor)].compactMap(\.self)
   }
 
+  /// It is told that the server has it: this device has sent it.
+  var hasReceipt: Bool { isFromOutbox && id != nil }
+
   /// That the server has it; nil where this device has not sent it.
   ///
   /// - Parameter cursor: that of the message.

@@ -103,6 +103,31 @@ import Testing
     #expect(hub.cursor == 5)
   }
 
+  @Test("Events that are kept are made only where somebody watches, and never missed by who begins to.")
+  func unwatched() async {
+    let hub = EventHub(cursor: 0)
+    let made = Mutex(0)
+    func fulfil(_ reservation: EventHub.Reservation) {
+      hub.fulfil(reservation) {
+        made.withLock { $0 += 1 }
+        return [message(reservation.cursors.lowerBound)]
+      }
+    }
+    fulfil(hub.reserve(2))
+    #expect(made.withLock { $0 } == 0 && hub.cursor == 2)
+    // Behind another one somebody may come before it is its turn.
+    let first = hub.reserve(1)
+    fulfil(hub.reserve(1))
+    #expect(made.withLock { $0 } == 1 && hub.cursor == 2)
+    let subscription = hub.subscribe()
+    fulfil(first)
+    #expect(made.withLock { $0 } == 2)
+    var events = subscription.makeAsyncIterator()
+    #expect(await events.next()?.cursor == 3)
+    #expect(await events.next()?.cursor == 4)
+    #expect(hub.cursor == 4)
+  }
+
   @Test("Who has caught up has got what was behind a reservation, too.")
   func caughtUp() async {
     let hub = EventHub(cursor: 0)

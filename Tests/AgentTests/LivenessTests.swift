@@ -34,7 +34,7 @@ import XMPPStanza
       account: try JID(server.jid("alice")), hub: hub,
       accounts: AccountStore(directory: home.path + "/config"),
       localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en",
-      keepAlive: .milliseconds(300))
+      keepAlive: .seconds(1))
     var parameters = LoginMethod.Parameters(account: server.jid("alice"))
     parameters.password = server.password("alice")
     parameters.options.host = TestServer.host

@@ -101,6 +101,34 @@ import XMPPXML
     #expect(found.map(\.[0]) == ["1", "2", "4"] && Set(found.map(\.[1])).count == 3)
   }
 
+  @Test("What the session has kept of the outbox is settled in its order, if it is there still.")
+  func kept() async throws {
+    let ids = (1...5).map(String.init)
+    for id in ids { try await send(id, isAcknowledged: false) }
+    let waiting = try await store.change { try OutboxMessage.all(of: "alice@im.example", $0) }
+    try await take([.acknowledged("2")])
+    let outcome = try await take(waiting.prefix(4).map { .sent($0) })
+    #expect(outcome.settled == ["1", "2", "3", "4"])
+    #expect(outcome.events.compactMap(\.message?.id) == ["1", "3", "4"])
+    #expect(receipts(outcome.events).map(\.id) == ["1", "3", "4"])
+    #expect(try await store.replay(after: 2, until: 1000, account: nil) == outcome.events)
+    #expect(try await take([.sent(waiting[0])]).events.isEmpty)
+    let left = try await store.change { try OutboxMessage.all(of: "alice@im.example", $0) }
+    #expect(left.map(\.id) == ["5"])
+  }
+
+  @Test("One that comes behind its own retraction is told, and kept, without what it says.")
+  func lateOriginal() async throws {
+    let bob = "<message from='bob@im.example/x'"
+    try await take("\(bob)><retract xmlns='urn:xmpp:message-retract:1' id='b1'/></message>")
+    let late = try await take(
+      "\(bob) id='b1'><body>secret</body></message>", "\(bob) id='b2'><body>open</body></message>")
+    let messages = late.events.compactMap(\.message)
+    #expect(messages.map(\.id) == ["b1", "b2"] && messages.map(\.body) == [nil, "open"])
+    #expect(messages.map(\.retracted) == [true, nil])
+    #expect(try await store.replay(after: 0, until: 1000, account: nil) == late.events)
+  }
+
   @Test("One of them that was taken back before is not kept with what it says.")
   func takenBack() async throws {
     try await send("0")

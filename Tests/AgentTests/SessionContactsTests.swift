@@ -50,6 +50,7 @@ struct SessionContactsTests {
     for (script, counts) in [(full, [SyncPart.roster: 1, .blocklist: 2]), (poor, [.roster: 0])] {
       let desk = try await SessionDesk([script])
       _ = try await desk.session.login(try await desk.parameters())
+      try await desk.until("its beginning") { $0.last?.state == .syncOK }
       #expect(desk.changes.map(\.parts).compactMap(\.self) == [SyncPart.allCases])
       #expect(desk.changes.map(\.counts).compactMap(\.self) == [counts])
       #expect(desk.changes.filter { $0.parts != nil }.map(\.state) == [.syncing])

@@ -115,7 +115,7 @@ struct WatchCommandTests {
   func timeout() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, then: .waitForClose)
-      let result = try await imctl.run("watch", "--timeout", "0.2")
+      let result = try await imctl.run("watch", "--timeout", "2")
       #expect((result.lines.count, result.errors, result.status) == (3, "", 0))
       agent.end()
     }

@@ -175,6 +175,9 @@ final class AgentClient {
     throw Failure.timedOut(inLanguage("the end of the agent", "代理进程结束"))
   }
 
+  /// Ends the connection. What the agent has kept for as long as it was there has ended then; it is not waited for long.
+  func end() { socket.end(until: Deadline(Timeout(seconds: 1))) }
+
   private func queue<Method: AgentMethod>(
     _ method: Method.Type, _ parameters: Method.Parameters
   ) -> Request<Method> {

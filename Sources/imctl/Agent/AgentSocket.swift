@@ -118,6 +118,15 @@ struct AgentSocket: ~Copyable {
     }
   }
 
+  /// Says nothing more, and waits until the agent has closed the connection, too.
+  func end(until deadline: Deadline) {
+    shutdown(descriptor, Int32(SHUT_WR))
+    withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { room in
+      var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      while poll(&wait, 1, deadline.pollTimeout) > 0, read(descriptor, room.baseAddress, room.count) > 0 {}
+    }
+  }
+
   /// False at the end of the connection.
   private mutating func receive() -> Bool {
     withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { room in

@@ -113,7 +113,8 @@ struct PresenceCommand: ParsableCommand {
       Console.err(CommandEnd(failure, json: output.json).standardError ?? "")
     }
     let status = HeldCommand(words: command).run()
-    withExtendedLifetime(connection) {}
+    // The next command is to find the presence as it was.
+    connection?.end()
     throw ExitCode(status)
   }
 
