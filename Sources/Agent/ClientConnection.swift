@@ -30,7 +30,6 @@ struct ClientConnection: Sendable {
     } catch {
       logger.debug("client \(handle.id): \(error)")
     }
-    await leave()
   }
 
   /// What was for as long as the client is there ends: before the connection is closed, so that who waits for that finds it

@@ -109,7 +109,7 @@ struct DamagedStoreTests {
       try database.execute(sql: "PRAGMA writable_schema = RESET")
     }
     let isNew = try await store.change(durably: true) {
-      try message("arrives", time: 9).insert("a@b", cursor: 5, $0)
+      try message("arrives", time: 9).insert("a@b", cursor: 5, $0) != nil
     }
     #expect(isNew)
     #expect(store.movedAside?.hasPrefix(path + ".corrupt-") == true)

@@ -29,7 +29,7 @@ import XMPPXML
     -> [Bool]
   {
     try await store.change { database in
-      try messages.enumerated().map { try $1.insert("a@b", cursor: cursor + Int64($0), database) }
+      try messages.enumerated().map { try $1.insert("a@b", cursor: cursor + Int64($0), database) != nil }
     }
   }
 
@@ -44,7 +44,7 @@ import XMPPXML
       ], from: 1, in: store)
     #expect(kept == [true, false, true, false, false, true, true, true])
     let other = received("1", archive: "x")
-    let isNew = try await store.change { try other.insert("other@b", cursor: 20, $0) }
+    let isNew = try await store.change { try other.insert("other@b", cursor: 20, $0) != nil }
     #expect(isNew)
     let events = try await store.replay(after: 0, until: 100, account: "a@b")
     #expect(events.map(\.cursor) == [1, 3, 6, 7, 8])

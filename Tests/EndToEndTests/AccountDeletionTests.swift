@@ -44,11 +44,7 @@ struct AccountDeletionTests {
       "<iq type='result' id='{id}'/><stream:error>"
       + "<not-authorized xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error></stream:stream>"
     try await withSession([Self.asked, .server(end), .close]) { imctl, _ in
-      let watch = try await imctl.start(["watch", "--events", "state", "--json"])
-      struct Agent: Decodable { var clients: Int? }
-      try await eventually("a watcher") {
-        try await imctl.run("agent", "status", "--json").objects(Agent.self).first?.clients == 2
-      }
+      let watch = try await imctl.watch("--events", "state")
       let result = try await imctl.run("account", "delete", "--yes")
       #expect((result.output, result.status) == ("alice@\(TestServer.domain) deleted\n", 0))
       #expect(try await imctl.run("account", "list").output == "")

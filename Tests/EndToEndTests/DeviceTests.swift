@@ -32,14 +32,7 @@ struct OtherDevice {
     }
   }
 
-  func watch(_ events: String) async throws -> ChildProcess {
-    let watch = try await imctl.start(["watch", "--events", events, "--json"])
-    struct Answer: Decodable { var clients: Int? }
-    try await eventually("a client") {
-      try await imctl.run("agent", "status", "--json").objects(Answer.self).first?.clients == 2
-    }
-    return watch
-  }
+  func watch(_ events: String) async throws -> ChildProcess { try await imctl.watch("--events", events) }
 }
 
 extension User {

@@ -50,7 +50,7 @@ struct DirectSendTests {
     #expect(try await send.ended(within: .seconds(30)) == .exited(0))
     #expect(send.output.text.contains(#""state":"delivered""#))
     let late = try await user.imctl.run(
-      "send", "--direct", bob.jid, "x", "--wait", "delivered", "--timeout", "2")
+      "send", "--direct", bob.jid, "x", "--wait", "delivered", "--timeout", "5")
     #expect(late.status == 87)
     let refused = try await user.imctl.run(
       "send", "--direct", "nobody@" + TestServer.domain, "x", "--wait", "delivered")

@@ -145,12 +145,10 @@ struct MainJobTests {
     try await user.goOnline("--presence", "dnd")
     try await bob.sees(user) { $0.show == "dnd" }
     kill(try await user.agent(), SIGKILL)
-    let watch = try await user.watch("state")
-    try await watch.state(.syncOK)
-    let resumed = try watch.events().compactMap {
-      if case .state(let change) = $0.body { change.resumed } else { nil }
-    }
-    #expect(resumed == [true])
+    #expect(try await user.imctl.run("agent", "start").status == 0)
+    try await eventually("its return") { try await user.status().state == .syncOK }
+    let status = try await user.status()
+    #expect(status.resumes == 1 && status.sessions == 0)
     try await bob.settled()
     #expect(bob.seen(of: user).map(\.type) == ["available"])
     #expect(try await user.imctl.run("logout").status == 0)

@@ -60,12 +60,7 @@ struct ManyReturnsTests {
       }
       try await group.waitForAll()
     }
-    let watch = try await imctl.start(["watch", "--events", "state", "--json"])
-    try await eventually("the watcher") {
-      struct Answer: Decodable { var clients: Int? }
-      let result = try await imctl.run("agent", "status", "--json")
-      return try result.objects(Answer.self).first?.clients == 2
-    }
+    let watch = try await imctl.watch("--events", "state")
     try await server.shutDown()
     try await server.start()
     let accounts = Set(names.map(server.jid))

@@ -44,7 +44,8 @@ struct MessageTests {
     #expect(events.map(\.message?.direction) == [.in, .in, .in])
     #expect(events.allSatisfy { $0.message?.from?.hasPrefix("bob@") == true && $0.message?.stanzaId != nil })
     watch.send(SIGINT)
-    let again = try await user.imctl.start(["watch", "--json", "--since", String(events[0].cursor)])
+    let again = try await user.imctl.start(
+      ["watch", "--events", "message", "--json", "--since", String(events[0].cursor)])
     try await again.messages(2)
     #expect(try again.events() == Array(events[1...]))
     again.send(SIGINT)

@@ -16,8 +16,7 @@ struct NetworkChangeTests {
     try await bob.sees(user) { $0.type == "available" }
     let seen = bob.seen(of: user).count
     let watch = try await user.watch("state")
-    let messages = try await user.imctl.start(["watch", "--events", "message", "--json"])
-    try await user.clients(2)
+    let messages = try await user.watch("message")
 
     try await network.move(to: "10.83.0.3")
     // Under way while nobody is there, in either direction.

@@ -77,6 +77,7 @@ struct FullDiskTests {
     disk.works()
     try await watch.messages(4)
     #expect(try await user.imctl.run("send", bob.jid, "room again").status == 0)
+    try await watch.messages(5)
     #expect(
       try watch.events().map(\.message?.body) == ["before", "number 1", "number 2", "number 3", "room again"])
     try await bob.settled()

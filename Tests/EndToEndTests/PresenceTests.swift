@@ -74,7 +74,7 @@ struct PresenceTests {
     }
     #expect(try await user.imctl.run("presence", "dnd", "--", "/nowhere/at/all").status == 127)
     #expect(try await user.imctl.run("presence", "dnd", "--", "/etc/passwd").status == 126)
-    #expect(try await user.status().presence?.show == .online)
+    try await eventually("what was before") { try await user.status().presence?.show == .online }
   }
 
   @Test("is shown for a time, and then what was before.", arguments: TestServer.Kind.oneOfEach)

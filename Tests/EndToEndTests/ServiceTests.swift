@@ -64,7 +64,9 @@ struct ServiceTests {
     // Reloaded: the same process.
     let restarted = try await manager.property("MainPID", of: Self.unit)
     try await manager.run("systemctl", "--user", "reload", Self.unit)
-    #expect(try await manager.property("ActiveState", of: Self.unit) == "active")
+    try await eventually("the end of it") {
+      try await manager.property("ActiveState", of: Self.unit) == "active"
+    }
     #expect(try await manager.property("MainPID", of: Self.unit) == restarted)
 
     // Restarted by us: it is the service again.
@@ -106,8 +108,8 @@ struct ServiceTests {
     let login = try await user.imctl.run(
       ["login", user.jid, "--password-command", command] + user.connection)
     #expect(login.status == 0)
-    #expect(try await user.imctl.run("agent", "restart").status == 0)
     unlink(seen)
+    #expect(try await user.imctl.run("agent", "restart").status == 0)
     try await eventually("online") { try await user.status().state == .syncOK }
     let text = String(decoding: try #require(FileManager.default.contents(atPath: seen)), as: UTF8.self)
     #expect(text.contains("PATH="))

@@ -108,8 +108,11 @@ struct StoredLoginTests {
     // Somebody changed the password meanwhile.
     let text = try String(contentsOf: URL(filePath: user.accountsPath), encoding: .utf8)
     let other = text.replacing(user.password, with: "yesterday").replacing("scramKeys", with: "otherKeys")
-    try Data(other.utf8).write(to: URL(filePath: user.accountsPath))
+    let loggedOut = other.replacing("\"isLogin\" : true", with: "\"isLogin\" : false")
+    #expect(loggedOut != other)
+    try Data(loggedOut.utf8).write(to: URL(filePath: user.accountsPath))
     let watch = try await user.watch("state")
+    try Data(other.utf8).write(to: URL(filePath: user.accountsPath), options: .atomic)
     try await watch.state(.loginFailed)
     try await eventually("the secret is gone") { try user.stored().first?.password == nil }
     #expect(

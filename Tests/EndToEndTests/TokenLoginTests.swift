@@ -114,7 +114,8 @@ struct TokenLoginTests {
     ])
     let command = try desk.command("echo t$n")
     #expect(try await desk.login("--auth", "token", "--token-command", command).status == 0)
-    #expect(try await desk.imctl.run("agent", "stop").status == 0)
+    try await eventually("its last question") { desk.server.received(connection: 2).contains("disco#info") }
+    #expect(try await desk.imctl.run("logout").status == 0)
     // The kind is stored, and so is the command.
     let again = try await desk.imctl.run("login", TokenDesk.jid, "--no-sync")
     #expect(again.status == 0, "\(again.errors)")
@@ -139,7 +140,8 @@ struct TokenLoginTests {
       let login = try await desk.imctl.run("login", TokenDesk.jid, "--no-sync")
       #expect(login.status == 0, "\(login.errors)")
     }
-    #expect(desk.calls == 3 && desk.server.connections == 5)
+    // An agent that is started begins the login of itself at times, before the one that it was started for.
+    #expect(desk.calls == 3 && desk.server.connections >= 5)
     let shown = try await desk.imctl.run("token", "show")
     #expect(shown.output == "\(TokenDesk.jid) issued token until 2999-01-01T00:00:00Z\n")
     #expect(try await desk.imctl.run("token", "print").output == "t1\n")
@@ -297,7 +299,7 @@ struct TokenLoginTests {
     #expect(result.status == 75)
     let error = try result.error
     #expect(error.name == "retriesExhausted" && error.message.contains("3 attempts"))
-    #expect(try result.states.count { $0 == .waiting } == 2)
+    #expect(try result.states.count { $0 == .linking } == 3)
   }
 
   @Test("of a kind that the server does not have says what it has.")

@@ -88,12 +88,8 @@ final class User: Sendable {
     return pid
   }
 
-  /// Starts `watch --json` and returns when the agent knows of it.
-  func watch(_ events: String) async throws -> ChildProcess {
-    let watch = try await imctl.start(["watch", "--events", events, "--json"])
-    try await clients(1)
-    return watch
-  }
+  /// Starts `watch --json`; returns when it gets what happens from now on.
+  func watch(_ events: String) async throws -> ChildProcess { try await imctl.watch("--events", events) }
 
   /// Waits until the agent has this many clients, the asking one not counted.
   func clients(_ count: Int) async throws {

@@ -72,6 +72,8 @@ def main():
         ip("-n", names[0], "link", "add", "im0", "type", "veth", "peer", "name", "im1", "netns", names[1])
         for name, link, address in ((names[0], "im0", SERVER), (names[1], "im1", CLIENT)):
             ip("-n", name, "addr", "add", f"{address}/24", "dev", link)
+            # Its own addresses would come seconds later, and be changes that nobody has ordered.
+            ip("-n", name, "link", "set", link, "addrgenmode", "none")
             ip("-n", name, "link", "set", link, "up")
         server = listener(names[0])
         threading.Thread(target=relay, args=(server, wanted["port"]), daemon=True).start()

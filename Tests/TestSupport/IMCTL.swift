@@ -118,6 +118,13 @@ public final class IMCTL: Sendable {
     return try await ChildProcess(words[0], Array(words.dropFirst()), environment: all)
   }
 
+  /// Starts `watch --json`; returns when it gets what happens from now on.
+  public func watch(_ options: String...) async throws -> ChildProcess {
+    let watch = try await start(["watch", "--json", "-v"] + options)
+    try await watch.errors.contains("watching")
+    return watch
+  }
+
   /// Runs a script of the shell on a terminal of its own; `$imctl` is the executable.
   public func startShell(_ script: String) async throws -> ChildProcess {
     try await ChildProcess(

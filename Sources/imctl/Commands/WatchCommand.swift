@@ -122,6 +122,7 @@ struct WatchCommand: ParsableCommand {
     try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { agent in
       let watch = try agent.send(WatchMethod.self, parameters)
       _ = try agent.answer(to: watch, onEvent: onEvent)
+      output.step(inLanguage("watching", "正在监视"))
       agent.deadline = deadline
       while let event = try agent.nextEvent() { try onEvent(event) }
     }
