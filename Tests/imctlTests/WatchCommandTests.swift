@@ -117,6 +117,8 @@ struct WatchCommandTests {
       let agent = try Self.agent(imctl, then: .waitForClose)
       let result = try await imctl.run("watch", "--timeout", "2")
       #expect((result.lines.count, result.errors, result.status) == (3, "", 0))
+      let told = try await imctl.run("watch", "--timeout", "2", "-v")
+      #expect((told.lines.count, told.errors, told.status) == (3, "watching\n", 0))
       agent.end()
     }
   }

@@ -14,8 +14,8 @@ struct WatchCommand: ParsableCommand {
       status 69. Events: state, dataReady, success, presence, message, receipt, chatState, contact, conversation, \
       device, kicked, loginRequired, tokenUnavailable, and only when named: wire, of sessions that were logged in with \
       -vv. With --since messages, receipts and changes of contacts, conversations and devices that came after an event \
-      are told first; the event gap tells that some \
-      are not kept any more.
+      are told first; the event gap tells that some are not kept any more. With -v a line on standard error says that \
+      it has begun.
 
       With --exec nothing is printed: COMMAND runs for every event, without a shell, with the event as a line of JSON on \
       its standard input; one at a time and in order. Its output is this command's, its exit status is ignored (-v tells \
