@@ -6,7 +6,7 @@ import Testing
 
 @testable import Agent
 
-@Suite(.timeLimit(.minutes(2))) struct AccountsOnDiskTests {
+@Suite(.timeLimit(.minutes(4))) struct AccountsOnDiskTests {
   private let directory: TemporaryDirectory
   private let accounts: AccountsOnDisk
   /// Another process with the same files.

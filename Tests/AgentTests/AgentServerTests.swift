@@ -7,7 +7,7 @@ import Testing
 
 @testable import Agent
 
-@Suite(.timeLimit(.minutes(2))) struct AgentServerTests {
+@Suite(.timeLimit(.minutes(4))) struct AgentServerTests {
   @Test("Calls are answered, failures carry their error object.")
   func calls() async throws {
     try await withAgent { paths, _, service, _ in

@@ -11,7 +11,7 @@ import XMPPXML
 
 @testable import Agent
 
-@Suite("Who asks a session something", .timeLimit(.minutes(2)))
+@Suite("Who asks a session something", .timeLimit(.minutes(4)))
 struct AudienceTests {
   @Test("may know of it when it is the own account, the own server, a subscriber or was sent presence.")
   func audience() throws {

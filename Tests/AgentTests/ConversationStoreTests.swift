@@ -6,7 +6,7 @@ import XMPPStanza
 
 @testable import Agent
 
-@Suite(.timeLimit(.minutes(2))) struct ConversationStoreTests {
+@Suite(.timeLimit(.minutes(4))) struct ConversationStoreTests {
   private let directory: TemporaryDirectory
   private let store: LocalStore
 

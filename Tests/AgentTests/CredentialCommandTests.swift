@@ -4,7 +4,7 @@ import Testing
 
 @testable import Agent
 
-@Suite(.timeLimit(.minutes(2))) struct CredentialCommandTests {
+@Suite(.timeLimit(.minutes(4))) struct CredentialCommandTests {
   @Test(
     "A command is split as a shell would split it, and nothing is expanded.",
     arguments: [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Agent
 
-@Suite("The event dataReady", .timeLimit(.minutes(3)))
+@Suite("The event dataReady", .timeLimit(.minutes(6)))
 struct DataReadyTests {
   private func codes(_ desk: SessionDesk) -> [Int] {
     desk.events.compactMap { if case .dataReady(let code) = $0.body { code } else { nil } }

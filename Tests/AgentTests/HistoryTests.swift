@@ -5,7 +5,7 @@ import Testing
 
 @testable import Agent
 
-@Suite("The history", .timeLimit(.minutes(2)))
+@Suite("The history", .timeLimit(.minutes(4)))
 struct HistoryTests {
   private let directory: TemporaryDirectory
   private var path: String { directory.paths.database }

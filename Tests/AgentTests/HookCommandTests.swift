@@ -3,7 +3,7 @@ import Testing
 
 @testable import Agent
 
-@Suite(.timeLimit(.minutes(2))) struct HookCommandTests {
+@Suite(.timeLimit(.minutes(4))) struct HookCommandTests {
   private let directory: TemporaryDirectory
   private var output: String { directory.path + "/output" }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Agent
 
 /// What a broken or hostile local program may send. Beside each of them another client is served.
-@Suite(.timeLimit(.minutes(3))) struct HostileClientTests {
+@Suite(.timeLimit(.minutes(6))) struct HostileClientTests {
   private func beside(_ attack: (AgentPaths, FakeService) async throws -> Void) async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { other in

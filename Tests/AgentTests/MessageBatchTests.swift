@@ -8,7 +8,7 @@ import XMPPXML
 @testable import Agent
 
 /// What is told, settled and answered of what comes, with a local store and no server.
-@Suite(.timeLimit(.minutes(2))) struct MessageBatchTests {
+@Suite(.timeLimit(.minutes(4))) struct MessageBatchTests {
   private let directory: TemporaryDirectory
   private let store: LocalStore
   private let own: JID

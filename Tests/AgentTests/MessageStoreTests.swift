@@ -7,7 +7,7 @@ import XMPPXML
 
 @testable import Agent
 
-@Suite(.timeLimit(.minutes(2))) struct MessageStoreTests {
+@Suite(.timeLimit(.minutes(4))) struct MessageStoreTests {
   private let directory: TemporaryDirectory
   private let to: JID
   private var path: String { directory.paths.database }

@@ -7,7 +7,7 @@ import XMPPStanza
 
 @testable import Agent
 
-@Suite("A session that is sent to another host", .timeLimit(.minutes(3)))
+@Suite("A session that is sent to another host", .timeLimit(.minutes(6)))
 struct OtherHostTests {
   /// The stream of a session ends as it does when its server sends it elsewhere.
   private func send(_ session: Session, to port: Int) async {

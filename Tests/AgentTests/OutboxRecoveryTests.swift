@@ -8,7 +8,7 @@ import XMPPStanza
 @testable import Agent
 
 /// What becomes of messages that an earlier agent has handed to a server, at real servers.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct OutboxRecoveryTests {
+@Suite(.serialized, .timeLimit(.minutes(6))) struct OutboxRecoveryTests {
   private let home: TemporaryDirectory
 
   init() throws { home = try TemporaryDirectory() }

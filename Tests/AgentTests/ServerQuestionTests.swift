@@ -5,7 +5,7 @@ import XMPPFeatures
 
 @testable import Agent
 
-@Suite("What is asked of the server", .timeLimit(.minutes(2)))
+@Suite("What is asked of the server", .timeLimit(.minutes(4)))
 struct ServerQuestionTests {
   private static func time(_ answer: String) -> [ScriptedServer.Step] {
     [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Agent
 
-@Suite("The contacts of a session", .timeLimit(.minutes(3)))
+@Suite("The contacts of a session", .timeLimit(.minutes(6)))
 struct SessionContactsTests {
   private static let own = SessionDesk.jid
   private static let ver = "<ver xmlns='urn:xmpp:features:rosterver'/>"
@@ -61,7 +61,7 @@ struct SessionContactsTests {
 
   @Test(
     "What comes before the roster is stored waits for it; forged and odd pushes are refused; the next session asks with the version.",
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(4)))
   func order() async throws {
     let roster =
       "<query xmlns='jabber:iq:roster' ver='v5'><item jid='bob@im.example' subscription='both' name='Old'/>"

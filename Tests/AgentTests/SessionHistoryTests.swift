@@ -7,7 +7,7 @@ import XMPPStanza
 @testable import Agent
 
 /// What a session reads of its archive beside catching up, at servers that are honest and at others.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SessionHistoryTests {
+@Suite(.serialized, .timeLimit(.minutes(6))) struct SessionHistoryTests {
   private let home: TemporaryDirectory
   private static let jid = "alice@\(TestServer.domain)"
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Agent
 
-@Suite("When the network changes, a session", .timeLimit(.minutes(2)))
+@Suite("When the network changes, a session", .timeLimit(.minutes(4)))
 struct SessionNetworkTests {
   private static let change = NetworkChange(interface: "wlan0")
 
@@ -114,7 +114,7 @@ struct SessionNetworkTests {
   }
 }
 
-@Suite("After a logout", .timeLimit(.minutes(1)))
+@Suite("After a logout", .timeLimit(.minutes(2)))
 struct AfterLogoutTests {
   @Test("no connection is made, whatever time passes and however the network changes.")
   func online() async throws {

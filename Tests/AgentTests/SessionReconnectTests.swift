@@ -4,7 +4,7 @@ import Testing
 
 @testable import Agent
 
-@Suite("A session that comes back", .timeLimit(.minutes(3)))
+@Suite("A session that comes back", .timeLimit(.minutes(6)))
 struct SessionReconnectTests {
   @Test("makes one attempt more than it has retries, with doubling pauses, and keeps what it logs in with.")
   func maximum() async throws {
@@ -139,7 +139,7 @@ struct SessionReconnectTests {
   }
 }
 
-@Suite("Whatever happens to a session", .timeLimit(.minutes(4)))
+@Suite("Whatever happens to a session", .timeLimit(.minutes(8)))
 struct SessionWalkTests {
   /// What a server may do with a connection.
   private static func script(_ generator: inout Seeded) -> [ScriptedServer.Step] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Agent
 
-@Suite(.timeLimit(.minutes(2))) struct WatchTests {
+@Suite(.timeLimit(.minutes(4))) struct WatchTests {
   private func presence(_ size: Int = 1) -> Event.Body {
     .presence(
       PresenceChange(from: "a@b/c", show: .away, status: String(repeating: "x", count: size), priority: 0))

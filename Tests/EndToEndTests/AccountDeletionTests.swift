@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How a session takes what a server does when its account is to be changed or deleted.
-@Suite("A session whose account is to be deleted", .timeLimit(.minutes(3)))
+@Suite("A session whose account is to be deleted", .timeLimit(.minutes(6)))
 struct AccountDeletionTests {
   private static let online =
     [ScriptedServer.Step].login(until: .bound) + .synced

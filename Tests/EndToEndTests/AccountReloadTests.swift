@@ -42,7 +42,7 @@ struct AccountReloadTests {
     try Self.edit(user) { _ in #"{"version":1,"accounts":[]}"# }
     try await bob.sees(user, after: 3) { $0.type == "unavailable" }
     watch.send(SIGINT)
-    _ = try await watch.ended(within: .seconds(30))
+    _ = try await watch.ended(within: .seconds(90))
   }
 
   @Test("Another imctl brings an account: it is logged in.")

@@ -44,7 +44,7 @@ struct ConcurrencyTests {
     #expect(try second.error.name == "alreadyRunning")
     #expect(try await imctl.processes() == [agent.id])
     #expect(try await imctl.run("agent", "stop").status == 0)
-    #expect(try await agent.ended(within: .seconds(30)) == .exited(0))
+    #expect(try await agent.ended(within: .seconds(90)) == .exited(0))
   }
 
   @Test("are refused where the agent has as many clients as it can, and told so.")

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A contact", .serialized, .timeLimit(.minutes(5)))
+@Suite("A contact", .serialized, .timeLimit(.minutes(10)))
 struct ContactTests {
   @Test(
     "is asked, accepts, is seen, gets another name and other groups, and is removed.",

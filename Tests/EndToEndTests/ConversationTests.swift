@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A conversation", .serialized, .timeLimit(.minutes(5)))
+@Suite("A conversation", .serialized, .timeLimit(.minutes(10)))
 struct ConversationTests {
   /// Two devices of one account that are online, and watch what happens to conversations and contacts.
   private struct Pair {

@@ -39,7 +39,7 @@ private struct Witness {
   }
 }
 
-@Suite("What a device tells the others of the account", .serialized, .timeLimit(.minutes(3)))
+@Suite("What a device tells the others of the account", .serialized, .timeLimit(.minutes(6)))
 struct DevicePrivacyTests {
   @Test("is told by a login that succeeds, and by no other.", arguments: TestServer.Kind.newer)
   func failedLogin(kind: TestServer.Kind) async throws {

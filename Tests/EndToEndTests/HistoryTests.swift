@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("The history", .serialized, .timeLimit(.minutes(8)))
+@Suite("The history", .serialized, .timeLimit(.minutes(16)))
 struct HistoryTests {
   private func bodies(_ user: User, _ arguments: String...) async throws -> [String] {
     let result = try await user.imctl.run(["history", "--json"] + arguments)

@@ -152,7 +152,7 @@ struct IdleTests {
     shell.write("end\n")
     try await shell.output.contains("ended with 0")
     shell.closeInput()
-    _ = try await shell.ended(within: .seconds(30))
+    _ = try await shell.ended(within: .seconds(90))
     // It has not stayed idle for the next one.
     let file = try String(contentsOfFile: imctl.home + "/.config/imctl/accounts.json", encoding: .utf8)
     #expect(!file.contains("\"idle\""))
@@ -224,6 +224,6 @@ struct IdleTests {
     #expect(try await user.imctl.run("agent", "idle").output == "\(user.jid) idle (disconnect)\n")
     #expect(try await user.imctl.run("status").status == 1)
     agent.send(SIGTERM)
-    #expect(try await agent.ended(within: .seconds(30)) == .exited(0))
+    #expect(try await agent.ended(within: .seconds(90)) == .exited(0))
   }
 }

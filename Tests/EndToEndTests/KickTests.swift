@@ -105,7 +105,7 @@ struct KickTests {
     try await eventually("isLogin false") { try user.stored().first?.isLogin == false }
     #expect(try user.stored().first?.password == user.password)
     watch.send(SIGINT)
-    _ = try await watch.ended(within: .seconds(30))
+    _ = try await watch.ended(within: .seconds(90))
     #expect(try watch.events().states == [.kicked])
     // Without an agent the cause is still known, and when the server was last heard of.
     if shape == .replaced { #expect(try await user.imctl.run("agent", "stop").status == 0) }
@@ -126,7 +126,7 @@ struct KickTests {
     try await Task.sleep(for: .seconds(2))
     try await user.ban(reason: "spam")
     #expect(
-      try await login.ended(within: .seconds(30)) == .exited(82), "\(login.output.text)\(login.errors.text)")
+      try await login.ended(within: .seconds(90)) == .exited(82), "\(login.output.text)\(login.errors.text)")
     let kick = try #require(try login.events().kicks.first)
     #expect(kick.cause.name == .userBlocked && kick.cause.condition == "not-authorized" && kick.next == .stop)
     #expect(
@@ -291,7 +291,7 @@ struct KickTests {
     let waiting = try await automatic.state(.waiting)
     #expect(waiting.cause?.name == .tooManyDevices && waiting.retryIn ?? 0 >= 30)
     automatic.send(SIGINT)
-    #expect(try await automatic.ended(within: .seconds(30)) == .exited(130))
+    #expect(try await automatic.ended(within: .seconds(90)) == .exited(130))
     try await server.end()
   }
 
@@ -302,10 +302,10 @@ struct KickTests {
     try await eventually("the agent") { try await user.imctl.run("agent", "status").status == 0 }
     try await user.goOnline()
     try await user.endSessions()
-    #expect(try await agent.ended(within: .seconds(30)) == .exited(80))
+    #expect(try await agent.ended(within: .seconds(90)) == .exited(80))
     #expect(agent.errors.text.contains("policy-violation"))
     // There is nobody to log in any more.
-    let next = try await user.imctl.run("agent", "run", within: .seconds(30))
+    let next = try await user.imctl.run("agent", "run", within: .seconds(90))
     #expect(next.status == 0)
   }
 }

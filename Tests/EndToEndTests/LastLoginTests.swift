@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("Only the device that logged in last logs in by itself", .timeLimit(.minutes(3)))
+@Suite("Only the device that logged in last logs in by itself", .timeLimit(.minutes(6)))
 struct LastLoginTests {
   @Test(
     "where the user wants it so: another one's login is found out before anybody sees this one.",

@@ -55,7 +55,7 @@ struct LastingPresenceTests {
     let bob = try await Counterpart("bob", on: server)
     try await bob.sees(user) { $0.show == "dnd" && $0.status == "deploying" }
     holder.closeInput()
-    #expect(try await holder.ended(within: .seconds(30)) == .exited(0))
+    #expect(try await holder.ended(within: .seconds(90)) == .exited(0))
     try await bob.sees(user) { $0.show == "away" && $0.status == "desk" }
     // And once more, without anybody who holds it.
     try await server.kill()

@@ -133,7 +133,7 @@ struct LoginFailureTests {
     login.write("alice-secret\n")
     try await login.state(.logining)
     login.send(SIGINT)
-    #expect(try await login.ended(within: .seconds(30)) == .exited(130))
+    #expect(try await login.ended(within: .seconds(90)) == .exited(130))
     let error = try JSONDecoder().decode(ErrorLine.self, from: Data(login.errors.text.utf8)).error
     #expect(error.name == "cancelled")
     try await server.closedByClient()

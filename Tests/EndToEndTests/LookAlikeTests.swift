@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("Who looks like a contact", .timeLimit(.minutes(2)))
+@Suite("Who looks like a contact", .timeLimit(.minutes(4)))
 struct LookAlikeTests {
   @Test("and asks to see the account's presence is told with whom it looks like.")
   func request() async throws {

@@ -118,7 +118,7 @@ struct MainJobTests {
     #expect(events.states == .fullLogin + [.offline])
     #expect(Set(events.map(\.name)) == ["state", "presence"])
     watch.send(SIGINT)
-    #expect(try await watch.ended(within: .seconds(30)) == .exited(130))
+    #expect(try await watch.ended(within: .seconds(90)) == .exited(130))
   }
 
   @Test("ends with unavailable presence when the agent is told to end.", arguments: TestServer.Kind.allCases)

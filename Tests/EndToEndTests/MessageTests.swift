@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A message", .serialized, .timeLimit(.minutes(5)))
+@Suite("A message", .serialized, .timeLimit(.minutes(10)))
 struct MessageTests {
   @Test(
     "is acknowledged by the server when send ends, and arrives at another client.",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What no ordinary server asks for or answers, to `imctl account register` as a user runs it.
-@Suite("A registration that is out of the ordinary", .timeLimit(.minutes(3)))
+@Suite("A registration that is out of the ordinary", .timeLimit(.minutes(6)))
 struct OddRegistrationTests {
   private static let asked = ScriptedServer.Step.client(
     "<iq type='get' id='{id}' to='\(TestServer.domain)'><query xmlns='jabber:iq:register'/></iq>")
@@ -117,7 +117,7 @@ struct OddRegistrationTests {
     try await child.output.contains("PIN: ")
     child.write("4711\n")
     try await child.output.contains("dora@\(TestServer.domain) registered")
-    _ = try await child.ended(within: .seconds(30))
+    _ = try await child.ended(within: .seconds(90))
     try await server.finished()
     #expect(!child.output.text.contains("4711"))
     try await imctl.end()

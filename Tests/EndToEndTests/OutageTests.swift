@@ -86,7 +86,7 @@ struct HangingLoginTests {
     #expect(try status.objects(SessionStatus.self).first?.state == .syncOK)
     #expect(try await user.imctl.run("whoami").output == user.jid + "\n")
     login.send(SIGINT)
-    #expect(try await login.ended(within: .seconds(30)) == .exited(130))
+    #expect(try await login.ended(within: .seconds(90)) == .exited(130))
     #expect(try await user.status().state == .syncOK)
   }
 
@@ -94,7 +94,7 @@ struct HangingLoginTests {
   func logout() async throws {
     let (user, login, _) = try await hanging()
     #expect(try await user.imctl.run("logout").status == 0)
-    #expect(try await login.ended(within: .seconds(30)) == .exited(130))
+    #expect(try await login.ended(within: .seconds(90)) == .exited(130))
     #expect(try await user.imctl.run("whoami").output == "\n")
     #expect(try user.stored().first?.isLogin == false)
   }

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("An agent that is killed", .serialized, .timeLimit(.minutes(5)))
+@Suite("An agent that is killed", .serialized, .timeLimit(.minutes(10)))
 struct OutboxCrashTests {
   /// How many writes a message takes is not known here: one after the other is sent, and the agent dies one write later
   /// each time, until a message needs no more.
@@ -50,7 +50,7 @@ struct OutboxCrashTests {
   }
 }
 
-@Suite("An agent whose disk is full", .serialized, .timeLimit(.minutes(5)))
+@Suite("An agent whose disk is full", .serialized, .timeLimit(.minutes(10)))
 struct FullDiskTests {
   @Test(
     "stays online, refuses what is to be sent, and has what arrives once there is room, each message once.",

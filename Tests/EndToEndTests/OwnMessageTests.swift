@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A message to the own account", .serialized, .timeLimit(.minutes(5)))
+@Suite("A message to the own account", .serialized, .timeLimit(.minutes(10)))
 struct OwnMessageTests {
   @Test(
     "is told once on each device, be it for one of them, for all or for one that is gone, live and after a login.",

@@ -18,7 +18,7 @@ struct PresenceTests {
     #expect(try await user.status().presence?.show == .dnd)
     holder.write("through\n")
     holder.closeInput()
-    #expect(try await holder.ended(within: .seconds(30)) == .exited(0))
+    #expect(try await holder.ended(within: .seconds(90)) == .exited(0))
     #expect(holder.output.text == "through\n")
     try await bob.sees(user, after: 3) { $0.show == "chat" && $0.status == "hi" && $0.priority == 3 }
     try await bob.settled()
@@ -39,13 +39,13 @@ struct PresenceTests {
     let middle = try await hold("xa")
     let newest = try await hold("dnd")
     middle.closeInput()
-    #expect(try await middle.ended(within: .seconds(30)) == .exited(0))
+    #expect(try await middle.ended(within: .seconds(90)) == .exited(0))
     try await user.clients(2)
     newest.closeInput()
-    #expect(try await newest.ended(within: .seconds(30)) == .exited(0))
+    #expect(try await newest.ended(within: .seconds(90)) == .exited(0))
     try await bob.sees(user, after: 4) { $0.show == "away" }
     oldest.closeInput()
-    #expect(try await oldest.ended(within: .seconds(30)) == .exited(0))
+    #expect(try await oldest.ended(within: .seconds(90)) == .exited(0))
     try await bob.sees(user, after: 5) { $0.show == "" }
     try await bob.settled()
     #expect(bob.seen(of: user).map(\.show) == ["", "away", "xa", "dnd", "away", ""])
@@ -61,7 +61,7 @@ struct PresenceTests {
     holder.send(SIGKILL)
     try await bob.sees(user, after: 2) { $0.show == "" }
     holder.closeInput()
-    #expect(try await holder.ended(within: .seconds(30)) == .signaled(SIGKILL))
+    #expect(try await holder.ended(within: .seconds(90)) == .signaled(SIGKILL))
   }
 
   @Test("ends with the status of the command it is held for.")

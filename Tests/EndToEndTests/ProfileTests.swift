@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("A profile", .serialized, .timeLimit(.minutes(3)))
+@Suite("A profile", .serialized, .timeLimit(.minutes(6)))
 struct ProfileTests {
   private func fields(_ result: IMCTL.Result) throws -> [String: String]? {
     try result.objects(Profile.self).first?.fields

@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("Through a proxy", .timeLimit(.minutes(3)))
+@Suite("Through a proxy", .timeLimit(.minutes(6)))
 struct ProxyTests {
   private func proxy(
     _ kind: ProxyServer.Kind, to server: TestServer, user: String? = nil
@@ -38,10 +38,10 @@ struct ProxyTests {
     #expect(again.status == 0, "\(again)")
     #expect(try await proxy.requests().count == 2)
     let stored = try await ChildProcess("/bin/cat", [user.accountsPath])
-    _ = try await stored.ended(within: .seconds(30))
+    _ = try await stored.ended(within: .seconds(90))
     #expect(!stored.output.text.contains(": \"sesam"))
     let asked = try await ChildProcess("/bin/cat", [count])
-    _ = try await asked.ended(within: .seconds(30))
+    _ = try await asked.ended(within: .seconds(90))
     #expect(asked.output.lines.count == 2)
 
     // A stream of its own takes the same way.

@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("A conversation is removed from the archive", .timeLimit(.minutes(3)))
+@Suite("A conversation is removed from the archive", .timeLimit(.minutes(6)))
 struct PurgeTests {
   /// Bodies that a device that has just come finds in the archive.
   private func archive(of user: User, with peer: String) async throws -> [String?] {

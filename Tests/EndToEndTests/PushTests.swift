@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("Push services", .timeLimit(.minutes(3)))
+@Suite("Push services", .timeLimit(.minutes(6)))
 struct PushTests {
   private func server(_ kind: TestServer.Kind) async throws -> TestServer {
     var options = Neighbourhood.options(kind)

@@ -121,7 +121,7 @@ struct SlowerPaceTests {
     let status = try await user.status()
     #expect(status.state == .waiting && status.nextRetry != nil && status.cause?.name == .rateLimited)
     waiting.send(SIGINT)
-    #expect(try await waiting.ended(within: .seconds(30)) == .exited(130))
+    #expect(try await waiting.ended(within: .seconds(90)) == .exited(130))
     try await server.end()
   }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Accounts are made, changed and deleted on a server of this suite's own, on which anybody may do so.
-@Suite("An account at its server", .timeLimit(.minutes(5)))
+@Suite("An account at its server", .timeLimit(.minutes(10)))
 struct RegistrationTests {
   private static let servers = Servers()
 

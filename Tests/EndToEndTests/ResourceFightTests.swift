@@ -38,7 +38,7 @@ private struct Rivals {
   }
 }
 
-@Suite("Two that want one resource", .serialized, .namesServer, .timeLimit(.minutes(5)))
+@Suite("Two that want one resource", .serialized, .namesServer, .timeLimit(.minutes(10)))
 struct ResourceFightTests {
   @Test("come once each: who is replaced stays away.")
   func stop() async {

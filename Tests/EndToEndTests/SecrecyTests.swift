@@ -62,7 +62,7 @@ struct SecrecyTests {
     try await login.output.contains(": ")
     login.write(user.password + "\n")
     try await login.output.contains("online")
-    #expect(try await login.ended(within: .seconds(30)) == .exited(0))
+    #expect(try await login.ended(within: .seconds(90)) == .exited(0))
     #expect(!login.output.text.contains(user.password))
     #expect(try await user.imctl.run("whoami").output == user.jid + "\n")
   }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("What a server offers and is held to", .timeLimit(.minutes(3)))
+@Suite("What a server offers and is held to", .timeLimit(.minutes(6)))
 struct ServerTrustTests {
   @Test("is more where an account is named.", arguments: TestServer.Kind.newer)
   func extensible(kind: TestServer.Kind) async throws {

@@ -144,7 +144,7 @@ struct SessionTests {
     #expect(status.status == 1)
     #expect(try status.objects(SessionStatus.self).first?.state == .kicked)
     watch.send(SIGINT)
-    #expect(try await watch.ended(within: .seconds(30)) == .exited(130))
+    #expect(try await watch.ended(within: .seconds(90)) == .exited(130))
     let states = try watch.events().states
     #expect(states == [.kicked])
     try await user.agentEnded()
@@ -174,7 +174,7 @@ struct SessionTests {
     try await bob.sees(user) { $0.show == "dnd" }
     #expect(try await user.imctl.processes() == [login.id])
     login.send(signal)
-    #expect(try await login.ended(within: .seconds(30)) == .exited(0))
+    #expect(try await login.ended(within: .seconds(90)) == .exited(0))
     #expect(login.errors.text == "")
     try await bob.sees(user) { $0.type == "unavailable" }
     try await bob.settled()
@@ -199,7 +199,7 @@ struct SessionTests {
     #expect(try second.error.name == "alreadyRunning")
     let other = try await Counterpart(
       jid: user.jid + "/desk", password: user.password, port: user.server.port, caFile: user.server.caFile)
-    #expect(try await login.ended(within: .seconds(30)) == .exited(80))
+    #expect(try await login.ended(within: .seconds(90)) == .exited(80))
     try await other.end()
   }
 

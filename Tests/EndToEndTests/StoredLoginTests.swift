@@ -54,7 +54,7 @@ struct StoredLoginTests {
     let logout = try await user.imctl.start(["logout"])
     try await eventually("isLogin false") { try user.stored().first?.isLogin == false }
     kill(agent, SIGKILL)
-    _ = try await logout.ended(within: .seconds(30))
+    _ = try await logout.ended(within: .seconds(90))
     #expect(
       try user.stored().first
         == .init(
@@ -78,7 +78,7 @@ struct StoredLoginTests {
       login.write("alice-secret\n")
       try await login.state(.logining)
       kill(try await user.agent(), SIGKILL)
-      #expect(try await login.ended(within: .seconds(30)) == .exited(69))
+      #expect(try await login.ended(within: .seconds(90)) == .exited(69))
       #expect(try Data(contentsOf: URL(filePath: user.accountsPath)) == before)
     }
   }

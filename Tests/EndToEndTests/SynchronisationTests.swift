@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Synchronisation", .serialized, .timeLimit(.minutes(5)))
+@Suite("Synchronisation", .serialized, .timeLimit(.minutes(10)))
 struct SynchronisationTests {
   private func changes(_ login: IMCTL.Result) throws -> [StateChange] {
     try login.objects(Event.self).compactMap { if case .state(let change) = $0.body { change } else { nil } }

@@ -116,7 +116,7 @@ struct BackgroundTests {
     try await first.messages(1)
     let cursor = try #require(try first.events().last?.cursor)
     first.send(SIGINT)
-    _ = try await first.ended(within: .seconds(30))
+    _ = try await first.ended(within: .seconds(90))
     try bob.send("two to \(user.name)", to: user.jid)
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     try bob.send("three to \(user.name)", to: user.jid)
@@ -132,7 +132,7 @@ struct BackgroundTests {
     #expect(zip(events, events.dropFirst()).allSatisfy { $0.cursor < $1.cursor })
     #expect(events.allSatisfy { $0.cursor > cursor && $0.name == "message" })
     second.send(SIGINT)
-    _ = try await second.ended(within: .seconds(30))
+    _ = try await second.ended(within: .seconds(90))
     try await bob.end()
     try await user.imctl.end()
   }

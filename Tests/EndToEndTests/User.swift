@@ -65,7 +65,7 @@ final class User: Sendable {
   /// Logs in, and fails where that fails.
   func goOnline(_ options: String...) async throws {
     let result = try await imctl.run(
-      ["login", jid, "--password-stdin"] + connection + options, input: password)
+      ["login", jid, "--password-stdin", "--timeout", "90"] + connection + options, input: password)
     guard result.status == 0 else { throw TestSupportError("login: \(result)") }
   }
 

@@ -104,7 +104,7 @@ public final class Counterpart: Sendable {
   /// Waits for a presence stanza that is not among the first `seen` ones, and matches.
   @discardableResult
   public func presence(
-    after seen: Int = 0, within limit: Duration = .seconds(30),
+    after seen: Int = 0, within limit: Duration = .seconds(90),
     where matches: @escaping @Sendable (Presence) -> Bool
   ) async throws -> Presence {
     try await script.process.output.first("a presence", within: limit) { _ in
@@ -115,7 +115,7 @@ public final class Counterpart: Sendable {
   /// Waits for a message that matches.
   @discardableResult
   public func message(
-    within limit: Duration = .seconds(30), where matches: @escaping @Sendable (Message) -> Bool
+    within limit: Duration = .seconds(90), where matches: @escaping @Sendable (Message) -> Bool
   ) async throws -> Message {
     try await script.process.output.first("a message", within: limit) { _ in
       self.messages.first(where: matches)

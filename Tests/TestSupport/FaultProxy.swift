@@ -100,7 +100,7 @@ public final class FaultProxy: Sendable {
   private var reportedFaults: Int { script.all(Report.self).count { $0.fired != nil } }
 
   /// Waits until more than `seen` faults have happened.
-  public func fires(after seen: Int, within limit: Duration = .seconds(30)) async throws {
+  public func fires(after seen: Int, within limit: Duration = .seconds(90)) async throws {
     try await script.process.output.first("a fault", within: limit) { _ in
       self.reportedFaults > seen ? () : nil
     }

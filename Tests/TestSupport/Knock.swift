@@ -46,7 +46,7 @@ extension TestServer {
     let process = try await ChildProcess(
       "/usr/bin/python3",
       [Script.path("knock.py"), String(decoding: try JSONEncoder().encode(knock), as: UTF8.self)])
-    guard try await process.ended(within: .seconds(30)) == .exited(0) else {
+    guard try await process.ended(within: .seconds(90)) == .exited(0) else {
       throw TestSupportError("no answer from \(options.kind): \(process.errors.text)")
     }
     return process.output.text

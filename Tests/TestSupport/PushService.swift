@@ -35,7 +35,7 @@ public final class PushService: Sendable {
   public func notification(
     after seen: Int = 0, where matches: @escaping @Sendable (Notification) -> Bool = { _ in true }
   ) async throws -> Notification {
-    try await script.process.output.first("a notification", within: .seconds(30)) { _ in
+    try await script.process.output.first("a notification", within: .seconds(90)) { _ in
       self.notifications.dropFirst(seen).first(where: matches)
     }
   }

@@ -63,7 +63,7 @@ public final class Transcript: Sendable {
   /// - Throws: `TestSupportError` when the limit is over or the writer has finished without a match. The
   ///   limit only keeps a broken test from hanging.
   public func first<T: Sendable>(
-    _ wanted: String, within limit: Duration = .seconds(30), where match: @Sendable (Transcript) throws -> T?
+    _ wanted: String, within limit: Duration = .seconds(90), where match: @Sendable (Transcript) throws -> T?
   ) async throws -> T {
     let deadline = ContinuousClock.now + limit
     while true {
@@ -78,7 +78,7 @@ public final class Transcript: Sendable {
   }
 
   /// Waits until `string` has been written.
-  public func contains(_ string: String, within limit: Duration = .seconds(30)) async throws {
+  public func contains(_ string: String, within limit: Duration = .seconds(90)) async throws {
     _ = try await first("“\(string)”", within: limit) { $0.text.contains(string) ? true : nil }
   }
 

@@ -34,6 +34,6 @@ struct ChildProcessTests {
     child.closeInput()
     try await imctl.end()
     // Its output ends with the last of them.
-    #expect(try await child.ended(within: .seconds(30)) != nil)
+    #expect(try await child.ended(within: .seconds(90)) != nil)
   }
 }

@@ -7,7 +7,7 @@ import XMPPXML
 
 @testable import XMPPFeatures
 
-@Suite("A private node", .timeLimit(.minutes(5)))
+@Suite("A private node", .timeLimit(.minutes(10)))
 struct PrivateNodeTests {
   private let own: JID
   private let node = PrivateNode("urn:xmpp:mds:displayed:0")

@@ -7,7 +7,7 @@ import XMPPXML
 
 @testable import XMPPFeatures
 
-@Suite("In-band registration", .timeLimit(.minutes(5)))
+@Suite("In-band registration", .timeLimit(.minutes(10)))
 struct RegistrationTests {
   private static let asked = ScriptedServer.Step.client(
     "<iq type='get' id='{id}'><query xmlns='jabber:iq:register'/></iq>")

@@ -8,7 +8,7 @@ import XMPPXML
 
 @testable import XMPP
 
-@Suite("A stream that logs nobody in", .timeLimit(.minutes(3)))
+@Suite("A stream that logs nobody in", .timeLimit(.minutes(6)))
 struct BeforeLoginTests {
   typealias C = Conversation
 

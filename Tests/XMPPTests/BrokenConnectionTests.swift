@@ -5,7 +5,7 @@ import XMPPStanza
 
 @testable import XMPP
 
-@Suite("A connection that breaks", .timeLimit(.minutes(3)))
+@Suite("A connection that breaks", .timeLimit(.minutes(6)))
 struct BrokenConnectionTests {
   typealias Step = ScriptedServer.Step
 

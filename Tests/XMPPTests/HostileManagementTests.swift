@@ -7,7 +7,7 @@ import XMPPXML
 @testable import XMPP
 
 /// What a server may do wrong with stream management (XEP-0198).
-@Suite("Stream management with a hostile server", .timeLimit(.minutes(3)))
+@Suite("Stream management with a hostile server", .timeLimit(.minutes(6)))
 struct HostileManagementTests {
   private static let feature = "<sm xmlns='urn:xmpp:sm:3'/>"
   private static let enabled: [ScriptedServer.Step] =

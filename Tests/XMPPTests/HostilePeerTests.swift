@@ -8,7 +8,7 @@ import XMPPXML
 
 @testable import XMPP
 
-@Suite("On a bound stream", .timeLimit(.minutes(3)))
+@Suite("On a bound stream", .timeLimit(.minutes(6)))
 struct HostilePeerTests {
   typealias Step = ScriptedServer.Step
 

@@ -4,7 +4,7 @@ import XMPPSASL
 
 @testable import XMPP
 
-@Suite("A server that cheats at authentication", .timeLimit(.minutes(3)))
+@Suite("A server that cheats at authentication", .timeLimit(.minutes(6)))
 struct HostileSASLTests {
   typealias Step = ScriptedServer.Step
   typealias SCRAMServer = ScriptedServer.SCRAMServer

@@ -4,7 +4,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("A server that will not have TLS as it must be", .timeLimit(.minutes(3)))
+@Suite("A server that will not have TLS as it must be", .timeLimit(.minutes(6)))
 struct HostileTLSTests {
   typealias Step = ScriptedServer.Step
 

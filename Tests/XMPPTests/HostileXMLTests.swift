@@ -3,7 +3,7 @@ import Testing
 
 @testable import XMPP
 
-@Suite("A server that sends bad XML", .timeLimit(.minutes(3)))
+@Suite("A server that sends bad XML", .timeLimit(.minutes(6)))
 struct HostileXMLTests {
   typealias Step = ScriptedServer.Step
 

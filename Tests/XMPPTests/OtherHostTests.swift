@@ -6,7 +6,7 @@ import XMPPTransport
 @testable import XMPP
 
 /// `see-other-host` (RFC 6120 §4.9.3.19).
-@Suite("Sent to another host", .timeLimit(.minutes(3)))
+@Suite("Sent to another host", .timeLimit(.minutes(6)))
 struct OtherHostTests {
   private typealias Step = ScriptedServer.Step
 

@@ -7,7 +7,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("Through a proxy", .timeLimit(.minutes(3)))
+@Suite("Through a proxy", .timeLimit(.minutes(6)))
 struct ProxyTests {
   /// Nothing may be looked up.
   private final class NoResolver: ServiceResolver {

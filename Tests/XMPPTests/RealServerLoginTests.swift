@@ -8,7 +8,7 @@ import XMPPTransport
 @testable import XMPP
 
 /// The kinds of logins and of channel binding, each where a server has it.
-@Suite("A real server takes", .timeLimit(.minutes(3)))
+@Suite("A real server takes", .timeLimit(.minutes(6)))
 struct RealServerLoginTests {
   /// What a login has sent first, as the mechanism words it.
   private static func login(_ login: Login) async throws -> BoundStream {

@@ -8,7 +8,7 @@ import XMPPXML
 @testable import XMPP
 
 /// XEP-0198 at real servers: outside of the extensible profile of SASL, and inside of it where a server has that.
-@Suite("A session at a real server", .timeLimit(.minutes(3)))
+@Suite("A session at a real server", .timeLimit(.minutes(6)))
 struct RealServerResumptionTests {
   private static func message(_ id: String, to recipient: String) -> XMLElement {
     XMLElement(

@@ -7,7 +7,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("On a real server", .timeLimit(.minutes(3)))
+@Suite("On a real server", .timeLimit(.minutes(6)))
 struct RealServerTests {
   /// A server and a way to reach it.
   struct Way: Sendable, CustomStringConvertible {

@@ -7,7 +7,7 @@ import XMPPTransport
 @testable import XMPP
 
 /// XEP-0484, at the servers that have it.
-@Suite("A real server's token", .timeLimit(.minutes(3)))
+@Suite("A real server's token", .timeLimit(.minutes(6)))
 struct RealServerTokenTests {
   private static let desk = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770", software: "imctl")
   private static let sofa = UserAgent(id: "0a1b2c3d-4d72-4749-b3d3-740edbf87770", software: "imctl")

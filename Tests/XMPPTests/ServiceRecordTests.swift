@@ -5,7 +5,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("By SRV records", .timeLimit(.minutes(3)))
+@Suite("By SRV records", .timeLimit(.minutes(6)))
 struct ServiceRecordTests {
   private static let startTLS = "_xmpp-client._tcp.\(TestServer.domain)"
   private static let direct = "_xmpps-client._tcp.\(TestServer.domain)"

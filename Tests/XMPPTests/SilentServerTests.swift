@@ -5,7 +5,7 @@ import XMPPStanza
 
 @testable import XMPP
 
-@Suite("A server that falls silent", .timeLimit(.minutes(3)))
+@Suite("A server that falls silent", .timeLimit(.minutes(6)))
 struct SilentServerTests {
   @Test("is known by the time since it last said anything.")
   func idleTime() async throws {

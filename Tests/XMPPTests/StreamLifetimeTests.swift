@@ -4,7 +4,7 @@ import Testing
 
 @testable import XMPP
 
-@Suite("Nothing stays behind", .timeLimit(.minutes(3)))
+@Suite("Nothing stays behind", .timeLimit(.minutes(6)))
 struct StreamLifetimeTests {
   private struct Weak: Sendable {
     weak let stream: XMPPStream?

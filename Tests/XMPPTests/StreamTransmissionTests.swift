@@ -7,7 +7,7 @@ import XMPPXML
 
 @testable import XMPP
 
-@Suite("What a stream writes", .timeLimit(.minutes(3)))
+@Suite("What a stream writes", .timeLimit(.minutes(6)))
 struct StreamTransmissionTests {
   @Test("goes out in TLS records that end where a stanza does, but for one that is too large for that.")
   func records() async throws {

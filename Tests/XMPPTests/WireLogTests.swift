@@ -6,7 +6,7 @@ import XMPPXML
 
 @testable import XMPP
 
-@Suite("The wire log", .timeLimit(.minutes(3)))
+@Suite("The wire log", .timeLimit(.minutes(6)))
 struct WireLogTests {
   @Test("shows every element of a login, and no secret.", arguments: ["PLAIN", "SCRAM-SHA-256"])
   func login(mechanism: String) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import XMPPTransport
 
-@Suite("Through a proxy", .timeLimit(.minutes(1)))
+@Suite("Through a proxy", .timeLimit(.minutes(2)))
 struct ProxyTunnelTests {
   private typealias Step = ScriptedProxy.Step
 

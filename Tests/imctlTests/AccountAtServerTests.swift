@@ -218,7 +218,7 @@ struct AccountAtServerTests {
         child.write(first + "\n")
         try await child.output.contains("Again: ")
         child.write(second + "\n")
-        _ = try await child.ended(within: .seconds(30))
+        _ = try await child.ended(within: .seconds(90))
         #expect(!child.output.text.contains(first))
         return child
       }
@@ -231,7 +231,7 @@ struct AccountAtServerTests {
         let child = try await imctl.start(["account", "delete"], terminal: true)
         try await child.output.contains("Delete bob@example.org at its server, for ever? [y/N] ")
         child.write(answer + "\n")
-        _ = try await child.ended(within: .seconds(30))
+        _ = try await child.ended(within: .seconds(90))
         #expect(child.output.text.contains(isDeleted ? "bob@example.org deleted" : "cancelled"))
         #expect(agent.methods.contains("account.delete") == isDeleted)
       }

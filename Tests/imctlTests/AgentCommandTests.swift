@@ -152,7 +152,7 @@ struct AgentCommandTests {
             "XDG_CONFIG_HOME": imctl.home + "/.config", "XDG_STATE_HOME": imctl.home + "/.local/state",
             "LC_ALL": "C.UTF-8",
           ])
-        #expect(try await shell.ended(within: .seconds(30)) == .exited(73))
+        #expect(try await shell.ended(within: .seconds(90)) == .exited(73))
         #expect(shell.errors.text.contains("standard output: No space left on device"))
       }
     }
@@ -163,7 +163,7 @@ struct AgentCommandTests {
     try await withIMCTL { imctl in
       let shell = try await ChildProcess(
         "/bin/sh", ["-c", "trap '' PIPE; { \"$0\" --help; echo $? >&2; } | true", IMCTL.executable])
-      #expect(try await shell.ended(within: .seconds(30)) == .exited(0))
+      #expect(try await shell.ended(within: .seconds(90)) == .exited(0))
       #expect(["141\n", "0\n"].contains(shell.errors.text))
     }
   }

@@ -39,7 +39,7 @@ struct AgentLaunchTests {
       #expect(state.pid == pid)
       #expect(try await imctl.run("agent", "start").output.contains("pid \(pid),"))
       #expect(try await imctl.run("agent", "stop").status == 0)
-      for child in children { #expect(try await child.ended(within: .seconds(30)) == .exited(69)) }
+      for child in children { #expect(try await child.ended(within: .seconds(90)) == .exited(69)) }
       // Nothing went wrong: neither the agents that came late nor the looks at the socket are worth a line.
       let log = try await imctl.run("agent", "log").output
       #expect(!log.contains("already running") && !log.contains("refused") && !log.contains("alreadyRunning"))
@@ -70,7 +70,7 @@ struct AgentLaunchTests {
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd") == "/")
       // Its output ends with it, although the agent lives on.
       shell.send(SIGINT)
-      #expect(try await shell.ended(within: .seconds(30)) == .exited(130))
+      #expect(try await shell.ended(within: .seconds(90)) == .exited(130))
     }
   }
 
@@ -94,7 +94,7 @@ struct AgentLaunchTests {
     try await withIMCTL { imctl in
       let (children, pid) = try await watchers(imctl, 1)
       kill(pid, SIGKILL)
-      #expect(try await children.first?.ended(within: .seconds(30)) == .exited(69))
+      #expect(try await children.first?.ended(within: .seconds(90)) == .exited(69))
       #expect(FileManager.default.fileExists(atPath: imctl.home + "/.local/state/imctl/agent.sock"))
       #expect(try await watchers(imctl, 1).pid != pid)
     }

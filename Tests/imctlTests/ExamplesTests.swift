@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The programs in `Examples`, as their readers run them.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(4)))
 struct ExamplesTests {
   private static let examples: String = {
     let own = #filePath.split(separator: "/").dropLast(3)

@@ -250,7 +250,7 @@ struct LoginCommandTests {
       try await child.output.contains("Password for alice@example.org: ")
       child.write("geheim\n")
       try await child.output.contains("alice@example.org/res online (SCRAM-SHA-1, TLSv1.3)")
-      _ = try await child.ended(within: .seconds(30))
+      _ = try await child.ended(within: .seconds(90))
       #expect(!child.output.text.contains("geheim"))
       // The progress is removed before the answer.
       #expect(child.output.text.contains("logging in…\r\u{1b}[K"))
@@ -267,7 +267,7 @@ struct LoginCommandTests {
       try await child.output.contains("JID [alice@example.org]: ")
       child.write("y\n")
       try await child.output.contains("y is no JID: user@domain")
-      let end = try await child.ended(within: .seconds(30))
+      let end = try await child.ended(within: .seconds(90))
       #expect(end == .exited(64))
       #expect(!child.output.text.contains("Password"))
     }
@@ -313,11 +313,11 @@ struct LoginCommandTests {
       #expect((command.output, command.status) == ("", 75))
       #expect(command.errors.hasPrefix("imctl: no answer in time (waited for --password-command)\n"))
       let input = try await imctl.start(["login", Self.jid, "--password-stdin", "--timeout", "0.2", "--json"])
-      #expect(try await input.ended(within: .seconds(30)) == .exited(75))
+      #expect(try await input.ended(within: .seconds(90)) == .exited(75))
       #expect(input.errors.text.contains(#""detail":"waited for standard input""#))
       let terminal = try await imctl.start(["login", "--timeout", "0.2"], terminal: true)
       try await terminal.output.contains("waited for standard input")
-      _ = try await terminal.ended(within: .seconds(30))
+      _ = try await terminal.ended(within: .seconds(90))
       #expect(agent.methods == [])
       let unbounded = try await imctl.run(
         "login", Self.jid, "--password-command", "printf geheim", "--timeout", "0")

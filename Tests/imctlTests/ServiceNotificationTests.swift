@@ -56,7 +56,7 @@ struct ServiceNotificationTests {
       try await eventually("its return") { manager.lines.count { $0 == "READY=1" } == 2 }
       #expect(!manager.lines.contains("STOPPING=1"))
       agent.send(SIGTERM)
-      #expect(try await agent.ended(within: .seconds(30)) == .exited(0))
+      #expect(try await agent.ended(within: .seconds(90)) == .exited(0))
       #expect(manager.lines.contains("STOPPING=1"))
     }
   }
@@ -81,12 +81,12 @@ struct ServiceNotificationTests {
       let first = try await imctl.start(["agent", "run", "--keep"])
       try await eventually("its start") { try await imctl.run("agent", "status").status == 0 }
       let second = try await imctl.start(["agent", "run", "--keep"])
-      #expect(try await first.ended(within: .seconds(30)) == .exited(0))
+      #expect(try await first.ended(within: .seconds(90)) == .exited(0))
       try await eventually("the other's start") {
         try await imctl.run("agent", "status").output.contains("pid \(second.id),")
       }
       second.send(SIGTERM)
-      #expect(try await second.ended(within: .seconds(30)) == .exited(0))
+      #expect(try await second.ended(within: .seconds(90)) == .exited(0))
     }
   }
 }

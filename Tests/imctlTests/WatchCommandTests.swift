@@ -133,7 +133,7 @@ struct WatchCommandTests {
           "HOME": imctl.home, "XDG_CONFIG_HOME": imctl.home + "/.config",
           "XDG_STATE_HOME": imctl.home + "/.local/state",
         ])
-      #expect(try await shell.ended(within: .seconds(30)) == .exited(0))
+      #expect(try await shell.ended(within: .seconds(90)) == .exited(0))
       #expect(shell.output.lines.count == 1)
       #expect(shell.errors.text == "141\n")
       agent.end()

@@ -126,7 +126,7 @@ struct WatchHookTests {
       // A thousand runs are before it.
       try await watch.output.contains("gap", within: .seconds(120))
       watch.send(SIGINT)
-      #expect(try await watch.ended(within: .seconds(30)) == .exited(130))
+      #expect(try await watch.ended(within: .seconds(90)) == .exited(130))
       agent.end()
     }
   }
@@ -140,7 +140,7 @@ struct WatchHookTests {
       try await eventually("its start") { watch.output.lines.count == 1 }
       let pid = try #require(watch.output.lines.first.flatMap { Int32($0) })
       watch.send(SIGINT)
-      #expect(try await watch.ended(within: .seconds(30)) == .exited(130))
+      #expect(try await watch.ended(within: .seconds(90)) == .exited(130))
       try await eventually("its end") { kill(pid, 0) != 0 }
       #expect(watch.errors.text.contains("3 events were not handed to it"))
       agent.end()
