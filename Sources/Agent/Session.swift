@@ -31,6 +31,8 @@ actor Session {
   var presence = PresenceIntent()
   /// The bound stream.
   var online: Online?
+  /// What the session is since its stream has ended, until others are told.
+  var stateToTell = SessionState.offline
   /// The stream that is being opened.
   var opening: Opening?
   var traffic = MessageTraffic()
@@ -336,7 +338,7 @@ actor Session {
     status.lastSeen = lastSeen
     guard let online else {
       // Its stream has just ended, and nobody was told yet.
-      if status.isOnline || status.state == .netChanged { status.state = .loseConnection }
+      if status.isOnline || status.state == .netChanged { status.state = stateToTell }
       // On its way to come back it is still for this that it is not online.
       if status.state != .offline { status.cause = status.cause ?? lastFailure }
       status.attempt = attempt > 0 && isActive ? attempt : nil

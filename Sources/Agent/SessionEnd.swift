@@ -79,7 +79,7 @@ extension Session {
   func closeStreams() async {
     let farewell = farewell
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
-    if endOnline() != nil { lastSeen = timestamp() }
+    if endOnline(.offline) != nil { lastSeen = timestamp() }
     resumable = nil
     endContacts()
     for stream in streams {
@@ -103,8 +103,9 @@ extension Session {
     let failure = lost.state == .syncOK || lost.state == .netChanged ? error : error.beforeSync
     let tells = opening == nil
     lastFailure = failure
+    let state = Self.state(afterLosing: failure)
     var comesBack = true
-    if ReconnectPolicy.ends(failure) {
+    if state == .kicked {
       // The server has ended it, and keeps nothing that one could go on with.
       resumable?.end()
       let answer = answer(failure, lost.plan)
@@ -118,18 +119,22 @@ extension Session {
         kick.next = .stop
       case .comeBack(let seconds, _): kick.retryIn = (seconds * 1000).rounded() / 1000
       }
-      if tells { enter(.kicked, cause: failure) }
+      if tells { enter(state, cause: failure) }
       hub.publish(account: account.description, .kicked(kick))
     } else {
       reconnectPolicy.lost(after: clock.uptime() - lost.began, ReconnectPolicy.cause(of: failure))
       postpone(after: failure, lost.plan, isExpected: lost.state == .netChanged)
-      if tells { enter(.loseConnection, cause: failure) }
+      if tells { enter(state, cause: failure) }
     }
     let idleTime = await lost.stream.idleTime
     lastSeen = timestamp(-Double(idleTime.nanoseconds) / 1e9)
     keepOnline()
-    let state: SessionState = ReconnectPolicy.ends(failure) ? .kicked : .loseConnection
     await remember(failure, state: state, plan: lost.plan, comesBack: comesBack)
+  }
+
+  /// What a running session is after an end that was not our doing.
+  static func state(afterLosing failure: Failure) -> SessionState {
+    ReconnectPolicy.ends(failure) ? .kicked : .loseConnection
   }
 
   /// What follows on an end that somebody else decided. Where the session is to come back, it is due then.

@@ -181,7 +181,7 @@ extension Session {
   private func expire(_ stream: XMPPStream, after seconds: Double) async {
     guard opening?.stream === stream, online?.stream === stream else { return }
     let farewell = farewell
-    endOnline()
+    endOnline(.loginFailed)
     endOpening(
       .failure(Failure(.connectTimeout, stage: .sync, detail: "no answer within \(Failure.seconds(seconds))"))
     )
@@ -195,8 +195,11 @@ extension Session {
   }
 
   /// The stream that was online is so no more; which, and with what plan.
+  ///
+  /// - Parameter next: the state that will be told of, and is the one until then.
   @discardableResult
-  func endOnline() -> Online? {
+  func endOnline(_ next: SessionState) -> Online? {
+    stateToTell = next
     suspendOutbox()
     online?.liveness?.cancel()
     defer { online = nil }
@@ -256,7 +259,7 @@ extension Session {
     if let show = opening.attempt.presence {
       presence.set(.init(show: show, priority: presence.base.priority))
     }
-    endOnline()
+    endOnline(.loginOK)
     resumable = nil
     failedResumptions = 0
     online = Online(opening.stream, bound, plan)
@@ -288,7 +291,7 @@ extension Session {
       log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
       // A session that comes back needs no store; one whose user was promised that it is kept does.
       if !opening.attempt.isAutomatic {
-        if online?.stream === opening.stream { endOnline() }
+        if online?.stream === opening.stream { endOnline(.loginFailed) }
         endOpening(.failure(error))
         return await opening.stream.close()
       }
@@ -313,7 +316,7 @@ extension Session {
       let isLast = await wasLastLogin(online.plan.deviceId, on: stream)
       guard self.online?.stream === stream else { return }
       if !isLast {
-        endOnline()
+        endOnline(.loginFailed)
         endOpening(
           .failure(
             Failure(.deviceChanged, stage: .sync, detail: "another device has logged in since this one did")))
@@ -417,7 +420,11 @@ extension Session {
   private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {
     let failure = error.map(Failure.init)
     tried.objection = error?.objection ?? .none
-    let lost = online?.stream === stream ? endOnline() : nil
+    let next: SessionState =
+      if opening?.stream === stream { failure == nil ? .offline : .loginFailed } else {
+        failure.map(Self.state(afterLosing:)) ?? .offline
+      }
+    let lost = online?.stream === stream ? endOnline(next) : nil
     await messagesEnded(of: stream)
     if lost != nil {
       leave(await stream.management)

@@ -51,6 +51,34 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
+  @Test("says of itself what it tells the others, in the same order, however its streams end.")
+  func told() async throws {
+    let desk = try await SessionDesk([
+      .session(then: [.reset]), .login(until: .bound, jid: SessionDesk.jid + "/scripted") + [.reset],
+      .session(then: [.reset]), .session(then: .error("not-authorized")),
+    ])
+    let session = desk.session
+    let asking = Task {
+      var states = [await session.currentStatus().state]
+      while !Task.isCancelled {
+        let state = await session.currentStatus().state
+        if state != states.last { states.append(state) }
+      }
+      return states
+    }
+    _ = try await session.login(try await desk.parameters())
+    try await desk.until("the end") { $0.last?.state == .kicked }
+    asking.cancel()
+    #expect(desk.changes.contains { $0.state == .loginFailed })
+    var told = [.offline] + desk.changes.map(\.state)
+    for state in await asking.value {
+      let place = told.firstIndex(of: state)
+      #expect(place != nil, "\(state) is not among \(told)")
+      told.removeFirst(place ?? 0)
+    }
+    #expect(desk.lawless == [])
+  }
+
   private static func time(_ seconds: Double) -> String? { IssuedToken.text(seconds: seconds) }
 
   @Test(
