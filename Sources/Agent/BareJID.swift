@@ -16,11 +16,16 @@ public enum BareJID {
   }
 
   static func parts(_ spelling: String) throws(Failure) -> (bare: String, domain: String) {
-    do {
-      let jid = try JID(spelling).bare
-      return (jid.description, jid.domain)
-    } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(spelling): \(error.message)")
+    let jid = try JID(given: spelling).bare
+    return (jid.description, jid.domain)
+  }
+}
+
+extension JID {
+  /// Reads what a user has given. Throws `invalidParameter` for what is no JID.
+  init(given text: String) throws(Failure) {
+    do { self = try JID(text) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
     }
   }
 }

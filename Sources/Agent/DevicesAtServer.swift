@@ -24,10 +24,7 @@ public struct DevicesAtServer: Sendable {
       try store.load()[BareJID.normalise(name)]
     }
     let given = try LoginCredential(given: login, stored: stored?.credential)
-    let jid: JID
-    do { jid = try JID(name).bare } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(name): \(error.message)")
-    }
+    let jid = try JID(given: name).bare
     guard given != nil || stored?.hasCredential == true else {
       throw Failure(
         .invalidParameter, stage: .input,

@@ -29,10 +29,7 @@ public struct HistoryQuery: Sendable, Equatable {
 
   /// The conversation that a JID names: a resource is one's own other device, or some device of another one.
   public static func peer(_ spelling: String, of account: String) throws(Failure) -> String {
-    let jid: JID
-    do { jid = try JID(spelling) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(spelling): \(error.message)")
-    }
+    let jid = try JID(given: spelling)
     return jid.bare.description == account ? jid.description : jid.bare.description
   }
 

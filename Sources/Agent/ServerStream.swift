@@ -31,9 +31,7 @@ public struct ServerStream: Sendable {
     to address: String, options: ConnectionOptions, timeout: Double, language: String,
     onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
   ) throws(Failure) {
-    do { account = try JID(address).bare } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(address): \(error.message)")
-    }
+    account = try JID(given: address).bare
     self.options = options
     self.timeout = .bounded(timeout)
     self.language = language

@@ -45,10 +45,7 @@ extension Session {
     }
     await contactsKnown()
     guard let text = parameters.jid else { return try await unblockAll(parameters, on: stream) }
-    let jid: JID
-    do { jid = try JID(text) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
-    }
+    let jid = try JID(given: text)
     contacts.changing[jid, default: 0] += 1
     defer { endChange(of: jid) }
     let action: ContactEvent.Action?

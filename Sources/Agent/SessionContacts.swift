@@ -234,17 +234,14 @@ extension Session {
   func storing(
     _ maximumEvents: Int, _ body: @escaping @Sendable (Database) throws -> [ContactEvent]
   ) async -> Bool {
-    let reservation = hub.reserve(maximumEvents)
     let name = account.description
     do throws(Failure) {
-      let events = try await localStore.change { database in
+      try await storeAndTell(maximumEvents) { database, cursors in
         try ContactEvent.keep(
-          body(database), of: name, under: reservation.cursors, time: Date().timeIntervalSince1970, database)
+          body(database), of: name, under: cursors, time: Date().timeIntervalSince1970, database)
       }
-      hub.fulfil(reservation, with: events)
       return true
     } catch {
-      hub.fulfil(reservation, with: [])
       log.error(
         "contacts are not stored", metadata: ["account": "\(account)", "failure": "\(error.message)"])
       return false

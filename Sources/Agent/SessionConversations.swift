@@ -39,20 +39,13 @@ extension Session {
     _ parameters: ConversationsChangeMethod.Parameters, _ jid: String, now: Double
   ) async throws(Failure) -> ConversationEvent.Action? {
     let name = account.description
-    let reservation = hub.reserve(1)
-    do throws(Failure) {
-      let events = try await localStore.change { database in
-        let event = try parameters.keep(jid, of: name, now: now, database)
-        return try ConversationEvent.keep(
-          event.map { [$0] } ?? [], of: name, under: reservation.cursors, time: now, database)
-      }
-      hub.fulfil(reservation, with: events)
-      guard case .conversation(let event)? = events.first?.body else { return nil }
-      return event.action
-    } catch {
-      hub.fulfil(reservation, with: [])
-      throw error
+    let events = try await storeAndTell(1) { database, cursors in
+      let event = try parameters.keep(jid, of: name, now: now, database)
+      return try ConversationEvent.keep(
+        event.map { [$0] } ?? [], of: name, under: cursors, time: now, database)
     }
+    guard case .conversation(let event)? = events.first?.body else { return nil }
+    return event.action
   }
 }
 

@@ -139,16 +139,13 @@ extension Session {
   /// Stores what has happened, and tells it.
   private func tell(_ events: [DeviceEvent]) async {
     if events.isEmpty { return }
-    let reservation = hub.reserve(events.count)
     let name = account.description
     do throws(Failure) {
-      let told = try await localStore.change { database in
+      try await storeAndTell(events.count) { database, cursors in
         try DeviceEvent.keep(
-          events, of: name, under: reservation.cursors, time: Date().timeIntervalSince1970, database)
+          events, of: name, under: cursors, time: Date().timeIntervalSince1970, database)
       }
-      hub.fulfil(reservation, with: told)
     } catch {
-      hub.fulfil(reservation, with: [])
       log.error("devices are not stored", metadata: ["account": "\(account)", "failure": "\(error.message)"])
     }
   }

@@ -291,10 +291,7 @@ extension Session {
 extension OutboxMessage {
   /// Reads what a client wants to send.
   init(_ message: OutgoingMessage, asksReceipt: Bool, accepted: Double) throws(Failure) {
-    let to: JID
-    do { to = try JID(message.to) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(message.to): \(error.message)")
-    }
+    let to = try JID(given: message.to)
     self.init(
       id: message.id ?? Message.makeID(), to: to, type: Message.Kind(rawValue: message.type ?? "chat"),
       body: message.body, subject: message.subject, thread: message.thread, asksReceipt: asksReceipt,

@@ -56,10 +56,7 @@ extension Session {
 
   private func direct(_ value: PresenceIntent.Value, to text: String) async throws(Failure) {
     guard let online else { throw Failure(.notLoggedIn, stage: .request) }
-    let to: JID
-    do { to = try JID(text) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
-    }
+    let to = try JID(given: text)
     self.online?.hasDirectedPresence = true
     audience.direct(to: to, isAvailable: value.show != .offline)
     do throws(XMPPError) { try await online.stream.send([value.stanza(to: to)]) } catch {

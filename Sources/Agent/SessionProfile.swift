@@ -8,11 +8,7 @@ import XMPPStanza
 extension Session {
   func profile(_ parameters: ProfileGetMethod.Parameters) async throws(Failure) -> Profile {
     var jid: JID?
-    if let text = parameters.jid {
-      do { jid = try JID(text) } catch {
-        throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
-      }
-    }
+    if let text = parameters.jid { jid = try JID(given: text) }
     let server = try await serverStream(ServerQuestion(account: nil, timeout: parameters.timeout))
     return Profile(jid ?? account, try await server.card(of: jid == account ? nil : jid))
   }

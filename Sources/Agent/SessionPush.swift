@@ -12,10 +12,7 @@ extension Session {
     guard let stream = online?.stream else {
       throw Failure(.notLoggedIn, stage: .request, detail: account.description)
     }
-    let service: JID
-    do { service = try JID(parameters.service) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(parameters.service): \(error.message)")
-    }
+    let service = try JID(given: parameters.service)
     let name = service.description
     let node = parameters.node
     var registration: PushRegistration?

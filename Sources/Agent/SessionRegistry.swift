@@ -79,13 +79,13 @@ actor SessionRegistry: AgentService {
     let account = try await accounts.inBackground { store throws(Failure) in
       try store.load().account(name).account
     }
-    return try await session(of: try Self.jid(account))
+    return try await session(of: try JID(given: account))
   }
 
   /// The session of an account that need not be stored; of the default one where none is named.
   private func namedSession(_ name: String?) async throws(Failure) -> Session {
     guard let name else { return try await storedSession(nil) }
-    return try await session(of: try Self.jid(name).bare)
+    return try await session(of: try JID(given: name).bare)
   }
 
   /// A session in use without a stored account: of nobody in particular, or of a first login in the background.
@@ -107,14 +107,8 @@ actor SessionRegistry: AgentService {
     return active.count == 1 ? active.first : nil
   }
 
-  private static func jid(_ name: String) throws(Failure) -> JID {
-    do { return try JID(name) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(name): \(error.message)")
-    }
-  }
-
   nonisolated func bareJID(_ account: String) throws(Failure) -> String {
-    try Self.jid(account).bare.description
+    try JID(given: account).bare.description
   }
 
   /// Has the sessions follow what somebody else has changed in the stored accounts, side by side. The first time
@@ -183,7 +177,7 @@ actor SessionRegistry: AgentService {
     -> LoginMethod.Result
   {
     var parameters = parameters
-    let jid = try Self.jid(parameters.account)
+    let jid = try JID(given: parameters.account)
     if let resource = jid.resource, parameters.options.resource == nil {
       parameters.options.resource = resource
     }
@@ -207,7 +201,7 @@ actor SessionRegistry: AgentService {
       }
     }
     for account in named {
-      let session = try await session(of: try Self.jid(account.account))
+      let session = try await session(of: try JID(given: account.account))
       // The automatic login of a new agent may be about to begin.
       if await session.isActive || account.isLogin || parameters.forget { leaving.append(session) }
     }

@@ -238,19 +238,16 @@ extension Session {
   func storingConversations(
     _ maximumEvents: Int, _ body: @escaping @Sendable (Database) throws -> [ConversationEvent]
   ) async -> Bool {
-    let reservation = hub.reserve(maximumEvents)
     let name = account.description
     do throws(Failure) {
-      let events = try await localStore.change { database in
+      try await storeAndTell(maximumEvents) { database, cursors in
         let events = try body(database)
         return try ConversationEvent.keep(
-          Array(events.prefix(maximumEvents)), of: name, under: reservation.cursors,
-          time: Date().timeIntervalSince1970, database)
+          Array(events.prefix(maximumEvents)), of: name, under: cursors, time: Date().timeIntervalSince1970,
+          database)
       }
-      hub.fulfil(reservation, with: events)
       return true
     } catch {
-      hub.fulfil(reservation, with: [])
       log.error(
         "conversations are not stored", metadata: ["account": "\(account)", "failure": "\(error.message)"])
       return false

@@ -124,14 +124,7 @@ import XMPPXML
   @Test("A real archive is read page by page, from the end and onwards.", arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
-    var configuration = StreamConfiguration(
-      account: try JID(server.jid("carol")),
-      credentials: SASLCredentials(authcid: "carol", password: Secret(server.password("carol"))))
-    configuration.host = TestServer.host
-    configuration.port = server.port
-    configuration.caFile = server.caFile
-    configuration.timeout = .seconds(50)
-    let stream = XMPPStream(configuration)
+    let stream = XMPPStream(try StreamConfiguration("carol", on: server))
     let own = try await stream.connect().jid.bare
     let discovery = try #require(try await ServiceDiscovery.ask(own, on: stream))
     #expect(Archive.isOffered(in: discovery))

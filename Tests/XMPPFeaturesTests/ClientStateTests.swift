@@ -28,14 +28,7 @@ import XMPPXML
   @Test("Real servers offer it, whichever way a resource was bound.", arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
-    var configuration = StreamConfiguration(
-      account: try JID(server.jid("alice")),
-      credentials: SASLCredentials(authcid: "alice", password: Secret(server.password("alice"))))
-    configuration.host = TestServer.host
-    configuration.port = server.port
-    configuration.caFile = server.caFile
-    configuration.timeout = .seconds(50)
-    let stream = XMPPStream(configuration)
+    let stream = XMPPStream(try StreamConfiguration("alice", on: server))
     _ = try await stream.connect()
     // The features may follow an inline bind; the answer is behind them.
     try await Ping.send(on: stream)

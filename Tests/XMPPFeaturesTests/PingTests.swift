@@ -26,13 +26,7 @@ import XMPPXML
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     func client(_ name: String) async throws -> (XMPPStream, JID) {
-      var configuration = StreamConfiguration(
-        account: try JID(server.jid(name)),
-        credentials: SASLCredentials(authcid: name, password: Secret(server.password(name))))
-      configuration.host = TestServer.host
-      configuration.port = server.port
-      configuration.caFile = server.caFile
-      configuration.timeout = .seconds(50)
+      var configuration = try StreamConfiguration(name, on: server)
       configuration.responders = Dictionary([Ping.responder]) { first, _ in first }
       let stream = XMPPStream(configuration)
       return (stream, try await stream.connect().jid)

@@ -15,14 +15,7 @@ struct RegistrationTests {
   private static func stream(
     _ account: String, password: String = "", port: Int, caFile: String
   ) throws -> XMPPStream {
-    let jid = try JID(account)
-    var configuration = StreamConfiguration(
-      account: jid, credentials: SASLCredentials(authcid: jid.local ?? "", password: Secret(password)))
-    configuration.host = TestServer.host
-    configuration.port = port
-    configuration.caFile = caFile
-    configuration.timeout = .seconds(50)
-    return XMPPStream(configuration)
+    XMPPStream(try StreamConfiguration(account, password: password, port: port, caFile: caFile))
   }
 
   private static func refusal(

@@ -15,4 +15,26 @@ extension AccountCommandOptions {
     guard let answer else { throw Failure.noAnswer }
     return answer
   }
+
+  /// Carries changes out, one after the other, each within the bound; with `--json` each result is told.
+  ///
+  /// - Parameters:
+  ///   - account: where the parameters name the account, and `timeout` the bound.
+  ///   - note: what there is to say of a result.
+  func carryOut<Method: AgentMethod>(
+    _ method: Method.Type, _ changes: [Method.Parameters],
+    account: WritableKeyPath<Method.Parameters, String?>, timeout: WritableKeyPath<Method.Parameters, Double>,
+    note: (Method.Parameters, Method.Result) -> String?
+  ) throws where Method.Result: Encodable {
+    let deadline = Deadline(self.timeout)
+    try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
+      for var change in changes {
+        change[keyPath: account] = self.account.account
+        change[keyPath: timeout] = self.timeout.seconds
+        let result = try agent.answer(to: agent.send(method, change))
+        if output.json { try output.data(result, text: "") }
+        if let note = note(change, result) { output.note(note) }
+      }
+    }
+  }
 }

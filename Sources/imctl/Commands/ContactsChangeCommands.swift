@@ -9,16 +9,8 @@ struct ContactsChangeOptions: ParsableArguments {
 
   /// Carries the changes out, one after the other; with `--json` each is told.
   func run(_ changes: [ContactsChangeMethod.Parameters]) throws {
-    let deadline = Deadline(common.timeout)
-    try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
-      for var change in changes {
-        change.account = common.account.account
-        change.timeout = common.timeout.seconds
-        let result = try agent.answer(to: agent.send(ContactsChangeMethod.self, change))
-        if common.output.json { try common.output.data(result, text: "") }
-        if let note = Self.note(change, result) { common.output.note(note) }
-      }
-    }
+    try common.carryOut(
+      ContactsChangeMethod.self, changes, account: \.account, timeout: \.timeout, note: Self.note)
   }
 
   func run(_ change: ContactsChangeMethod.Change, _ jids: [String]) throws {

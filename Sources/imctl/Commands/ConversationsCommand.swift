@@ -64,15 +64,8 @@ struct ConversationsChangeOptions: ParsableArguments {
 
   /// Carries the changes out, one after the other; with `--json` each is told.
   func run(_ changes: [ConversationsChangeMethod.Parameters]) throws {
-    let deadline = Deadline(common.timeout)
-    try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
-      for var change in changes {
-        change.account = common.account.account
-        change.timeout = common.timeout.seconds
-        let result = try agent.answer(to: agent.send(ConversationsChangeMethod.self, change))
-        if common.output.json { try common.output.data(result, text: "") }
-        if let note = Self.note(result) { common.output.note(note) }
-      }
+    try common.carryOut(ConversationsChangeMethod.self, changes, account: \.account, timeout: \.timeout) {
+      Self.note($1)
     }
   }
 

@@ -12,14 +12,7 @@ struct DeviceUserOptions: ParsableArguments {
       """, valueName: "JID"))
   var user: String?
 
-  @Flag(help: "Read the password from standard input: its first line.")
-  var passwordStdin = false
-
-  @Option(
-    help: ArgumentHelp(
-      "Run this, and take the first line it prints; split into words like a shell, run without one.",
-      valueName: "command"))
-  var passwordCommand: String?
+  @OptionGroup var password: PasswordOptions
 
   @Flag(help: "Read a token from standard input: its first line.")
   var tokenStdin = false
@@ -34,7 +27,7 @@ struct DeviceUserOptions: ParsableArguments {
   func validate() throws {
     if user?.isEmpty == true { throw ValidationError(inLanguage("The JID is empty.", "JID 为空。")) }
     let given = [
-      ("--password-stdin", passwordStdin), ("--password-command", passwordCommand != nil),
+      ("--password-stdin", password.passwordStdin), ("--password-command", password.passwordCommand != nil),
       ("--token-stdin", tokenStdin), ("--token-command", tokenCommand != nil),
     ].filter(\.1).map(\.0)
     if given.count > 1 {
@@ -58,18 +51,13 @@ struct DeviceUserOptions: ParsableArguments {
       login.tokenCommand = tokenCommand
       login.tokenAnswer = try CredentialSource.token(tokenCommand, until: deadline).printed
     } else if tokenStdin {
-      guard let token = try StandardInput.line(until: deadline), !token.isEmpty else {
-        throw Failure.invalid(inLanguage("the token is empty", "令牌为空"))
-      }
-      login.token = token
-    } else if let passwordCommand {
-      login.password = try CredentialSource.run(passwordCommand, until: deadline)
-    } else if passwordStdin {
-      login.password = try PasswordOptions.standardInput(until: deadline)
+      login.token = try StandardInput.secret(until: deadline, orElse: SecretOptions.emptyToken)
     } else {
-      login.password = try PasswordOptions.ask(
-        inLanguage("Password for ", "密码 ") + "\(peer: login.account): ",
-        options: "--password-stdin, --password-command, --token-stdin, --token-command", until: deadline)
+      login.password =
+        try password.read(until: deadline)
+        ?? PasswordOptions.ask(
+          inLanguage("Password for ", "密码 ") + "\(peer: login.account): ",
+          options: "--password-stdin, --password-command, --token-stdin, --token-command", until: deadline)
     }
     return login
   }

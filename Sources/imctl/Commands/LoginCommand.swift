@@ -97,7 +97,7 @@ struct LoginCommand: ParsableCommand {
       if secret.isGiven && kind.certFile != nil { throw KindOptions.certificateIsForExternal }
       return
     }
-    let isPassword = secret.passwordStdin || secret.passwordCommand != nil
+    let isPassword = secret.password.isGiven
     let isToken = secret.tokenStdin || secret.tokenCommand != nil
     let fits =
       (!isPassword || auth == .password || auth == .email) && (!isToken || auth.usesToken)

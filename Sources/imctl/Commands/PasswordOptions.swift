@@ -32,8 +32,7 @@ struct PasswordOptions: ParsableArguments {
 
   /// The next line of standard input.
   static func standardInput(until deadline: Deadline) throws -> String {
-    guard let password = try StandardInput.line(until: deadline), !password.isEmpty else { throw empty }
-    return password
+    try StandardInput.secret(until: deadline, orElse: empty)
   }
 
   /// Asks on the terminal.
@@ -43,7 +42,9 @@ struct PasswordOptions: ParsableArguments {
     guard Prompt.isPossible else {
       throw Failure.invalid(inLanguage("no password: give \(options)", "没有密码：请使用 \(options)"))
     }
-    guard let answer = try Prompt.secret(question, until: deadline), !answer.isEmpty else { throw empty }
+    guard let answer = try Prompt.secret(question, until: deadline), !answer.isEmpty else {
+      throw Failure.invalid(empty)
+    }
     return answer
   }
 
@@ -57,7 +58,7 @@ struct PasswordOptions: ParsableArguments {
     return first
   }
 
-  private static var empty: Failure { .invalid(inLanguage("the password is empty", "密码为空")) }
+  static var empty: String { inLanguage("the password is empty", "密码为空") }
 }
 
 /// What a command tells of a stream of its own.

@@ -36,10 +36,8 @@ struct PushEnableCommand: ParsableCommand {
     let deadline = Deadline(options.timeout)
     var change = PushMethod.Parameters(account: nil, enabled: true, service: service, node: node)
     if secretStdin {
-      guard let secret = try StandardInput.line(until: deadline), !secret.isEmpty else {
-        throw Failure.invalid(inLanguage("the secret is empty", "密钥为空"))
-      }
-      change.secret = secret
+      change.secret = try StandardInput.secret(
+        until: deadline, orElse: inLanguage("the secret is empty", "密钥为空"))
     }
     try options.run(change, until: deadline)
   }

@@ -4,14 +4,7 @@ import ArgumentParser
 
 /// Where the secret of a login comes from, and what is kept of it. It is never an argument: those are public.
 struct SecretOptions: ParsableArguments {
-  @Flag(help: "Read the password from standard input: its first line.")
-  var passwordStdin = false
-
-  @Option(
-    help: ArgumentHelp(
-      "Run this, and take the first line it prints; split into words like a shell, run without one.",
-      valueName: "command"))
-  var passwordCommand: String?
+  @OptionGroup var password: PasswordOptions
 
   @Flag(help: "Read a token from standard input: its first line.")
   var tokenStdin = false
@@ -39,17 +32,16 @@ struct SecretOptions: ParsableArguments {
   /// Absent: as before, else the agent's default.
   var policy: StorePolicy? {
     if noSave { return StorePolicy.none }
-    return store ?? (passwordCommand == nil ? nil : .command)
+    return store ?? (password.passwordCommand == nil ? nil : .command)
   }
 
   /// A secret or where it comes from is given.
-  var isGiven: Bool { hasPassword || hasToken || payloadStdin }
-  private var hasPassword: Bool { passwordStdin || passwordCommand != nil }
+  var isGiven: Bool { password.isGiven || hasToken || payloadStdin }
   private var hasToken: Bool { tokenStdin || tokenCommand != nil }
 
   func validate() throws {
     let given = [
-      ("--password-stdin", passwordStdin), ("--password-command", passwordCommand != nil),
+      ("--password-stdin", password.passwordStdin), ("--password-command", password.passwordCommand != nil),
       ("--token-stdin", tokenStdin), ("--token-command", tokenCommand != nil),
       ("--payload-stdin", payloadStdin),
     ].filter(\.1).map(\.0)
@@ -63,7 +55,7 @@ struct SecretOptions: ParsableArguments {
       throw ValidationError(
         inLanguage("--no-save and --store exclude each other.", "--no-save 和 --store 不能同时使用。"))
     }
-    if store == .command, passwordStdin || payloadStdin || (tokenStdin && tokenCommand == nil) {
+    if store == .command, password.passwordStdin || payloadStdin || (tokenStdin && tokenCommand == nil) {
       throw ValidationError(
         inLanguage(
           "--store command needs --password-command or --token-command.",
@@ -75,20 +67,17 @@ struct SecretOptions: ParsableArguments {
   func read(into parameters: inout LoginMethod.Parameters, until deadline: Deadline) throws {
     // Only its words are looked at: the agent runs it.
     if let tokenCommand { _ = try CredentialCommand(tokenCommand) }
-    parameters.passwordCommand = passwordCommand
+    parameters.passwordCommand = password.passwordCommand
     parameters.tokenCommand = tokenCommand
-    parameters.password = try password(until: deadline)
+    parameters.password = try secret(until: deadline)
     if tokenStdin {
-      parameters.token = try Self.standardInput(
-        until: deadline, orElse: inLanguage("the token is empty", "令牌为空"))
+      parameters.token = try StandardInput.secret(until: deadline, orElse: Self.emptyToken)
     }
   }
 
-  private func password(until deadline: Deadline) throws -> String? {
-    if let passwordCommand { return try CredentialSource.run(passwordCommand, until: deadline) }
-    if passwordStdin { return try Self.standardInput(until: deadline, orElse: Self.emptyPassword) }
-    if payloadStdin { return try PayloadDocument.read(until: deadline) }
-    return nil
+  private func secret(until deadline: Deadline) throws -> String? {
+    if let given = try password.read(until: deadline) { return given }
+    return payloadStdin ? try PayloadDocument.read(until: deadline) : nil
   }
 
   /// Asks for the secret of a kind on the terminal.
@@ -106,17 +95,10 @@ struct SecretOptions: ParsableArguments {
       (kind.usesToken ? inLanguage("Token for ", "令牌 ") : inLanguage("Password for ", "密码 "))
       + "\(peer: account): "
     guard let answer = try Prompt.secret(question, until: deadline), !answer.isEmpty else {
-      throw Failure.invalid(Self.emptyPassword)
+      throw Failure.invalid(PasswordOptions.empty)
     }
     return answer
   }
 
-  private static var emptyPassword: String { inLanguage("the password is empty", "密码为空") }
-
-  private static func standardInput(until deadline: Deadline, orElse empty: String) throws -> String {
-    guard let secret = try StandardInput.line(until: deadline), !secret.isEmpty else {
-      throw Failure.invalid(empty)
-    }
-    return secret
-  }
+  static var emptyToken: String { inLanguage("the token is empty", "令牌为空") }
 }

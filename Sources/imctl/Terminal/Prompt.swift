@@ -15,6 +15,14 @@ enum StandardInput {
     return try text(line)
   }
 
+  /// The next line, which has to be there and to say something.
+  ///
+  /// - Parameter empty: what is wrong where it does not.
+  static func secret(until deadline: Deadline, orElse empty: String) throws -> String {
+    guard let line = try line(until: deadline), !line.isEmpty else { throw Failure.invalid(empty) }
+    return line
+  }
+
   /// All that is left of the input, and that is not much.
   static func rest(until deadline: Deadline) throws -> String {
     try text(bytes(endingAt: nil, until: deadline) ?? [])
