@@ -251,10 +251,7 @@ extension MessageSendMethod.Parameters {
       if wait == .delivered, let type = message.type, ["headline", "groupchat"].contains(type) {
         throw invalid("wait")
       }
-      let texts = [message.body, message.subject, message.thread]
-      guard texts.reduce(0, { $0 + ($1?.utf8.count ?? 0) }) <= OutgoingMessage.maximumText else {
-        throw invalid("messages.body")
-      }
+      if !message.fits { throw invalid("messages.body") }
     }
   }
 }
@@ -263,7 +260,9 @@ extension DevicesSendMethod.Parameters {
   fileprivate func check() throws(RPCError) {
     try Agent.check(seconds: timeout, "timeout")
     if resource.isEmpty { throw invalid("resource") }
-    guard (1...OutgoingMessage.maximumText).contains(body.utf8.count) else { throw invalid("body") }
+    guard (1...OutgoingMessage.maximumText).contains(OutgoingMessage.octets(body)) else {
+      throw invalid("body")
+    }
     if let id, !(1...OutgoingMessage.maximumID).contains(id.utf8.count) { throw invalid("id") }
   }
 }

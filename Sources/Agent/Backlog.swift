@@ -6,7 +6,7 @@ final class Backlog: Sendable {
     var added = 0
     var done = 0
     var isOver = false
-    var waiting: [(until: Int, CheckedContinuation<Void, Never>)] = []
+    var waiting: [(until: Int, isReleasable: Bool, CheckedContinuation<Void, Never>)] = []
   }
   private let state = Mutex(State())
 
@@ -17,28 +17,36 @@ final class Backlog: Sendable {
 
   func done(_ count: Int = 1) { wake { $0.done += count } }
 
+  /// It cannot be done now: ends the waits that may be released.
+  func release() { wake(released: true) { _ in } }
+
   /// Nobody will be done with anything any more.
   func end() { wake { $0.isOver = true } }
 
   /// Returns when everything added before is done.
-  func empty() async {
+  ///
+  /// - Parameter isReleasable: or when it turns out that this takes long.
+  func empty(isReleasable: Bool = false) async {
     await withCheckedContinuation { waiter in
       let isEmpty = state.withLock { state in
         if state.isOver || state.done >= state.added { return true }
-        state.waiting.append((state.added, waiter))
+        state.waiting.append((state.added, isReleasable, waiter))
         return false
       }
       if isEmpty { waiter.resume() }
     }
   }
 
-  private func wake(_ change: (inout State) -> Void) {
+  private func wake(released: Bool = false, _ change: (inout State) -> Void) {
     let woken = state.withLock { state in
       change(&state)
-      let woken = state.waiting.filter { state.isOver || state.done >= $0.until }
-      state.waiting.removeAll { state.isOver || state.done >= $0.until }
-      return woken
+      let (isOver, done) = (state.isOver, state.done)
+      func isWoken(_ until: Int, _ isReleasable: Bool) -> Bool {
+        isOver || done >= until || (released && isReleasable)
+      }
+      defer { state.waiting.removeAll { isWoken($0.until, $0.isReleasable) } }
+      return state.waiting.filter { isWoken($0.until, $0.isReleasable) }
     }
-    for (_, waiter) in woken { waiter.resume() }
+    for (_, _, waiter) in woken { waiter.resume() }
   }
 }

@@ -113,7 +113,7 @@ struct ClientConnection: Sendable {
           if !lines.isEmpty { try await outbound.write(ByteBuffer(string: lines)) }
         }
       }
-      if let cursor = events.endLag() { try await writeMissed(until: cursor) }
+      if let cursor = events.endLag(handling: 0) { try await writeMissed(until: cursor) }
       for await event in events {
         if events.lags { try await writeMissed(until: event.cursor - 1) }
         try await outbound.write(ByteBuffer(string: RPC.notification(event)))

@@ -45,7 +45,7 @@ public final class EventHub: Sendable {
 
     /// Ends the leaving out once the reader has come to the last event: gives the cursor up to which it has to read
     /// from the local store. nil: nothing was left out, or there is more to read here first.
-    func endLag() -> Int64? { hub.endLag(of: id) }
+    func endLag(handling count: Int = 1) -> Int64? { hub.endLag(of: id, handling: count) }
 
     /// Ends the subscription. What waits in its buffer can still be read.
     public func cancel() { continuation.finish() }
@@ -283,10 +283,11 @@ public final class EventHub: Sendable {
 
   private func lags(_ id: UInt64) -> Bool { state.withLock { $0.subscribers[id]?.lags ?? false } }
 
-  private func endLag(of id: UInt64) -> Int64? {
+  private func endLag(of id: UInt64, handling count: Int) -> Int64? {
     state.withLock { state in
       // The event that is being handled counts as pending.
-      guard let subscriber = state.subscribers[id], subscriber.lags, subscriber.backlog.pending <= 1 else {
+      guard let subscriber = state.subscribers[id], subscriber.lags, subscriber.backlog.pending <= count
+      else {
         return nil
       }
       state.subscribers[id]?.lags = false

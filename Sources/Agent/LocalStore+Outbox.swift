@@ -1,6 +1,7 @@
 import AgentProtocol
 import FoundationEssentials
 import GRDB
+import Glibc
 import XMPPStanza
 
 // Messages that were accepted, until the server has them.
@@ -12,12 +13,61 @@ extension LocalStore {
 
   /// The same with how many messages wait in each account's outbox.
   func countQueued(_ sessions: [SessionStatus]) async throws(Failure) -> [SessionStatus] {
-    try await change { database in
-      try sessions.map { session in
-        var session = session
-        session.queued = try OutboxMessage.count(of: session.account, database)
-        return session
+    try await change { try Self.countQueued(sessions, $0) }
+  }
+
+  /// The same where no agent runs; blocks on the disk. A database is neither made for it nor changed.
+  public static func countQueued(
+    _ sessions: [SessionStatus], at path: String
+  ) throws(Failure) -> [SessionStatus] {
+    guard access(path, F_OK) == 0 else { return sessions }
+    var configuration = Configuration()
+    configuration.label = "status"
+    configuration.readonly = true
+    configuration.busyMode = .timeout(5)
+    do {
+      let database = try DatabaseQueue(path: path, configuration: configuration)
+      return try database.read { database in
+        try database.tableExists("outbox") ? countQueued(sessions, database) : sessions
       }
+    } catch {
+      throw failure(error, path)
+    }
+  }
+
+  private static func countQueued(
+    _ sessions: [SessionStatus], _ database: Database
+  ) throws -> [SessionStatus] {
+    try sessions.map { session in
+      var session = session
+      session.queued = try OutboxMessage.count(of: session.account, database)
+      return session
+    }
+  }
+
+  /// How many messages wait of each account that has any, where no agent runs; blocks on the disk. A database is not
+  /// made for it.
+  ///
+  /// - Parameter dropping: they are deleted, and none waits.
+  public static func queued(
+    of accounts: [String], dropping: Bool, at path: String
+  ) throws(Failure) -> [String: Int] {
+    guard !accounts.isEmpty, access(path, F_OK) == 0 else { return [:] }
+    let store = try LocalStore(path: path)
+    do {
+      return try store.database.write { database in
+        var queued: [String: Int] = [:]
+        for account in accounts {
+          if dropping {
+            try database.execute(sql: "DELETE FROM outbox WHERE account = ?", arguments: [account])
+          }
+          let count = try OutboxMessage.count(of: account, database)
+          if count > 0 { queued[account] = count }
+        }
+        return queued
+      }
+    } catch {
+      throw failure(error, path)
     }
   }
 }

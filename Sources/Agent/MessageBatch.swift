@@ -75,9 +75,10 @@ struct MessageBatch: Sendable {
 
   /// - Parameters:
   ///   - items: of one stream.
+  ///   - isCounted: the server sends again what the stream has not confirmed.
   ///   - reading: the page of the archive that is being read: other results are not believed.
   init(
-    _ items: [MessageTraffic.Item], account: JID, own: JID, hasArchive: Bool,
+    _ items: [MessageTraffic.Item], isCounted: Bool = true, account: JID, own: JID, hasArchive: Bool,
     reading: inout MessageTraffic.Reading?, now: Double
   ) {
     self.account = account.description
@@ -107,7 +108,7 @@ struct MessageBatch: Sendable {
         keepArrived()
         handled = count
         changesStream = true
-      case .ended: arrived = []
+      case .ended: if isCounted { arrived = [] }
       case .acknowledged(let id): acknowledge(id)
       case .sent(let message): settle(message)
       case .streamChanged: changesStream = true

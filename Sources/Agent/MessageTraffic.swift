@@ -12,7 +12,7 @@ struct MessageTraffic {
     case arrived(Message)
     /// What has arrived before this is made of the stream's stanzas up to this number.
     case handled(UInt32)
-    /// What has arrived since the last ``handled`` comes again.
+    /// What has arrived since the last ``handled`` comes again, where the stream counts.
     case ended
     /// The server has the message of the outbox with this id.
     case acknowledged(String)
@@ -49,6 +49,13 @@ struct MessageTraffic {
     var settles = false
     /// What is in it is past, and collected here instead: oldest first.
     var past: [StoredMessage]?
+
+    /// What has come of the same page is stored.
+    mutating func keep(_ other: Reading) {
+      guard page.id == other.page.id else { return }
+      page.keep(other.page)
+      past = other.past
+    }
   }
 
   /// Items that may wait for the disk before the stream has to.
@@ -64,6 +71,8 @@ struct MessageTraffic {
   /// Counts the items, so that one can wait until they are stored.
   let backlog = Backlog()
   var isStoring = false
+  /// The store has failed, and is tried again after a while.
+  var isStorePausing = false
   var waitingForRoom: [CheckedContinuation<Void, Never>] = []
 
   var archive = ArchiveSupport.unknown
@@ -93,6 +102,10 @@ struct MessageTraffic {
   var hasQueued = true
   /// Handed to the present stream and not acknowledged, by their ids.
   var inFlight: [String: OutboxMessage] = [:]
+  /// It is known what the server has of what was handed to the streams before the present one.
+  var isSettled = true
+  /// That was not known when the present stream began: it counts what the one before has had, and ``inFlight`` is older.
+  var countsOthers = false
   /// Ends when the stream takes no more.
   var handingOver: Task<Void, Never>?
   /// Those that a resumed session had not counted, until they are handed over again.

@@ -107,7 +107,8 @@ extension ReconnectPolicy {
     case .later: return .later
     default: break
     }
-    guard let condition = failure.condition else { return .link }
+    // What the server sends wrong it may send again: it is not the link's doing.
+    guard let condition = failure.condition else { return failure.name == .protocolError ? .server : .link }
     return ["reset", "see-other-host"].contains(condition) ? .reset : .server
   }
 

@@ -20,6 +20,8 @@ extension Session {
   /// A stream is bound, and nothing has come on it yet.
   func beginMessages(_ bound: BoundStream, on stream: XMPPStream) {
     traffic.own = bound.jid
+    traffic.countsOthers = !traffic.isSettled
+    traffic.isSettled = false
     traffic.isCaughtUp = false
     traffic.settled = stream.configuration.resuming == nil ? .now : .now + Self.afterwork.received
     if !bound.isResumed { traffic.archive = .unknown }
@@ -42,7 +44,7 @@ extension Session {
     await messagesStored()
     // Where there is nowhere to look, the number counts.
     if !known.uncounted.isEmpty, await !hasArchive(stream) { known.missing.formUnion(known.uncounted) }
-    guard let open = await handedOver(), online?.stream === stream else { return }
+    guard let open = await handedOver(to: stream), online?.stream === stream else { return }
     let doubtful = known.doubtful(open)
     if doubtful.isEmpty {
       await findPosition(on: stream)
@@ -54,7 +56,9 @@ extension Session {
     }
     let isSearched = await search(for: doubtful, known, on: stream)
     let isTold = isSearched ? await keepsEverything(stream) : false
-    guard let left = await handedOver(), await stream.isOpen, online?.stream === stream else { return }
+    guard let left = await handedOver(to: stream), await stream.isOpen, online?.stream === stream else {
+      return
+    }
     // What servers do not archive cannot be found there either.
     let uncertain = known.doubtful(left).count { message in
       let isSurelyMissing = isSearched && known.uncounted.contains(message.id)
@@ -80,7 +84,7 @@ extension Session {
     var left = doubtful
     for look in 0..<Self.maximumLooks {
       guard await catchUp(from: left.first?.since, left.first?.accepted, settling: true, on: stream),
-        let open = await handedOver().map(known.doubtful)
+        let open = await handedOver(to: stream).map(known.doubtful)
       else { return false }
       if open.isEmpty || !isAtWork || (look > 0 && open.count == left.count) { return true }
       left = open
@@ -97,25 +101,34 @@ extension Session {
     let counted = traffic.restoredIDs ?? Set(traffic.inFlight.keys)
     let unacknowledged = Set(bound.unacknowledged.compactMap(\.id))
     var known = OutboxSettlement()
-    if stream.configuration.resuming != nil { known.acknowledged = counted.subtracting(unacknowledged) }
+    if stream.configuration.resuming != nil, !traffic.countsOthers {
+      known.acknowledged = counted.subtracting(unacknowledged)
+    }
     known.missing = Set(traffic.ready.map(\.id))
     if bound.isResumed { known.uncounted = unacknowledged.union(traffic.uncounted) }
     traffic.uncounted = known.uncounted
     traffic.inFlight = [:]
     traffic.ready = []
     traffic.restoredIDs = nil
+    traffic.isSettled = true
     return known
   }
 
-  /// The messages that were handed to some stream and that the server is not known to have.
-  private func handedOver() async -> [OutboxMessage]? {
+  /// The messages that were handed to `stream` or one before and that the server is not known to have. A store that fails
+  /// is asked again, as long as the stream is there; nil: it is not.
+  private func handedOver(to stream: XMPPStream) async -> [OutboxMessage]? {
     let name = account.description
-    do throws(Failure) {
-      return try await localStore.change { try OutboxMessage.all(of: name, isSent: true, $0) }
-    } catch {
-      log.error("outbox", metadata: ["account": "\(account)", "failure": "\(error.message)"])
-      return nil
+    var pause = 1
+    while online?.stream === stream {
+      do throws(Failure) {
+        return try await localStore.change { try OutboxMessage.all(of: name, isSent: true, $0) }
+      } catch {
+        log.error("outbox", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      }
+      try? await Task.sleep(for: .seconds(pause))
+      pause = min(2 * pause, 30)
     }
+    return nil
   }
 
   /// Goes on where an earlier agent has stopped, as far as that was stored.
@@ -126,11 +139,12 @@ extension Session {
     guard let record = try? await localStore.change({ try StreamRecord.load(name, $0) }) else { return }
     traffic.archivePosition = record.archivePosition
     if record.archivePosition != nil { traffic.archive = .known(true) }
+    traffic.lastHandover = .now
     guard resumable == nil, online == nil, let resumption = record.resumption.flatMap(Resumption.init)
     else { return }
     resumable = StreamManagement(resumption.stream)
-    traffic.lastHandover = .now
-    shownPresence = resumption.presence
+    // A presence on its way, as anything that has no id, may not have arrived.
+    shownPresence = resumption.stream.unacknowledged.contains(nil) ? nil : resumption.presence
     traffic.restoredIDs = Set(resumption.stream.unacknowledged.compactMap(\.self))
   }
 
@@ -298,7 +312,8 @@ extension Session {
       await wait.wait(seconds: 30)
     }
     await messagesStored()
-    guard let read = traffic.reading, read.page.isComplete else { return nil }
+    // What came at the end of the stream is not stored.
+    guard online?.stream === stream, let read = traffic.reading, read.page.isComplete else { return nil }
     return read
   }
 

@@ -36,11 +36,11 @@ extension Session {
   /// presence behind them (RFC 6121 §2.2; XEP-0191 §3.2), with which a server has much to do where the roster is long.
   ///
   /// Returns when what is answered is stored; what the server lacks is no error.
-  func loadContacts(_ presence: PresenceIntent.Value?, on stream: XMPPStream) async throws(XMPPError) {
+  func loadContacts(on stream: XMPPStream) async throws(XMPPError) {
     contacts.isCurrent = false
     contacts.presences.clear()
     contacts.requested = []
-    let answers = try await askForContacts(presence, on: stream)
+    let answers = try await askForContacts(on: stream)
     _ = try answers.first?.get()
   }
 
@@ -54,18 +54,19 @@ extension Session {
   /// An earlier agent's session goes on: what has been told to that one may not have been stored.
   func reloadContacts(on stream: XMPPStream) async {
     guard !contacts.isCurrent else { return }
-    _ = try? await askForContacts(nil, isFirst: false, on: stream)
+    _ = try? await askForContacts(isFirst: false, on: stream)
   }
 
   private func askForContacts(
-    _ presence: PresenceIntent.Value?, isFirst: Bool = true, on stream: XMPPStream
+    isFirst: Bool = true, on stream: XMPPStream
   ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
     contacts.isLoading = true
     defer { contactsLoaded() }
     let roster = Roster.request(version: await rosterVersion(on: stream))
     let requests = [roster] + (isFirst ? [Carbons.request()] : []) + [BlockList.request()]
     var stanzas = requests.map { $0.withID.element }
-    if let presence { stanzas.append(presence.stanza()) }
+    // As it is by now.
+    if isFirst, let shownPresence { stanzas.append(shownPresence.stanza()) }
     let answers = try await stream.exchange(stanzas, timeout: .seconds(10))
     await take(roster: try? answers.first?.get(), blockList: try? answers.last?.get(), on: stream)
     return answers

@@ -101,9 +101,9 @@ extension Session {
     let by = error.name == .kicked ? kicker : nil
     let error = by.map(error.done) ?? error
     let failure = lost.state == .syncOK || lost.state == .netChanged ? error : error.beforeSync
-    let tells = opening == nil
     lastFailure = failure
     let state = Self.state(afterLosing: failure)
+    let tells = opening == nil && SessionLifecycle.event(from: status.state, to: state) != nil
     var comesBack = true
     if state == .kicked {
       // The server has ended it, and keeps nothing that one could go on with.

@@ -21,6 +21,13 @@ extension Session {
     return IdleStatus(account: account.description, idle: idle, applied: isTold)
   }
 
+  /// Who logs in by hand is back, also when the next agent starts.
+  func endRest() async throws(Failure) {
+    guard idle == .disconnect else { return }
+    idle = nil
+    try await accounts.change(account) { $0.idle = nil }
+  }
+
   /// Ends the session politely; what it is kept online with stays.
   private func rest() async {
     try? await inTurn { session async throws(Failure) in

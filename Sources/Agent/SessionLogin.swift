@@ -11,7 +11,7 @@ extension Session {
   func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     try await inTurn { session async throws(Failure) in
       var plan = try await session.plan(for: parameters)
-      if session.idle == .disconnect { session.idle = nil }
+      try await session.endRest()
       if let online = session.online, !plan.differs(from: online.plan) {
         return try await session.stayOnline(online, plan, showing: parameters.presence)
       }
@@ -221,17 +221,23 @@ extension Session {
   func failed(_ failure: Failure, plan: LoginPlan, comesBack: Bool = false) async {
     if failure.name == .cancelled {
       if online == nil, status.state != .offline { enter(.offline) }
+      tellStaying()
     } else {
       // What cannot be right, or has no mechanism, is not even sent.
       let isLogin =
         failure.stage == .authenticate || [.logining, .loginOK, .syncing].contains(status.state)
       enter(isLogin ? .loginFailed : .linkFailed, cause: failure)
+      tellStaying()
       if failure.name == .rateLimited {
         await pace.close(plan.serverName, until: clock.now() + ReconnectPolicy.afterRateLimit)
       }
       await remember(failure, state: online == nil ? status.state : nil, plan: plan, comesBack: comesBack)
     }
     if online == nil, kept == nil { forgetDataReady() }
+  }
+
+  /// The running session goes on, beside which a login has failed. At once: it may end at any moment.
+  private func tellStaying() {
     if online?.state == .syncOK, status.state != .syncOK { enter(.syncOK) { $0.fullJID = status.fullJID } }
   }
 

@@ -37,11 +37,21 @@ extension Session {
   }
 
   /// Nothing comes from the stream any more. Returns when what has come is stored, so that the next stream can say
-  /// how far it was.
+  /// how far it was; or when the store has failed, for which no session waits.
   func messagesEnded(of stream: XMPPStream) async {
     enqueue(.ended, stream)
     endPageWait()
-    await messagesStored()
+    if traffic.isStorePausing { await forgetEnded() } else { await traffic.backlog.empty(isReleasable: true) }
+  }
+
+  /// What could not be stored of streams that have ended comes again.
+  private func forgetEnded() async {
+    for case (.ended, let stream) in traffic.items {
+      guard await stream.management != nil else { continue }
+      let before = traffic.items.count
+      traffic.items.removeAll { $0.stream === stream && ($0.item.isArrival || $0.item.isNumber) }
+      traffic.backlog.done(before - traffic.items.count)
+    }
   }
 
   /// Returns when everything that has happened up to now is stored.
@@ -58,11 +68,13 @@ extension Session {
   /// What has come together is stored together.
   private func storeItems() async {
     var pause = 1
-    while let (items, stream) = await nextItems() {
+    while let (items, stream, isCounted) = await nextItems() {
       let hasArchive = items.contains(where: \.isArrival) ? await hasArchive(stream) : false
+      // What is not stored has not been read.
+      var reading = traffic.reading
       let batch = MessageBatch(
-        items, account: account, own: traffic.own ?? account, hasArchive: hasArchive,
-        reading: &traffic.reading, now: Date().timeIntervalSince1970)
+        items, isCounted: isCounted, account: account, own: traffic.own ?? account, hasArchive: hasArchive,
+        reading: &reading, now: Date().timeIntervalSince1970)
       do throws(Failure) {
         try await store(batch, of: stream)
         pause = 1
@@ -71,40 +83,57 @@ extension Session {
         log.error(
           "messages are not stored", metadata: ["account": "\(account)", "failure": "\(error.message)"])
         traffic.items = items.map { ($0, stream) } + traffic.items
+        await forgetEnded()
+        if await !stream.isOpen { makeRoom() }
+        traffic.isStorePausing = true
+        traffic.backlog.release()
         try? await Task.sleep(for: .seconds(pause))
+        traffic.isStorePausing = false
         pause = min(2 * pause, 30)
         continue
       }
+      if let reading { traffic.reading?.keep(reading) }
       traffic.backlog.done(items.count)
-      for waiter in traffic.waitingForRoom { waiter.resume() }
-      traffic.waitingForRoom = []
+      makeRoom()
       if traffic.reading?.page.isComplete == true { endPageWait() }
     }
     traffic.isStoring = false
   }
 
-  /// The next items of one stream; nil when there is nothing to do until more come.
-  ///
-  /// Where the stream counts, messages wait for their number: both are stored together.
-  private func nextItems() async -> ([MessageTraffic.Item], XMPPStream)? {
-    guard let stream = traffic.items.first?.stream else { return nil }
-    let isCounted = await stream.management != nil
-    let count = traffic.items.prefix { $0.stream === stream }.count
-    let numbered = traffic.items[..<count].lastIndex { $0.item.isNumber }.map { $0 + 1 } ?? 0
-    // So many without a number are no server's doing.
-    let isOverfull = count - numbered >= MessageTraffic.maximumItems
-    var next: [MessageTraffic.Item] = []
-    var left: [(MessageTraffic.Item, XMPPStream)] = []
-    for (index, entry) in traffic.items[..<count].enumerated() {
-      if index < numbered || !isCounted || isOverfull || !entry.item.isArrival {
-        next.append(entry.item)
-      } else {
-        left.append(entry)
+  private func makeRoom() {
+    for waiter in traffic.waitingForRoom { waiter.resume() }
+    traffic.waitingForRoom = []
+  }
+
+  /// The next items of one stream, and whether it counts; nil when there is nothing to do until more come.
+  private func nextItems() async -> ([MessageTraffic.Item], XMPPStream, isCounted: Bool)? {
+    var seen: Int
+    repeat {
+      seen = traffic.items.count
+      var streams: [(stream: XMPPStream, isCounted: Bool)] = []
+      for (_, stream) in traffic.items where !streams.contains(where: { $0.stream === stream }) {
+        streams.append((stream, await stream.management != nil))
       }
-    }
-    if next.isEmpty { return nil }
-    traffic.items.replaceSubrange(..<count, with: left)
-    return (next, stream)
+      for (stream, isCounted) in streams {
+        let items = takeItems(of: stream, isCounted: isCounted)
+        if !items.isEmpty { return (items, stream, isCounted) }
+      }
+    } while traffic.items.count != seen
+    return nil
+  }
+
+  /// Where the stream counts, messages wait for their number: both are stored together.
+  private func takeItems(of stream: XMPPStream, isCounted: Bool) -> [MessageTraffic.Item] {
+    let all = traffic.items.filter { $0.stream === stream }.map(\.item)
+    let numbered = all.lastIndex(where: \.isNumber).map { $0 + 1 } ?? 0
+    // So many without a number are no server's doing.
+    let isWhole = !isCounted || all.count - numbered >= MessageTraffic.maximumItems
+    func isNext(_ index: Int) -> Bool { isWhole || index < numbered || !all[index].isArrival }
+    let next = all.indices.filter(isNext)
+    if next.isEmpty { return [] }
+    let left = all.indices.filter { !isNext($0) }.map { (item: all[$0], stream: stream) }
+    traffic.items = left + traffic.items.filter { $0.stream !== stream }
+    return next.map { all[$0] }
   }
 
   /// One transaction: the messages, what they settle, and how many stanzas the stream has handled with them.

@@ -36,7 +36,10 @@ extension Session {
       answer = try await request.send(
         TLSConfiguration(domain: request.host, caFile: options?.caFile, alpn: ["http/1.1"]), timeout: timeout)
     } catch {
-      throw Failure(XMPPError(transportError: error))
+      let failure = Failure(XMPPError(transportError: error))
+      throw Failure(
+        failure.name, stage: failure.stage,
+        detail: "the API at \(base) (--api): \(failure.detail ?? failure.message)")
     }
     guard answer.status != 200 else { return }
     let condition: StanzaError.Condition =

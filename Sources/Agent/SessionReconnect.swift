@@ -11,7 +11,8 @@ extension Session {
     running?.cancel()
     await running?.value
     // Nobody waits or connects now.
-    if !isActive, [.linking, .linkOK, .logining, .waiting].contains(status.state) { enter(.offline) }
+    let isOver = [.offline, .loseConnection, .kicked, .linkFailed, .loginFailed].contains(status.state)
+    if !isActive, !isOver { enter(.offline) }
   }
 
   /// Comes back, however long it takes.

@@ -329,6 +329,8 @@ actor SessionRegistry: AgentService {
     let session = try await storedSession(parameters.account)
     var logout = LogoutMethod.Parameters(account: parameters.account)
     logout.forget = true
+    // What is queued would keep the account.
+    logout.force = true
     _ = try await session.logout(logout)
   }
 

@@ -291,7 +291,8 @@ extension Session {
       log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
       // A session that comes back needs no store; one whose user was promised that it is kept does.
       if !opening.attempt.isAutomatic {
-        if online?.stream === opening.stream { endOnline(.loginFailed) }
+        guard online?.stream === opening.stream else { return }
+        endOnline(.loginFailed)
         endOpening(.failure(error))
         return await opening.stream.close()
       }
@@ -335,7 +336,7 @@ extension Session {
       } else {
         let isShown = online.plan.sendsPresence && presence.effective.show != .offline
         shownPresence = isShown ? presence.effective : nil
-        try await loadContacts(shownPresence, on: stream)
+        try await loadContacts(on: stream)
       }
     } catch {
       // The stream's end is an event of its own; a server that does not answer has no roster.
@@ -395,6 +396,8 @@ extension Session {
       try await stream.probe(timeout: timeout)
       return online?.stream === stream
     } catch {
+      // Who has asked does not wait any more: that says nothing of the server.
+      if error.code == .cancelled { return online?.stream === stream }
       let error = XMPPError.silentServer
       await stream.abort(error)
       // At once, not when the stream's events come to it: who has asked is to be told the truth.
@@ -420,11 +423,7 @@ extension Session {
   private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {
     let failure = error.map(Failure.init)
     tried.objection = error?.objection ?? .none
-    let next: SessionState =
-      if opening?.stream === stream { failure == nil ? .offline : .loginFailed } else {
-        failure.map(Self.state(afterLosing:)) ?? .offline
-      }
-    let lost = online?.stream === stream ? endOnline(next) : nil
+    let lost = online?.stream === stream ? endOnline(state(after: failure, of: stream)) : nil
     await messagesEnded(of: stream)
     if lost != nil {
       leave(await stream.management)
@@ -432,8 +431,21 @@ extension Session {
     }
     if opening?.stream === stream {
       endOpening(.failure(failure?.beforeSync ?? Failure(.cancelled, stage: .connect)))
-    } else if let lost, let failure, !lost.isAccountEnding {
+    } else if let lost, !lost.isAccountEnding, let failure = failure ?? closedInVain {
       await self.lost(lost, failure)
     }
+  }
+
+  /// What others will be told of the end of the stream that was online.
+  private func state(after failure: Failure?, of stream: XMPPStream) -> SessionState {
+    if opening?.stream === stream { return failure == nil ? .offline : .loginFailed }
+    return (failure ?? closedInVain).map(Self.state(afterLosing:)) ?? .offline
+  }
+
+  /// A stream that was closed for another one, which did not come: the session is to be online all the same. nil where
+  /// it is known what follows.
+  private var closedInVain: Failure? {
+    guard opening == nil, kept != nil else { return nil }
+    return Failure(.networkError, stage: .stream, detail: "closed for a login that failed")
   }
 }

@@ -30,7 +30,8 @@ extension AccountStore {
       let name = plan.account.description
       let stored = file[name]
       var entry = stored ?? Account(account: name, domain: plan.account.domain)
-      if stored == nil { entry.idle = file.idle }
+      // Who logs in is there.
+      if stored == nil, file.idle != .disconnect { entry.idle = file.idle }
       entry.loggedIn(
         plan.credential, policy: plan.store, token: plan.deviceToken, scramKeys: plan.scramKeys,
         server: plan.server)

@@ -2,7 +2,7 @@
 public struct OutgoingMessage: Codable, Sendable, Equatable {
   /// Octets of an id.
   public static let maximumID = 256
-  /// Octets of body, subject and thread together: what every server takes.
+  /// Octets of body, subject and thread together, as they are written in XML: what every server takes.
   public static let maximumText = 200_000
 
   /// Unique to the account, and the message's for ever: what is sent twice under one id is sent once. Absent: the
@@ -17,6 +17,23 @@ public struct OutgoingMessage: Codable, Sendable, Equatable {
   public init(to: String, body: String?) {
     self.to = to
     self.body = body
+  }
+
+  /// Whether body, subject and thread are no longer than ``maximumText``.
+  public var fits: Bool {
+    [body, subject, thread].reduce(0) { $0 + ($1.map(Self.octets) ?? 0) } <= Self.maximumText
+  }
+
+  /// Octets of a text in XML, where it is written with references.
+  public static func octets(_ text: String) -> Int {
+    text.utf8.reduce(0) { octets, byte in
+      switch byte {
+      case UInt8(ascii: "&"), 0x0D: octets + 5
+      case UInt8(ascii: "<"), UInt8(ascii: ">"): octets + 4
+      case 0..<0x20 where byte != 0x09 && byte != 0x0A: octets + 3
+      default: octets + 1
+      }
+    }
   }
 }
 

@@ -126,9 +126,10 @@ extension XMPPStream {
   private func missAcknowledgement() {
     acknowledgementDue = nil
     guard case .online = state, let management, management.isAsking else { return }
+    // What is not read cannot be heard, and a slow link is no dead one: what the server has kept comes before its answer.
+    let patience = configuration.acknowledgementTimeout.nanoseconds / (management.isUnheard ? 4 : 1)
+    guard isReading, idleTime.nanoseconds >= patience else { return expectAcknowledgement() }
     if management.isUnheard { return abandonSession(.silentServer) }
-    // What is not read cannot be heard, and a slow link is no dead one.
-    guard isReading, idleTime >= configuration.acknowledgementTimeout else { return expectAcknowledgement() }
     abort(.silentServer)
   }
 

@@ -127,6 +127,12 @@ public struct ArchivePage: Sendable {
     return (true, Archive.result(in: message, own: own))
   }
 
+  /// Takes over what ``take(_:own:)`` has left in a copy of this page.
+  public mutating func keep(_ copy: ArchivePage) {
+    count = copy.count
+    ids = copy.ids
+  }
+
   /// Takes the answer to the request; false where it is an error.
   public mutating func ended(with answer: IQ) -> Bool {
     guard answer.type == .result, let fin = answer.first("fin", Archive.namespace) else { return false }

@@ -33,7 +33,18 @@ struct Imctl: ParsableCommand {
   }
 
   /// Whether `--json` was given: known before anything is parsed.
-  static var wantsJSON: Bool { CommandLine.arguments.prefix { $0 != "--" }.contains("--json") }
+  static var wantsJSON: Bool { words.contains("--json") }
+
+  /// Whether `-q` was given.
+  private static var isQuiet: Bool { words.contains("-q") || words.contains("--quiet") }
+
+  /// The arguments in front of a COMMAND.
+  private static var words: ArraySlice<String> { CommandLine.arguments.prefix { $0 != "--" } }
+
+  /// A remark where no options are at hand: a line on standard error, in text output only.
+  static func note(_ text: @autoclosure () -> String) {
+    if !isQuiet && !wantsJSON { Console.err("imctl: " + text()) }
+  }
 
   /// `help` of what does not exist is refused: ArgumentParser would show the help of what is above it.
   private static func checkHelp(_ arguments: [String]) throws {

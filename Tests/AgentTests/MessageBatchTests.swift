@@ -42,12 +42,13 @@ import XMPPXML
     try await take(xml.map { .arrived(try element($0)) } + [.handled(1)], hasArchive: hasArchive)
   }
 
-  private func take(_ items: [MessageTraffic.Item], hasArchive: Bool = false) async throws
-    -> MessageBatch.Outcome
-  {
+  private func take(
+    _ items: [MessageTraffic.Item], isCounted: Bool = true, hasArchive: Bool = false
+  ) async throws -> MessageBatch.Outcome {
     var reading: MessageTraffic.Reading?
     let batch = MessageBatch(
-      items, account: own.bare, own: own, hasArchive: hasArchive, reading: &reading, now: 1_800_000_000)
+      items, isCounted: isCounted, account: own.bare, own: own, hasArchive: hasArchive, reading: &reading,
+      now: 1_800_000_000)
     let cursors = await cursor.next(batch.maximumEvents)
     let outcome = try await store.change { try batch.store(under: cursors, $0) }
     #expect(outcome.events.count <= batch.maximumEvents)
@@ -59,6 +60,52 @@ import XMPPXML
     let message = OutboxMessage(id: id, to: try JID(to), body: "x", accepted: 5)
     try await store.change { _ = try message.accept("alice@im.example", own: "alice@im.example", $0) }
     if isAcknowledged { _ = try await take([.acknowledged(id)]) }
+  }
+
+  @Test("What has come last comes again of a server that counts, and of no other.", arguments: [true, false])
+  func atTheEnd(isCounted: Bool) async throws {
+    let message = "<message from='bob@im.example/x' type='chat'><body>hello</body></message>"
+    let outcome = try await take([.arrived(try element(message)), .ended], isCounted: isCounted)
+    #expect(outcome.events.count == (isCounted ? 0 : 1))
+  }
+
+  @Test("What was read of a page of the archive and not stored has not been read.")
+  func unread() throws {
+    var reading: MessageTraffic.Reading? = .init(page: ArchivePage(.after(nil), maximum: 1), isKept: true)
+    let page = try #require(reading?.page.id)
+    let result = """
+      <message to='alice@im.example/desk'><result xmlns='urn:xmpp:mam:2' queryid='\(page)' id='a1'>\
+      <forwarded xmlns='urn:xmpp:forward:0'><message xmlns='jabber:client' from='bob@im.example/x' \
+      type='chat'><body>hello</body></message></forwarded></result></message>
+      """
+    let fin = IQ(
+      type: .result, id: "x",
+      payload: [
+        XMLElement(
+          "fin", namespace: "urn:xmpp:mam:2", attributes: ["complete": "true"],
+          children: [
+            XMLElement(
+              "set", namespace: "http://jabber.org/protocol/rsm",
+              children: [
+                XMLElement("first", namespace: "http://jabber.org/protocol/rsm", text: "a1"),
+                XMLElement("last", namespace: "http://jabber.org/protocol/rsm", text: "a1"),
+              ])
+          ])
+      ])
+    let arrived = MessageTraffic.Item.arrived(try element(result))
+    func batch(_ reading: inout MessageTraffic.Reading?) -> MessageBatch {
+      MessageBatch(
+        [arrived], account: own.bare, own: own, hasArchive: true, reading: &reading, now: 1_800_000_000)
+    }
+    // It fails to be stored, and meanwhile the page ends.
+    var failed = reading
+    #expect(batch(&failed).hasMessages)
+    #expect(reading?.page.ended(with: fin) == true)
+    #expect(reading?.page.isComplete == false)
+    var stored = reading
+    #expect(batch(&stored).hasMessages)
+    if let stored { reading?.keep(stored) }
+    #expect(reading?.page.isComplete == true)
   }
 
   private func receipts(_ events: [Event]) -> [ReceiptEvent] {

@@ -208,6 +208,8 @@ struct IdleTests {
     #expect(try await user.imctl.run("login").status == 0)
     #expect(try await user.status().idle == nil)
     #expect(try await user.imctl.run("status").status == 0)
+    #expect(try await user.imctl.run("agent", "restart").status == 0)
+    try await eventually("the next agent has them online") { try await user.status().isOnline }
   }
 
   @Test("the agent does what it was started with, and without one nobody is logged in.")

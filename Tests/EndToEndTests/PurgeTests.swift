@@ -37,6 +37,10 @@ struct PurgeTests {
     #expect(nowhere.status == 74, "\(nowhere.errors)")
     #expect(try await user.imctl.run("history", peer, "--json").lines.count == 2)
 
+    let closed = try await user.imctl.run(clear + ["--purge", "--api", "https://localhost:1/api", "--json"])
+    #expect(closed.status == 69)
+    #expect(closed.errors.contains("the API at https://localhost:1/api (--api): "))
+
     let purged = try await user.imctl.run(clear + ["--purge", "--api", server.apiURL])
     #expect(purged.status == 0, "\(purged.errors)")
     #expect(try await user.imctl.run("history", peer, "--json").lines.isEmpty)

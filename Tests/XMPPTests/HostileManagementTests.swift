@@ -166,6 +166,19 @@ struct HostileManagementTests {
     try await server.end()
   }
 
+  @Test("A resumed session on which much comes before the first answer is not given up.")
+  func backlog() async throws {
+    let server = try await ScriptedServer(
+      Self.resumed + [
+        .flood(Self.hello, bytes: 20_000_000), .server("<a xmlns='urn:xmpp:sm:3' h='0'/>"),
+        Self.ofForm("policy-violation"),
+      ])
+    let stream = try await Self.resuming(server).with { $0.acknowledgementTimeout = .milliseconds(400) }
+      .online()
+    #expect(Failed(await stream.ending()) == Failed(.kicked, .stream))
+    try await server.end()
+  }
+
   @Test("A resumed session that the server hears is ended by it as any other.")
   func heard() async throws {
     let server = try await ScriptedServer(

@@ -150,4 +150,58 @@ struct AccountCommandTests {
       #expect(try await imctl.processes().isEmpty)
     }
   }
+
+  @Test("Without an agent logout leaves what is queued, and says so; --force drops it.")
+  func logoutQueued() async throws {
+    try await withIMCTL { imctl in
+      try await Accounts.queue(2, in: imctl)
+      let result = try await imctl.run("logout")
+      #expect((result.output, result.status) == ("alice@example.org offline\n", 87))
+      #expect(result.errors.contains("messages: 2"))
+      #expect(try await Accounts.queued(imctl) == 2)
+      try Accounts.write(Accounts.unreachable, in: imctl)
+      #expect(try await imctl.run("logout", "--force").status == 0)
+      #expect(try await Accounts.queued(imctl) == 0)
+      #expect(try await imctl.run("account", "list").output == "* alice@example.org\n")
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test(
+    "Without an agent --forget deletes neither account nor messages while some are queued.",
+    arguments: [[], ["--revoke"]] as [[String]])
+  func forgetQueued(options: [String]) async throws {
+    try await withIMCTL { imctl in
+      try await Accounts.queue(1, in: imctl)
+      let forget = ["logout", "--forget"] + options
+      let result = try await imctl.run(forget + ["--json"])
+      #expect((result.lines.count, result.status) == (1, 87))
+      #expect(result.errors.contains(#""name":"deliveryUnconfirmed""#))
+      #expect(try await Accounts.queued(imctl) == 1)
+      #expect(try !Accounts.read(imctl).contains("geheim"))
+      let forced = try await imctl.run(forget + ["--force"])
+      #expect((forced.errors, forced.status) == ("", 0))
+      #expect(try await imctl.run("account", "list").output == "")
+      try Accounts.write(Accounts.unreachable, in: imctl)
+      #expect(try await Accounts.queued(imctl) == 0)
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("That accounts.json was open to others is put right, and told in text only, and not with -q.")
+  func repair() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.two, in: imctl)
+      for (option, isTold) in [("-v", true), ("-q", false), ("--quiet", false), ("--json", false)] {
+        #expect(chmod(Accounts.path(imctl), 0o644) == 0)
+        let result = try await imctl.run("account", "list", option)
+        #expect(result.status == 0)
+        #expect(result.errors.contains("was open to other users") == isTold, "\(option)")
+        #expect(isTold || result.errors == "")
+        var status = stat()
+        let found = stat(Accounts.path(imctl), &status) == 0
+        #expect(found && status.st_mode & 0o777 == 0o600)
+      }
+    }
+  }
 }

@@ -27,4 +27,28 @@ enum Accounts {
       {"account":"bob@example.org","domain":"example.org","isLogin":true,"password":"geheim",
        "store":"password"}]}
     """#
+
+  /// alice, logged in at a server that is not there; its token has expired.
+  static let unreachable = #"""
+    {"version":1,"default":"alice@example.org","accounts":[
+      {"account":"alice@example.org","password":"geheim","isLogin":true,"options":{"host":"127.0.0.1","port":1},
+       "token":{"mechanism":"HT-SHA-256-NONE","secret":"geheim","expiry":"2000-01-01T00:00:00Z"}}]}
+    """#
+
+  /// Stores ``unreachable`` with messages that wait; no agent runs afterwards.
+  static func queue(_ count: Int, in imctl: IMCTL) async throws {
+    try write(unreachable, in: imctl)
+    for number in 1...count {
+      let sent = try await imctl.run("send", "bob@example.org", "message \(number)", "--wait", "none")
+      guard sent.status == 0 else { throw TestSupportError("nothing is queued: \(sent.errors)") }
+    }
+    guard try await imctl.run("agent", "stop").status == 0 else { throw TestSupportError("the agent stays") }
+    try await eventually("the end of the agent") { try await imctl.processes().isEmpty }
+  }
+
+  /// How many messages of alice wait, as `status` says where no agent runs.
+  static func queued(_ imctl: IMCTL) async throws -> Int? {
+    let status = try await imctl.run("status", "-a", "alice@example.org", "--json")
+    return try status.objects(SessionStatus.self).first?.queued
+  }
 }

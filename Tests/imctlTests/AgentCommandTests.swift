@@ -183,6 +183,9 @@ struct AgentStatesCommandTests {
       let dot = try await imctl.run("agent", "states", "--dot")
       #expect(dot.output == SessionLifecycle.dot + "\n")
       #expect(try await imctl.run("agent", "states", "--dot", "--json").status == 64)
+      #expect(try await imctl.run("agent", "states", "--timeout", "60").output == text.output)
+      #expect(try await imctl.run("agent", "states", "--timeout", "x").status == 64)
+      #expect(try await imctl.run("agent", "states", "--help").output.contains("(default: 5)"))
       #expect(try await imctl.processes().isEmpty)
     }
   }

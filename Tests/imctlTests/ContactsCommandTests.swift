@@ -1,5 +1,7 @@
 import AgentProtocol
 import FoundationEssentials
+import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -95,10 +97,13 @@ struct ContactsCommandTests {
       wanted.groups = ["x", "y z"]
       wanted.text = "hi"
       wanted.timeout = 7
-      #expect(
+      var added = try #require(
         try await sent(
           "add", "b@c", "--name", "B", "--group", "x", "--group", "y z", "--message", "hi", "-a", "a@b",
-          "--timeout", "7") == wanted)
+          "--timeout", "7"))
+      #expect(added.timeout > 6 && added.timeout <= 7)
+      added.timeout = 7
+      #expect(added == wanted)
       #expect(try await sent("add", "b@c", "--no-request")?.asks == false)
       #expect(try await sent("rename", "b@c", "N")?.name == "N")
       #expect(try await sent("group", "b@c", "x", "y")?.groups == ["x", "y"])
@@ -119,6 +124,41 @@ struct ContactsCommandTests {
       #expect(
         json.output == #"{"action":"remove","jid":"b@c"}"# + "\n" + #"{"action":"remove","jid":"d@e"}"# + "\n"
       )
+      agent.end()
+    }
+  }
+
+  /// An agent that takes a second for each change; with what each had left of the time.
+  private static func slowAgent(_ imctl: IMCTL, _ seen: Seen) throws -> FakeAgent {
+    try FakeAgent(imctl) { call in
+      guard let parameters = try? call.parameters(of: ContactsChangeMethod.self),
+        call.method == ContactsChangeMethod.name
+      else { return [] }
+      seen.timeouts.withLock { $0.append(parameters.timeout) }
+      usleep(1_000_000)
+      return [.result(ContactsChangeMethod.Result(action: .remove, jid: parameters.jid))]
+    }
+  }
+
+  private final class Seen: Sendable {
+    let timeouts = Mutex<[Double]>([])
+  }
+
+  @Test("Several changes share the time of the command: what begins when it is over is exit status 75.")
+  func together() async throws {
+    try await withIMCTL { imctl in
+      let seen = Seen()
+      let agent = try Self.slowAgent(imctl, seen)
+      #expect(try await imctl.run("contacts", "remove", "b@c", "d@e", "--timeout", "30").status == 0)
+      let timeouts = seen.timeouts.withLock { $0 }
+      #expect(timeouts.count == 2 && timeouts.allSatisfy { $0 > 0 && $0 <= 30 })
+      #expect(timeouts.last ?? 30 <= 29)
+      let late = try await imctl.run("contacts", "remove", "f@g", "h@i", "--timeout", ".9", "--json")
+      #expect((late.lines.count, late.status) == (1, 75))
+      #expect(late.errors.contains(#""name":"connectTimeout""#))
+      #expect(try await imctl.run("contacts", "remove", "b@c", "d@e", "--timeout", "0").status == 0)
+      let all = seen.timeouts.withLock { $0 }
+      #expect(all.count == 5 && all.suffix(2) == [0, 0])
       agent.end()
     }
   }

@@ -43,10 +43,13 @@ struct HistoryCommandTests {
   func nothing() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("history").status == 78)
+      #expect(try await imctl.run("history", "-a", "alice@example.org").status == 78)
+      try Accounts.write(Accounts.two, in: imctl)
       let result = try await imctl.run("history", "bob@example.org", "-a", "alice@example.org")
       #expect((result.output, result.errors, result.status) == ("", "", 0))
-      try Accounts.write(Accounts.two, in: imctl)
       #expect(try await imctl.run("history", "--json").status == 0)
+      let unknown = try await imctl.run("history", "-a", "nobody@example.org")
+      #expect(unknown.status == 67 && unknown.errors.contains("nobody@example.org"))
       #expect(try await imctl.processes().isEmpty)
       #expect(!FileManager.default.fileExists(atPath: imctl.home + "/.local/state/imctl/imctl.sqlite"))
     }
@@ -89,21 +92,40 @@ struct HistoryCommandTests {
   @Test("A damaged store is told of by the command that starts the agent, and by agent status.")
   func damaged() async throws {
     try await withIMCTL { imctl in
-      let database = imctl.home + "/.local/state/imctl/imctl.sqlite"
-      try PrivateDirectory.ensure(imctl.home + "/.local/state/imctl")
-      let garbage = Data(String(repeating: "no database ", count: 500).utf8)
-      #expect(FileManager.default.createFile(atPath: database, contents: garbage))
+      let database = try Self.damage(imctl)
       let reading = try await imctl.run("history", "-a", "alice@example.org")
       #expect(reading.status == 73 && reading.errors.contains(database))
       let start = try await imctl.run("agent", "start")
-      #expect(start.status == 0)
+      #expect(start.status == 0 && start.errors.contains("the local store was damaged"))
       let status = try await imctl.run("agent", "status")
       #expect(status.output.contains("the local store was damaged") && status.output.contains(".corrupt-"))
       #expect(try await imctl.run("agent", "status", "--json").output.contains(#""damagedStore":"#))
       #expect(try await imctl.run("agent", "log").output.contains("a damaged database was moved to"))
-      #expect(try await imctl.run("history", "-a", "alice@example.org").status == 0)
+      #expect(try await imctl.run("history", "-a", "alice@example.org").status == 78)
       #expect(try await imctl.run("agent", "stop").status == 0)
     }
+  }
+
+  @Test("With -q or --json nothing is said of a damaged store.", arguments: ["-q", "--json"])
+  func damagedQuietly(option: String) async throws {
+    try await withIMCTL { imctl in
+      _ = try Self.damage(imctl)
+      let start = try await imctl.run("agent", "start", option)
+      #expect((start.errors, start.status) == ("", 0))
+      #expect(try await imctl.run("agent", "status").output.contains("the local store was damaged"))
+      #expect(try await imctl.run("agent", "stop").status == 0)
+    }
+  }
+
+  /// Puts something where the database is; its path.
+  private static func damage(_ imctl: IMCTL) throws -> String {
+    let database = imctl.home + "/.local/state/imctl/imctl.sqlite"
+    try PrivateDirectory.ensure(imctl.home + "/.local/state/imctl")
+    let garbage = Data(String(repeating: "no database ", count: 500).utf8)
+    guard FileManager.default.createFile(atPath: database, contents: garbage) else {
+      throw TestSupportError("\(database) cannot be written")
+    }
+    return database
   }
 }
 

@@ -154,6 +154,14 @@ struct PresenceCommandTests {
       let directory = try await imctl.run("presence", "dnd", "--", "/tmp")
       #expect(directory.status == 126)
       #expect(directory.errors == "imctl: /tmp: Permission denied\n")
+      for (command, status) in [("/no/such/command", 127), ("/tmp", 126)] as [(String, Int32)] {
+        let json = try await imctl.run("presence", "dnd", "--json", "--", command)
+        #expect((json.lines.count, json.status) == (1, status))
+        #expect(json.errors.hasPrefix(#"{"error":{"code":414,"#))
+        #expect(json.errors.contains(#""detail":"\#(command): "#))
+        #expect(json.errors.contains(#""exit":\#(status),"#))
+        #expect(json.errors.split(separator: "\n").count == 1)
+      }
       agent.end()
     }
   }

@@ -1,4 +1,5 @@
 import AgentProtocol
+import FoundationEssentials
 import TestSupport
 import Testing
 
@@ -153,6 +154,34 @@ struct StatusCommandTests {
       #expect(bob.output.contains(#""state":"offline""#))
       #expect(bob.status == 1)
       #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("Without an agent the messages that wait are counted.")
+  func queued() async throws {
+    try await withIMCTL { imctl in
+      try await Accounts.queue(2, in: imctl)
+      let text = try await imctl.run("status")
+      #expect(text.lines.contains("queued    2") && text.status == 1)
+      let json = try await imctl.run("status", "--all", "--json")
+      #expect(json.output.contains(#""queued":2,"#) && json.errors == "")
+      #expect(try await imctl.processes().isEmpty)
+    }
+  }
+
+  @Test("A database is not made to count in, and one that cannot be read is exit status 73.")
+  func database() async throws {
+    try await withIMCTL { imctl in
+      let path = imctl.home + "/.local/state/imctl/imctl.sqlite"
+      try Accounts.write(Accounts.two, in: imctl)
+      #expect(try await imctl.run("status", "--json").output.contains(#""queued":0,"#))
+      #expect(!FileManager.default.fileExists(atPath: path))
+      try PrivateDirectory.ensure(imctl.home + "/.local/state/imctl")
+      let garbage = Data(String(repeating: "no database ", count: 500).utf8)
+      #expect(FileManager.default.createFile(atPath: path, contents: garbage))
+      let damaged = try await imctl.run("status")
+      #expect(damaged.status == 73 && damaged.errors.contains(path))
+      #expect(FileManager.default.contents(atPath: path) == garbage)
     }
   }
 

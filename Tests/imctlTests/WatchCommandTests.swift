@@ -111,6 +111,19 @@ struct WatchCommandTests {
     }
   }
 
+  @Test("Every event of the contract has a name, also those that nothing is told under yet.")
+  func names() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl, then: .close)
+      #expect(try await imctl.run("watch", "--events", "contact,group,conversation,device").status == 69)
+      let sent = try #require(try agent.parameters(of: WatchMethod.self))
+      #expect(sent.events == ["contact", "group", "conversation", "device"])
+      #expect(sent.account == nil, "of every account")
+      #expect(try await imctl.run("watch", "-a", "").status == 64)
+      agent.end()
+    }
+  }
+
   @Test("--timeout ends it, and that is no failure.")
   func timeout() async throws {
     try await withIMCTL { imctl in

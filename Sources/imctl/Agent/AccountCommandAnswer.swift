@@ -16,10 +16,10 @@ extension AccountCommandOptions {
     return answer
   }
 
-  /// Carries changes out, one after the other, each within the bound; with `--json` each result is told.
+  /// Carries changes out, one after the other, all within the bound; with `--json` each result is told.
   ///
   /// - Parameters:
-  ///   - account: where the parameters name the account, and `timeout` the bound.
+  ///   - account: where the parameters name the account, and `timeout` what is left of the bound.
   ///   - note: what there is to say of a result.
   func carryOut<Method: AgentMethod>(
     _ method: Method.Type, _ changes: [Method.Parameters],
@@ -29,8 +29,9 @@ extension AccountCommandOptions {
     let deadline = Deadline(self.timeout)
     try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
       for var change in changes {
+        if deadline.isOver { throw Failure.timedOut(inLanguage("the server", "服务器")) }
         change[keyPath: account] = self.account.account
-        change[keyPath: timeout] = self.timeout.seconds
+        change[keyPath: timeout] = deadline.secondsLeft ?? 0
         let result = try agent.answer(to: agent.send(method, change))
         if output.json { try output.data(result, text: "") }
         if let note = note(change, result) { output.note(note) }

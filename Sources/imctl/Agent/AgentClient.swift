@@ -132,9 +132,7 @@ final class AgentClient {
     let agent = try answer(to: greeting)
     self.greeting = nil
     if start == .whenNoneRuns && agent.version != Version.current { throw Useless.otherVersion }
-    if hasLaunched, !Imctl.wantsJSON, let store = agent.damagedStore {
-      Console.err("imctl: " + Self.remark(onDamaged: store))
-    }
+    if hasLaunched, let store = agent.damagedStore { Imctl.note(Self.remark(onDamaged: store)) }
     return agent
   }
 

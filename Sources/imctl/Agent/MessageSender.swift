@@ -124,8 +124,7 @@ struct InputLines {
   private var framer: LineFramer
   private var hasEnded = false
 
-  /// - Parameter limit: octets of a line.
-  init(limit: Int) { framer = LineFramer(limit: limit) }
+  init() { framer = LineFramer(limit: OutgoingMessage.maximumText) }
 
   /// There is nothing left to take.
   var isAtEnd: Bool { hasEnded && framer.pending == 0 }
@@ -145,14 +144,18 @@ struct InputLines {
     do {
       guard var line = try framer.next() else { return nil }
       if line.utf8.last == 0x0D { line.unicodeScalars.removeLast() }
+      if OutgoingMessage.octets(line) > OutgoingMessage.maximumText { throw Self.tooLong }
       return line
-    } catch {
+    } catch let error as LineFramer.Violation {
       switch error {
-      case .tooLong: throw Failure.invalid(inLanguage("the line on standard input is too long", "标准输入的行过长"))
+      case .tooLong: throw Self.tooLong
       case .invalidUTF8: throw Failure.invalid(inLanguage("standard input is not UTF-8", "标准输入不是 UTF-8 编码"))
       }
     }
   }
+
+  private static let tooLong = Failure.invalid(
+    inLanguage("the line on standard input is too long", "标准输入的行过长"))
 
   /// Reads what there is.
   mutating func read() {
@@ -169,7 +172,8 @@ struct InputLines {
   }
 
   /// All of it, without the line feed at its end.
-  static func all(limit: Int, until deadline: Deadline) throws -> String {
+  static func all(until deadline: Deadline) throws -> String {
+    let tooLong = Failure.invalid(inLanguage("the text is too long", "文本过长"))
     var bytes: [UInt8] = []
     while true {
       try StandardInput.wait(until: deadline)
@@ -178,11 +182,12 @@ struct InputLines {
         if count > 0 { bytes.append(contentsOf: room[..<count]) }
         return count
       }
-      if bytes.count > limit { throw Failure.invalid(inLanguage("the text is too long", "文本过长")) }
+      if bytes.count > OutgoingMessage.maximumText { throw tooLong }
       if count == 0 || (count < 0 && errno != EINTR) { break }
     }
     var text = try StandardInput.text(bytes)
     if text.utf8.last == 0x0A { text.unicodeScalars.removeLast() }
+    if OutgoingMessage.octets(text) > OutgoingMessage.maximumText { throw tooLong }
     return text
   }
 }

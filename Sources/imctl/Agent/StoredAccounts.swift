@@ -5,16 +5,17 @@ import AgentProtocol
 enum StoredAccounts {
   static func store() throws -> AccountStore {
     AccountStore(directory: try AgentPaths.current().configuration) { repair in
-      Console.err("imctl: \(peer: repair.localized(.current))")
+      Imctl.note("\(peer: repair.localized(.current))")
     }
   }
 
   static func load() throws -> AccountFile { try store().load() }
 
-  /// The last state that is stored: `kicked` or `loginFailed` with its cause, else `offline`.
+  /// The last state that is stored: `kicked` or `loginFailed` with its cause, else `offline`; and what is queued.
   static func status(account: String?, all: Bool) throws -> [SessionStatus] {
     let file = try load()
-    return try (all ? file.accounts : [file.account(account)]).map(SessionStatus.init(stored:))
+    let sessions = try (all ? file.accounts : [file.account(account)]).map(SessionStatus.init(stored:))
+    return try LocalStore.countQueued(sessions, at: AgentPaths.current().database)
   }
 
   /// The desired presence; not applied, since nobody is online.
@@ -24,7 +25,8 @@ enum StoredAccounts {
 
   /// Logs out accounts whose session has ended already with the agent; of all, there may be none.
   ///
-  /// What the server could not be made to forget stays stored.
+  /// Messages stay queued unless they are to be dropped. An account that has such stays stored, and one whose token
+  /// the server could not be made to forget.
   static func logout(_ parameters: LogoutMethod.Parameters) throws -> LogoutMethod.Result {
     let ended: [Account] = try store().update { file throws(Failure) in
       let named = parameters.all ? file.accounts : [try file.account(parameters.account)]
@@ -34,23 +36,28 @@ enum StoredAccounts {
       }
       for var account in ended {
         account.loggedOut(keepsToken: parameters.revoke)
-        file[account.account] = parameters.forget && !parameters.revoke ? nil : account
+        file[account.account] = account
       }
       return ended
     }
-    for account in ended where parameters.forget && !parameters.revoke { try forgetMessages(account.account) }
-    var result = LogoutMethod.Result(accounts: ended.map(\.account))
-    for account in ended where parameters.revoke {
+    let queued = try LocalStore.queued(
+      of: ended.map(\.account), dropping: parameters.force, at: AgentPaths.current().database)
+    var result = LogoutMethod.Result(
+      accounts: ended.map(\.account), unsent: queued.values.reduce(0, +))
+    var forgotten: [String] = []
+    for account in ended {
       do {
-        try revoke(account, timeout: max(parameters.flush, 10))
-        if parameters.forget {
-          try store().update { file throws(Failure) in file[account.account] = nil }
-          try forgetMessages(account.account)
-        }
+        if parameters.revoke { try revoke(account, timeout: max(parameters.flush, 10)) }
+        if parameters.forget, queued[account.account] == nil { forgotten.append(account.account) }
       } catch let failure as Failure {
         result.unrevoked = result.unrevoked ?? failure
       }
     }
+    if forgotten.isEmpty { return result }
+    try store().update { file throws(Failure) in
+      for account in forgotten { file[account] = nil }
+    }
+    for account in forgotten { try forgetMessages(account) }
     return result
   }
 

@@ -13,6 +13,11 @@ struct AgentStatesCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout.ofRequest
+
   func validate() throws {
     if dot && output.json {
       throw ValidationError(inLanguage("--dot and --json exclude each other.", "--dot 和 --json 不能同时使用。"))
@@ -20,6 +25,8 @@ struct AgentStatesCommand: ParsableCommand {
   }
 
   func run() throws {
+    Deadline(timeout).endProcess(
+      waitingFor: inLanguage("standard output", "标准输出"), json: output.json)
     if dot { return try output.data(SessionLifecycle.dot, text: SessionLifecycle.dot) }
     var last: SessionState?
     for arrow in SessionLifecycle.transitions {

@@ -23,7 +23,7 @@ struct AutoLoginOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       What follows when somebody else ends the session: stop (default), reconnect under another resource, or fight \
-      for its own. Whoever comes back waits longer every time, and gives up after the fifth. Kept with the account.
+      for its own. Whoever comes back waits longer every time; the fourth kick in a row is the end. Kept with the account.
       """, valueName: "what"))
   var onKick: OnKick?
 

@@ -32,15 +32,17 @@ struct ConversationsListCommand: ParsableCommand {
   @Flag(help: "Only conversations with unread messages.")
   var unread = false
 
-  @OptionGroup var account: AccountOption
-  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: AccountCommandOptions
 
   func run() throws {
-    let named = try account.account.map { try BareJID.normalise($0) }
+    Deadline(options.timeout).endProcess(waitingFor: AccountCommand.store, json: options.output.json)
+    let named = try options.account.account.map { try BareJID.normalise($0) }
     let name = try named ?? StoredAccounts.load().account(nil).account
-    for conversation in try StoredConversations.list(name, at: AgentPaths.current().database)
-    where !unread || conversation.unread > 0 {
-      try output.data(conversation, text: Self.text(conversation))
+    let conversations = try StoredConversations.list(name, at: AgentPaths.current().database)
+    // Who is not stored, as after an anonymous login, is known by its conversations.
+    if conversations.isEmpty, named != nil { _ = try StoredAccounts.load().account(name) }
+    for conversation in conversations where !unread || conversation.unread > 0 {
+      try options.output.data(conversation, text: Self.text(conversation))
     }
   }
 

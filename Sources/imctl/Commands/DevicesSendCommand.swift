@@ -33,7 +33,7 @@ struct DevicesSendCommand: ParsableCommand {
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout)
-    let body = try text ?? InputLines.all(limit: OutgoingMessage.maximumText, until: deadline)
+    let body = try text ?? InputLines.all(until: deadline)
     if body.isEmpty { throw Failure.invalid(inLanguage("there is no text", "没有文本")) }
     let answer = try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
       var request = DevicesSendMethod.Parameters(

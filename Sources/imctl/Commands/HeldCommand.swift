@@ -1,3 +1,4 @@
+import AgentProtocol
 import Glibc
 
 /// The COMMAND of `presence … -- COMMAND`: runs in the foreground like a command of a shell.
@@ -6,6 +7,8 @@ import Glibc
 /// this process ignores SIGINT and SIGQUIT meanwhile (as `make` and `env` do) and passes SIGTERM and SIGHUP on.
 struct HeldCommand {
   let words: [String]
+  /// Why it cannot be run is told as JSON.
+  let json: Bool
 
   /// The exit status: the command's own, 128+N when a signal ended it, 127 when it is not found, 126 when it
   /// cannot be executed.
@@ -23,8 +26,11 @@ struct HeldCommand {
     var child: pid_t = 0
     let error = spawn(&child, mask: before, defaults: ours)
     if error != 0 {
-      Console.err("imctl: \(peer: words[0]): \(systemError(error))")
-      return error == ENOENT || error == ENOTDIR ? 127 : 126
+      let status: Int32 = error == ENOENT || error == ENOTDIR ? 127 : 126
+      let why = "\(words[0]): \(systemError(error))"
+      let object = json ? try? JSONLine.encode(["error": NotRun(why: .invalid(why), exit: status)]) : nil
+      Console.err(object ?? "imctl: \(peer: why)")
+      return status
     }
     while true {
       var number: Int32 = 0
@@ -62,5 +68,19 @@ struct HeldCommand {
   private static func exitStatus(_ status: Int32) -> Int32 {
     let signal = status & 0x7f
     return signal == 0 ? (status >> 8) & 0xff : 128 + signal
+  }
+}
+
+/// The error object of a command that cannot be run, with the exit status that shells give it.
+private struct NotRun: Encodable {
+  let why: Failure
+  let exit: Int32
+
+  private enum Key: CodingKey { case exit }
+
+  func encode(to encoder: any Encoder) throws {
+    try why.encode(to: encoder)
+    var fields = encoder.container(keyedBy: Key.self)
+    try fields.encode(exit, forKey: .exit)
   }
 }

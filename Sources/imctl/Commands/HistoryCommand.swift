@@ -63,10 +63,20 @@ struct HistoryCommand: ParsableCommand {
   func run() throws {
     let query = try query()
     if sync { try fetch(query) }
-    guard let history = try LocalHistory(path: AgentPaths.current().database) else { return }
-    try history.read(query, newestFirst: search != nil) { event in
+    let history = try LocalHistory(path: AgentPaths.current().database)
+    var isEmpty = true
+    try history?.read(query, newestFirst: search != nil) { event in
+      isEmpty = false
       try output.data(event, text: HistoryText(event).description)
     }
+    if isEmpty, account.account != nil { try check(query.account, history) }
+  }
+
+  /// Who is not stored, as after an anonymous login, is known by its messages.
+  private func check(_ account: String, _ history: LocalHistory?) throws {
+    var isKnown = false
+    try history?.read(HistoryQuery(account: account, limit: 1)) { _ in isKnown = true }
+    if !isKnown { _ = try StoredAccounts.load().account(account) }
   }
 
   /// Has the agent fetch what the local store lacks for an answer.

@@ -28,7 +28,7 @@ struct LogoutCommand: ParsableCommand {
   @Flag(help: "Drop what could not be sent.")
   var force = false
 
-  @Flag(help: "Delete the stored account and its messages too.")
+  @Flag(help: "Delete the stored account and its messages too, unless some stay queued.")
   var forget = false
 
   @Flag(help: "Have the server forget its token for this device too.")
@@ -42,8 +42,8 @@ struct LogoutCommand: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Bound of the whole command, 0 for none; without it --flush and 10 seconds more.", valueName: "seconds")
-  )
+      "Bound of the whole command, 0 for none; without it --flush and 10 seconds more, with --revoke 20.",
+      valueName: "seconds"))
   var timeout: Timeout?
 
   func validate() throws {

@@ -112,7 +112,7 @@ struct PresenceCommand: ParsableCommand {
       // The command matters more than the presence beside it.
       Console.err(CommandEnd(failure, json: output.json).standardError ?? "")
     }
-    let status = HeldCommand(words: command).run()
+    let status = HeldCommand(words: command, json: output.json).run()
     // The next command is to find the presence as it was.
     connection?.end()
     throw ExitCode(status)

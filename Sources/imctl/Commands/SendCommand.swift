@@ -107,7 +107,7 @@ struct SendCommand: ParsableCommand {
     parameters.asksReceipts = asksReceipts
     let sender = MessageSender(parameters, isBounded: timeout != nil || !lines, until: deadline)
     if lines {
-      var input = InputLines(limit: OutgoingMessage.maximumText)
+      var input = InputLines()
       try sender.send(from: &input, make: message, report: report)
     } else {
       try sender.send([wholeMessage(until: deadline)], report: report)
@@ -136,7 +136,7 @@ struct SendCommand: ParsableCommand {
 
   private func directMessages(until deadline: Deadline) throws -> [OutgoingMessage] {
     if !lines { return [try wholeMessage(until: deadline)] }
-    var input = InputLines(limit: OutgoingMessage.maximumText)
+    var input = InputLines()
     var messages: [OutgoingMessage] = []
     while !input.isAtEnd {
       try StandardInput.wait(until: deadline)
@@ -148,7 +148,7 @@ struct SendCommand: ParsableCommand {
 
   /// TEXT, or all of standard input.
   private func wholeMessage(until deadline: Deadline) throws -> OutgoingMessage {
-    let body = try text ?? InputLines.all(limit: OutgoingMessage.maximumText, until: deadline)
+    let body = try text ?? InputLines.all(until: deadline)
     guard !body.isEmpty || subject != nil else {
       throw Failure.invalid(inLanguage("there is no text", "没有文本"))
     }

@@ -11,11 +11,13 @@ struct WatchCommand: ParsableCommand {
     abstract: "Print events as they happen.",
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
-      status 69. Events: state, dataReady, success, presence, message, receipt, chatState, contact, conversation, \
-      device, kicked, loginRequired, tokenUnavailable, and only when named: wire, of sessions that were logged in with \
-      -vv. With --since messages, receipts and changes of contacts, conversations and devices that came after an event \
-      are told first; the event gap tells that some are not kept any more. With -v a line on standard error says that \
-      it has begun.
+      status 69. Events: state, dataReady, success, presence, message, receipt, chatState, contact, group (nothing is \
+      told under it yet), conversation, device, kicked, loginRequired, tokenUnavailable, and only when named: wire, of \
+      sessions that were logged in with -vv. Without --account those of every account.
+
+      With --since messages, receipts and changes of contacts, devices and conversations that came after an event are \
+      told first: at most the newest 100,000, and of the last three the newest 10,000 each of an account; the event gap \
+      tells that some are not kept any more. With -v a line on standard error says that it has begun.
 
       With --exec nothing is printed: COMMAND runs for every event, without a shell, with the event as a line of JSON on \
       its standard input; one at a time and in order. Its output is this command's, its exit status is ignored (-v tells \
@@ -24,10 +26,8 @@ struct WatchCommand: ParsableCommand {
       """)
 
   static let names = [
-    "state", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact", "conversation",
-    "device",
-    "kicked",
-    "loginRequired", "tokenUnavailable", "wire",
+    "state", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact", "group",
+    "conversation", "device", "kicked", "loginRequired", "tokenUnavailable", "wire",
   ]
 
   @Option(
@@ -39,12 +39,17 @@ struct WatchCommand: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Begin with the messages, receipts and contacts that came after the event with this cursor.",
-      valueName: "cursor")
-  )
+      """
+      Begin with the messages, receipts and changes of contacts, devices and conversations that came after the event \
+      with this cursor.
+      """, valueName: "cursor"))
   var since: Int64?
 
-  @OptionGroup var account: AccountOption
+  @Option(
+    name: [.customShort("a"), .customLong("account")],
+    help: ArgumentHelp("Only events of this account; without it of every account.", valueName: "JID"))
+  var account: String?
+
   @OptionGroup var output: OutputOptions
 
   @Option(
@@ -67,6 +72,7 @@ struct WatchCommand: ParsableCommand {
     if let since, since < 0 {
       throw ValidationError(inLanguage("The cursor is negative.", "游标为负数。"))
     }
+    if account?.isEmpty == true { throw ValidationError(inLanguage("The account is empty.", "账号为空。")) }
     _ = try hook()
   }
 
@@ -98,7 +104,7 @@ struct WatchCommand: ParsableCommand {
     var parameters = WatchMethod.Parameters()
     parameters.events = events
     parameters.since = since
-    parameters.account = account.account
+    parameters.account = account
     Interrupt.install()
     let deadline = Deadline(timeout)
     guard let hook = try hook() else {

@@ -21,13 +21,13 @@ struct TimeSpan: ExpressibleByArgument, Equatable, Sendable {
   /// A year and a day: longer is a slip of the keyboard.
   static let longest: Double = 366 * 86_400
 
-  /// Decimal digits with at most one point: not `1e3`, `inf`, `nan`, `0x10`, a sign or spaces.
+  /// Decimal digits with at most one point, not at the end: not `1e3`, `inf`, `nan`, `0x10`, a sign or spaces.
   static func number(_ digits: Substring) -> Double? {
     guard
       digits.utf8.allSatisfy({
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: ".")
       }),
-      digits.first != ".", digits.last != "."
+      digits.last != "."
     else { return nil }
     return Double(digits)
   }

@@ -1,0 +1,66 @@
+import AgentProtocol
+import TestSupport
+import Testing
+
+@testable import Agent
+
+/// What was handed to a stream, where the one after it ends before it was asked what has become of that.
+@Suite("Messages over more than one lost stream", .timeLimit(.minutes(4)))
+struct SettlementAcrossStreamsTests {
+  private typealias Steps = [ScriptedServer.Step]
+
+  private static let management = "<sm xmlns='urn:xmpp:sm:3'/>"
+
+  private static func enabled(_ id: String) -> Steps {
+    [
+      .client("<enable xmlns='urn:xmpp:sm:3' resume='true'/>"),
+      .server("<enabled xmlns='urn:xmpp:sm:3' id='\(id)' resume='true'/>"),
+    ]
+  }
+
+  private static let question = ScriptedServer.Step.client("<r xmlns='urn:xmpp:sm:3'/>")
+
+  /// As ``synced``, with what stream management adds.
+  private static let synced: Steps =
+    Array([ScriptedServer.Step].synced.prefix(4)) + [question]
+    + Array([ScriptedServer.Step].synced[4...6]) + [.server("<a xmlns='urn:xmpp:sm:3' h='5'/>")]
+
+  /// A login that is not given the session it asks for, up to a new one.
+  private static func refused(_ earlier: String, _ id: String) -> Steps {
+    var steps: Steps = .login(until: .bound, features: management, jid: SessionDesk.jid + "/scripted")
+    let place = steps.count - 2
+    steps.insert(
+      contentsOf: [
+        .client("<resume xmlns='urn:xmpp:sm:3' previd='\(earlier)' h='*'/>"),
+        .server(
+          "<failed xmlns='urn:xmpp:sm:3'><item-not-found xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></failed>"
+        ),
+      ], at: place)
+    return steps + enabled(id)
+  }
+
+  @Test("What no server has acknowledged is sent again, and is not said to be sent before.")
+  func unsettled() async throws {
+    let first: Steps =
+      .login(until: .bound, features: Self.management, jid: SessionDesk.jid + "/scripted")
+      + Self.enabled("s1")
+      + Self.synced + [.client("<presence/>"), Self.question, .client("<message id='m1'/>"), .reset]
+    let second: Steps = Self.refused("s1", "s2") + [.client("<iq type='get' id='{roster}'/>"), .reset]
+    let third: Steps = Self.refused("s2", "s3") + Self.synced
+    let desk = try await SessionDesk([first, second, third])
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("its presence") { _ in desk.server.received.contains("<show>away</show>") }
+    var sending = MessageSendMethod.Parameters(account: nil, messages: [])
+    sending.messages = [OutgoingMessage(to: "bob@\(TestServer.domain)", body: "hello")]
+    sending.messages[0].id = "m1"
+    sending.wait = .none
+    _ = try await desk.session.send(sending).outcome()
+    try await desk.until("it on the third stream") { _ in
+      desk.server.received(connection: 3).contains("id='m1'")
+    }
+    #expect(await desk.session.flushOutbox(within: 0) == 1)
+    #expect(desk.server.mismatches == [])
+    await desk.session.close()
+    #expect(desk.lawless == [])
+  }
+}

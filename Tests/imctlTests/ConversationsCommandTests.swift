@@ -1,0 +1,28 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite("imctl conversations")
+struct ConversationsCommandTests {
+  @Test("list needs no agent and makes no database; an account that is not stored is refused.")
+  func list() async throws {
+    try await withIMCTL { imctl in
+      #expect(try await imctl.run("conversations", "list").status == 78)
+      #expect(try await imctl.run("conversations", "list", "-a", "alice@example.org").status == 78)
+      try Accounts.write(Accounts.two, in: imctl)
+      let variants: [[String]] = [
+        [], ["-a", "Alice@example.org"], ["--timeout", "60"], ["--timeout", "0", "--json"],
+      ]
+      for options in variants {
+        let result = try await imctl.run(["conversations", "list"] + options)
+        #expect((result.output, result.errors, result.status) == ("", "", 0), "\(options)")
+      }
+      let unknown = try await imctl.run("conversations", "list", "-a", "nobody@example.org", "--json")
+      #expect(unknown.status == 67 && unknown.errors.contains(#""name":"notLoggedIn""#))
+      #expect(try await imctl.run("conversations", "list", "--timeout", "x").status == 64)
+      #expect(try await imctl.run("conversations", "list", "--help").output.contains("(default: 10)"))
+      #expect(try await imctl.processes().isEmpty)
+      #expect(!FileManager.default.fileExists(atPath: imctl.home + "/.local/state/imctl/imctl.sqlite"))
+    }
+  }
+}
