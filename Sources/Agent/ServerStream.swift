@@ -58,14 +58,15 @@ public struct ServerStream: Sendable {
     return configuration
   }
 
+  /// - Returns: the stream, and what ends when its last step was told.
   private func stream(
     _ configuration: StreamConfiguration, onMessage: @escaping @Sendable (Message) -> Void = { _ in },
     onStep: @escaping @Sendable (LoginStep) -> Void = { _ in }
-  ) -> XMPPStream {
+  ) -> (stream: XMPPStream, steps: Task<Void, Never>) {
     var configuration = configuration
     configuration.wireLog = { [onEvent] in onEvent(.wire(WireLine(direction: $0.rawValue, xml: $1))) }
     let stream = XMPPStream(configuration)
-    Task { [onEvent] in
+    let steps = Task { [onEvent] in
       var last = SessionState.offline
       for await event in stream.events {
         if case .message(let message) = event { onMessage(message) }
@@ -76,7 +77,7 @@ public struct ServerStream: Sendable {
         onEvent(.state(change))
       }
     }
-    return stream
+    return (stream, steps)
   }
 
   /// Runs `body` inside TLS, with nobody logged in.
@@ -89,7 +90,7 @@ public struct ServerStream: Sendable {
     do { account = names ? self.account : try JID(domain: self.account.domain) } catch {
       throw Failure(.invalidParameter, stage: .input, detail: error.message)
     }
-    let stream = stream(configuration(account, SASLCredentials(authcid: "")))
+    let stream = stream(configuration(account, SASLCredentials(authcid: ""))).stream
     let features: StreamFeatures
     do throws(XMPPError) { features = try await stream.connectBeforeLogin() } catch { throw Failure(error) }
     return try await closing(stream) { () async throws(Failure) in try await body(stream, features) }
@@ -112,7 +113,7 @@ public struct ServerStream: Sendable {
     var configuration = configuration(account, credentials)
     configuration.policy = server?.policy ?? SASLPolicy()
     if server?.isStepByStep == true { configuration.anticipation = .stepByStep }
-    let stream = stream(configuration, onMessage: onMessage)
+    let stream = stream(configuration, onMessage: onMessage).stream
     let bound: BoundStream
     do throws(XMPPError) { bound = try await stream.connect() } catch { throw Failure(error) }
     return try await closing(stream) { () async throws(Failure) in try await body(stream, bound) }
@@ -136,7 +137,7 @@ public struct ServerStream: Sendable {
       configuration.managesStream = false
       configuration.anticipation.offer = nil
       let seen = Mutex((mechanism: SASLMechanismName?.none, offered: [SASLMechanismName]()))
-      let stream = stream(configuration) { _ in
+      let (stream, steps) = stream(configuration) { _ in
       } onStep: { step in
         seen.withLock { seen in
           switch step {
@@ -148,6 +149,7 @@ public struct ServerStream: Sendable {
       }
       let bound: BoundStream
       do throws(XMPPError) { bound = try await stream.connect() } catch {
+        await steps.value
         let tried = seen.withLock { $0 }
         let failure = plan.interpret(
           Failure(error), of: tried.mechanism, offered: tried.offered, presented: presented,

@@ -121,7 +121,9 @@ struct AccountReloadTests {
     }
     // A change that is noticed: what was written before it has been looked at, too.
     try Self.edit(user) { $0.replacing("\"isLogin\" : true", with: "\"isLogin\" : false") }
-    try await eventually("offline") { try await user.status().state == .offline }
+    try await eventually("offline") {
+      try await Self.log(user).dropFirst(before).contains { $0.contains(": state") }
+    }
     let lines = try await Self.log(user).dropFirst(before)
     #expect(lines.count { $0.contains(": state") } == 1)
   }
