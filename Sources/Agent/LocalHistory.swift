@@ -32,11 +32,7 @@ public struct LocalHistory {
 
   /// Nil where it is of an earlier version.
   private static func open(_ path: String) throws -> DatabaseQueue? {
-    var configuration = Configuration()
-    configuration.label = "history"
-    configuration.readonly = true
-    configuration.busyMode = .timeout(5)
-    let database = try DatabaseQueue(path: path, configuration: configuration)
+    let database = try LocalStore.reader(path)
     return try database.read { try LocalStore.isCurrent($0) } ? database : nil
   }
 

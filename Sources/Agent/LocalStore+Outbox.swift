@@ -21,13 +21,8 @@ extension LocalStore {
     _ sessions: [SessionStatus], at path: String
   ) throws(Failure) -> [SessionStatus] {
     guard access(path, F_OK) == 0 else { return sessions }
-    var configuration = Configuration()
-    configuration.label = "status"
-    configuration.readonly = true
-    configuration.busyMode = .timeout(5)
     do {
-      let database = try DatabaseQueue(path: path, configuration: configuration)
-      return try database.read { database in
+      return try reader(path).read { database in
         try database.tableExists("outbox") ? countQueued(sessions, database) : sessions
       }
     } catch {

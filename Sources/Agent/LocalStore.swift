@@ -106,6 +106,15 @@ public final class LocalStore: BlockingStore {
     }
   }
 
+  /// Opens a database to read it beside whoever writes it.
+  static func reader(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.label = "imctl"
+    configuration.readonly = true
+    configuration.busyMode = .timeout(5)
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
   static func open(_ path: String) throws -> DatabaseQueue {
     // SQLite gives the files beside it the mode of this one.
     do {

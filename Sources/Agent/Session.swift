@@ -31,8 +31,8 @@ actor Session {
   var presence = PresenceIntent()
   /// The bound stream.
   var online: Online?
-  /// What the session is since its stream has ended, until others are told.
-  var stateToTell = SessionState.offline
+  /// What the session is since its stream has ended; nil where others were told.
+  var stateToTell: SessionState?
   /// The stream that is being opened.
   var opening: Opening?
   var traffic = MessageTraffic()
@@ -286,6 +286,7 @@ actor Session {
     event.cause = cause
     change(&event)
     status.state = state
+    stateToTell = nil
     status.cause = cause
     status.since = Timestamp.now()
     status.fullJID = online?.bound.jid.description
@@ -338,7 +339,7 @@ actor Session {
     status.lastSeen = lastSeen
     guard let online else {
       // Its stream has just ended, and nobody was told yet.
-      if status.isOnline || status.state == .netChanged { status.state = stateToTell }
+      if let stateToTell, status.isOnline || status.state == .netChanged { status.state = stateToTell }
       // On its way to come back it is still for this that it is not online.
       if status.state != .offline { status.cause = status.cause ?? lastFailure }
       status.attempt = attempt > 0 && isActive ? attempt : nil

@@ -15,10 +15,7 @@ extension Session {
     if let opening, opening.stream !== online?.stream { await beginAnew(opening, addresses) }
     guard let online else {
       guard mayHurry else { return }
-      if status.state == .waiting {
-        stateToTell = .netChanged
-        enter(.netChanged) { $0.interface = change.interface }
-      }
+      if status.state == .waiting { enter(.netChanged) { $0.interface = change.interface } }
       return hurry()
     }
     // Who is asked already, or has only just come, has nothing to add, but for the loss of its address.
