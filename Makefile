@@ -12,7 +12,7 @@ MAKEFLAGS += --no-print-directory
 # a good part of it (`make bench`); LINK=shared takes the system's, with their updates.
 LINK ?= static
 path/static := PKG_CONFIG_PATH=$(CURDIR)/.build/static:$(PKG_CONFIG_PATH)
-build_release := env $(path/$(LINK)) swift build --configuration release --static-swift-stdlib \
+build_release := env $(path/$(LINK)) swift build --configuration release --static-swift-stdlib --disable-local-rpath \
   -Xlinker --no-export-dynamic -Xlinker --as-needed -Xlinker --strip-debug
 binary := .build/release/imctl
 sources := Package.swift $(shell find Sources -type f 2>/dev/null)

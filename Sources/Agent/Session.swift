@@ -91,6 +91,8 @@ actor Session {
   var tlsSession: TLSSession?
   /// The server fails a handshake that offers to resume a session.
   var refusesTLSSessions = false
+  /// A stream has ended because of what came: somebody may have sent it, and the server bring it again at every login.
+  var hasExceededLimits = false
   /// What the session does while the user looks away; nil: the user is there.
   var idle: IdleMode?
   /// The server has said that it wants to know whether the user is there.

@@ -25,10 +25,15 @@ extension Session {
     var plan = plan
     var attempt = attempt
     while true {
+      let leavesOut = hasExceededLimits
       do throws(Failure) {
         return try await openOnce(plan, attempt)
       } catch {
         guard !Task.isCancelled, leaving == 0 else { throw error }
+        if hasExceededLimits, !leavesOut {
+          log.info("once more, leaving out what is too much", metadata: ["account": "\(account)"])
+          continue
+        }
         if tried.isAddressGone, error.name == .cancelled, !isEnding {
           log.info("once more, from another address", metadata: ["account": "\(account)"])
           if attempt.isAutomatic { attempt.started = .now }
@@ -149,6 +154,8 @@ extension Session {
       configuration.resuming = resumable
       tried.isResuming = resumable.canResume
     }
+    // The first one ends the stream, as a server's attack should; one that comes again is somebody else's.
+    if hasExceededLimits { configuration.limits.maximumExcessBytes = 640 << 10 }
     if !refusesTLSSessions {
       if configuration.otherHost == nil {
         configuration.tlsSession = tlsSession
@@ -226,6 +233,14 @@ extension Session {
         if let event = PubSub.Event(message, own: account.bare) { await take(event) }
       }
     case .received(let count): if online?.stream === stream { await received(through: count, on: stream) }
+    case .leftOut(let stanza, let excess):
+      log.warning(
+        "left out",
+        metadata: [
+          "account": "\(account)", "stanza": "\(stanza.name.local)",
+          "from": "\(stanza["from"].flatMap { try? JID($0) }?.description ?? "")",
+          "excess": "\(excess)",
+        ])
     case .acknowledged(let stanzas): acknowledged(stanzas, by: stream)
     case .closed(let error): await ended(stream, error)
     }
@@ -428,6 +443,7 @@ extension Session {
     if lost != nil {
       leave(await stream.management)
       otherHost = error?.otherHost
+      if await stream.hasExceededLimits { hasExceededLimits = true }
     }
     if opening?.stream === stream {
       endOpening(.failure(failure?.beforeSync ?? Failure(.cancelled, stage: .connect)))

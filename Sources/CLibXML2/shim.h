@@ -47,6 +47,11 @@ static inline void xmpp_xml_use_utf8(xmlParserCtxtPtr context) {
   xmlSwitchEncoding(context, XML_CHAR_ENCODING_UTF8);
 }
 
+/// Bound the bytes of all names together, as without XML_PARSE_HUGE.
+static inline void xmpp_xml_bound_names(xmlParserCtxtPtr context) {
+  xmlDictSetLimit(context->dict, XML_MAX_DICTIONARY_LIMIT);
+}
+
 /// A document that the parser made, which SAX handlers are expected to own.
 static inline void xmpp_xml_free(xmlParserCtxtPtr context) {
   xmlDocPtr document = context->myDoc;

@@ -17,7 +17,7 @@ extension XMPPStream {
     let parser = parser
     do {
       try buffer.withUnsafeReadableBytes { bytes in
-        try parser.parse(bytes) { event in received(event, bytesBehind: parser.bytesAfterLastEvent) }
+        try parser.parse(bytes) { event in try received(event, bytesBehind: parser.bytesAfterLastEvent) }
       }
       acknowledgeReception()
       restWhenIdle()
@@ -39,10 +39,11 @@ extension XMPPStream {
     }
   }
 
-  private func received(_ event: XMLStreamParser.Event, bytesBehind: Int) {
+  private func received(_ event: XMLStreamParser.Event, bytesBehind: Int) throws(XMLStreamError) {
     if let log = configuration.wireLog {
       switch event {
-      case .opened(let element), .element(let element): log(.received, WireLog.line(element))
+      case .opened(let element), .element(let element), .leftOut(let element, _):
+        log(.received, WireLog.line(element))
       case .closed: log(.received, "</stream:stream>")
       }
     }
@@ -51,14 +52,15 @@ extension XMPPStream {
       switch event {
       case .opened(let header): negotiate(.opened(header))
       case .element(let element): negotiate(.element(element, bytesBehind: bytesBehind))
+      case .leftOut(_, let excess): throw XMLStreamError(.limitExceeded, excess)
       case .closed: negotiate(.closed)
       }
-    case .beforeLogin, .online, .closing: receivedOpen(event)
+    case .beforeLogin, .online, .closing: try receivedOpen(event)
     case .idle, .closed: break
     }
   }
 
-  private func receivedOpen(_ event: XMLStreamParser.Event) {
+  private func receivedOpen(_ event: XMLStreamParser.Event) throws(XMLStreamError) {
     switch (event, state) {
     case (.element(let element), .beforeLogin): route(StanzaRouter.route(element), .beforeLogin)
     case (.element(let element), .online(let bound)):
@@ -66,13 +68,15 @@ extension XMPPStream {
       management?.received(element)
       if element.name == XMLName("features", Namespaces.streams) { features = StreamFeatures(element) }
       route(StanzaRouter.route(element), .online, bound.jid)
+    case (.leftOut(let element, let excess), .online(let bound)): leaveOut(element, excess, bound.jid)
+    case (.leftOut(_, let excess), .beforeLogin): throw XMLStreamError(.limitExceeded, excess)
     case (.closed, .closing): finish(nil)
     case (.closed, .beforeLogin):
       finish(XMPPError(.networkError, stage: .stream, "the server closed the stream"))
     case (.closed, _):
       management?.end()
       finish(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
-    case (.opened, _), (.element, _): break
+    case (.opened, _), (.element, _), (.leftOut, _): break
     }
   }
 
@@ -105,6 +109,20 @@ extension XMPPStream {
     }
   }
 
+  /// Somebody's stanza was too much. It has come all the same, or the server would send it again with every session.
+  private func leaveOut(_ element: XMLElement, _ excess: String, _ own: JID) {
+    management?.received(element)
+    switch StanzaRouter.route(element) {
+    case .message: hasUnconfirmedMessages = true
+    case .answer(let iq):
+      requests.take(answer: iq, own: own)?(
+        .failure(XMPPError(.protocolError, stage: .request, "the answer was left out: \(excess)")))
+    case .refused(let answer): write([answer])
+    default: break
+    }
+    report(.leftOut(element, excess))
+  }
+
   /// What is no XML, or more than the limits allow, ends the stream with the matching error (RFC 6120 §4.9.3).
   private func refuse(_ error: XMLStreamError) {
     let condition: StreamError.Condition =
@@ -115,6 +133,7 @@ extension XMPPStream {
       case .unsupportedEncoding: .unsupportedEncoding
       default: .notWellFormed
       }
+    hasExceededLimits = error.code == .limitExceeded
     // It would come again.
     management?.end()
     endOutput(with: [StreamError(condition).element])

@@ -15,6 +15,9 @@ public enum StreamEvent: Sendable {
   case request(IQ)
   /// Everything that had come when ``XMPPStream/mark(_:)`` was called was reported before.
   case marked(String)
+  /// A stanza was more than ``StreamConfiguration/limits`` allow, and how: all there is of it are its name and its
+  /// attributes, if these were not what was too much. It counts as handled.
+  case leftOut(XMLElement, String)
   /// The server has these stanzas, oldest first (XEP-0198 §4).
   case acknowledged([SentStanza])
   /// With ``StreamConfiguration/confirmsStanzas``: the events before were made of the stanzas up to this number. What
@@ -75,7 +78,7 @@ public actor XMPPStream {
 
   var state = State.idle
   var channel: (any Channel)?
-  var parser = XMLStreamParser()
+  var parser: XMLStreamParser
   var negotiator: StreamNegotiator?
   var target: ServerTarget?
   /// How often this login was sent to another host.
@@ -94,6 +97,8 @@ public actor XMPPStream {
   var inbox = StreamInbox()
   /// What the next stream needs to go on with this session, also after its end; nil where it is not managed.
   public internal(set) var management: StreamManagement?
+  /// The server has sent more than ``StreamConfiguration/limits`` allow, which ended the stream.
+  public internal(set) var hasExceededLimits = false
   /// Messages have come whose handling is to be confirmed.
   var hasUnconfirmedMessages = false
   /// Those who wait for the server to acknowledge anything.
@@ -115,6 +120,7 @@ public actor XMPPStream {
 
   public init(_ configuration: StreamConfiguration, on eventLoop: (any EventLoop)? = nil) {
     self.configuration = configuration
+    parser = XMLStreamParser(limits: configuration.limits)
     beforeBinding = configuration.beforeBinding
     self.eventLoop = eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
   }
@@ -254,7 +260,7 @@ public actor XMPPStream {
 
   /// A stream that was opened gives way to the next one on the same connection, and is not closed (RFC 6120 §4.3.3).
   func restart() {
-    parser = XMLStreamParser()
+    parser = XMLStreamParser(limits: configuration.limits)
     isOutputOpen = false
   }
 }

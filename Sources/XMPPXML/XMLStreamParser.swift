@@ -12,6 +12,9 @@ public final class XMLStreamParser {
     case opened(XMLElement)
     /// A complete child of the root: a stanza, or a step of the negotiation.
     case element(XMLElement)
+    /// A child of the root that went beyond the limits and was not kept, and how: its name, and its attributes where
+    /// they are not what was too much. Only with ``Limits/maximumExcessBytes``.
+    case leftOut(XMLElement, String)
     /// The end tag of the root: the end of the stream.
     case closed
   }
@@ -29,16 +32,20 @@ public final class XMLStreamParser {
     public var maximumAttributes: Int
     /// Namespace declarations in scope at once.
     public var maximumNamespaces: Int
+    /// Bytes of a child of the root that goes beyond the three above and is left out (``Event/leftOut(_:_:)``), and of
+    /// one of its tokens, where that is more than ``maximumTokenBytes``; 0: whatever is too much ends the stream.
+    public var maximumExcessBytes: Int
 
     public init(
       maximumElementBytes: Int = 4 << 20, maximumTokenBytes: Int = 64 << 10, maximumDepth: Int = 128,
-      maximumAttributes: Int = 256, maximumNamespaces: Int = 256
+      maximumAttributes: Int = 256, maximumNamespaces: Int = 256, maximumExcessBytes: Int = 0
     ) {
       self.maximumElementBytes = maximumElementBytes
       self.maximumTokenBytes = maximumTokenBytes
       self.maximumDepth = maximumDepth
       self.maximumAttributes = maximumAttributes
       self.maximumNamespaces = maximumNamespaces
+      self.maximumExcessBytes = maximumExcessBytes
     }
   }
 
@@ -63,7 +70,11 @@ public final class XMLStreamParser {
         return nil
       }
       self.context = context
-      xmlCtxtUseOptions(context, Int32(XML_PARSE_NOENT.rawValue | XML_PARSE_NONET.rawValue))
+      var options = XML_PARSE_NOENT.rawValue | XML_PARSE_NONET.rawValue
+      // What is left out goes beyond libxml2's own limits, too.
+      if limits.maximumExcessBytes > 0 { options |= XML_PARSE_HUGE.rawValue }
+      xmlCtxtUseOptions(context, Int32(options))
+      xmpp_xml_bound_names(context)
       xmpp_xml_use_utf8(context)
       builder.pointee.context = context
     }

@@ -39,6 +39,10 @@ struct XMLTreeBuilder: ~Copyable {
   /// The attributes of the start tag in hand.
   private var attributes = MoveStack<XMLAttribute>()
   private var namespaces = 0
+  /// Why the present child of the root is left out.
+  private var excess: String?
+  /// The open elements of what is left out that ``open`` does not know.
+  private var skipped = 0
   /// Where the present child of the root begins, or the white space before it ended.
   private var start = 0
 
@@ -52,8 +56,13 @@ struct XMLTreeBuilder: ~Copyable {
     guard status == 0, let context else {
       return XMLStreamError(.notWellFormed, "libxml2 error \(status)")
     }
-    if parsed - xmpp_xml_position(context) > limits.maximumTokenBytes {
-      return XMLStreamError(.limitExceeded, "a token of more than \(limits.maximumTokenBytes) bytes")
+    let tokenBytes =
+      open.count == 0 ? limits.maximumTokenBytes : max(limits.maximumTokenBytes, limits.maximumExcessBytes)
+    if parsed - xmpp_xml_position(context) > tokenBytes {
+      return XMLStreamError(.limitExceeded, "a token of more than \(tokenBytes) bytes")
+    }
+    if let excess, parsed - start > limits.maximumExcessBytes {
+      return XMLStreamError(.limitExceeded, excess)
     }
     if open.count != 1 && parsed - start > limits.maximumElementBytes { return Self.elementTooLong(limits) }
     return nil
@@ -125,17 +134,14 @@ struct XMLTreeBuilder: ~Copyable {
     let next = xmpp_xml_byte(context)
     // A start tag that stops short of its end: libxml2 is about to say so.
     guard next == UInt8(ascii: ">") || next == UInt8(ascii: "/") else { return }
-    guard open.count < limits.maximumDepth else {
-      return stop(
-        XMLStreamError(.limitExceeded, "more than \(limits.maximumDepth) elements inside each other"))
+    guard excess == nil else {
+      skipped += 1
+      return
     }
-    guard attributeCount + declarations <= limits.maximumAttributes else {
-      return stop(XMLStreamError(.limitExceeded, "more than \(limits.maximumAttributes) attributes"))
+    if let excess = excess(attributeCount: attributeCount, declarations: declarations) {
+      return leaveOut(local, namespace, excess)
     }
     namespaces += declarations
-    guard namespaces <= limits.maximumNamespaces else {
-      return stop(XMLStreamError(.limitExceeded, "more than \(limits.maximumNamespaces) namespaces"))
-    }
     if text.count > 0 {
       guard let string = takeText() else { return }
       nodes.append(.text(string))
@@ -156,6 +162,38 @@ struct XMLTreeBuilder: ~Copyable {
         name: names[place], attributes: attributes, firstChild: nodes.count, namespaces: declarations))
   }
 
+  /// What is too much about the start tag in hand.
+  private func excess(attributeCount: Int, declarations: Int) -> String? {
+    if open.count >= limits.maximumDepth {
+      return "more than \(limits.maximumDepth) elements inside each other"
+    }
+    if attributeCount + declarations > limits.maximumAttributes {
+      return "more than \(limits.maximumAttributes) attributes"
+    }
+    if namespaces + declarations > limits.maximumNamespaces {
+      return "more than \(limits.maximumNamespaces) namespaces"
+    }
+    return nil
+  }
+
+  /// The present child of the root, or the one that begins here, is not kept.
+  private mutating func leaveOut(
+    _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, _ excess: String
+  ) {
+    guard open.count > 0, limits.maximumExcessBytes > 0 else {
+      return stop(XMLStreamError(.limitExceeded, excess))
+    }
+    self.excess = excess
+    text.removeAll()
+    if open.count > 1 {
+      skipped = 1
+    } else if let place = names.place(local, namespace) {
+      open.append(OpenElement(name: names[place], attributes: [], firstChild: nodes.count, namespaces: 0))
+    } else {
+      stop(XMLStreamError(.unsupportedEncoding, "invalid UTF-8"))
+    }
+  }
+
   private mutating func attributes(
     _ count: Int, _ fields: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
   ) -> [XMLAttribute]? {
@@ -173,6 +211,10 @@ struct XMLTreeBuilder: ~Copyable {
 
   fileprivate mutating func endElement() {
     guard failure == nil, let context else { return xmlStopParser(context) }
+    guard skipped == 0 else {
+      skipped -= 1
+      return
+    }
     guard let element = open.removeLast() else { return }
     namespaces -= element.namespaces
     if open.count == 0 {
@@ -196,15 +238,26 @@ struct XMLTreeBuilder: ~Copyable {
     if open.count > 1 {
       nodes.append(.element(complete))
     } else {
-      let end = xmpp_xml_position(context)
-      if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
-      start = end
-      deliver(.element(complete), end: end)
+      finish(complete, at: xmpp_xml_position(context))
     }
+  }
+
+  /// Hands over a child of the root.
+  private mutating func finish(_ child: consuming XMLElement, at end: Int) {
+    let bytes = end - start
+    start = end
+    if bytes > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
+    guard let excess else { return deliver(.element(child), end: end) }
+    if bytes > limits.maximumExcessBytes { return stop(XMLStreamError(.limitExceeded, excess)) }
+    self.excess = nil
+    deliver(
+      .leftOut(XMLElement(name: child.name, attributes: child.attributes, content: .nodes([])), excess),
+      end: end)
   }
 
   fileprivate mutating func characters(_ bytes: UnsafePointer<xmlChar>, _ count: Int) {
     guard failure == nil, let context else { return xmlStopParser(context) }
+    if excess != nil { return }
     let bytes = UnsafeBufferPointer(start: bytes, count: count)
     if open.count > 1 { return text.append(bytes) }
     guard bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) else {

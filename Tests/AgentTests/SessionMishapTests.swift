@@ -49,6 +49,27 @@ struct SessionMishapTests {
     await session.close()
   }
 
+  @Test("where a stanza is too much, and comes again: it is left out then.", arguments: [false, true])
+  func excess(isEarly: Bool) async throws {
+    let from = "from='mallory@\(TestServer.domain)/x'"
+    let deep = String(repeating: "<a>", count: 200) + String(repeating: "</a>", count: 200)
+    let stanzas = "<message \(from)>\(deep)</message><iq \(from) id='1' type='get'>\(deep)</iq>"
+    let hello = "<message \(from) type='chat'><body>hello</body></message>"
+    let desk = try await SessionDesk([
+      isEarly
+        ? .login(until: .bound) + [.server(stanzas), .stall] : .session(then: [.server(stanzas), .stall]),
+      .session(then: [.server(stanzas + hello), .stall]),
+    ])
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("the message") { _ in !desk.events.messages.isEmpty }
+    #expect(desk.events.messages.map(\.body) == ["hello"])
+    #expect(desk.changes.count { $0.state == .syncOK } == (isEarly ? 1 : 2))
+    let ends = desk.changes.filter { $0.state == .loseConnection }
+    #expect(ends.map(\.cause?.name) == (isEarly ? [] : [.protocolError]))
+    await desk.session.close()
+    #expect(desk.lawless == [])
+  }
+
   @Test("while the store fails, and what has come before is stored when it works again.")
   func failingStore() async throws {
     let message = "<message from='bob@\(TestServer.domain)/x' type='chat'><body>hello</body></message>"

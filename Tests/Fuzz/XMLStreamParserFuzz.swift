@@ -3,13 +3,16 @@
 import XMPPXML
 
 /// Any bytes are read alike in one piece and in pieces, within the limits; what is read can be written and is
-/// read again as it was. The first byte sets where the input is split.
+/// read again as it was. The first byte sets where the input is split, and whether what is too much is left
+/// out.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzXMLStreamParser(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 1 else { return 0 }
   let xml = UnsafeRawBufferPointer(start: start + 1, count: count - 1)
-  let whole = read(xml, pieceBytes: xml.count)
-  let pieces = read(xml, pieceBytes: Int(start[0] % 32) + 1)
+  var limits = smallLimits
+  if start[0] >= 128 { limits.maximumExcessBytes = 500 }
+  let whole = read(xml, pieceBytes: xml.count, limits: limits)
+  let pieces = read(xml, pieceBytes: Int(start[0] % 32) + 1, limits: limits)
   guard whole.events == pieces.events else {
     fatalError("\(whole) in one piece, in others \(pieces)")
   }

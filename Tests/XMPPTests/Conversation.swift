@@ -69,6 +69,7 @@ struct Conversation {
         switch event {
         case .opened(let header): apply(.opened(header))
         case .element(let element): apply(.element(element, bytesBehind: parser.bytesAfterLastEvent))
+        case .leftOut: break
         case .closed: apply(.closed)
         }
       }

@@ -124,6 +124,37 @@ struct HostileManagementTests {
     try await server.end()
   }
 
+  @Test("A stanza that is left out counts as handled, a request in it is refused, and an answer is none.")
+  func leftOut() async throws {
+    let deep = String(repeating: "<a>", count: 128) + String(repeating: "</a>", count: 128)
+    let from = "from='bob@\(TestServer.domain)/x'"
+    let server = try await ScriptedServer(
+      Self.enabled + Self.presence + [
+        .server("<message id='m' \(from)>\(deep)</message><iq id='q' \(from) type='get'>\(deep)</iq>"),
+        .client(
+          "<iq id='q' to='bob@\(TestServer.domain)/x' type='error'><error type='modify'><bad-request xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>"
+        ),
+        .client("<iq id='{ping}' type='get'><ping xmlns='urn:xmpp:ping'/></iq>"),
+        .server("<iq id='{ping}' type='result'>\(deep)</iq><r xmlns='urn:xmpp:sm:3'/>"),
+        .client("<a xmlns='urn:xmpp:sm:3' h='3'/>"),
+      ])
+    let stream = try await Login(server).with { $0.limits.maximumExcessBytes = 10_000 }.online()
+    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.send([Presence().element])
+    let leftOut = await stream.first {
+      if case .leftOut(let element, let excess) = $0 { (element["id"], excess) } else { nil }
+    }
+    #expect(leftOut?.0 == "m")
+    #expect(leftOut?.1 == "more than 128 elements inside each other")
+    await #expect(throws: XMPPError.self) {
+      try await stream.request(
+        IQ(type: .get, payload: [XMLElement("ping", namespace: "urn:xmpp:ping")]), timeout: .seconds(30))
+    }
+    try await server.finished()
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+
   /// The server goes on with the session, of which it says that it has so much.
   private static func resumption(_ count: Int) -> [ScriptedServer.Step] {
     .login(until: .authenticated) + [
