@@ -91,11 +91,13 @@ extension Session {
   }
 
   /// A running session ended without our doing. What is told of meanwhile is a login beside it, if there is one.
-  func lost(_ lost: Online, _ error: Failure) async {
-    await writing { await lose(lost, error) }
+  ///
+  /// - Parameter isCured: the next stream does not end for the same reason.
+  func lost(_ lost: Online, _ error: Failure, isCured: Bool = false) async {
+    await writing { await lose(lost, error, isCured) }
   }
 
-  private func lose(_ lost: Online, _ error: Failure) async {
+  private func lose(_ lost: Online, _ error: Failure, _ isCured: Bool) async {
     // The user has logged out meanwhile.
     guard status.state != .offline else { return }
     let by = error.name == .kicked ? kicker : nil
@@ -123,7 +125,8 @@ extension Session {
       hub.publish(account: account.description, .kicked(kick))
     } else {
       reconnectPolicy.lost(after: clock.uptime() - lost.began, ReconnectPolicy.cause(of: failure))
-      postpone(after: failure, lost.plan, isExpected: lost.state == .netChanged)
+      if isCured { reconnectPolicy.restart() }
+      postpone(after: failure, lost.plan, isExpected: isCured || lost.state == .netChanged)
       if tells { enter(state, cause: failure) }
     }
     let idleTime = await lost.stream.idleTime

@@ -3,6 +3,7 @@ import FoundationEssentials
 import XMPP
 import XMPPFeatures
 import XMPPStanza
+import XMPPXML
 
 // What arrives is stored before the server may forget it, and told to watchers after that: each message once.
 
@@ -15,6 +16,17 @@ extension Session {
     if traffic.items.count >= MessageTraffic.maximumItems {
       await withCheckedContinuation { traffic.waitingForRoom.append($0) }
     }
+  }
+
+  /// Somebody's stanza was too much to be read. A page of the archive would not be complete without it.
+  func leftOut(_ stanza: XMLElement, _ excess: String) async {
+    log.warning(
+      "left out",
+      metadata: [
+        "account": "\(account)", "stanza": "\(stanza.name.local)",
+        "from": "\(stanza["from"].flatMap { try? JID($0) }?.description ?? "")", "excess": "\(excess)",
+      ])
+    if let message = Message(stanza), Archive.isClaimed(by: message) { await received(message) }
   }
 
   /// The events before were made of the stanzas up to `count`: the server is told when their messages are stored.

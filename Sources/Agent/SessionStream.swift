@@ -30,7 +30,7 @@ extension Session {
         return try await openOnce(plan, attempt)
       } catch {
         guard !Task.isCancelled, leaving == 0 else { throw error }
-        if hasExceededLimits, !leavesOut {
+        if error.name == .protocolError, hasExceededLimits, !leavesOut {
           log.info("once more, leaving out what is too much", metadata: ["account": "\(account)"])
           continue
         }
@@ -155,7 +155,7 @@ extension Session {
       tried.isResuming = resumable.canResume
     }
     // The first one ends the stream, as a server's attack should; one that comes again is somebody else's.
-    if hasExceededLimits { configuration.limits.maximumExcessBytes = 640 << 10 }
+    if hasExceededLimits { configuration.limits.maximumExcessTokenBytes = 1 << 20 }
     if !refusesTLSSessions {
       if configuration.otherHost == nil {
         configuration.tlsSession = tlsSession
@@ -233,14 +233,7 @@ extension Session {
         if let event = PubSub.Event(message, own: account.bare) { await take(event) }
       }
     case .received(let count): if online?.stream === stream { await received(through: count, on: stream) }
-    case .leftOut(let stanza, let excess):
-      log.warning(
-        "left out",
-        metadata: [
-          "account": "\(account)", "stanza": "\(stanza.name.local)",
-          "from": "\(stanza["from"].flatMap { try? JID($0) }?.description ?? "")",
-          "excess": "\(excess)",
-        ])
+    case .leftOut(let stanza, let excess): if online?.stream === stream { await leftOut(stanza, excess) }
     case .acknowledged(let stanzas): acknowledged(stanzas, by: stream)
     case .closed(let error): await ended(stream, error)
     }
@@ -436,6 +429,8 @@ extension Session {
   }
 
   private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {
+    let isFirstExcess = error?.isExcess == true && !hasExceededLimits
+    if isFirstExcess { hasExceededLimits = true }
     let failure = error.map(Failure.init)
     tried.objection = error?.objection ?? .none
     let lost = online?.stream === stream ? endOnline(state(after: failure, of: stream)) : nil
@@ -443,12 +438,11 @@ extension Session {
     if lost != nil {
       leave(await stream.management)
       otherHost = error?.otherHost
-      if await stream.hasExceededLimits { hasExceededLimits = true }
     }
     if opening?.stream === stream {
       endOpening(.failure(failure?.beforeSync ?? Failure(.cancelled, stage: .connect)))
     } else if let lost, !lost.isAccountEnding, let failure = failure ?? closedInVain {
-      await self.lost(lost, failure)
+      await self.lost(lost, failure, isCured: isFirstExcess)
     }
   }
 

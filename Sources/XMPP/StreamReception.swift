@@ -20,6 +20,11 @@ extension XMPPStream {
         try parser.parse(bytes) { event in try received(event, bytesBehind: parser.bytesAfterLastEvent) }
       }
       acknowledgeReception()
+      if hasLeftOut {
+        // libxml2 keeps every name for as long as it reads.
+        hasLeftOut = false
+        parser.rest()
+      }
       restWhenIdle()
     } catch let error as XMLStreamError {
       refuse(error)
@@ -111,8 +116,10 @@ extension XMPPStream {
 
   /// Somebody's stanza was too much. It has come all the same, or the server would send it again with every session.
   private func leaveOut(_ element: XMLElement, _ excess: String, _ own: JID) {
+    hasLeftOut = true
     management?.received(element)
-    switch StanzaRouter.route(element) {
+    // Nobody takes what is left of it for the whole.
+    switch StanzaRouter.route(XMLElement(name: element.name, attributes: element.attributes)) {
     case .message: hasUnconfirmedMessages = true
     case .answer(let iq):
       requests.take(answer: iq, own: own)?(
@@ -133,14 +140,14 @@ extension XMPPStream {
       case .unsupportedEncoding: .unsupportedEncoding
       default: .notWellFormed
       }
-    hasExceededLimits = error.code == .limitExceeded
     // It would come again.
     management?.end()
     endOutput(with: [StreamError(condition).element])
-    broke(
-      XMPPError(
-        .protocolError, stage: negotiator?.stage ?? .stream,
-        "what the server sent is refused: \(error.message)"))
+    var refusal = XMPPError(
+      .protocolError, stage: negotiator?.stage ?? .stream,
+      "what the server sent is refused: \(error.message)")
+    if case .online = state { refusal.isExcess = error.code == .limitExceeded }
+    broke(refusal)
   }
 
   /// The connection is of no more use. An error of the connection belongs to the stage it interrupts.

@@ -27,6 +27,9 @@ public struct XMPPError: Error, Sendable, Equatable {
   public var code: Code
   public var stage: Stage
   public var objection = Objection.none
+  /// A stanza of more than ``StreamConfiguration/limits`` allow has ended the session: somebody else may have sent it,
+  /// and then the server has it for the next session, too.
+  public var isExcess = false
   /// What happened, for a person; never contains a secret.
   public var message: String
   /// The condition on the wire: `not-authorized`, `conflict`.

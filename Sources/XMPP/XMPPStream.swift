@@ -15,8 +15,8 @@ public enum StreamEvent: Sendable {
   case request(IQ)
   /// Everything that had come when ``XMPPStream/mark(_:)`` was called was reported before.
   case marked(String)
-  /// A stanza was more than ``StreamConfiguration/limits`` allow, and how: all there is of it are its name and its
-  /// attributes, if these were not what was too much. It counts as handled.
+  /// A stanza was more than ``StreamConfiguration/limits`` allow, and how: all there is of it is its start tag and that
+  /// of the child in which the rest was, without what was too much. It counts as handled.
   case leftOut(XMLElement, String)
   /// The server has these stanzas, oldest first (XEP-0198 §4).
   case acknowledged([SentStanza])
@@ -97,8 +97,8 @@ public actor XMPPStream {
   var inbox = StreamInbox()
   /// What the next stream needs to go on with this session, also after its end; nil where it is not managed.
   public internal(set) var management: StreamManagement?
-  /// The server has sent more than ``StreamConfiguration/limits`` allow, which ended the stream.
-  public internal(set) var hasExceededLimits = false
+  /// Something was left out of what the parser was given last.
+  var hasLeftOut = false
   /// Messages have come whose handling is to be confirmed.
   var hasUnconfirmedMessages = false
   /// Those who wait for the server to acknowledge anything.

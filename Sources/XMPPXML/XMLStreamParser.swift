@@ -12,8 +12,8 @@ public final class XMLStreamParser {
     case opened(XMLElement)
     /// A complete child of the root: a stanza, or a step of the negotiation.
     case element(XMLElement)
-    /// A child of the root that went beyond the limits and was not kept, and how: its name, and its attributes where
-    /// they are not what was too much. Only with ``Limits/maximumExcessBytes``.
+    /// A child of the root that went beyond the limits and was not kept, and how: its start tag and that of the child
+    /// in which the rest was, without what was too much. Only with ``Limits/maximumExcessTokenBytes``.
     case leftOut(XMLElement, String)
     /// The end tag of the root: the end of the stream.
     case closed
@@ -32,20 +32,20 @@ public final class XMLStreamParser {
     public var maximumAttributes: Int
     /// Namespace declarations in scope at once.
     public var maximumNamespaces: Int
-    /// Bytes of a child of the root that goes beyond the three above and is left out (``Event/leftOut(_:_:)``), and of
-    /// one of its tokens, where that is more than ``maximumTokenBytes``; 0: whatever is too much ends the stream.
-    public var maximumExcessBytes: Int
+    /// Not 0: a child of the root that goes beyond the three above is left out (``Event/leftOut(_:_:)``), and its tokens
+    /// may have so many bytes, where that is more than ``maximumTokenBytes``. 0: whatever is too much ends the stream.
+    public var maximumExcessTokenBytes: Int
 
     public init(
       maximumElementBytes: Int = 4 << 20, maximumTokenBytes: Int = 64 << 10, maximumDepth: Int = 128,
-      maximumAttributes: Int = 256, maximumNamespaces: Int = 256, maximumExcessBytes: Int = 0
+      maximumAttributes: Int = 256, maximumNamespaces: Int = 256, maximumExcessTokenBytes: Int = 0
     ) {
       self.maximumElementBytes = maximumElementBytes
       self.maximumTokenBytes = maximumTokenBytes
       self.maximumDepth = maximumDepth
       self.maximumAttributes = maximumAttributes
       self.maximumNamespaces = maximumNamespaces
-      self.maximumExcessBytes = maximumExcessBytes
+      self.maximumExcessTokenBytes = maximumExcessTokenBytes
     }
   }
 
@@ -72,7 +72,7 @@ public final class XMLStreamParser {
       self.context = context
       var options = XML_PARSE_NOENT.rawValue | XML_PARSE_NONET.rawValue
       // What is left out goes beyond libxml2's own limits, too.
-      if limits.maximumExcessBytes > 0 { options |= XML_PARSE_HUGE.rawValue }
+      if limits.maximumExcessTokenBytes > 0 { options |= XML_PARSE_HUGE.rawValue }
       xmlCtxtUseOptions(context, Int32(options))
       xmpp_xml_bound_names(context)
       xmpp_xml_use_utf8(context)

@@ -41,6 +41,8 @@ struct XMLTreeBuilder: ~Copyable {
   private var namespaces = 0
   /// Why the present child of the root is left out.
   private var excess: String?
+  /// The start tag of its child in which something was too much.
+  private var enclosing: XMLElement?
   /// The open elements of what is left out that ``open`` does not know.
   private var skipped = 0
   /// Where the present child of the root begins, or the white space before it ended.
@@ -57,12 +59,10 @@ struct XMLTreeBuilder: ~Copyable {
       return XMLStreamError(.notWellFormed, "libxml2 error \(status)")
     }
     let tokenBytes =
-      open.count == 0 ? limits.maximumTokenBytes : max(limits.maximumTokenBytes, limits.maximumExcessBytes)
+      open.count == 0
+      ? limits.maximumTokenBytes : max(limits.maximumTokenBytes, limits.maximumExcessTokenBytes)
     if parsed - xmpp_xml_position(context) > tokenBytes {
       return XMLStreamError(.limitExceeded, "a token of more than \(tokenBytes) bytes")
-    }
-    if let excess, parsed - start > limits.maximumExcessBytes {
-      return XMLStreamError(.limitExceeded, excess)
     }
     if open.count != 1 && parsed - start > limits.maximumElementBytes { return Self.elementTooLong(limits) }
     return nil
@@ -180,7 +180,7 @@ struct XMLTreeBuilder: ~Copyable {
   private mutating func leaveOut(
     _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, _ excess: String
   ) {
-    guard open.count > 0, limits.maximumExcessBytes > 0 else {
+    guard open.count > 0, limits.maximumExcessTokenBytes > 0 else {
       return stop(XMLStreamError(.limitExceeded, excess))
     }
     self.excess = excess
@@ -222,6 +222,7 @@ struct XMLTreeBuilder: ~Copyable {
       deliver(.closed, end: xmpp_xml_position(context))
       return xmlStopParser(context)
     }
+    if excess != nil { return endLeftOut(element) }
     let content: XMLElement.Content
     if text.count > 0 {
       guard let string = takeText() else { return }
@@ -242,17 +243,24 @@ struct XMLTreeBuilder: ~Copyable {
     }
   }
 
+  /// Of an element in which something was left out there is no more than its start tag.
+  private mutating func endLeftOut(_ element: consuming OpenElement) {
+    _ = nodes.removeAll(from: element.firstChild)
+    let children = enclosing.map { [XMLNode.element($0)] } ?? []
+    let rest = XMLElement(name: element.name, attributes: element.attributes, content: .nodes(children))
+    if open.count == 2 { enclosing = rest }
+    if open.count == 1, let context { finish(rest, at: xmpp_xml_position(context)) }
+  }
+
   /// Hands over a child of the root.
   private mutating func finish(_ child: consuming XMLElement, at end: Int) {
     let bytes = end - start
     start = end
     if bytes > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
     guard let excess else { return deliver(.element(child), end: end) }
-    if bytes > limits.maximumExcessBytes { return stop(XMLStreamError(.limitExceeded, excess)) }
     self.excess = nil
-    deliver(
-      .leftOut(XMLElement(name: child.name, attributes: child.attributes, content: .nodes([])), excess),
-      end: end)
+    enclosing = nil
+    deliver(.leftOut(child, excess), end: end)
   }
 
   fileprivate mutating func characters(_ bytes: UnsafePointer<xmlChar>, _ count: Int) {

@@ -67,7 +67,7 @@ struct MessageTests {
           "\(start)too much</body><x xmlns='urn:example'>\(excess)</x></message>\(start)\(text)</body></message>"
       )
       try await bob.settled()
-      try await user.goOnline()
+      if text == "later" { try await user.goOnline() }
       try await eventually(text) {
         let history = try await user.imctl.run("history", "--json").objects(Event.self)
         return history.contains { $0.message?.body == text }
@@ -80,14 +80,19 @@ struct MessageTests {
     // Prosody 13's parser waits for more of a token as long as that.
     if kind != .prosody13 { try await arrives("at last", behind: long) }
     #expect(try await user.status().sessions <= 3)
+    // Also where it is the newest.
+    try bob.send(
+      xml:
+        "<message to='\(user.jid)' type='chat'><body>last</body><x xmlns='urn:example'>\(deep)</x></message>")
+    try await bob.settled()
     // Another device finds it in the archive.
     let other = User(user, imctl: try await IMCTL())
     try await other.goOnline()
     // The first that comes ends its stream.
     try await eventually("all of it") {
-      let history = try await other.imctl.run("history", "--sync", "--limit", "0", "--json").objects(
-        Event.self)
-      return Set(history.compactMap { $0.message?.body }).isSuperset(of: ["later", "at once"])
+      let result = try await other.imctl.run("history", "--sync", "--limit", "0", "--json")
+      let bodies = try result.objects(Event.self).compactMap { $0.message?.body }
+      return result.status == 0 && Set(bodies).isSuperset(of: ["later", "at once"])
     }
   }
 

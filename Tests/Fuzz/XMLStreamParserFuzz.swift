@@ -10,7 +10,7 @@ public func fuzzXMLStreamParser(_ start: UnsafePointer<UInt8>, _ count: Int) -> 
   guard count > 1 else { return 0 }
   let xml = UnsafeRawBufferPointer(start: start + 1, count: count - 1)
   var limits = smallLimits
-  if start[0] >= 128 { limits.maximumExcessBytes = 500 }
+  if start[0] >= 128 { limits.maximumExcessTokenBytes = 500 }
   let whole = read(xml, pieceBytes: xml.count, limits: limits)
   let pieces = read(xml, pieceBytes: Int(start[0] % 32) + 1, limits: limits)
   guard whole.events == pieces.events else {

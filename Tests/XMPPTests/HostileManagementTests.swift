@@ -138,7 +138,7 @@ struct HostileManagementTests {
         .server("<iq id='{ping}' type='result'>\(deep)</iq><r xmlns='urn:xmpp:sm:3'/>"),
         .client("<a xmlns='urn:xmpp:sm:3' h='3'/>"),
       ])
-    let stream = try await Login(server).with { $0.limits.maximumExcessBytes = 10_000 }.online()
+    let stream = try await Login(server).with { $0.limits.maximumExcessTokenBytes = 10_000 }.online()
     while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
     try await stream.send([Presence().element])
     let leftOut = await stream.first {

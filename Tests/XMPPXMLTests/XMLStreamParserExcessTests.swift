@@ -4,31 +4,38 @@ import XMPPXML
 /// What goes beyond the limits is left out where that was asked for, and everything else is read.
 @Suite struct XMLStreamParserExcessTests {
   private static let limits = XMLStreamParser.Limits(
-    maximumDepth: 4, maximumAttributes: 3, maximumNamespaces: 4, maximumExcessBytes: 200)
+    maximumDepth: 4, maximumAttributes: 3, maximumNamespaces: 4, maximumExcessTokenBytes: 200)
 
   @Test(
-    "A child of the root that is too much is named, and the next one is read.",
+    "Of a child of the root that is too much the start tags before that are told, and the next one is read.",
     arguments: [
-      ("<m id='1'>a<b><c><d/>e</c></b>f</m>", "more than 4 elements inside each other"),
-      ("<m id='1'><b><c><d><e x='y'>f</e></d><d/></c></b></m>", "more than 4 elements inside each other"),
-      ("<m id='1'>a<b c='' d='' e='' f=''><b/></b>g</m>", "more than 3 attributes"),
-      ("<m id='1'><b c='' d='' e='' f=''/><b c='' d='' e='' f=''/></m>", "more than 3 attributes"),
+      ("<m id='1'>a<x/><b><c><d/>e</c></b>f<y/></m>", true, "more than 4 elements inside each other"),
+      (
+        "<m id='1'><b>g<c><d><e x='y'>f</e></d><d/></c></b></m>", true,
+        "more than 4 elements inside each other"
+      ),
+      ("<m id='1'>a<b c='' d='' e='' f=''><b/></b>g</m>", false, "more than 3 attributes"),
+      ("<m id='1'><b c='' d='' e='' f=''/><b c='' d='' e='' f=''/></m>", false, "more than 3 attributes"),
       (
         "<m id='1'><b xmlns:a='u' xmlns:b='u'><c xmlns:a='u' xmlns:b='u' xmlns:d='u'><d:e/></c></b></m>",
-        "more than 4 namespaces"
+        true, "more than 4 namespaces"
       ),
     ])
-  func inside(_ xml: String, _ excess: String) {
+  func inside(_ xml: String, _ isDeep: Bool, _ excess: String) {
     let reading = Reading.everyWay("<s><a/>\(xml)<z><y/></z></s>", limits: Self.limits)
     #expect(reading.error == nil)
     #expect(
       Array(reading.events.dropFirst()) == [
         .element(XMLElement("a", namespace: "")),
-        .leftOut(XMLElement("m", namespace: "", attributes: ["id": "1"]), excess),
+        .leftOut(
+          XMLElement(
+            "m", namespace: "", attributes: ["id": "1"],
+            children: isDeep ? [XMLElement("b", namespace: "")] : []),
+          excess),
         .element(XMLElement("z", namespace: "", children: [XMLElement("y", namespace: "")])), .closed,
       ])
     var strict = Self.limits
-    strict.maximumExcessBytes = 0
+    strict.maximumExcessTokenBytes = 0
     #expect(Reading.everyWay("<s>\(xml)</s>", limits: strict).error == .limitExceeded)
   }
 
@@ -51,9 +58,11 @@ import XMPPXML
 
   @Test("It is bounded, too.")
   func bounded() {
+    var limits = Self.limits
+    limits.maximumElementBytes = 200
     let text = String(repeating: "x", count: 200)
     for xml in ["<m><b><c><d>\(text)</d></c></b></m>", "<m a='' b='' c='' d=''>\(text)</m>"] {
-      #expect(Reading.everyWay("<s>\(xml)<z/>", limits: Self.limits).error == .limitExceeded)
+      #expect(Reading.everyWay("<s>\(xml)<z/>", limits: limits).error == .limitExceeded)
     }
   }
 
@@ -65,7 +74,7 @@ import XMPPXML
   @Test("What servers pass on is left out or read: as much as they take of a stranger.")
   func real() throws {
     let size = 512 << 10
-    let parser = XMLStreamParser(limits: .init(maximumExcessBytes: 640 << 10))
+    let parser = XMLStreamParser(limits: .init(maximumExcessTokenBytes: 640 << 10))
     func events(_ stanza: String) throws -> [XMLStreamParser.Event] {
       try parser.parse(Array((stanza + "<z/>").utf8))
     }
