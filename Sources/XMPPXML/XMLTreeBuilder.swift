@@ -134,12 +134,10 @@ struct XMLTreeBuilder: ~Copyable {
     let next = xmpp_xml_byte(context)
     // A start tag that stops short of its end: libxml2 is about to say so.
     guard next == UInt8(ascii: ">") || next == UInt8(ascii: "/") else { return }
-    guard excess == nil else {
-      skipped += 1
-      return
-    }
-    if let excess = excess(attributeCount: attributeCount, declarations: declarations) {
-      return leaveOut(local, namespace, excess)
+    guard open.count < limits.maximumDepth, attributeCount + declarations <= limits.maximumAttributes,
+      namespaces + declarations <= limits.maximumNamespaces, excess == nil
+    else {
+      return startExcess(local, namespace, attributes: attributeCount + declarations)
     }
     namespaces += declarations
     if text.count > 0 {
@@ -162,24 +160,23 @@ struct XMLTreeBuilder: ~Copyable {
         name: names[place], attributes: attributes, firstChild: nodes.count, namespaces: declarations))
   }
 
-  /// What is too much about the start tag in hand.
-  private func excess(attributeCount: Int, declarations: Int) -> String? {
-    if open.count >= limits.maximumDepth {
-      return "more than \(limits.maximumDepth) elements inside each other"
-    }
-    if attributeCount + declarations > limits.maximumAttributes {
-      return "more than \(limits.maximumAttributes) attributes"
-    }
-    if namespaces + declarations > limits.maximumNamespaces {
-      return "more than \(limits.maximumNamespaces) namespaces"
-    }
-    return nil
-  }
-
-  /// The present child of the root, or the one that begins here, is not kept.
-  private mutating func leaveOut(
-    _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, _ excess: String
+  /// A start tag that is too much, or inside of what is.
+  @inline(never)
+  private mutating func startExcess(
+    _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, attributes: Int
   ) {
+    guard excess == nil else {
+      skipped += 1
+      return
+    }
+    let excess =
+      if open.count >= limits.maximumDepth {
+        "more than \(limits.maximumDepth) elements inside each other"
+      } else if attributes > limits.maximumAttributes {
+        "more than \(limits.maximumAttributes) attributes"
+      } else {
+        "more than \(limits.maximumNamespaces) namespaces"
+      }
     guard open.count > 0, limits.maximumExcessTokenBytes > 0 else {
       return stop(XMLStreamError(.limitExceeded, excess))
     }
@@ -211,10 +208,7 @@ struct XMLTreeBuilder: ~Copyable {
 
   fileprivate mutating func endElement() {
     guard failure == nil, let context else { return xmlStopParser(context) }
-    guard skipped == 0 else {
-      skipped -= 1
-      return
-    }
+    if excess != nil { return endExcess() }
     guard let element = open.removeLast() else { return }
     namespaces -= element.namespaces
     if open.count == 0 {
@@ -222,7 +216,6 @@ struct XMLTreeBuilder: ~Copyable {
       deliver(.closed, end: xmpp_xml_position(context))
       return xmlStopParser(context)
     }
-    if excess != nil { return endLeftOut(element) }
     let content: XMLElement.Content
     if text.count > 0 {
       guard let string = takeText() else { return }
@@ -239,28 +232,35 @@ struct XMLTreeBuilder: ~Copyable {
     if open.count > 1 {
       nodes.append(.element(complete))
     } else {
-      finish(complete, at: xmpp_xml_position(context))
+      finish(.element(complete), at: xmpp_xml_position(context))
     }
   }
 
   /// Of an element in which something was left out there is no more than its start tag.
-  private mutating func endLeftOut(_ element: consuming OpenElement) {
+  @inline(never)
+  private mutating func endExcess() {
+    guard skipped == 0 else {
+      skipped -= 1
+      return
+    }
+    guard let element = open.removeLast(), let context, let excess else { return }
+    namespaces -= element.namespaces
     _ = nodes.removeAll(from: element.firstChild)
     let children = enclosing.map { [XMLNode.element($0)] } ?? []
     let rest = XMLElement(name: element.name, attributes: element.attributes, content: .nodes(children))
     if open.count == 2 { enclosing = rest }
-    if open.count == 1, let context { finish(rest, at: xmpp_xml_position(context)) }
+    guard open.count == 1 else { return }
+    self.excess = nil
+    enclosing = nil
+    finish(.leftOut(rest, excess), at: xmpp_xml_position(context))
   }
 
   /// Hands over a child of the root.
-  private mutating func finish(_ child: consuming XMLElement, at end: Int) {
-    let bytes = end - start
+  @inline(__always)
+  private mutating func finish(_ event: consuming XMLStreamParser.Event, at end: Int) {
+    if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
     start = end
-    if bytes > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
-    guard let excess else { return deliver(.element(child), end: end) }
-    self.excess = nil
-    enclosing = nil
-    deliver(.leftOut(child, excess), end: end)
+    deliver(event, end: end)
   }
 
   fileprivate mutating func characters(_ bytes: UnsafePointer<xmlChar>, _ count: Int) {
