@@ -100,6 +100,8 @@ struct MessageTraffic {
   var ready: [OutboxMessage] = []
   /// There may be messages in the outbox that are neither ``ready`` nor handed over.
   var hasQueued = true
+  /// They are being read from the disk.
+  var isLoading = false
   /// Handed to the present stream and not acknowledged, by their ids.
   var inFlight: [String: OutboxMessage] = [:]
   /// It is known what the server has of what was handed to the streams before the present one.

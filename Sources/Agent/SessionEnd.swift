@@ -72,7 +72,7 @@ extension Session {
     kept = nil
     pausing?.cancel()
     await stopTrying()
-    _ = await flushOutbox(within: 2)
+    _ = await flushOutbox(within: 10)
     await closeStreams()
   }
 
@@ -83,7 +83,8 @@ extension Session {
     resumable = nil
     endContacts()
     for stream in streams {
-      await stream.close(sending: farewell)
+      // One that has not read our end when the connection is gone keeps the session for others to see.
+      await stream.close(sending: farewell, patience: .seconds(5))
       await messagesEnded(of: stream)
     }
     await forgetResumption()

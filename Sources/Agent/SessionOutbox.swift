@@ -60,7 +60,7 @@ extension Session {
     _ messages: [OutboxMessage], durably: Bool
   ) async throws(Failure) -> [(String, ReceiptEvent?)] {
     // What nothing is before may be handed over at once.
-    let stream = traffic.isOpen && !traffic.hasQueued ? online?.stream : nil
+    let stream = traffic.isOpen && !traffic.hasQueued && !traffic.isLoading ? online?.stream : nil
     let since = traffic.archivePosition
     let name = account.description
     let own = (traffic.own ?? account).bare.description
@@ -166,11 +166,14 @@ extension Session {
     }
   }
 
-  /// Takes messages from the disk that have never been handed over; false where there are none.
+  /// Takes messages from the disk that have never been handed over; false where there are no more.
   private func loadQueued(_ count: Int, for stream: XMPPStream) async -> Bool {
     let name = account.description
     let since = traffic.archivePosition
+    // What is accepted meanwhile is queued behind these, and sets this again.
     traffic.hasQueued = false
+    traffic.isLoading = true
+    defer { traffic.isLoading = false }
     do throws(Failure) {
       let messages = try await localStore.change { database in
         let messages = try OutboxMessage.all(of: name, isSent: false, limit: count, database)
@@ -184,7 +187,7 @@ extension Session {
         return false
       }
       traffic.ready += messages
-      return !messages.isEmpty
+      return !messages.isEmpty || traffic.hasQueued
     } catch {
       log.error("outbox", metadata: ["account": "\(account)", "failure": "\(error.message)"])
       traffic.hasQueued = true
