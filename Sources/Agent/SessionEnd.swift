@@ -17,7 +17,10 @@ extension Session {
     leaving += 1
     defer { leaving -= 1 }
     pausing?.cancel()
-    if let opening { await giveUp(opening.stream) }
+    if let opening {
+      if opening.stream === online?.stream { _ = await flushOutbox(within: parameters.flush) }
+      await giveUp(opening.stream)
+    }
     return try await inTurn { session async throws(Failure) in
       var stored: Account?
       if parameters.revoke {
@@ -71,8 +74,10 @@ extension Session {
     isEnding = true
     kept = nil
     pausing?.cancel()
-    await stopTrying()
+    // One that is online and not synced yet takes messages.
+    if online == nil { await stopTrying() }
     _ = await flushOutbox(within: 10)
+    await stopTrying()
     await closeStreams()
   }
 

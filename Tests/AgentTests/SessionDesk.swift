@@ -63,8 +63,10 @@ final class SessionDesk: Sendable {
   private let seen = Mutex<[Event]>([])
   private let subscription: EventHub.Subscription
 
+  /// - Parameter sessions: how many of them show another presence when they are in step.
   init(
-    _ scripts: [[ScriptedServer.Step]], clock: QuickClock = QuickClock(), home: TemporaryDirectory? = nil,
+    _ scripts: [[ScriptedServer.Step]], sessions: Int = .max, clock: QuickClock = QuickClock(),
+    home: TemporaryDirectory? = nil,
     pace: ServerPace = ServerPace(), keepAlive: TimeAmount = SessionPatience.standard.keepAlive
   ) async throws {
     server = try await ScriptedServer(eachConnection: scripts)
@@ -79,11 +81,13 @@ final class SessionDesk: Sendable {
       clock: clock.clock)
     subscription = hub.subscribe(EventHub.Filter(), buffer: 100_000)
     Task { [weak self, subscription] in
+      var left = sessions
       for await event in subscription {
         guard let self else { return }
         seen.withLock { $0.append(event) }
         // The server waits for this: it knows then that the session is in step with it.
-        guard case .state(let change) = event.body, change.state == .syncOK else { continue }
+        guard case .state(let change) = event.body, change.state == .syncOK, left > 0 else { continue }
+        left -= 1
         await self.questions()
         let away = PresenceSetMethod.Parameters(account: nil, show: .away)
         _ = try? await session.setPresence(away, by: ClientHandle(id: 0))

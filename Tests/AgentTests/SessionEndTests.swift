@@ -1,49 +1,88 @@
 import AgentProtocol
 import TestSupport
 import Testing
+import XMPPStanza
 
 @testable import Agent
 
-@Suite("A session that ends", .timeLimit(.minutes(4)))
+@Suite("A session that ends hands over what it has accepted", .timeLimit(.minutes(4)))
 struct SessionEndTests {
-  private static let management = "<sm xmlns='urn:xmpp:sm:3'/>"
-  private static let question = ScriptedServer.Step.client("<r xmlns='urn:xmpp:sm:3'/>")
+  private typealias Steps = [ScriptedServer.Step]
 
-  private static func message(_ id: String) -> MessageSendMethod.Parameters {
+  private static let question = ScriptedServer.Step.client("<r xmlns='urn:xmpp:sm:3'/>")
+  private static let farewell: Steps = [
+    .client("<presence type='unavailable'/>"), .server("</stream:stream>"), .close,
+  ]
+
+  /// A login at a server that counts stanzas, up to what it is first asked.
+  private static let counted: Steps =
+    .login(until: .bound, features: "<sm xmlns='urn:xmpp:sm:3'/>", jid: SessionDesk.jid + "/scripted")
+    + [
+      .client("<enable xmlns='urn:xmpp:sm:3'/>"), .server("<enabled xmlns='urn:xmpp:sm:3'/>"),
+    ] + Steps.synced[..<4] + [question]
+
+  private static func acknowledgement(_ count: Int) -> ScriptedServer.Step {
+    .server("<a xmlns='urn:xmpp:sm:3' h='\(count)'/>")
+  }
+
+  private static func send(_ id: String, by session: Session) async throws {
     var sending = MessageSendMethod.Parameters(account: nil, messages: [])
     sending.messages = [OutgoingMessage(to: "bob@\(TestServer.domain)", body: "hello")]
     sending.messages[0].id = id
     sending.wait = .none
-    return sending
+    _ = try await session.send(sending).outcome()
   }
 
-  @Test("waits for a server that takes its time with what was sent.")
+  @Test("to a server that takes its time.")
   func slowServer() async throws {
-    let synced = [ScriptedServer.Step].synced
     let desk = try await SessionDesk([
-      .login(until: .bound, features: Self.management, jid: SessionDesk.jid + "/scripted")
-        + [
-          .client("<enable xmlns='urn:xmpp:sm:3' resume='true'/>"),
-          .server("<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true'/>"),
-        ] + synced[..<4] + [Self.question] + synced[4...]
-        + [
-          .server("<a xmlns='urn:xmpp:sm:3' h='5'/>"), .client("<presence/>"), Self.question,
-          .client("<message id='m1'/>"), .client("<presence/>"), .server("<a xmlns='urn:xmpp:sm:3' h='8'/>"),
-          .client("<presence type='unavailable'/>"), .server("</stream:stream>"), .close,
-        ]
+      Self.counted + Steps.synced[4...] + [Self.acknowledgement(5), .client("<presence/>"), Self.question]
+        + [.client("<message id='m1'/>"), .client("<presence/>"), Self.acknowledgement(8)] + Self.farewell
     ])
     let session = desk.session
     _ = try await session.login(try await desk.parameters())
     try await desk.until("its presence") { _ in desk.server.received.contains("<show>away</show>") }
-    _ = try await session.send(Self.message("m1")).outcome()
+    try await Self.send("m1", by: session)
     let end = Task { await session.close() }
-    // The server says nothing until this has come.
-    try await Task.sleep(for: .seconds(3))
-    let busy = PresenceSetMethod.Parameters(account: nil, show: .dnd)
-    _ = try await session.setPresence(busy, by: ClientHandle(id: 0))
+    try await session.prod()
     await end.value
     #expect(await session.flushOutbox(within: 0) == 0)
     #expect(desk.server.mismatches == [])
     #expect(desk.lawless == [])
+  }
+
+  @Test("though it has just come back, and is not in step yet.", arguments: [false, true])
+  func notSynced(isLogout: Bool) async throws {
+    let scripts: [Steps] = [
+      Self.counted + Steps.synced[4...] + [Self.acknowledgement(5), .client("<presence/>"), .close],
+      // Its roster is late.
+      Self.counted + [.client("<presence/>")] + Steps.synced[4...] + [Self.acknowledgement(6)]
+        + [.client("<message id='m1'/>"), Self.question, Self.acknowledgement(7)] + Self.farewell,
+    ]
+    let desk = try await SessionDesk(scripts, sessions: 1)
+    let session = desk.session
+    _ = try await session.login(try await desk.parameters())
+    try await desk.until("its return") { changes in changes.last?.state == .syncing && changes.count > 5 }
+    try await Self.send("m1", by: session)
+    let end = Task {
+      if isLogout {
+        _ = try await session.logout(LogoutMethod.Parameters(account: nil))
+      } else {
+        await session.close()
+      }
+    }
+    try await session.prod()
+    try await end.value
+    #expect(await session.flushOutbox(within: 0) == 0)
+    #expect(desk.server.mismatches == [])
+    #expect(desk.lawless == [])
+  }
+}
+
+extension Session {
+  /// Something for the server to wait for, a while later.
+  fileprivate func prod() async throws {
+    try await Task.sleep(for: .seconds(3))
+    try await online?.stream.send([Presence().element])
   }
 }
