@@ -104,10 +104,12 @@ extension Session {
     let query = try HistoryQuery(parameters, of: account.description)
     var result = HistorySyncMethod.Result()
     var start = try await start(of: query)
+    // The time of the oldest message that was read: that of a stored one may be its sender's word.
+    var reached: Double?
     var isFresh = true
     for _ in 0..<Self.maximumPastPages {
       guard !Task.isCancelled else { throw Failure(.cancelled, stage: .request) }
-      if try await hasAll(of: query, since: start?.time) {
+      if try await hasAll(of: query, since: reached) {
         result.complete = true
         break
       }
@@ -127,7 +129,8 @@ extension Session {
         result.complete = page.page.isLast
         break
       }
-      start = first.map { ArchiveStart(id: $0, time: page.past?.first?.time ?? start?.time) }
+      reached = page.past?.first?.time ?? reached
+      start = first.map { ArchiveStart(id: $0, time: reached) }
     }
     return result
   }

@@ -128,6 +128,24 @@ import XMPPStanza
     #expect(try bodies() == ["honest", "far", "future", "before"])
   }
 
+  @Test("What a message claims of its age does not end the search for older ones.")
+  func claimedAge() async throws {
+    let claim =
+      "<message type='chat' from='bob@\(TestServer.domain)/x' to='\(Self.jid)'><body>old</body>"
+      + "<stanza-id xmlns='urn:xmpp:sid:0' by='\(Self.jid)' id='q'/>"
+      + "<delay xmlns='urn:xmpp:delay' stamp='1970-01-02T00:00:00Z'/></message>"
+    let (session, server, _) = try await session(
+      then: [.server(claim)] + Self.page(2, Self.result("o", query: "{q2}"), ends: ("o", "o"), complete: true)
+    )
+    while try bodies().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    var parameters = HistorySyncMethod.Parameters(account: nil, with: nil, limit: 9)
+    parameters.after = 1_700_000_000
+    #expect(try await session.syncHistory(parameters) == .init(fetched: 1, complete: true))
+    #expect(try bodies().sorted() == ["o", "old"])
+    await session.close()
+    #expect(server.mismatches.isEmpty)
+  }
+
   @Test("A page that comes again and again is read once more, and that is all.")
   func repeated() async throws {
     func same(_ number: Int) -> [ScriptedServer.Step] {
