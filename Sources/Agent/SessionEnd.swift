@@ -74,8 +74,7 @@ extension Session {
     isEnding = true
     kept = nil
     pausing?.cancel()
-    // One that is online and not synced yet takes messages.
-    if online == nil { await stopTrying() }
+    // Before it is given up: a login that is online and not synced yet takes messages.
     _ = await flushOutbox(within: 10)
     await stopTrying()
     await closeStreams()

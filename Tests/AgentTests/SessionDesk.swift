@@ -119,6 +119,15 @@ final class SessionDesk: Sendable {
     return parameters
   }
 
+  /// Has a message accepted, and waits for nothing else.
+  func send(_ id: String) async throws {
+    var message = OutgoingMessage(to: "bob@\(TestServer.domain)", body: "hello")
+    message.id = id
+    var sending = MessageSendMethod.Parameters(account: nil, messages: [message])
+    sending.wait = .none
+    _ = try await session.send(sending).outcome()
+  }
+
   /// How the session was ended by others.
   var kicks: [Kick] {
     events.compactMap { if case .kicked(let kick) = $0.body { kick } else { nil } }

@@ -25,14 +25,6 @@ struct SessionEndTests {
     .server("<a xmlns='urn:xmpp:sm:3' h='\(count)'/>")
   }
 
-  private static func send(_ id: String, by session: Session) async throws {
-    var sending = MessageSendMethod.Parameters(account: nil, messages: [])
-    sending.messages = [OutgoingMessage(to: "bob@\(TestServer.domain)", body: "hello")]
-    sending.messages[0].id = id
-    sending.wait = .none
-    _ = try await session.send(sending).outcome()
-  }
-
   @Test("to a server that takes its time.")
   func slowServer() async throws {
     let desk = try await SessionDesk([
@@ -42,7 +34,7 @@ struct SessionEndTests {
     let session = desk.session
     _ = try await session.login(try await desk.parameters())
     try await desk.until("its presence") { _ in desk.server.received.contains("<show>away</show>") }
-    try await Self.send("m1", by: session)
+    try await desk.send("m1")
     let end = Task { await session.close() }
     try await session.prod()
     await end.value
@@ -63,7 +55,7 @@ struct SessionEndTests {
     let session = desk.session
     _ = try await session.login(try await desk.parameters())
     try await desk.until("its return") { changes in changes.last?.state == .syncing && changes.count > 5 }
-    try await Self.send("m1", by: session)
+    try await desk.send("m1")
     let end = Task {
       if isLogout {
         _ = try await session.logout(LogoutMethod.Parameters(account: nil))

@@ -50,11 +50,7 @@ struct SettlementAcrossStreamsTests {
     let desk = try await SessionDesk([first, second, third])
     _ = try await desk.session.login(try await desk.parameters())
     try await desk.until("its presence") { _ in desk.server.received.contains("<show>away</show>") }
-    var sending = MessageSendMethod.Parameters(account: nil, messages: [])
-    sending.messages = [OutgoingMessage(to: "bob@\(TestServer.domain)", body: "hello")]
-    sending.messages[0].id = "m1"
-    sending.wait = .none
-    _ = try await desk.session.send(sending).outcome()
+    try await desk.send("m1")
     try await desk.until("it on the third stream") { _ in
       desk.server.received(connection: 3).contains("id='m1'")
     }
