@@ -40,6 +40,15 @@ struct AgentRequestHandler: Sendable {
         if let id = call.id { outcome.later = { RPC.answer(id, await sending.outcome()) } }
         return outcome
       }
+      if call.method == MessageSendLinesMethod.name {
+        let parameters = try call.parameters(of: MessageSendLinesMethod.self)
+        let messages = try parameters.checkedMessages()
+        let sending = try await service.send(messages, client: client)
+        if let id = call.id {
+          outcome.later = { RPC.answer(id, MessageSendLinesMethod.runs(of: await sending.outcome())) }
+        }
+        return outcome
+      }
       if call.method == DevicesSendMethod.name {
         let parameters = try call.parameters(of: DevicesSendMethod.self)
         try parameters.check()
@@ -237,22 +246,37 @@ extension ConnectionOptions {
 
 extension MessageSendMethod.Parameters {
   fileprivate func check() throws(RPCError) {
+    try check(at: "messages", count: MessageSendMethod.maximumMessages)
+  }
+
+  /// - Parameter path: where the messages are among the parameters.
+  fileprivate func check(at path: String, count: Int) throws(RPCError) {
     try Agent.check(seconds: timeout, "timeout")
-    guard (1...MessageSendMethod.maximumMessages).contains(messages.count) else { throw invalid("messages") }
+    guard (1...count).contains(messages.count) else { throw invalid(path) }
     for message in messages {
       if let id = message.id, !(1...OutgoingMessage.maximumID).contains(id.utf8.count) {
-        throw invalid("messages.id")
+        throw invalid("\(path).id")
       }
-      if message.body == nil, message.subject == nil { throw invalid("messages.body") }
+      if message.body == nil, message.subject == nil { throw invalid("\(path).body") }
       if let type = message.type, !["chat", "normal", "headline", "groupchat"].contains(type) {
-        throw invalid("messages.type")
+        throw invalid("\(path).type")
       }
       // Nobody confirms these.
       if wait == .delivered, let type = message.type, ["headline", "groupchat"].contains(type) {
         throw invalid("wait")
       }
-      if !message.fits { throw invalid("messages.body") }
+      if !message.fits { throw invalid("\(path).body") }
     }
+  }
+}
+
+extension MessageSendLinesMethod.Parameters {
+  /// The messages, which can be right.
+  fileprivate func checkedMessages() throws(RPCError) -> MessageSendMethod.Parameters {
+    if id.isEmpty { throw invalid("id") }
+    let messages = messages
+    try messages.check(at: "text", count: MessageSendLinesMethod.maximumLines)
+    return messages
   }
 }
 

@@ -98,17 +98,18 @@ extension OutboxMessage {
     return .accepted(try insert(account, database))
   }
 
-  /// Whether messages with some of these ids were accepted before.
-  static func isAnyKnown(_ ids: [String], of account: String, own: String, _ database: Database) throws
+  /// Whether messages with some of these ids may have been accepted before: there are ids between them.
+  static func mayBeKnown(_ ids: [String], of account: String, own: String, _ database: Database) throws
     -> Bool
   {
+    let isBefore = { (one: String, other: String) in one.utf8.lexicographicallyPrecedes(other.utf8) }
     let selection = try database.cachedStatement(
       sql: """
-        SELECT 1 FROM json_each(?1)
-        WHERE EXISTS (SELECT 1 FROM outbox WHERE account = ?2 AND id = value)
-          OR EXISTS (SELECT 1 FROM messages WHERE account = ?2 AND sender = ?3 AND originID = value)
+        SELECT EXISTS (SELECT 1 FROM outbox WHERE account = ?1 AND id >= ?3 AND id <= ?4) OR EXISTS (
+          SELECT 1 FROM messages WHERE account = ?1 AND sender = ?2 AND originID >= ?3 AND originID <= ?4)
         """)
-    return try Int.fetchOne(selection, arguments: [list(ids), account, own]) != nil
+    return try Bool.fetchOne(
+      selection, arguments: [account, own, ids.min(by: isBefore), ids.max(by: isBefore)]) != false
   }
 
   /// Keeps a message whose id is new; its position.

@@ -110,7 +110,7 @@ struct MessageBatch: Sendable {
         changesStream = true
       case .ended: if isCounted { arrived = [] }
       case .acknowledged(let id): acknowledge(id)
-      case .sent(let message): settle(message)
+      case .sent(let messages): settle(messages)
       case .streamChanged: changesStream = true
       }
     }
@@ -125,10 +125,10 @@ struct MessageBatch: Sendable {
     steps.append(.acknowledge(ids))
   }
 
-  private mutating func settle(_ message: OutboxMessage) {
-    guard case .settle(var messages)? = steps.last else { return steps.append(.settle([message])) }
+  private mutating func settle(_ sent: [OutboxMessage]) {
+    guard case .settle(var messages)? = steps.last else { return steps.append(.settle(sent)) }
     steps.removeLast()
-    messages.append(message)
+    messages += sent
     steps.append(.settle(messages))
   }
 
@@ -239,7 +239,7 @@ private struct Writing {
   mutating func settle(_ id: String, archiveID: String? = nil, _ database: Database) throws -> Bool {
     guard let sent = try OutboxMessage.take(id, of: account, database) else { return false }
     outcome.settled.append(id)
-    var message = sent.stored(own: own)
+    var message = sent.stored(own: own.description)
     message.archiveID = archiveID
     _ = try insert(message, database)
     return true

@@ -16,8 +16,8 @@ struct MessageTraffic {
     case ended
     /// The server has the message of the outbox with this id.
     case acknowledged(String)
-    /// The server has this message of the outbox.
-    case sent(OutboxMessage)
+    /// The server has these messages of the outbox.
+    case sent([OutboxMessage])
     /// The stream has sent something, or got it acknowledged.
     case streamChanged
 
@@ -61,7 +61,7 @@ struct MessageTraffic {
   /// Items that may wait for the disk before the stream has to.
   static let maximumItems = 1000
   /// Messages that the server may have to acknowledge at a time.
-  static let window = 1000
+  static let window = 2000
   /// Messages that may wait for their turn here: the others wait on the disk alone.
   static let maximumReady = 4096
 

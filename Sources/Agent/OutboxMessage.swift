@@ -44,10 +44,12 @@ struct OutboxMessage: Sendable, Equatable {
   }
 
   /// The message as it is kept when the server has it.
-  func stored(own: JID) -> StoredMessage {
+  ///
+  /// - Parameter own: the account's bare JID.
+  func stored(own: String) -> StoredMessage {
     var message = StoredMessage(
-      direction: .sent, sender: own.bare.description, time: accepted, id: id, originID: id,
-      from: own.description, to: to.description, type: type, body: body, subject: subject, thread: thread)
+      direction: .sent, sender: own, time: accepted, id: id, originID: id, from: own, to: to.description,
+      type: type, body: body, subject: subject, thread: thread)
     message.isFromOutbox = true
     return message
   }

@@ -40,9 +40,20 @@ extension Session {
   /// The server has these.
   func acknowledged(_ stanzas: [SentStanza], by stream: XMPPStream) {
     let messages = stanzas.filter { stanza in stanza.element.map { $0.name.local == "message" } ?? true }
-    for id in messages.compactMap(\.id) {
-      enqueue(traffic.inFlight.removeValue(forKey: id).map { .sent($0) } ?? .acknowledged(id), stream)
+    var sent: [OutboxMessage] = []
+    func enqueueSent() {
+      if !sent.isEmpty { enqueue(.sent(sent), stream) }
+      sent = []
     }
+    for id in messages.compactMap(\.id) {
+      if let message = traffic.inFlight.removeValue(forKey: id) {
+        sent.append(message)
+      } else {
+        enqueueSent()
+        enqueue(.acknowledged(id), stream)
+      }
+    }
+    enqueueSent()
     if messages.allSatisfy({ $0.id == nil }) { enqueue(.streamChanged, stream) }
     // What is to be stored of them need not be waited for.
     handOver()

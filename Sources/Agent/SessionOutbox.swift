@@ -72,7 +72,7 @@ extension Session {
       let ids = messages.map(\.id)
       let areNew =
         try Set(ids).count == ids.count
-        && !OutboxMessage.isAnyKnown(ids, of: name, own: own, database)
+        && !OutboxMessage.mayBeKnown(ids, of: name, own: own, database)
       for var message in messages {
         message.isSent = isDirect
         message.since = isDirect ? since : nil

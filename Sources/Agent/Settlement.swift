@@ -5,7 +5,8 @@ import XMPPStanza
 /// few statements for all of them.
 struct Settlement {
   private let messages: ArraySlice<OutboxMessage>
-  private let own: JID
+  /// The account's bare JID.
+  private let own: String
   /// Of the first message; each takes two.
   private let cursor: Int64
   /// Of the first message in the order of all; the others are behind it.
@@ -15,18 +16,19 @@ struct Settlement {
 
   /// - Parameters:
   ///   - messages: of one time, oldest first.
-  ///   - own: the account.
+  ///   - own: the account's bare JID.
   ///   - cursor: of the first of their events.
   ///
   /// Nil where each has to be looked at.
   init?(_ messages: ArraySlice<OutboxMessage>, own: JID, from cursor: Int64, _ database: Database) throws {
-    guard let first = messages.first?.stored(own: own), let place = try first.place(cursor, database) else {
+    self.own = own.description
+    guard let first = messages.first?.stored(own: self.own), let place = try first.place(cursor, database)
+    else {
       return nil
     }
     let places = StoredMessage.places(of: first.time)
     guard places.contains(place), places.contains(place + Int64(messages.count)) else { return nil }
     self.messages = messages
-    self.own = own
     self.cursor = cursor
     self.place = place
     positions = "[" + messages.map { String($0.position) }.joined(separator: ",") + "]"
@@ -43,7 +45,7 @@ struct Settlement {
         SELECT 1 FROM json_each(?) CROSS JOIN outbox ON outbox.position = value
         JOIN messages ON messages.account = outbox.account AND sender = ? AND retracts = outbox.id
         """)
-    return try Int.fetchOne(selection, arguments: [positions, own.description]) != nil
+    return try Int.fetchOne(selection, arguments: [positions, own]) != nil
   }
 
   /// Takes the messages out of the outbox; gives those of which no copy was kept before, and their cursors.
@@ -57,7 +59,7 @@ struct Settlement {
         FROM json_each(?4) AS list CROSS JOIN outbox ON position = list.value
         RETURNING cursor
         """)
-    let new = Set(try Int64.fetchAll(insertion, arguments: [cursor, own.description, place, positions]))
+    let new = Set(try Int64.fetchAll(insertion, arguments: [cursor, own, place, positions]))
     let indexing = try database.cachedStatement(
       sql: """
         INSERT INTO search (rowid, body, subject)

@@ -27,7 +27,7 @@ public struct StreamManagement: Sendable, Equatable {
   static let limit = 10_000
   /// Stanzas after which the server is asked again, though it has not answered yet: who sends many learns in time how
   /// far they have come, and need not wait for the last of them.
-  static let pace: UInt32 = 128
+  static let pace: UInt32 = 500
   /// Connections on which a session may be resumed without an acknowledgement.
   static let patience = 3
   /// Handled stanzas after which the server is told without having asked: some end a session with too many.
@@ -329,10 +329,14 @@ extension StreamManagement.Snapshot {
     try fields.encodeIfPresent(location, forKey: .location)
     try fields.encodeIfPresent(maximum, forKey: .maximum)
     if unacknowledged.isEmpty { return }
-    let ids = unacknowledged.map { id in
-      id.flatMap { $0.utf8.contains(Self.separator) ? nil : $0 } ?? ""
+    var ids: [UInt8] = []
+    for (place, id) in unacknowledged.enumerated() {
+      if place > 0 { ids.append(Self.separator) }
+      let before = ids.count
+      ids.append(contentsOf: (id ?? "").utf8)
+      if ids[before...].contains(Self.separator) { ids.removeSubrange(before...) }
     }
-    try fields.encode(ids.joined(separator: String(UnicodeScalar(Self.separator))), forKey: .unacknowledged)
+    try fields.encode(String(decoding: ids, as: UTF8.self), forKey: .unacknowledged)
   }
 }
 

@@ -21,6 +21,29 @@ import Testing
     #expect(read.hold)
   }
 
+  @Test("What became of lines is told in runs, and read back line by line.")
+  func runs() throws {
+    var call = MessageSendLinesMethod.Parameters(account: nil, id: "i", to: "b@c", text: "1\n2\n\n3\n4")
+    call.type = "normal"
+    call.subject = "s"
+    call.thread = "t"
+    let messages = call.messages.messages
+    #expect(messages.map(\.body) == ["1", "2", "3", "4"])
+    #expect(messages.map(\.id) == ["i.0", "i.1", "i.2", "i.3"])
+    #expect(messages.allSatisfy { ($0.to, $0.type, $0.subject, $0.thread) == ("b@c", "normal", "s", "t") })
+    let refusal = Failure(.stanzaError, stage: .request)
+    let outcomes: MessageSendMethod.Result = [
+      .init(id: "i.0", to: "b@c", state: .sent), .init(id: "i.1", to: "b@c", state: .sent),
+      .init(id: "i.2", to: "b@c", state: .sent, error: refusal), .init(id: "i.3", to: "b@c", state: .queued),
+    ]
+    let runs = MessageSendLinesMethod.runs(of: outcomes)
+    #expect(runs.map(\.count) == [2, 1, 1])
+    #expect(call.outcomes(runs) == outcomes)
+    // An agent does not make up lines without end.
+    #expect(call.outcomes([.init(count: .max, state: .sent)]).count == MessageSendLinesMethod.maximumLines)
+    #expect(call.outcomes([.init(count: -1, state: .sent)]).isEmpty)
+  }
+
   @Test("Answers, errors and notifications read back as they were written.")
   func replies() throws {
     let result = LogoutMethod.Result(accounts: ["a@b"])

@@ -289,6 +289,43 @@ import Testing
     }
   }
 
+  @Test("Lines are messages with ids of their own; what became of them is told in runs.")
+  func lines() async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        var parameters = MessageSendLinesMethod.Parameters(
+          account: nil, id: "i", to: "b@c", text: "one\n\ntwo\r\n")
+        parameters.wait = .none
+        let runs = try await client.call(MessageSendLinesMethod.self, parameters)
+        #expect(runs == [.init(count: 2, state: .queued)])
+        #expect(service.seen.calls.last == "send one,two\r")
+      }
+    }
+  }
+
+  @Test(
+    "Lines that cannot be right are refused.",
+    arguments: [
+      #""id":"","text":"x""#, #""id":"i","text":"""#, #""id":"i","text":"\n\n""#, #""text":"x""#,
+      #""id":"i","text":"x","type":"error""#, #""id":"i","text":"x","type":"headline","wait":"delivered""#,
+      #""id":"i","text":"x","timeout":-1"#,
+      #""id":"i","text":""# + String(repeating: "x\\n", count: 513) + #"""#,
+      #""id":""# + String(repeating: "i", count: 255) + #"","text":"x""#,
+      #""id":"i","text":""# + String(repeating: "x", count: 200_001) + #"""#,
+    ])
+  func wrongLines(parameters: String) async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        try await client.send(
+          #"{"jsonrpc":"2.0","id":1,"method":"message.sendLines","params":{"to":"b@c","# + parameters + "}}\n"
+        )
+        let line = await client.line()
+        #expect(line?.contains("-32602") == true, "\(line ?? "")")
+        #expect(service.seen.calls.isEmpty)
+      }
+    }
+  }
+
   @Test("A client that goes away while its messages wait takes nobody with it.")
   func leavesLateAnswers() async throws {
     try await withAgent { paths, _, service, _ in

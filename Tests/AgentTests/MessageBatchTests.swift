@@ -154,12 +154,12 @@ import XMPPXML
     for id in ids { try await send(id, isAcknowledged: false) }
     let waiting = try await store.change { try OutboxMessage.all(of: "alice@im.example", $0) }
     #expect(try await take([.acknowledged("2")]).settled == ["2"])
-    let outcome = try await take(waiting.prefix(4).map { .sent($0) })
+    let outcome = try await take(waiting.prefix(4).map { .sent([$0]) })
     #expect(outcome.settled == ["1", "2", "3", "4"])
     #expect(outcome.events.compactMap(\.message?.id) == ["1", "3", "4"])
     #expect(receipts(outcome.events).map(\.id) == ["1", "3", "4"])
     #expect(try await store.replay(after: 2, until: 1000, account: nil) == outcome.events)
-    #expect(try await take([.sent(waiting[0])]).events.isEmpty)
+    #expect(try await take([.sent([waiting[0]])]).events.isEmpty)
     let left = try await store.change { try OutboxMessage.all(of: "alice@im.example", $0) }
     #expect(left.map(\.id) == ["5"])
   }

@@ -123,6 +123,27 @@ import XMPPXML
     #expect(again.settled.isEmpty && again.events.isEmpty)
   }
 
+  @Test("Ids with none between them are new; where there is one, each is looked at.")
+  func newIDs() async throws {
+    let store = try LocalStore(path: path)
+    for id in ["b.5", "d.5", "é"] {
+      let message = OutboxMessage(id: id, to: to, body: "x", accepted: 5)
+      try await store.change { _ = try message.accept("a@b", own: "a@b", $0) }
+    }
+    let batch = try acknowledgement(of: "d.5")
+    _ = try await store.change { try batch.store(under: 1..<2, $0) }
+    func mayBeKnown(_ ids: [String], of account: String = "a@b") async throws -> Bool {
+      try await store.change { try OutboxMessage.mayBeKnown(ids, of: account, own: "a@b", $0) }
+    }
+    for ids in [["b.5"], ["b.9", "b.10"], ["c.0", "d.5"], ["d.4", "d.6"], ["f", "𝄞"], ["é"]] {
+      #expect(try await mayBeKnown(ids), "\(ids)")
+    }
+    for ids in [["b.0", "b.1"], ["b.6", "c.0", "d.4"], ["e\u{301}"], ["ê", "𝄞"], ["d.50", "d.51"]] {
+      #expect(try await !mayBeKnown(ids), "\(ids)")
+    }
+    #expect(try await !mayBeKnown(["b.5"], of: "other@b"))
+  }
+
   private func acknowledgement(of id: String) throws -> MessageBatch {
     var reading: MessageTraffic.Reading?
     let own = try JID("a@b/c")

@@ -38,23 +38,24 @@ struct StreamManagementTests {
   func pace() throws {
     var management = try Self.management()
     var questions: [Int] = []
-    for number in 1...500 {
+    let pace = Int(StreamManagement.pace)
+    for number in 1..<4 * pace {
       management.sent(Self.stanza("message", id: "\(number)"))
       if management.questionBetween() != nil { questions.append(number) }
     }
-    #expect(questions == [128, 256, 384])
+    #expect(questions == [pace, 2 * pace, 3 * pace])
     // What is behind the last of them is asked for when that is answered.
     #expect(management.question() == nil)
-    for answer in ["128", "256"] {
-      #expect(try management.acknowledged(Self.element("a", ["h": answer])).count == 128)
+    for answer in [pace, 2 * pace] {
+      #expect(try management.acknowledged(Self.element("a", ["h": "\(answer)"])).count == pace)
       #expect(management.question() == nil)
     }
-    _ = try management.acknowledged(Self.element("a", ["h": "384"]))
+    _ = try management.acknowledged(Self.element("a", ["h": "\(3 * pace)"]))
     #expect(management.question() != nil)
     // A server that has got no further is asked once more.
-    _ = try management.acknowledged(Self.element("a", ["h": "384"]))
+    _ = try management.acknowledged(Self.element("a", ["h": "\(3 * pace)"]))
     #expect(management.question() != nil)
-    _ = try management.acknowledged(Self.element("a", ["h": "500"]))
+    _ = try management.acknowledged(Self.element("a", ["h": "\(4 * pace - 1)"]))
     #expect(!management.isWaiting && management.question() == nil)
   }
 

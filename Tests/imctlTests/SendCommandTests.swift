@@ -10,6 +10,11 @@ struct SendCommandTests {
   /// An agent that says of every message what has become of it.
   private static func agent(_ imctl: IMCTL, _ state: DeliveryState = .sent) throws -> FakeAgent {
     try FakeAgent(imctl) { call in
+      if call.method == MessageSendLinesMethod.name,
+        let messages = try? call.parameters(of: MessageSendLinesMethod.self).messages.messages
+      {
+        return [.result([MessageSendLinesMethod.Run(count: messages.count, state: state)])]
+      }
       guard call.method == MessageSendMethod.name,
         let messages = try? call.parameters(of: MessageSendMethod.self).messages
       else { return [] }
@@ -108,8 +113,8 @@ struct SendCommandTests {
       let ids = try result.objects(MessageSendMethod.Outcome.self).map(\.id)
       #expect(Set(ids).count == 1000)
       #expect(agent.methods.count < 100)
-      let asked = try #require(try agent.parameters(of: MessageSendMethod.self))
-      #expect(asked.messages.last?.body == "line 1000")
+      let asked = try #require(try agent.parameters(of: MessageSendLinesMethod.self))
+      #expect(asked.text.split(separator: "\n").last == "line 1000")
       // As many receipts are wanted only by who waits for them.
       #expect(!asked.asksReceipts)
       agent.end()
@@ -149,6 +154,31 @@ struct SendCommandTests {
       #expect(try await imctl.run("send", "b@c", "hi").status == 0)
       let seen = ids.withLock { $0 }
       #expect(seen.count == 2 && seen[0] == seen[1])
+      agent.end()
+    }
+  }
+
+  @Test("Lines that an agent has not answered are told to the next one, under the same ids.")
+  func agentEndsAmidLines() async throws {
+    try await withIMCTL { imctl in
+      let calls = Mutex([MessageSendLinesMethod.Parameters]())
+      let agent = try FakeAgent(imctl) { call in
+        guard call.method == MessageSendLinesMethod.name,
+          let lines = try? call.parameters(of: MessageSendLinesMethod.self)
+        else { return [] }
+        let isFirst = calls.withLock { calls in
+          calls.append(lines)
+          return calls.count == 1
+        }
+        if isFirst { return [.close] }
+        return [.result([MessageSendLinesMethod.Run(count: 2, state: .sent)])]
+      }
+      let result = try await imctl.run("send", "b@c", "--lines", "--json", input: "one\ntwo\n")
+      #expect(result.status == 0)
+      let seen = calls.withLock { $0 }
+      #expect(seen.count == 2 && seen[0] == seen[1] && seen[0].text == "one\ntwo")
+      let ids = try result.objects(MessageSendMethod.Outcome.self).map(\.id)
+      #expect(ids == [seen[0].id + ".0", seen[0].id + ".1"])
       agent.end()
     }
   }

@@ -6,27 +6,25 @@ import Glibc
 /// An agent that goes away meanwhile is followed by the next one, which is told again what was not answered: under
 /// its id a message is sent once.
 final class MessageSender {
-  /// Messages of a call, and their octets, and calls without an answer.
-  private static let messagesEach = MessageSendMethod.maximumMessages
+  /// Lines of a call, and their octets, and calls without an answer.
+  private static let linesEach = MessageSendLinesMethod.maximumLines
   private static let octetsEach = 65_536
-  private static let callsAhead = 16
+  private static let callsAhead = 8
 
-  private var parameters: MessageSendMethod.Parameters
   private let deadline: Deadline
   private let isBounded: Bool
   /// An agent that has lived so long is no reason to give up when it ends.
   private static let lifetime = Duration.seconds(1)
 
   /// Calls without an answer, oldest first.
-  private var calls: [[OutgoingMessage]] = []
+  private var calls: [MessageSendLinesMethod.Parameters] = []
   private(set) var shortfall: Shortfall
 
   typealias Report = (MessageSendMethod.Outcome) throws -> Void
 
   /// - Parameter isBounded: the deadline is for everything; else only what the agent waits for is bounded.
-  init(_ parameters: MessageSendMethod.Parameters, isBounded: Bool, until deadline: Deadline) {
-    self.parameters = parameters
-    shortfall = Shortfall(parameters.wait)
+  init(_ wait: MessageSendMethod.Wait, isBounded: Bool, until deadline: Deadline) {
+    shortfall = Shortfall(wait)
     self.isBounded = isBounded
     self.deadline = deadline
   }
@@ -41,35 +39,41 @@ final class MessageSender {
     return String(nanoseconds, radix: 36) + String(generator.next() as UInt64, radix: 36)
   }
 
-  func send(_ messages: [OutgoingMessage], report: Report) throws {
-    calls = [messages]
+  func send(_ parameters: MessageSendMethod.Parameters, report: Report) throws {
     try withAgents { agent in
-      var requests = try repeatCalls(over: agent)
-      while !requests.isEmpty { try finish(requests.removeFirst(), over: agent, report) }
+      var parameters = parameters
+      if let timeout { parameters.timeout = timeout }
+      for outcome in try agent.answer(to: agent.send(MessageSendMethod.self, parameters)) {
+        try add(outcome, report)
+      }
     }
   }
 
-  func send(from input: inout InputLines, make: (String) -> OutgoingMessage, report: Report) throws {
+  /// - Parameter make: a call of lines as they are sent, under an id of its own.
+  func send(
+    from input: inout InputLines, make: (String) -> MessageSendLinesMethod.Parameters, report: Report
+  ) throws {
     try withAgents { agent in
-      var requests = try repeatCalls(over: agent)
+      var requests = try calls.map { try send($0, to: agent) }
       while true {
         if calls.count < Self.callsAhead {
-          let messages = try input.take(Self.messagesEach, octets: Self.octetsEach).map(make)
-          if !messages.isEmpty {
-            calls.append(messages)
-            requests.append(try agent.send(MessageSendMethod.self, call(messages)))
+          let lines = try input.take(Self.linesEach, octets: Self.octetsEach)
+          if !lines.isEmpty {
+            let call = make(lines.joined(separator: "\n"))
+            calls.append(call)
+            requests.append(try send(call, to: agent))
             continue
           }
         }
         if input.isAtEnd || calls.count == Self.callsAhead {
           if requests.isEmpty { return }
-          try finish(requests.removeFirst(), over: agent, report)
+          try finish(requests.removeFirst(), of: agent, report)
           continue
         }
         let ready = try agent.waitForInput(until: deadline)
         if ready.hasLine {
           if !requests.isEmpty {
-            try finish(requests.removeFirst(), over: agent, report)
+            try finish(requests.removeFirst(), of: agent, report)
           } else if try agent.greet() == nil {
             // Nobody has been asked anything: the agent has ended.
             try agent.expectEnd()
@@ -96,26 +100,28 @@ final class MessageSender {
     }
   }
 
-  private func repeatCalls(over agent: AgentClient) throws -> [AgentClient.Request<MessageSendMethod>] {
-    try calls.map { try agent.send(MessageSendMethod.self, call($0)) }
+  /// Seconds that the agent is to wait, where that is not its own decision.
+  private var timeout: Double? { isBounded ? deadline.secondsLeft ?? 0 : nil }
+
+  private func send(
+    _ call: MessageSendLinesMethod.Parameters, to agent: AgentClient
+  ) throws -> AgentClient.Request<MessageSendLinesMethod> {
+    var call = call
+    if let timeout { call.timeout = timeout }
+    return try agent.send(MessageSendLinesMethod.self, call)
   }
 
-  private func call(_ messages: [OutgoingMessage]) -> MessageSendMethod.Parameters {
-    var parameters = parameters
-    parameters.messages = messages
-    if isBounded { parameters.timeout = deadline.secondsLeft ?? 0 }
-    return parameters
-  }
-
+  /// Waits for the answer to the oldest call.
   private func finish(
-    _ request: AgentClient.Request<MessageSendMethod>, over agent: AgentClient, _ report: Report
+    _ request: AgentClient.Request<MessageSendLinesMethod>, of agent: AgentClient, _ report: Report
   ) throws {
-    let outcomes = try agent.answer(to: request)
-    calls.removeFirst()
-    for outcome in outcomes {
-      shortfall.add(outcome)
-      try report(outcome)
-    }
+    let runs = try agent.answer(to: request)
+    for outcome in calls.removeFirst().outcomes(runs) { try add(outcome, report) }
+  }
+
+  private func add(_ outcome: MessageSendMethod.Outcome, _ report: Report) throws {
+    shortfall.add(outcome)
+    try report(outcome)
   }
 }
 

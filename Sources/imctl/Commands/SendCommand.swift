@@ -102,15 +102,16 @@ struct SendCommand: ParsableCommand {
     Interrupt.install()
     let deadline = Deadline(timeout ?? Timeout(seconds: lines ? 0 : 30))
     if direct { return try sendDirectly(until: deadline) }
-    var parameters = MessageSendMethod.Parameters(account: account.account, messages: [])
-    parameters.wait = wait
-    parameters.asksReceipts = asksReceipts
-    let sender = MessageSender(parameters, isBounded: timeout != nil || !lines, until: deadline)
+    let sender = MessageSender(wait, isBounded: timeout != nil || !lines, until: deadline)
     if lines {
       var input = InputLines()
-      try sender.send(from: &input, make: message, report: report)
+      try sender.send(from: &input, make: call, report: report)
     } else {
-      try sender.send([wholeMessage(until: deadline)], report: report)
+      var parameters = MessageSendMethod.Parameters(
+        account: account.account, messages: [try wholeMessage(until: deadline)])
+      parameters.wait = wait
+      parameters.asksReceipts = asksReceipts
+      try sender.send(parameters, report: report)
     }
     if wait != .none { try sender.shortfall.check() }
   }
@@ -162,6 +163,18 @@ struct SendCommand: ParsableCommand {
     message.subject = subject
     message.thread = thread
     return message
+  }
+
+  /// Lines as the agent takes them.
+  private func call(_ text: String) -> MessageSendLinesMethod.Parameters {
+    var call = MessageSendLinesMethod.Parameters(
+      account: account.account, id: MessageSender.makeID(), to: to, text: text)
+    call.type = type.rawValue
+    call.subject = subject
+    call.thread = thread
+    call.wait = wait
+    call.asksReceipts = asksReceipts
+    return call
   }
 
   private func report(_ outcome: MessageSendMethod.Outcome) throws {
