@@ -13,6 +13,8 @@ extension Session {
   /// How often catching up is tried again, and after how many seconds first.
   private static let attempts = 5
   private static let firstPause = 30.0
+  /// How long the first login of this agent is waited for.
+  private static let patience = Duration.seconds(10)
 
   /// Tries to catch up again where that was cut short, and fills the gaps that it has left.
   func completeArchive(on stream: XMPPStream) async {
@@ -92,6 +94,7 @@ extension Session {
   func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result
   {
+    if kept == nil, await isToBeOnline() { try await waitUntilOnline(until: .now + Self.patience) }
     guard let stream = online?.stream else {
       throw kept == nil
         ? Failure(.notLoggedIn, stage: .request, detail: account.description)

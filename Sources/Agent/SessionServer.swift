@@ -106,7 +106,8 @@ extension Session {
     return ServerConversation(stream: stream, domain: domain, end: end)
   }
 
-  private func waitUntilOnline(until end: ContinuousClock.Instant) async throws(Failure) {
+  /// Returns when there is a bound stream. Throws where none is to come, or not in time.
+  func waitUntilOnline(until end: ContinuousClock.Instant) async throws(Failure) {
     let events = hub.subscribe(EventHub.Filter(events: ["state"], account: account.description))
     let isToBeOnline = await isToBeOnline()
     guard online == nil else { return events.cancel() }

@@ -82,6 +82,9 @@ struct HistoryTests {
     try await news.messages(1)
     #expect(try news.events().map(\.message?.body) == ["live"])
     news.send(SIGINT)
+    // An agent that has just begun is about to log in.
+    #expect(try await other.imctl.run("agent", "restart").status == 0)
+    #expect(try await bodies(other, bob.jid, "--sync").last == "live")
     #expect(try await other.imctl.run("logout").status == 0)
   }
 
