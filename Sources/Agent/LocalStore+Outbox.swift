@@ -128,16 +128,32 @@ extension OutboxMessage {
 
   /// The messages of an account, oldest first; nil stands for all of either kind.
   static func all(
-    of account: String, isSent: Bool? = nil, after position: Int64 = 0, limit: Int = .max,
-    _ database: Database
+    of account: String, isSent: Bool? = nil, _ database: Database
   ) throws -> [OutboxMessage] {
     let selection = try database.cachedStatement(
       sql: """
-        SELECT \(columns) FROM outbox WHERE account = ?1 AND position > ?2 AND (?3 IS NULL OR isSent = ?3)
-        ORDER BY position LIMIT ?4
+        SELECT \(columns) FROM outbox WHERE account = ?1 AND (?2 IS NULL OR isSent = ?2) ORDER BY position
         """)
-    return try Row.fetchAll(selection, arguments: [account, position, isSent, limit]).compactMap(
-      OutboxMessage.init)
+    return try Row.fetchAll(selection, arguments: [account, isSent]).compactMap(OutboxMessage.init)
+  }
+
+  /// Those that were never handed over, oldest first, as many as there is room for.
+  static func queued(
+    of account: String, upTo room: (messages: Int, octets: Int), _ database: Database
+  ) throws -> (messages: [OutboxMessage], areAll: Bool) {
+    // The plus keeps SQLite from sorting all of them for each few: it reads in the order of the table.
+    let selection = try database.cachedStatement(
+      sql: "SELECT \(columns) FROM outbox WHERE +account = ? AND isSent = 0 ORDER BY position")
+    let rows = try Row.fetchCursor(selection, arguments: [account])
+    var messages: [OutboxMessage] = []
+    var octets = 0
+    while messages.count < room.messages, octets < room.octets {
+      guard let row = try rows.next() else { return (messages, true) }
+      guard let message = OutboxMessage(row) else { continue }
+      messages.append(message)
+      octets += message.octets
+    }
+    return (messages, false)
   }
 
   static func count(of account: String, _ database: Database) throws -> Int {

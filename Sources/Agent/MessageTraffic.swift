@@ -60,10 +60,6 @@ struct MessageTraffic {
 
   /// Items that may wait for the disk before the stream has to.
   static let maximumItems = 1000
-  /// Messages that the server may have to acknowledge at a time.
-  static let window = 2000
-  /// Messages that may wait for their turn here: the others wait on the disk alone.
-  static let maximumReady = 4096
 
   /// The full JID of the last stream.
   var own: JID?
@@ -96,17 +92,15 @@ struct MessageTraffic {
   var restoredIDs: Set<String>?
   /// Messages are handed to the stream: what may have to go before them has gone.
   var isOpen = false
-  /// Messages of the outbox that are to be handed over next, oldest first.
-  var ready: [OutboxMessage] = []
-  /// There may be messages in the outbox that are neither ``ready`` nor handed over.
+  /// Messages on their way to the present stream and from there to the server.
+  var handover = Handover()
+  /// There may be messages in the outbox that are not in the ``handover``, and never were.
   var hasQueued = true
   /// They are being read from the disk.
   var isLoading = false
-  /// Handed to the present stream and not acknowledged, by their ids.
-  var inFlight: [String: OutboxMessage] = [:]
   /// It is known what the server has of what was handed to the streams before the present one.
   var isSettled = true
-  /// That was not known when the present stream began: it counts what the one before has had, and ``inFlight`` is older.
+  /// That was not known when the present stream began: it counts what the one before has had, and what is in flight is older.
   var countsOthers = false
   /// Ends when the stream takes no more.
   var handingOver: Task<Void, Never>?
@@ -123,7 +117,7 @@ struct MessageTraffic {
 
   /// The server has the message.
   mutating func finish(_ id: String) {
-    inFlight[id] = nil
+    handover.remove(id)
     waits.done(id)
   }
 

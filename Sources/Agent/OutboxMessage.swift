@@ -27,6 +27,9 @@ struct OutboxMessage: Sendable, Equatable {
   /// nil: not known.
   var since: String?
 
+  /// Of its text.
+  var octets: Int { [body, subject, thread].reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
+
   /// - Parameters:
   ///   - isAgain: it says when it was accepted (XEP-0203), since it was sent before or had to wait.
   ///   - own: the account: what is for one of its other devices is for that one alone.

@@ -94,21 +94,20 @@ extension Session {
   }
 
   /// Receipts and the like are not.
-  private func isOfOutbox(_ stanza: SentStanza) -> Bool { stanza.id.flatMap { traffic.inFlight[$0] } != nil }
+  private func isOfOutbox(_ stanza: SentStanza) -> Bool { stanza.id.map(traffic.handover.isInFlight) == true }
 
   /// What the new stream tells of the messages that were handed to earlier ones.
   private func settlement(_ bound: BoundStream, on stream: XMPPStream) -> OutboxSettlement {
-    let counted = traffic.restoredIDs ?? Set(traffic.inFlight.keys)
+    let counted = traffic.restoredIDs ?? traffic.handover.inFlightIDs
     let unacknowledged = Set(bound.unacknowledged.compactMap(\.id))
     var known = OutboxSettlement()
     if stream.configuration.resuming != nil, !traffic.countsOthers {
       known.acknowledged = counted.subtracting(unacknowledged)
     }
-    known.missing = Set(traffic.ready.map(\.id))
+    known.missing = traffic.handover.readyIDs
     if bound.isResumed { known.uncounted = unacknowledged.union(traffic.uncounted) }
     traffic.uncounted = known.uncounted
-    traffic.inFlight = [:]
-    traffic.ready = []
+    traffic.handover = Handover()
     traffic.restoredIDs = nil
     traffic.isSettled = true
     return known

@@ -46,7 +46,7 @@ extension Session {
       sent = []
     }
     for id in messages.compactMap(\.id) {
-      if let message = traffic.inFlight.removeValue(forKey: id) {
+      if let message = traffic.handover.remove(id) {
         sent.append(message)
       } else {
         enqueueSent()

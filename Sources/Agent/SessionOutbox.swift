@@ -64,8 +64,7 @@ extension Session {
     let since = traffic.archivePosition
     let name = account.description
     let own = (traffic.own ?? account).bare.description
-    let isDirect =
-      stream != nil && traffic.ready.count + messages.count <= MessageTraffic.maximumReady
+    let isDirect = stream != nil && traffic.handover.hasRoom(for: messages)
     let (accepted, sent) = try await localStore.change(durably: durably) { database in
       var accepted: [OutboxMessage] = []
       var sent: [(String, ReceiptEvent?)] = []
@@ -91,7 +90,7 @@ extension Session {
       return (accepted, sent)
     }
     if isDirect, traffic.isOpen, online?.stream === stream {
-      traffic.ready += accepted
+      traffic.handover.append(accepted)
     } else {
       if isDirect { try await putBack(accepted) }
       traffic.hasQueued = true
@@ -128,7 +127,7 @@ extension Session {
   /// Hands the next messages to the stream, where one takes them.
   func handOver() {
     guard traffic.isOpen, traffic.handingOver == nil, let stream = online?.stream,
-      !traffic.ready.isEmpty || traffic.hasQueued, traffic.inFlight.count < MessageTraffic.window
+      traffic.handover.hasReady || traffic.hasQueued, traffic.handover.hasRoom
     else { return }
     traffic.handingOver = Task {
       await handOver(to: stream)
@@ -139,26 +138,19 @@ extension Session {
   }
 
   private func handOver(to stream: XMPPStream) async {
-    while traffic.isOpen, online?.stream === stream {
-      let room = MessageTraffic.window - traffic.inFlight.count
-      if room <= 0 { return }
-      if traffic.ready.isEmpty {
-        guard traffic.hasQueued, await loadQueued(room, for: stream) else { return }
+    while traffic.isOpen, online?.stream === stream, traffic.handover.hasRoom {
+      let messages = traffic.handover.next()
+      if messages.isEmpty {
+        guard traffic.hasQueued, await loadQueued(for: stream) else { return }
         continue
       }
-      let messages = Array(traffic.ready.prefix(room))
-      traffic.ready.removeFirst(messages.count)
-      for message in messages { traffic.inFlight[message.id] = message }
       let now = Date().timeIntervalSince1970
       do throws(XMPPError) {
         try await stream.send(
           messages.map { $0.element(isAgain: $0.isAgain || now - $0.accepted > 10, own: account) })
       } catch {
         // The end of the stream is an event of its own. What was handed over before it is settled then.
-        if error.code == .notLoggedIn {
-          for message in messages { traffic.inFlight[message.id] = nil }
-          traffic.ready = messages + traffic.ready
-        }
+        if error.code == .notLoggedIn { traffic.handover.takeBack(messages) }
         return
       }
       enqueue(.streamChanged, stream)
@@ -167,26 +159,27 @@ extension Session {
   }
 
   /// Takes messages from the disk that have never been handed over; false where there are no more.
-  private func loadQueued(_ count: Int, for stream: XMPPStream) async -> Bool {
+  private func loadQueued(for stream: XMPPStream) async -> Bool {
     let name = account.description
     let since = traffic.archivePosition
+    let room = traffic.handover.room
     // What is accepted meanwhile is queued behind these, and sets this again.
     traffic.hasQueued = false
     traffic.isLoading = true
     defer { traffic.isLoading = false }
     do throws(Failure) {
-      let messages = try await localStore.change { database in
-        let messages = try OutboxMessage.all(of: name, isSent: false, limit: count, database)
-        try OutboxMessage.markSent(messages.map(\.position), since: since, database)
-        return messages
+      let (messages, areAll) = try await localStore.change { database in
+        let queued = try OutboxMessage.queued(of: name, upTo: room, database)
+        try OutboxMessage.markSent(queued.messages.map(\.position), since: since, database)
+        return queued
       }
-      if messages.count == count { traffic.hasQueued = true }
+      if !areAll { traffic.hasQueued = true }
       guard traffic.isOpen, online?.stream === stream else {
         traffic.hasQueued = true
         try await putBack(messages)
         return false
       }
-      traffic.ready += messages
+      traffic.handover.append(messages)
       return !messages.isEmpty || traffic.hasQueued
     } catch {
       log.error("outbox", metadata: ["account": "\(account)", "failure": "\(error.message)"])
@@ -211,7 +204,7 @@ extension Session {
 
   /// From now on messages are handed to the stream: first these, which were handed to an earlier one.
   func openOutbox(_ again: [OutboxMessage] = []) {
-    traffic.ready = again
+    traffic.handover = Handover(ready: again)
     traffic.uncounted = []
     traffic.hasQueued = true
     traffic.isOpen = true

@@ -26,12 +26,15 @@ public struct OutgoingMessage: Codable, Sendable, Equatable {
 
   /// Octets of a text in XML, where it is written with references.
   public static func octets(_ text: String) -> Int {
-    text.utf8.reduce(0) { octets, byte in
-      switch byte {
-      case UInt8(ascii: "&"), 0x0D: octets + 5
-      case UInt8(ascii: "<"), UInt8(ascii: ">"): octets + 4
-      case 0..<0x20 where byte != 0x09 && byte != 0x0A: octets + 3
-      default: octets + 1
+    var text = text
+    return text.withUTF8 { bytes in
+      bytes.reduce(0) { octets, byte in
+        switch byte {
+        case UInt8(ascii: "&"), 0x0D: octets + 5
+        case UInt8(ascii: "<"), UInt8(ascii: ">"): octets + 4
+        case 0..<0x20 where byte != 0x09 && byte != 0x0A: octets + 3
+        default: octets + 1
+        }
       }
     }
   }

@@ -39,11 +39,14 @@ public enum MessageSendLinesMethod: AgentMethod {
 
     /// The same as messages.
     public var messages: MessageSendMethod.Parameters {
-      let lines = text.utf8.split(separator: UInt8(ascii: "\n"))
+      var text = text
+      let lines = text.withUTF8 { bytes in
+        bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+      }
       var parameters = MessageSendMethod.Parameters(
         account: account,
         messages: lines.enumerated().map { number, line in
-          var message = OutgoingMessage(to: to, body: String(Substring(line)))
+          var message = OutgoingMessage(to: to, body: line)
           message.id = id(of: number)
           message.type = type
           message.subject = subject

@@ -52,6 +52,13 @@ public enum XMLWriter {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// Surely neither markup nor part of a character that XML forbids: what most of a text is.
+  @inline(__always)
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ")
+      || (byte > UInt8(ascii: "'") && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">") && byte != 0xEF)
+  }
+
   @inline(__always)
   private static func write(
     _ text: String, into bytes: inout [UInt8], escape: (UInt8) -> StaticString?
@@ -62,11 +69,15 @@ public enum XMLWriter {
       var index = 0
       while index < source.count {
         let byte = source[index]
+        if isPlain(byte) {
+          index += 1
+          continue
+        }
         var length = 1
         var replacement: StaticString?
-        if byte >= 0x80 {
+        if byte == 0xEF {
           // U+FFFE and U+FFFF
-          if byte == 0xEF, source[index + 1] == 0xBF, source[index + 2] >= 0xBE {
+          if source[index + 1] == 0xBF, source[index + 2] >= 0xBE {
             length = 3
             replacement = "\u{FFFD}"
           }

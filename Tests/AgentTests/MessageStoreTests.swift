@@ -123,6 +123,37 @@ import XMPPXML
     #expect(again.settled.isEmpty && again.events.isEmpty)
   }
 
+  @Test("What was never handed over is read in its order, of one account, as much as there is room for.")
+  func queued() async throws {
+    let store = try LocalStore(path: path)
+    try await store.change { database in
+      for number in 1...6 {
+        var message = OutboxMessage(id: "\(9 - number)", to: to, body: "four", accepted: 5)
+        message.isSent = number == 2
+        _ = try message.insert("a@b", database)
+        _ = try message.insert("c@d", database)
+      }
+    }
+    func queued(_ messages: Int, _ octets: Int) async throws -> ([String], Bool) {
+      let queued = try await store.change {
+        try OutboxMessage.queued(of: "a@b", upTo: (messages, octets), $0)
+      }
+      return (queued.messages.map(\.id), queued.areAll)
+    }
+    #expect(try await queued(10, 1000) == (["8", "6", "5", "4", "3"], true))
+    #expect(try await queued(2, 1000) == (["8", "6"], false))
+    #expect(try await queued(10, 9) == (["8", "6", "5"], false))
+    #expect(try await queued(10, 0) == ([], false))
+    let steps = try await store.change { database in
+      try Row.fetchAll(
+        database,
+        sql: "EXPLAIN QUERY PLAN SELECT * FROM outbox WHERE +account = ? AND isSent = 0 ORDER BY position",
+        arguments: ["a@b"]
+      ).map { $0["detail"] as String }
+    }
+    #expect(steps == ["SCAN outbox"])
+  }
+
   @Test("Ids with none between them are new; where there is one, each is looked at.")
   func newIDs() async throws {
     let store = try LocalStore(path: path)
