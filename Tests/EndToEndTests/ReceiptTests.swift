@@ -58,7 +58,7 @@ struct ReceiptTests {
     let bob = try await Neighbourhood.counterpart(kind)
     try await user.goOnline()
     let late = try await user.imctl.run(
-      "send", bob.jid, "hi", "--wait", "delivered", "--timeout", "4", "--json")
+      "send", bob.jid, "hi", "--wait", "delivered", "--timeout", "8", "--json")
     #expect(late.status == 87)
     #expect(try late.objects(MessageSendMethod.Outcome.self).map(\.state) == [.sent])
     let watch = try await user.watch("receipt")
