@@ -93,6 +93,8 @@ actor Session {
   var refusesTLSSessions = false
   /// A stream has ended because of what came: somebody may have sent it, and the server bring it again at every login.
   var hasExceededLimits = false
+  /// Not where a server has ended a stream with too much to be acknowledged at a time: it would do that again.
+  var managesStream = true
   /// What the session does while the user looks away; nil: the user is there.
   var idle: IdleMode?
   /// The server has said that it wants to know whether the user is there.

@@ -26,12 +26,17 @@ extension Session {
     var attempt = attempt
     while true {
       let leavesOut = hasExceededLimits
+      let isManaged = managesStream
       do throws(Failure) {
         return try await openOnce(plan, attempt)
       } catch {
         guard !Task.isCancelled, leaving == 0 else { throw error }
         if error.name == .protocolError, hasExceededLimits, !leavesOut {
           log.info("once more, leaving out what is too much", metadata: ["account": "\(account)"])
+          continue
+        }
+        if isManaged, !managesStream {
+          log.info("once more, without acknowledgements", metadata: ["account": "\(account)"])
           continue
         }
         if tried.isAddressGone, error.name == .cancelled, !isEnding {
@@ -145,6 +150,7 @@ extension Session {
       presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
     if attempt.isStepByStep { configuration.anticipation = .stepByStep }
     configuration.confirmsStanzas = true
+    configuration.managesStream = managesStream
     configuration.resendsMessages = false
     configuration.acknowledgementTimeout = min(keepAlive, .seconds(20))
     configuration.responders.merge(ClientIdentity.responders(for: audience)) { $1 }
@@ -431,6 +437,8 @@ extension Session {
   private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {
     let isFirstExcess = error?.isExcess == true && !hasExceededLimits
     if isFirstExcess { hasExceededLimits = true }
+    let isOverrun = error?.isOverrun == true
+    if isOverrun { managesStream = false }
     let failure = error.map(Failure.init)
     tried.objection = error?.objection ?? .none
     let lost = online?.stream === stream ? endOnline(state(after: failure, of: stream)) : nil
@@ -442,7 +450,7 @@ extension Session {
     if opening?.stream === stream {
       endOpening(.failure(failure?.beforeSync ?? Failure(.cancelled, stage: .connect)))
     } else if let lost, !lost.isAccountEnding, let failure = failure ?? closedInVain {
-      await self.lost(lost, failure, isCured: isFirstExcess)
+      await self.lost(lost, failure, isCured: isFirstExcess || isOverrun)
     }
   }
 

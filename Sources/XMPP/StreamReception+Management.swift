@@ -5,6 +5,9 @@ import XMPPXML
 // Acknowledgements in both directions, and going on with an earlier session (XEP-0198).
 
 extension XMPPStream {
+  /// Stanzas within a few seconds that a server may find too many to be without acknowledgement.
+  private static let overrun: UInt32 = 500
+
   /// The stanzas up to this number need not come again; the server is told where it asked, or when there are many.
   ///
   /// After the end of the stream too: then it is told by the stream that goes on with the session.
@@ -49,6 +52,7 @@ extension XMPPStream {
         if !configuration.resendsMessages { bound.unacknowledged += earlier.takeMessages() }
         bound.isResumed = true
         management = earlier
+        lately = (earlier.received, .now())
         return acknowledged
       case .refused(let element): (acknowledged, bound.unacknowledged) = earlier.refused(element)
       case nil: bound.unacknowledged = earlier.abandoned()
@@ -142,11 +146,19 @@ extension XMPPStream {
   /// At the end of what was read at once.
   func acknowledgeReception() {
     guard case .online = state, let management else { return }
+    if lastInput - lately.since > .seconds(5) { lately = (management.received, lastInput) }
     guard configuration.confirmsStanzas else { return confirm(through: management.received) }
     if hasUnconfirmedMessages || management.isAcknowledgementDue {
       hasUnconfirmedMessages = false
       report(.received(through: management.received))
     }
+  }
+
+  /// Whether the server may have had enough of waiting for acknowledgements: it does not read them while it sends much
+  /// at a time, as to one who has thousands of contacts. That is told as any other violation of its policy.
+  var isOverrun: Bool {
+    guard let management, management.isEnabled else { return false }
+    return management.received &- lately.stanzas >= Self.overrun
   }
 
   /// The server counts what was never sent: the session ends, and cannot be resumed (§6).

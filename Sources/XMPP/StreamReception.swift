@@ -109,7 +109,13 @@ extension XMPPStream {
           XMPPError(
             .networkError, stage: .stream, "the server cannot go on with the session: \(error.condition)"))
       }
-      finish(XMPPError(streamError: error, phase: phase, stage: .stream))
+      var failure = XMPPError(streamError: error, phase: phase, stage: .stream)
+      if error.condition == .policyViolation, isOverrun {
+        failure.code = .networkError
+        failure.isOverrun = true
+        management?.end()
+      }
+      finish(failure)
     case .ignored: break
     }
   }

@@ -30,6 +30,9 @@ public struct XMPPError: Error, Sendable, Equatable {
   /// A stanza of more than ``StreamConfiguration/limits`` allow has ended the session: somebody else may have sent it,
   /// and then the server has it for the next session, too.
   public var isExcess = false
+  /// So much has come at a time that the server did not wait for its acknowledgement (XEP-0198): it comes again with the
+  /// next session, too, and a session without acknowledgements takes it.
+  public var isOverrun = false
   /// What happened, for a person; never contains a secret.
   public var message: String
   /// The condition on the wire: `not-authorized`, `conflict`.

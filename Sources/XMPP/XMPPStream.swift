@@ -110,6 +110,8 @@ public actor XMPPStream {
   public internal(set) var features: StreamFeatures?
   /// When bytes were last received.
   var lastInput = NIODeadline.now()
+  /// How many stanzas had come, and when, a few seconds ago at most.
+  var lately = (stanzas: UInt32(0), since: NIODeadline.now())
   /// The next look whether the connection is idle.
   var rest: Scheduled<Void>?
   var beforeBinding: (@Sendable () async -> Void)?

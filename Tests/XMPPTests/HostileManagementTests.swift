@@ -202,11 +202,27 @@ struct HostileManagementTests {
     let server = try await ScriptedServer(
       Self.resumed + [
         .flood(Self.hello, bytes: 20_000_000), .server("<a xmlns='urn:xmpp:sm:3' h='0'/>"),
-        Self.ofForm("policy-violation"),
+        Self.ofForm("conflict"),
       ])
-    let stream = try await Self.resuming(server).with { $0.acknowledgementTimeout = .milliseconds(400) }
+    let stream = try await Self.resuming(server).with { $0.acknowledgementTimeout = .seconds(4) }
       .online()
     #expect(Failed(await stream.ending()) == Failed(.kicked, .stream))
+    try await server.end()
+  }
+
+  @Test(
+    "Where much comes at a time, a violated policy is no kick, and the session is not asked for again.",
+    arguments: [false, true])
+  func overrun(isMuch: Bool) async throws {
+    let server = try await ScriptedServer(
+      Self.enabled + Self.presence + [
+        isMuch ? .flood(Self.hello, bytes: 100_000) : .server(Self.hello), Self.ofForm("policy-violation"),
+      ])
+    let stream = try await Self.online(server)
+    let error = await stream.ending()
+    #expect(Failed(error) == Failed(isMuch ? .networkError : .kicked, .stream))
+    #expect(error?.isOverrun == isMuch)
+    #expect(await stream.management?.canResume == !isMuch)
     try await server.end()
   }
 
