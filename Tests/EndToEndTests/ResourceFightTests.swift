@@ -4,7 +4,11 @@ import TestSupport
 import Testing
 
 /// Two imctl with a home each that log in to one account under one resource, and what they tell of being thrown out.
+///
+/// They have a server to themselves: one that closes a connection on which something comes that it does not read any more
+/// takes back what it has said before, and two hundred neighbours make much come.
 private struct Rivals {
+  let server: TestServer
   let user: User
   let other: User
   let bob: Counterpart
@@ -12,11 +16,14 @@ private struct Rivals {
   let second: ChildProcess
 
   /// The second one comes when the first one is there, and takes its place.
-  init(on kind: TestServer.Kind, _ options: String...) async throws {
-    bob = try await Neighbourhood.counterpart(kind)
-    user = try await User(on: kind)
+  init(on kind: TestServer.Kind, _ words: String...) async throws {
+    var options = TestServer.Options(kind)
+    options.accounts = ["alice": "alice-secret", "bob": "bob-secret"]
+    server = try await TestServer(options)
+    bob = try await Counterpart("bob", on: server)
+    user = try await User(account: "alice", on: server)
     other = User(user, imctl: try await IMCTL())
-    let words = ["login", user.jid, "--password-stdin", "--resource", "desk"] + user.connection + options
+    let words = ["login", user.jid, "--password-stdin", "--resource", "desk"] + user.connection + words
     guard try await user.imctl.run(words, input: user.password).status == 0 else {
       throw TestSupportError("the first login")
     }
@@ -35,6 +42,7 @@ private struct Rivals {
     second.send(SIGINT)
     try await user.imctl.end()
     try await other.imctl.end()
+    try await server.end()
   }
 }
 
