@@ -13,6 +13,9 @@ final class Backlog: Sendable {
   /// Events that the subscriber is not done with.
   var pending: Int { state.withLock { $0.added - $0.done } }
 
+  /// Nobody will be done with anything any more.
+  var isOver: Bool { state.withLock { $0.isOver } }
+
   func add() { state.withLock { $0.added += 1 } }
 
   func done(_ count: Int = 1) { wake { $0.done += count } }

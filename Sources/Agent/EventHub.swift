@@ -113,6 +113,11 @@ public final class EventHub: Sendable {
     var nextReservation: UInt64 = 0
     var nextSubscriber: UInt64 = 0
     var subscribers: [UInt64: Subscriber] = [:]
+
+    /// Whose subscriptions have ended get nothing any more.
+    mutating func forgetEnded() {
+      for (id, subscriber) in subscribers where subscriber.backlog.isOver { subscribers[id] = nil }
+    }
   }
 
   /// Cursors for events that have to be stored before anybody sees them. What is published meanwhile is handed out
@@ -143,7 +148,12 @@ public final class EventHub: Sendable {
   /// The cursor of the newest event.
   public var cursor: Int64 { state.withLock { $0.handedOut } }
 
-  public var subscribers: Int { state.withLock { $0.subscribers.count } }
+  public var subscribers: Int {
+    state.withLock { state in
+      state.forgetEnded()
+      return state.subscribers.count
+    }
+  }
 
   /// Gives the event its time and cursor and hands it out. Subscribers see events in the order of their cursors.
   @discardableResult
@@ -190,6 +200,7 @@ public final class EventHub: Sendable {
   /// The same with events that are kept: where nobody watches they are not made.
   func fulfil(_ reservation: Reservation, making events: () -> [Event]) {
     let passed = state.withLock { state -> HandedOut? in
+      state.forgetEnded()
       guard state.subscribers.isEmpty, case .reservation(reservation.id)? = state.held.first else {
         return nil
       }
@@ -230,6 +241,7 @@ public final class EventHub: Sendable {
   private static func handOut(_ state: inout State) -> HandedOut {
     var result = HandedOut()
     var count = 0
+    state.forgetEnded()
     loop: for held in state.held {
       switch held {
       case .reservation: break loop
@@ -265,6 +277,7 @@ public final class EventHub: Sendable {
     let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingOldest(buffer))
     let backlog = Backlog()
     let (id, cursor) = state.withLock { state in
+      state.forgetEnded()
       let id = state.nextSubscriber
       state.nextSubscriber += 1
       state.subscribers[id] = Subscriber(
@@ -272,10 +285,9 @@ public final class EventHub: Sendable {
         keptLimit: readsStore ? buffer / 2 : .max, lags: lags, onOverflow: onOverflow)
       return (id, state.handedOut)
     }
-    continuation.onTermination = { [weak self] _ in
-      self?.state.withLock { _ = $0.subscribers.removeValue(forKey: id) }
-      backlog.end()
-    }
+    // Not with the lock of the hub, under which readers are woken: who cancels a reader calls this, and keeps that one
+    // from being woken until it returns.
+    continuation.onTermination = { _ in backlog.end() }
     return Subscription(
       stream: stream, continuation: continuation, backlog: backlog, hub: self, id: id, filter: filter,
       cursor: cursor)

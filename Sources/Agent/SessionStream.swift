@@ -40,6 +40,7 @@ extension Session {
           continue
         }
         if tried.isAddressGone, error.name == .cancelled, !isEnding {
+          tried.isAddressGone = false
           log.info("once more, from another address", metadata: ["account": "\(account)"])
           if attempt.isAutomatic { attempt.started = .now }
           continue

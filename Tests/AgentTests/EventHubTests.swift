@@ -1,4 +1,5 @@
 import AgentProtocol
+import NIOPosix
 import Synchronization
 import Testing
 
@@ -43,6 +44,35 @@ import Testing
       }
     }
     #expect(hub.subscribers == 0)
+  }
+
+  @Test("A reader that is cancelled while an event comes to it holds up nobody.")
+  func cancelledReaders() async throws {
+    let hub = EventHub(cursor: 0)
+    let readers = Atomic(0)
+    // Threads of its own: where they wait for each other the test goes on, and fails.
+    let threads = NIOThreadPool(numberOfThreads: 2)
+    threads.start()
+    threads.submit { _ in
+      while readers.load(ordering: .relaxed) < 5000 { hub.publish(account: "a@b", .gap) }
+    }
+    threads.submit { _ in
+      for _ in 0..<5000 {
+        let events = hub.subscribe(buffer: .max)
+        let reader = Task { for await _ in events {} }
+        let seen = hub.cursor
+        while hub.cursor < seen + 2 {}
+        reader.cancel()
+        readers.add(1, ordering: .relaxed)
+      }
+    }
+    let limit = ContinuousClock.now + .seconds(60)
+    while readers.load(ordering: .relaxed) < 5000 {
+      try #require(ContinuousClock.now < limit)
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    #expect(hub.subscribers == 0)
+    try await threads.shutdownGracefully()
   }
 
   @Test("A subscriber that does not read is cut off; the others miss nothing.")
