@@ -75,11 +75,18 @@ actor SessionRegistry: AgentService {
   /// The session of a stored account: the named one, else the default. Who has no name is not stored and has a
   /// session all the same.
   func storedSession(_ name: String?) async throws(Failure) -> Session {
-    if let session = await unstored(name) { return session }
-    let account = try await accounts.inBackground { store throws(Failure) in
-      try store.load().account(name).account
+    let file = await loaded()
+    if let session = await unstored(name, beside: file) { return session }
+    return try await session(of: try JID(given: file.get().account(name).account))
+  }
+
+  /// The stored accounts, or why they cannot be read.
+  private func loaded() async -> Result<AccountFile, Failure> {
+    do throws(Failure) {
+      return .success(try await accounts.inBackground { store throws(Failure) in try store.load() })
+    } catch {
+      return .failure(error)
     }
-    return try await session(of: try JID(given: account))
   }
 
   /// The session of an account that need not be stored; of the default one where none is named.
@@ -90,8 +97,8 @@ actor SessionRegistry: AgentService {
 
   /// A session in use without a stored account: of nobody in particular, or of a first login in the background.
   /// Where no account is named and none is the default, the only one.
-  private func unstored(_ name: String?) async -> Session? {
-    let file = try? await accounts.inBackground { store throws(Failure) in try store.load() }
+  private func unstored(_ name: String?, beside file: Result<AccountFile, Failure>) async -> Session? {
+    let file = try? file.get()
     if let name {
       guard let jid = try? JID(name).bare, let session = sessions[jid], file?[jid.description] == nil,
         await session.isActive
@@ -187,13 +194,14 @@ actor SessionRegistry: AgentService {
   func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> LogoutMethod.Result
   {
-    if !parameters.all, let session = await unstored(parameters.account) {
+    let file = await loaded()
+    if !parameters.all, let session = await unstored(parameters.account, beside: file) {
       let end = try await session.logout(parameters)
       return LogoutMethod.Result(
         accounts: [session.account.description], unsent: end.unsent, unrevoked: end.unrevoked)
     }
-    let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
-    let named = try parameters.all ? file.accounts : [file.account(parameters.account)]
+    let stored = try file.get()
+    let named = try parameters.all ? stored.accounts : [stored.account(parameters.account)]
     var leaving: [Session] = []
     if parameters.all {
       for (jid, session) in sessions where jid.local == nil {
@@ -226,7 +234,7 @@ actor SessionRegistry: AgentService {
   }
 
   func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus] {
-    let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
+    let file = try await loaded().get()
     var answer: [SessionStatus] = []
     if parameters.all {
       for (jid, session) in sessions where jid.local == nil {
@@ -234,7 +242,7 @@ actor SessionRegistry: AgentService {
         if parameters.probe { await session.probe(timeout: parameters.bound) }
         answer.append(await session.currentStatus())
       }
-    } else if let session = await unstored(parameters.account) {
+    } else if let session = await unstored(parameters.account, beside: .success(file)) {
       if parameters.probe { await session.probe(timeout: parameters.bound) }
       return try await localStore.countQueued([await session.currentStatus()])
     }
@@ -358,10 +366,9 @@ actor SessionRegistry: AgentService {
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
     var count = sessions.count
     var failure: Failure?
-    do throws(Failure) {
-      count = try await accounts.inBackground { store throws(Failure) in try store.load() }.accounts.count
-    } catch {
-      failure = error
+    switch await loaded() {
+    case .success(let file): count = file.accounts.count
+    case .failure(let error): failure = error
     }
     var online = 0
     for session in sessions.values where await session.isOnline { online += 1 }
