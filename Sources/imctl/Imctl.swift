@@ -25,6 +25,7 @@ struct Imctl: ParsableCommand {
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
       try checkHelp(arguments)
+      if asksAgent { AgentClient.connectEarly() }
       var command = try parseAsRoot(arguments)
       try command.run()
     } catch {
@@ -34,6 +35,12 @@ struct Imctl: ParsableCommand {
 
   /// Whether `--json` was given: known before anything is parsed.
   static var wantsJSON: Bool { words.contains("--json") }
+
+  /// Whether this is one of the commands of which a script runs many, and it asks the agent.
+  private static var asksAgent: Bool {
+    ["send", "presence", "status"].contains(words.dropFirst().first)
+      && words.allSatisfy { !["--direct", "--help", "-h"].contains($0) }
+  }
 
   /// Whether `-q` was given.
   private static var isQuiet: Bool { words.contains("-q") || words.contains("--quiet") }

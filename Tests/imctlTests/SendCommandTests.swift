@@ -46,6 +46,24 @@ struct SendCommandTests {
     }
   }
 
+  @Test("The agent is reached before the arguments are read, by one connection; --direct asks none.")
+  func early() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      #expect(try await imctl.run("send", "b@c", "hi").status == 0)
+      try await eventually("the end of the connection") { agent.closedConnections == 1 }
+      #expect(agent.received.components(separatedBy: "agent.status").count == 2)
+      #expect(try await imctl.run("send", "--nonsense").status == 64)
+      try await eventually("the end of the connection") { agent.closedConnections == 2 }
+      #expect(agent.received.components(separatedBy: "agent.status").count == 3)
+      for words in [["--direct"], ["--help"], ["-h"]] {
+        _ = try await imctl.run(["send", "b@c", "hi", "--timeout", "5"] + words)
+      }
+      #expect(agent.received.components(separatedBy: "agent.status").count == 3)
+      agent.end()
+    }
+  }
+
   @Test("Without TEXT standard input is the message, but for the line feed at its end.")
   func input() async throws {
     try await withIMCTL { imctl in

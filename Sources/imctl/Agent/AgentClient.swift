@@ -1,4 +1,5 @@
 import AgentProtocol
+import Synchronization
 
 /// A connection to the agent: JSON-RPC 2.0, one object a line.
 ///
@@ -33,12 +34,28 @@ final class AgentClient {
   /// This command has started the agent.
   private let hasLaunched: Bool
 
-  private init(_ socket: consuming AgentSocket, start: Start, hasLaunched: Bool, deadline: Deadline) {
+  /// - Parameter isEarly: its first request was sent by ``connectEarly()``.
+  private init(
+    _ socket: consuming AgentSocket, start: Start, hasLaunched: Bool, isEarly: Bool, deadline: Deadline
+  ) {
     self.socket = socket
     self.start = start
     self.hasLaunched = hasLaunched
     self.deadline = deadline
     greeting = queue(AgentStatusMethod.self, Nothing())
+    if isEarly { unsent = "" }
+  }
+
+  /// The connection that the first ``session(start:until:_:)`` takes.
+  private static let early = Mutex<AgentSocket?>(nil)
+
+  /// Connects where an agent runs, which says who it is while the arguments are still being parsed.
+  static func connectEarly() {
+    guard let paths = try? AgentPaths.current() else { return }
+    var socket = try? AgentSocket.connect(to: paths.socket)
+    let greeting = RPC.request(AgentStatusMethod.self, id: .number(1), Nothing())
+    guard socket?.write(greeting) == true else { return }
+    early.withLock { $0 = socket.take() }
   }
 
   /// One call. Nil when no agent runs and none is to be started.
@@ -68,16 +85,21 @@ final class AgentClient {
     var isOwn = false
     var hasLaunched = false
     while true {
-      guard let socket = try AgentSocket.connect(to: AgentPaths.current().socket) else {
+      var early = early.withLock { $0.take() }
+      let isEarly = early != nil
+      guard let socket = try early.take() ?? AgentSocket.connect(to: AgentPaths.current().socket) else {
         if start == .never { return nil }
         try AgentLauncher.launch(until: deadline, isOwn: isOwn)
         hasLaunched = true
         continue
       }
-      attempts -= 1
-      let agent = AgentClient(socket, start: start, hasLaunched: hasLaunched, deadline: deadline)
+      if !isEarly { attempts -= 1 }
+      let agent = AgentClient(
+        socket, start: start, hasLaunched: hasLaunched, isEarly: isEarly, deadline: deadline)
       do {
         return try body(agent)
+      } catch Useless.endedAtOnce where isEarly {
+        continue
       } catch is Useless where start == .never {
         return nil
       } catch Useless.otherVersion where attempts > 0 {
