@@ -4,7 +4,7 @@ import Synchronization
 /// A connection to the agent: JSON-RPC 2.0, one object a line.
 ///
 /// `agent.status` is the first request of every connection. It is not waited for: it leaves in one write with
-/// the first real request, and its answer is read before that one's. Only where an agent of another version would
+/// the first real request, or before that (``connectEarly()``), and its answer is read before that one's. Only where an agent of another version would
 /// be replaced, a request that must not be carried out twice waits for it.
 final class AgentClient {
   /// Whether a command may start an agent.
