@@ -11,12 +11,12 @@ MAKEFLAGS += --no-print-directory
 # A short command costs mostly the loading of its executable: LINK=static has the C libraries inside, which saves
 # a good part of it (`make bench`); LINK=shared takes the system's, with their updates.
 LINK ?= static
+path/static := PKG_CONFIG_PATH=$(CURDIR)/.build/static:$(PKG_CONFIG_PATH)
 # The types that a command is put together from are asked for directly: by their names, which is smaller, each would be
 # looked for among all conformances of the executable when it is first used.
-direct := -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
-path/static := PKG_CONFIG_PATH=$(CURDIR)/.build/static:$(PKG_CONFIG_PATH)
+direct_types := -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
 build_release := env $(path/$(LINK)) swift build --configuration release --static-swift-stdlib --disable-local-rpath \
-  -Xlinker --no-export-dynamic -Xlinker --as-needed -Xlinker --strip-debug $(direct)
+  -Xlinker --no-export-dynamic -Xlinker --as-needed -Xlinker --strip-debug $(direct_types)
 binary := .build/release/imctl
 sources := Package.swift $(shell find Sources -type f 2>/dev/null)
 to := $(DESTDIR)$(PREFIX)

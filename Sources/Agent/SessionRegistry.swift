@@ -58,7 +58,7 @@ actor SessionRegistry: AgentService {
 
   private func session(of account: JID) async throws(Failure) -> Session {
     if let session = sessions[account] { return session }
-    let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
+    let file = try await loaded().get()
     let stored = file[account.description]
     // Another call may have made it meanwhile.
     if let session = sessions[account] { return session }

@@ -4,8 +4,8 @@ import Synchronization
 /// A connection to the agent: JSON-RPC 2.0, one object a line.
 ///
 /// `agent.status` is the first request of every connection. It is not waited for: it leaves in one write with
-/// the first real request, or before that (``connectEarly()``), and its answer is read before that one's. Only where an agent of another version would
-/// be replaced, a request that must not be carried out twice waits for it.
+/// the first real request, or before that (``connectEarly()``), and its answer is read before that one's. Only
+/// where an agent of another version would be replaced, a request that must not be carried out twice waits for it.
 final class AgentClient {
   /// Whether a command may start an agent.
   enum Start { case never, whenNoneRuns }
@@ -24,8 +24,8 @@ final class AgentClient {
 
   var deadline: Deadline
   private var socket: AgentSocket
-  private var lastID: Int64 = 0
-  private var unsent = ""
+  private var lastID = AgentClient.greetingID
+  private var unsent: String
   /// Answers to requests that are to be waited for later.
   private var early: [RPCID: RPCReply] = [:]
   /// Its answer was not read yet.
@@ -42,20 +42,24 @@ final class AgentClient {
     self.start = start
     self.hasLaunched = hasLaunched
     self.deadline = deadline
-    greeting = queue(AgentStatusMethod.self, Nothing())
-    if isEarly { unsent = "" }
+    greeting = Request(id: Self.greetingID)
+    unsent = isEarly ? "" : Self.greetingLine
   }
 
-  /// The connection that the first ``session(start:until:_:)`` takes.
-  private static let early = Mutex<AgentSocket?>(nil)
+  private static let greetingID: Int64 = 1
+  private static var greetingLine: String {
+    RPC.request(AgentStatusMethod.self, id: .number(greetingID), Nothing())
+  }
+
+  /// What ``connectEarly()`` has connected, for the first ``session(start:until:_:)``.
+  private static let connectedEarly = Mutex<AgentSocket?>(nil)
 
   /// Connects where an agent runs, which says who it is while the arguments are still being parsed.
   static func connectEarly() {
     guard let paths = try? AgentPaths.current() else { return }
     var socket = try? AgentSocket.connect(to: paths.socket)
-    let greeting = RPC.request(AgentStatusMethod.self, id: .number(1), Nothing())
-    guard socket?.write(greeting) == true else { return }
-    early.withLock { $0 = socket.take() }
+    guard socket?.write(greetingLine) == true else { return }
+    connectedEarly.withLock { $0 = socket.take() }
   }
 
   /// One call. Nil when no agent runs and none is to be started.
@@ -85,9 +89,9 @@ final class AgentClient {
     var isOwn = false
     var hasLaunched = false
     while true {
-      var early = early.withLock { $0.take() }
-      let isEarly = early != nil
-      guard let socket = try early.take() ?? AgentSocket.connect(to: AgentPaths.current().socket) else {
+      var connected = connectedEarly.withLock { $0.take() }
+      let isEarly = connected != nil
+      guard let socket = try connected.take() ?? AgentSocket.connect(to: AgentPaths.current().socket) else {
         if start == .never { return nil }
         try AgentLauncher.launch(until: deadline, isOwn: isOwn)
         hasLaunched = true
