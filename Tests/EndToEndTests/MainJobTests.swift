@@ -144,7 +144,8 @@ struct MainJobTests {
     let bob = try await Neighbourhood.counterpart(kind)
     try await user.goOnline("--presence", "dnd")
     try await bob.sees(user) { $0.show == "dnd" }
-    // A presence that is not known to be acknowledged would be shown again: it is when the second message is stored as sent.
+    // A presence that is not known to be acknowledged would be shown again: it is known when the second message is
+    // stored as sent.
     for _ in 0..<2 { #expect(try await user.imctl.run("send", user.jid, "a note").status == 0) }
     kill(try await user.agent(), SIGKILL)
     #expect(try await user.imctl.run("agent", "start").status == 0)

@@ -5,8 +5,8 @@ import Testing
 
 /// Two imctl with a home each that log in to one account under one resource, and what they tell of being thrown out.
 ///
-/// They have a server to themselves: one that closes a connection on which something comes that it does not read any more
-/// takes back what it has said before, and two hundred neighbours make much come.
+/// They have a server to themselves: one that closes a connection on which something comes that it does not read
+/// any more takes back what it has said before, and two hundred neighbours make much come.
 private struct Rivals {
   let server: TestServer
   let user: User
@@ -16,14 +16,12 @@ private struct Rivals {
   let second: ChildProcess
 
   /// The second one comes when the first one is there, and takes its place.
-  init(on kind: TestServer.Kind, _ words: String...) async throws {
-    var options = TestServer.Options(kind)
-    options.accounts = ["alice": "alice-secret", "bob": "bob-secret"]
-    server = try await TestServer(options)
+  init(on kind: TestServer.Kind, _ options: String...) async throws {
+    server = try await TestServer(TestServer.Options(kind))
     bob = try await Counterpart("bob", on: server)
     user = try await User(account: "alice", on: server)
     other = User(user, imctl: try await IMCTL())
-    let words = ["login", user.jid, "--password-stdin", "--resource", "desk"] + user.connection + words
+    let words = ["login", user.jid, "--password-stdin", "--resource", "desk"] + user.connection + options
     guard try await user.imctl.run(words, input: user.password).status == 0 else {
       throw TestSupportError("the first login")
     }
