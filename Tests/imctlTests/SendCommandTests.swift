@@ -139,6 +139,28 @@ struct SendCommandTests {
     }
   }
 
+  @Test("Of many lines the first do not wait for the others: the calls grow, up to what the agent takes.")
+  func growingCalls() async throws {
+    try await withIMCTL { imctl in
+      let calls = Mutex([[Substring]]())
+      let agent = try FakeAgent(imctl) { call in
+        guard call.method == MessageSendLinesMethod.name,
+          let lines = try? call.parameters(of: MessageSendLinesMethod.self).text.split(separator: "\n")
+        else { return [] }
+        calls.withLock { $0.append(lines) }
+        return [.result([MessageSendLinesMethod.Run(count: lines.count, state: .sent)])]
+      }
+      let all = (1...2000).map { "line \($0)" }
+      let result = try await imctl.run("send", "b@c", "--lines", input: all.joined(separator: "\n"))
+      #expect(result.status == 0)
+      let seen = calls.withLock { $0 }
+      #expect(seen.first?.count == 16)
+      #expect(seen.map(\.count).max() == MessageSendLinesMethod.maximumLines)
+      #expect(seen.joined().map(String.init) == all)
+      agent.end()
+    }
+  }
+
   @Test("A line is sent when it comes, not when the input ends.")
   func follow() async throws {
     try await withIMCTL { imctl in

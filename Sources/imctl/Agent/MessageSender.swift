@@ -6,8 +6,7 @@ import Glibc
 /// An agent that goes away meanwhile is followed by the next one, which is told again what was not answered: under
 /// its id a message is sent once.
 final class MessageSender {
-  /// Lines of a call, and their octets, and calls without an answer.
-  private static let linesEach = MessageSendLinesMethod.maximumLines
+  /// Octets of a call's lines, and calls without an answer.
   private static let octetsEach = 65_536
   private static let callsAhead = 8
 
@@ -16,6 +15,9 @@ final class MessageSender {
   /// An agent that has lived so long is no reason to give up when it ends.
   private static let lifetime = Duration.seconds(1)
 
+  /// Lines of the next call. The first ones are on their way while the agent stores those behind them: each call has
+  /// twice as many as the one before.
+  private var linesNext = 16
   /// Calls without an answer, oldest first.
   private var calls: [MessageSendLinesMethod.Parameters] = []
   private(set) var shortfall: Shortfall
@@ -57,8 +59,9 @@ final class MessageSender {
       var requests = try calls.map { try send($0, to: agent) }
       while true {
         if calls.count < Self.callsAhead {
-          let lines = try input.take(Self.linesEach, octets: Self.octetsEach)
+          let lines = try input.take(linesNext, octets: Self.octetsEach)
           if !lines.isEmpty {
+            linesNext = min(2 * linesNext, MessageSendLinesMethod.maximumLines)
             let call = make(lines.joined(separator: "\n"))
             calls.append(call)
             requests.append(try send(call, to: agent))
