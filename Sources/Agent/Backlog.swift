@@ -5,6 +5,7 @@ final class Backlog: Sendable {
   private struct State {
     var added = 0
     var done = 0
+    var octets = 0
     var isOver = false
     var waiting: [(until: Int, isReleasable: Bool, CheckedContinuation<Void, Never>)] = []
   }
@@ -13,12 +14,25 @@ final class Backlog: Sendable {
   /// Events that the subscriber is not done with.
   var pending: Int { state.withLock { $0.added - $0.done } }
 
+  /// Octets of memory that they take, as far as these were told.
+  var octets: Int { state.withLock { $0.octets } }
+
   /// Nobody will be done with anything any more.
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  func add() { state.withLock { $0.added += 1 } }
+  func add(octets: Int = 0) {
+    state.withLock { state in
+      state.added += 1
+      state.octets += octets
+    }
+  }
 
-  func done(_ count: Int = 1) { wake { $0.done += count } }
+  func done(_ count: Int = 1, octets: Int = 0) {
+    wake { state in
+      state.done += count
+      state.octets -= octets
+    }
+  }
 
   /// It cannot be done now: ends the waits that may be released.
   func release() { wake(released: true) { _ in } }

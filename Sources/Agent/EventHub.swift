@@ -63,7 +63,7 @@ public final class EventHub: Sendable {
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate var events: AsyncStream<Event>.Iterator
       fileprivate let backlog: Backlog
-      private var hasRead = false
+      private var last: Event?
 
       fileprivate init(events: AsyncStream<Event>.Iterator, backlog: Backlog) {
         self.events = events
@@ -72,9 +72,10 @@ public final class EventHub: Sendable {
 
       /// Who asks for the next event is done with the one before.
       public mutating func next() async -> Event? {
-        if hasRead { backlog.done() }
-        hasRead = true
-        return await events.next()
+        if let last { backlog.done(octets: last.octets) }
+        last = nil
+        last = await events.next()
+        return last
       }
     }
   }
@@ -84,14 +85,15 @@ public final class EventHub: Sendable {
     var continuation: AsyncStream<Event>.Continuation
     var backlog: Backlog
     /// What is kept is not buffered when this many events wait: the reader can read it from the local store.
+    var readsStore: Bool
     var keptLimit: Int
     var lags: Bool
     var onOverflow: @Sendable () -> Void
 
     /// Whether the event is left to be read from the local store.
     mutating func leavesOut(_ event: Event) -> Bool {
-      guard event.isKept else { return false }
-      if !lags { lags = backlog.pending >= keptLimit }
+      guard readsStore, event.isKept else { return false }
+      if !lags { lags = backlog.pending >= keptLimit || backlog.octets >= EventHub.maximumKeptOctets }
       return lags
     }
   }
@@ -127,6 +129,10 @@ public final class EventHub: Sendable {
     /// The cursors, one for each event.
     let cursors: Range<Int64>
   }
+
+  /// Octets that may wait for a subscriber, whatever its buffer, and those from which on what is kept does not.
+  static let maximumOctets = 32 << 20
+  static let maximumKeptOctets = 4 << 20
 
   private let state: Mutex<State>
   private let now: @Sendable () -> String
@@ -252,8 +258,10 @@ public final class EventHub: Sendable {
           guard state.subscribers[id]?.filter.matches(event) == true,
             state.subscribers[id]?.leavesOut(event) == false, let subscriber = state.subscribers[id]
           else { continue }
-          subscriber.backlog.add()
-          if case .dropped = subscriber.continuation.yield(event) {
+          var isLost = subscriber.backlog.octets >= Self.maximumOctets
+          subscriber.backlog.add(octets: event.octets)
+          if !isLost, case .dropped = subscriber.continuation.yield(event) { isLost = true }
+          if isLost {
             result.lost.append(subscriber)
             state.subscribers[id] = nil
           }
@@ -282,7 +290,7 @@ public final class EventHub: Sendable {
       state.nextSubscriber += 1
       state.subscribers[id] = Subscriber(
         filter: filter, continuation: continuation, backlog: backlog,
-        keptLimit: readsStore ? buffer / 2 : .max, lags: lags, onOverflow: onOverflow)
+        readsStore: readsStore, keptLimit: buffer / 2, lags: lags, onOverflow: onOverflow)
       return (id, state.handedOut)
     }
     // Not with the lock of the hub, under which readers are woken: who cancels a reader calls this, and keeps that one

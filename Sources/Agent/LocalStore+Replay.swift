@@ -6,8 +6,9 @@ import GRDB
 extension LocalStore {
   /// Events that are replayed at most.
   static let replayed = 100_000
-  /// Events that are read at a time.
+  /// Events of a kind that are read at a time, and octets of them. An event that begins below is the last one.
   private static let page = 500
+  private static let pageOctets = 1 << 20
 
   /// Where events of a name are kept, a row with `account` and `cursor` each.
   private struct Kept {
@@ -68,27 +69,35 @@ extension LocalStore {
     }
   }
 
-  /// The next events to replay, oldest first; none when all were.
+  /// The next events to replay, oldest first, and the cursor up to which these are all: ``last`` at the end.
   func replay(
     after cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.keptNames
-  ) async throws(Failure) -> [Event] {
+  ) async throws(Failure) -> (events: [Event], through: Int64) {
     try await read { database in
       var events: [Event] = []
-      let sources = Self.kept.filter { names.contains($0.name) }
-      for source in sources {
-        events += try Row.fetchAll(
+      var through = last
+      for source in Self.kept where names.contains(source.name) {
+        let rows = try Row.fetchCursor(
           database,
           sql: """
             SELECT * FROM \(source.table)
             WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
               \(source.shift > 0 ? "AND isFromOutbox" : "")
             ORDER BY cursor LIMIT ?4
-            """, arguments: [cursor - source.shift, last - source.shift, account, Self.page]
-        ).compactMap(source.event)
+            """, arguments: [cursor - source.shift, last - source.shift, account, Self.page])
+        var (count, octets) = (0, 0)
+        while let row = try rows.next() {
+          let event = source.event(row)
+          if let event { events.append(event) }
+          count += 1
+          octets += event?.octets ?? 0
+          if count == Self.page || octets >= Self.pageOctets {
+            through = min(through, row["cursor"] + source.shift)
+            break
+          }
+        }
       }
-      if sources.count == 1 { return events }
-      // Each source has told its first ones, so these are the first ones of all.
-      return Array(events.sorted { $0.cursor < $1.cursor }.prefix(Self.page))
+      return (events.filter { $0.cursor <= through }.sorted { $0.cursor < $1.cursor }, through)
     }
   }
 }

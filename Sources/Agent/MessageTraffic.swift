@@ -22,6 +22,10 @@ struct MessageTraffic {
     case streamChanged
 
     var isArrival: Bool { if case .arrived = self { true } else { false } }
+    /// Octets of memory that the server makes it take, about.
+    var footprint: Int {
+      if case .arrived(let message) = self { message.payload.reduce(0) { $0 + $1.footprint } } else { 0 }
+    }
     /// It tells what is to become of the messages before it.
     var isNumber: Bool {
       switch self {
@@ -58,12 +62,10 @@ struct MessageTraffic {
     }
   }
 
-  /// Items that may wait for the disk before the stream has to.
-  static let maximumItems = 1000
-
   /// The full JID of the last stream.
   var own: JID?
-  var items: [(item: Item, stream: XMPPStream)] = []
+  /// What waits for the disk.
+  var unstored = UnstoredItems()
   /// Counts the items, so that one can wait until they are stored.
   let backlog = Backlog()
   var isStoring = false

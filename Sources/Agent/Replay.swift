@@ -26,10 +26,12 @@ struct Replay {
 
   /// The next events up to `last`; nil when there are no more.
   mutating func next(until last: Int64) async throws(Failure) -> [Event]? {
-    guard told < last else { return nil }
-    let events = try await store.replay(
-      after: told, until: last, account: filter.account, names: filter.keptNames)
-    told = events.last?.cursor ?? last
-    return events.isEmpty ? nil : events
+    while told < last {
+      let (events, through) = try await store.replay(
+        after: told, until: last, account: filter.account, names: filter.keptNames)
+      told = through
+      if !events.isEmpty { return events }
+    }
+    return nil
   }
 }

@@ -13,7 +13,7 @@ extension Session {
     guard let online else { return }
     traffic.own = online.bound.jid
     enqueue(.arrived(message), online.stream)
-    if traffic.items.count >= MessageTraffic.maximumItems {
+    if !traffic.unstored.hasRoom {
       await withCheckedContinuation { traffic.waitingForRoom.append($0) }
     }
   }
@@ -69,11 +69,8 @@ extension Session {
 
   /// What could not be stored of streams that have ended comes again.
   private func forgetEnded() async {
-    for case (.ended, let stream) in traffic.items {
-      guard await stream.management != nil else { continue }
-      let before = traffic.items.count
-      traffic.items.removeAll { $0.stream === stream && ($0.item.isArrival || $0.item.isNumber) }
-      traffic.backlog.done(before - traffic.items.count)
+    for stream in traffic.unstored.endedStreams where await stream.management != nil {
+      traffic.backlog.done(traffic.unstored.forget(stream))
     }
   }
 
@@ -82,7 +79,7 @@ extension Session {
 
   func enqueue(_ item: MessageTraffic.Item, _ stream: XMPPStream) {
     traffic.backlog.add()
-    traffic.items.append((item, stream))
+    traffic.unstored.append(item, of: stream)
     guard !traffic.isStoring else { return }
     traffic.isStoring = true
     Task { await storeItems() }
@@ -105,7 +102,7 @@ extension Session {
         // The server keeps what is not confirmed, and what has come waits here.
         log.error(
           "messages are not stored", metadata: ["account": "\(account)", "failure": "\(error.message)"])
-        traffic.items = items.map { ($0, stream) } + traffic.items
+        traffic.unstored.putBack(items, of: stream)
         await forgetEnded()
         if await !stream.isOpen { makeRoom() }
         traffic.isStorePausing = true
@@ -132,31 +129,14 @@ extension Session {
   private func nextItems() async -> ([MessageTraffic.Item], XMPPStream, isCounted: Bool)? {
     var seen: Int
     repeat {
-      seen = traffic.items.count
-      var streams: [(stream: XMPPStream, isCounted: Bool)] = []
-      for (_, stream) in traffic.items where !streams.contains(where: { $0.stream === stream }) {
-        streams.append((stream, await stream.management != nil))
-      }
-      for (stream, isCounted) in streams {
-        let items = takeItems(of: stream, isCounted: isCounted)
+      seen = traffic.unstored.count
+      for stream in traffic.unstored.streams {
+        let isCounted = await stream.management != nil
+        let items = traffic.unstored.take(of: stream, isCounted: isCounted)
         if !items.isEmpty { return (items, stream, isCounted) }
       }
-    } while traffic.items.count != seen
+    } while traffic.unstored.count != seen
     return nil
-  }
-
-  /// Where the stream counts, messages wait for their number: both are stored together.
-  private func takeItems(of stream: XMPPStream, isCounted: Bool) -> [MessageTraffic.Item] {
-    let all = traffic.items.filter { $0.stream === stream }.map(\.item)
-    let numbered = all.lastIndex(where: \.isNumber).map { $0 + 1 } ?? 0
-    // So many without a number are no server's doing.
-    let isWhole = !isCounted || all.count - numbered >= MessageTraffic.maximumItems
-    func isNext(_ index: Int) -> Bool { isWhole || index < numbered || !all[index].isArrival }
-    let next = all.indices.filter(isNext)
-    if next.isEmpty { return [] }
-    let left = all.indices.filter { !isNext($0) }.map { (item: all[$0], stream: stream) }
-    traffic.items = left + traffic.items.filter { $0.stream !== stream }
-    return next.map { all[$0] }
   }
 
   /// One transaction: the messages, what they settle, and how many stanzas the stream has handled with them.

@@ -70,6 +70,18 @@ extension Event {
     default: false
     }
   }
+
+  /// Octets of what others write into it and nobody has shortened.
+  public var octets: Int {
+    let texts: [String?] =
+      switch body {
+      case .message(let message): [message.body, message.subject, message.thread]
+      case .presence(let change): [change.status]
+      case .wire(let line): [line.xml]
+      default: []
+      }
+    return texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+  }
 }
 
 /// State of a session. A full login passes `linking linkOK logining loginOK syncing syncOK`, in this order.

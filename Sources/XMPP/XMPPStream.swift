@@ -25,6 +25,19 @@ public enum StreamEvent: Sendable {
   case received(through: UInt32)
   /// The last event. nil: this side closed the stream and the server agreed (RFC 6120 §4.4).
   case closed(XMPPError?)
+
+  /// Octets of memory that the peer's part of it takes, about.
+  var footprint: Int {
+    let elements =
+      switch self {
+      case .message(let message): message.payload
+      case .presence(let presence): presence.payload
+      case .request(let request): request.payload
+      case .leftOut(let element, _): [element]
+      case .step, .marked, .acknowledged, .received, .closed: [XMLElement]()
+      }
+    return elements.reduce(0) { $0 + $1.footprint }
+  }
 }
 
 /// An XMPP client stream: one connection of one account, used once (RFC 6120).

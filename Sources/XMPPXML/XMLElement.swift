@@ -127,6 +127,24 @@ public struct XMLElement: Hashable, Sendable {
     return nil
   }
 
+  /// Octets of memory that the element takes, about: what is written in it, and something for every part.
+  public var footprint: Int {
+    let inside =
+      switch content {
+      case .text(let text): text.utf8.count
+      case .nodes(let nodes):
+        nodes.reduce(0) { sum, node in
+          switch node {
+          case .element(let element): sum + element.footprint
+          case .text(let text): sum + MemoryLayout<XMLNode>.stride + text.utf8.count
+          }
+        }
+      }
+    return attributes.reduce(MemoryLayout<XMLNode>.stride + name.local.utf8.count + inside) {
+      $0 + MemoryLayout<XMLAttribute>.stride + $1.value.utf8.count
+    }
+  }
+
   /// Value of `xml:lang`.
   public var language: String? {
     self[XMLName("lang", "http://www.w3.org/XML/1998/namespace")]

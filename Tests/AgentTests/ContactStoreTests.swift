@@ -122,11 +122,11 @@ import XMPPStanza
       }
     }
     try await keep(1..<4)
-    let again = try await store.replay(after: 1, until: 3, account: account)
+    let again = try await store.replay(after: 1, until: 3, account: account).events
     #expect(again.map(\.cursor) == [2, 3])
     #expect(again.first?.body == .contact(ContactEvent(.add, jid: "u2@x", by: .otherDevice)))
     #expect(again.first?.time == "1970-01-01T00:00:01.000Z")
-    #expect(try await store.replay(after: 1, until: 3, account: account, names: ["message"]) == [])
+    #expect(try await store.replay(after: 1, until: 3, account: account, names: ["message"]).events == [])
     let whole = try await store.replayStart(since: 0, until: 3, account: account)
     #expect(whole.isWhole)
     try await keep(10..<Int64(10 + ContactEvent.maximumKept))

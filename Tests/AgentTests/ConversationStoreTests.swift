@@ -61,7 +61,7 @@ import XMPPStanza
     try await keep([message(nil, time: 5, id: "four", retracts: "one")], from: 10)
     #expect(try await found("pineapple") == 1)
     #expect(try await bodies() == [nil, nil, "pineapple", "else", nil])
-    let events = try await store.replay(after: 0, until: 100, account: "a@b", names: ["message"])
+    let events = try await store.replay(after: 0, until: 100, account: "a@b", names: ["message"]).events
     let told = events.compactMap { if case .message(let message) = $0.body { message } else { nil } }
     #expect(told.first?.body == nil && told.first?.retracted == true)
   }
@@ -101,7 +101,7 @@ import XMPPStanza
     #expect(shown.prefix(4).map(\.retracted) == [true, nil, true, nil])
     #expect(shown.prefix(4).map(\.replaces) == [nil, nil, "one", nil])
     #expect(shown.dropFirst(4).map(\.retracts) == shown.dropFirst(4).map { _ in "one" })
-    #expect(try await store.replay(after: 0, until: .max, account: "a@b").isEmpty)
+    #expect(try await store.replay(after: 0, until: .max, account: "a@b").events.isEmpty)
   }
 
   @Test("What others say of a conversation does not undo what is still to be told to the server.")

@@ -199,4 +199,35 @@ import Testing
     for _ in 0..<12 { hub.publish(account: "a@b", .gap) }
     #expect(lost.withLock { $0 } == 1)
   }
+
+  @Test("Long messages are not buffered for who reads the store, other long events until there are too many.")
+  func octets() async {
+    let hub = EventHub(cursor: 0)
+    let lost = Mutex(0)
+    let subscription = hub.subscribe(readsStore: true) { lost.withLock { $0 += 1 } }
+    let long = String(repeating: "x", count: EventHub.maximumKeptOctets / 2)
+    for _ in 0..<20 {
+      let reservation = hub.reserve(1)
+      hub.fulfil(reservation, with: [message(reservation.cursors.lowerBound, long)])
+    }
+    var events = subscription.makeAsyncIterator()
+    var cursors: [Int64] = []
+    while !subscription.lags || subscription.endLag() == nil {
+      cursors += [await events.next()?.cursor].compactMap(\.self)
+    }
+    #expect(cursors == [1, 2])
+    let presence = PresenceChange(from: "c@d", show: .online, status: long, priority: 0)
+    for _ in 0..<EventHub.maximumOctets / long.utf8.count - 1 {
+      hub.publish(account: "a@b", .presence(presence))
+    }
+    #expect(lost.withLock { $0 } == 0)
+    // Who reads them is told any number.
+    for _ in 0..<20 {
+      _ = await events.next()
+      hub.publish(account: "a@b", .presence(presence))
+    }
+    #expect(lost.withLock { $0 } == 0)
+    for _ in 0..<3 { hub.publish(account: "a@b", .presence(presence)) }
+    #expect(lost.withLock { $0 } == 1)
+  }
 }

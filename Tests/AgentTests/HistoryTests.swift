@@ -194,7 +194,7 @@ struct HistoryTests {
       cursors.append($0.cursor)
     }
     #expect(cursors == [0, 7])
-    let replayed = try await LocalStore(path: path).replay(after: 0, until: 100, account: nil)
+    let replayed = try await LocalStore(path: path).replay(after: 0, until: 100, account: nil).events
     #expect(replayed.map(\.cursor) == [7])
   }
 

@@ -46,7 +46,7 @@ import XMPPXML
     let other = received("1", archive: "x")
     let isNew = try await store.change { try other.insert("other@b", cursor: 20, $0) != nil }
     #expect(isNew)
-    let events = try await store.replay(after: 0, until: 100, account: "a@b")
+    let events = try await store.replay(after: 0, until: 100, account: "a@b").events
     #expect(events.map(\.cursor) == [1, 3, 6, 7, 8])
     // What was first known without it has got the archive's id of its copy.
     guard case .message(let second) = events[1].body else { throw CancellationError() }
@@ -58,9 +58,23 @@ import XMPPXML
     let store = try LocalStore(path: path)
     let body = "'; DROP TABLE messages; --\" \u{1b}[31m $(id)\n\u{202e}"
     _ = try await keep([received(body)], from: 1, in: store)
-    guard case .message(let message) = try await store.replay(after: 0, until: 9, account: nil).first?.body
-    else { throw CancellationError() }
+    let replayed = try await store.replay(after: 0, until: 9, account: nil).events
+    guard case .message(let message) = replayed.first?.body else { throw CancellationError() }
     #expect(message.body == body)
+  }
+
+  @Test("Long messages are replayed few at a time, each once and none left out, with what is kept elsewhere.")
+  func longReplay() async throws {
+    let store = try LocalStore(path: path)
+    let long = String(repeating: "x", count: 700_000)
+    _ = try await keep((1...5).map { received("\($0)\(long)") }, from: 1, in: store)
+    let (events, through) = try await store.replay(after: 0, until: 9, account: nil)
+    #expect(events.map(\.cursor) == [1, 2] && through == 2)
+    #expect(try await store.replay(after: 4, until: 9, account: nil).through == 9)
+    var replay = Replay(store: store, EventHub.Filter(), after: 0)
+    var cursors: [[Int64]] = []
+    while let events = try await replay.next(until: 9) { cursors.append(events.map(\.cursor)) }
+    #expect(cursors == [[1, 2], [3, 4], [5]])
   }
 
   @Test("Where a change fails, what it did is undone, and the others of its transaction are not.")
@@ -81,7 +95,7 @@ import XMPPXML
         }
       }
     }
-    let events = try await store.replay(after: 0, until: 100, account: nil)
+    let events = try await store.replay(after: 0, until: 100, account: nil).events
     #expect(events.map(\.cursor) == (1...50).filter { !$0.isMultiple(of: 5) }.map(Int64.init))
   }
 
@@ -254,7 +268,7 @@ import XMPPXML
       }
     }
     try await store.forget("a@b")
-    #expect(try await store.replay(after: 0, until: 9, account: nil).map(\.account) == ["c@d"])
+    #expect(try await store.replay(after: 0, until: 9, account: nil).events.map(\.account) == ["c@d"])
     let forgotten = try await store.change { try StreamRecord.load("a@b", $0) }
     #expect(forgotten == StreamRecord())
     let kept = try await store.change { try StreamRecord.load("c@d", $0) }

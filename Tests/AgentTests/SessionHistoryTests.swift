@@ -188,7 +188,7 @@ import XMPPStanza
       try await Task.sleep(for: .milliseconds(2))
     }
     await session.close()
-    let news = try await store.replay(after: 0, until: .max, account: nil)
+    let news = try await store.replay(after: 0, until: .max, account: nil).events
     #expect(news.count == 3)
     #expect(server.mismatches.isEmpty)
     #expect(server.received.contains("<after>k</after>") && server.received.contains("<after>l</after>"))
@@ -246,7 +246,7 @@ import XMPPStanza
       try await Task.sleep(for: .milliseconds(10))
     }
     await second.messagesStored()
-    let bodies = try await store.replay(after: 0, until: .max, account: jid).compactMap { event in
+    let bodies = try await store.replay(after: 0, until: .max, account: jid).events.compactMap { event in
       if case .message(let message) = event.body { message.body } else { nil }
     }
     #expect(bodies.filter { $0.hasPrefix(mark) } == (1...count).map { "\(mark) \($0)" })

@@ -233,6 +233,43 @@ struct HostilePeerTests {
     try await server.end()
   }
 
+  @Test("of long messages that nobody takes fewer stay with the sender, each in its place.")
+  func longFlood() async throws {
+    let text = String(repeating: "x", count: 50_000)
+    let message = "<message from='bob@\(TestServer.domain)/x'><body>\(text)</body></message>"
+    let server = try await ScriptedServer(.login(until: .bound) + [.flood(message, bytes: 1 << 28)])
+    let stream = try await Login(server).online()
+    try await stream.untilPaused()
+    #expect(await stream.inbox.count < 1 << 20 / text.utf8.count + 16 * 65_536 / message.utf8.count + 2)
+    var taken = 0
+    while taken < 200, let event = await stream.next() {
+      guard case .message(let message) = event else { continue }
+      #expect(message.body?.utf8.count == text.utf8.count)
+      taken += 1
+    }
+    #expect(taken == 200)
+    await stream.close()
+    try await server.closedByClient()
+    try await server.end()
+  }
+
+  @Test("a stream pauses for what its events hold, too, and goes on when that was taken.")
+  func octets() {
+    let long = StreamEvent.message(Message(body: String(repeating: "x", count: 1 << 18)))
+    var inbox = StreamInbox()
+    var count = 0
+    while !inbox.isPaused {
+      inbox.put(long)
+      count += 1
+    }
+    #expect(count == 4)
+    while inbox.isPaused { #expect(inbox.take() != nil) }
+    #expect(inbox.count == 0)
+    while !inbox.isFull { inbox.put(long) }
+    #expect(inbox.count == 128)
+    #expect(inbox.take() != nil && !inbox.isFull && inbox.isPaused)
+  }
+
   @Test("what came before the end is not lost where the consumer is slow.")
   func endWhilePaused() async throws {
     let presence = "<presence from='bob@\(TestServer.domain)/x'/>"

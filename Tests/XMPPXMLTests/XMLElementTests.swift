@@ -20,6 +20,19 @@ import XMPPXML
     #expect(element.text == "")
   }
 
+  @Test("The footprint grows with every text, attribute and element, whatever is around them.")
+  func footprint() {
+    let empty = XMLElement("a", namespace: "u").footprint
+    #expect(empty > 0)
+    #expect(XMLElement("a", namespace: "u", text: "12345").footprint == empty + 5)
+    let attribute = XMLElement("a", namespace: "u", attributes: ["b": "12345"]).footprint
+    #expect(attribute >= empty + 5)
+    let children = (0..<100).map { _ in XMLElement("a", namespace: "u", attributes: ["b": "12345"]) }
+    #expect(XMLElement("a", namespace: "u", children: children).footprint == empty + 100 * attribute)
+    let mixed = XMLElement(name: XMLName("a", "u"), children: [.text("12345"), .element(children[0])])
+    #expect(mixed.footprint >= empty + 5 + attribute)
+  }
+
   @Test("Elements are equal that contain the same, however they were made.")
   func equality() {
     var grown = XMLElement(name: XMLName("a", "u"))

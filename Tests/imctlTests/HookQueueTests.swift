@@ -38,4 +38,18 @@ import Testing
     let isAddedLater = (7...9).map { queue.add(event($0)) }
     #expect(isAddedLater == [true, true, false])
   }
+
+  @Test("Long events leave room for fewer.")
+  func octets() {
+    let status = String(repeating: "x", count: HookQueue.maximumOctets / 2)
+    let long = Event(
+      account: "a@example.org", time: "t", cursor: 1,
+      body: .presence(PresenceChange(from: "b@c", show: .online, status: status, priority: 0)))
+    var queue = HookQueue()
+    let isAdded = (1...3).map { _ in queue.add(long) }
+    #expect(isAdded == [true, true, false])
+    _ = queue.take()
+    let hasRoom = [queue.add(long), queue.add(event(2))]
+    #expect(hasRoom == [true, false])
+  }
 }

@@ -3,8 +3,11 @@ import AgentProtocol
 /// Events that wait for a command which is run for one after the other: pure, and bounded.
 struct HookQueue {
   static let limit = 1000
+  /// Octets of events. One that begins below is the last one.
+  static let maximumOctets = 32 << 20
 
   private var waiting: [Event] = []
+  private var octets = 0
   private let limit: Int
 
   init(limit: Int = limit) { self.limit = limit }
@@ -15,8 +18,9 @@ struct HookQueue {
   ///
   /// - Returns: false for the first event that was left out.
   mutating func add(_ event: Event) -> Bool {
-    if waiting.count < limit {
+    if waiting.count < limit, octets < Self.maximumOctets {
       waiting.append(event)
+      octets += event.octets
       return true
     }
     let gap = Event(account: event.account, time: event.time, cursor: event.cursor, body: .gap)
@@ -26,5 +30,10 @@ struct HookQueue {
   }
 
   /// The oldest event.
-  mutating func take() -> Event? { waiting.isEmpty ? nil : waiting.removeFirst() }
+  mutating func take() -> Event? {
+    if waiting.isEmpty { return nil }
+    let event = waiting.removeFirst()
+    octets -= event.octets
+    return event
+  }
 }

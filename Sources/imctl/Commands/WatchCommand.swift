@@ -21,8 +21,8 @@ struct WatchCommand: ParsableCommand {
 
       With --exec nothing is printed: COMMAND runs for every event, without a shell, with the event as a line of JSON on \
       its standard input; one at a time and in order. Its output is this command's, its exit status is ignored (-v tells \
-      it). When it takes longer than --exec-timeout it is killed, with its process group. Where more than 1000 events \
-      wait for it, an event `gap` stands for those that are left out.
+      it). When it takes longer than --exec-timeout it is killed, with its process group. Where more than 1000 events, \
+      or 32 MiB, wait for it, an event `gap` stands for those that are left out.
       """)
 
   static let names = [
