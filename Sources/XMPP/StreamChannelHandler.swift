@@ -1,22 +1,46 @@
 import NIOCore
 import XMPPTransport
 
-/// Hands what happens on the channel to the stream, which runs on the same event loop.
+/// Hands what happens on the channel to the stream, which runs on the same event loop: one thing after the other.
+///
+/// A write that fails has the channel read at once what has come before its end, and end: also a write with which the
+/// stream answers what it reads just now.
 final class StreamChannelHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
+  private enum Happening {
+    case encrypted(TLSInfo)
+    case received(ByteBuffer)
+    case broke(XMPPError)
+  }
+
   private let stream: XMPPStream
+  private var happenings = CircularBuffer<Happening>()
+  private var isTelling = false
 
   init(_ stream: XMPPStream) { self.stream = stream }
 
+  private func tell(_ happening: Happening) {
+    happenings.append(happening)
+    if isTelling { return }
+    isTelling = true
+    defer { isTelling = false }
+    while let happening = happenings.popFirst() {
+      switch happening {
+      case .encrypted(let info): stream.assumeIsolated { $0.encrypted(info) }
+      case .received(let buffer): stream.assumeIsolated { $0.received(buffer) }
+      case .broke(let error): stream.assumeIsolated { $0.broke(error) }
+      }
+    }
+  }
+
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    let buffer = unwrapInboundIn(data)
-    stream.assumeIsolated { $0.received(buffer) }
+    tell(.received(unwrapInboundIn(data)))
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if let completed = event as? TLSHandshakeCompleted {
-      stream.assumeIsolated { $0.encrypted(completed.info) }
+      tell(.encrypted(completed.info))
     } else if let received = event as? TLSSessionReceived {
       stream.configuration.onTLSSession?(received.session)
     } else if let event = event as? ChannelEvent, event == .inputClosed {
@@ -35,13 +59,12 @@ final class StreamChannelHandler: ChannelInboundHandler {
     let failure =
       (error as? TransportError).map(XMPPError.init(transportError:))
       ?? XMPPError(.networkError, stage: .stream, TransportError(ofBroken: error).message)
-    stream.assumeIsolated { $0.broke(failure) }
+    tell(.broke(failure))
     context.close(promise: nil)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    let failure = XMPPError(.networkError, stage: .stream, "the connection was closed by the other side")
-    stream.assumeIsolated { $0.broke(failure) }
+    tell(.broke(XMPPError(.networkError, stage: .stream, "the connection was closed by the other side")))
     context.fireChannelInactive()
   }
 }

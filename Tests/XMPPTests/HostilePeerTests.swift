@@ -56,6 +56,29 @@ struct HostilePeerTests {
     try await server.end()
   }
 
+  @Test("what came before the connection broke is received, also when the break shows while it is answered.")
+  func brokenWhileAnswering() async throws {
+    let count = 200
+    let question =
+      "<message from='bob@\(TestServer.domain)'><body>hi</body></message>"
+      + "<iq type='get' id='early' from='\(TestServer.domain)'><ping xmlns='urn:xmpp:ping'/></iq>"
+    let questions = Step.server(Self.bindResult + String(repeating: question, count: count))
+    let server = try await ScriptedServer(Self.untilBinding + [questions, .reset])
+    for _ in 0..<20 {
+      let stream = try await XMPPStream(Login(server).configuration)
+      _ = try await stream.connect()
+      var messages = 0
+      var end: XMPPError?
+      while let event = await stream.next() {
+        if case .message = event { messages += 1 }
+        if case .closed(let error) = event { end = error }
+      }
+      #expect(messages == count)
+      #expect(end?.code == .networkError, "\(String(describing: end))")
+    }
+    try await server.end()
+  }
+
   @Test("the resource is the server's, whatever was asked for.")
   func resource() async throws {
     let server = try await ScriptedServer(
