@@ -92,11 +92,37 @@ public struct PrivateNode: Hashable, Sendable {
         condition: StanzaError.Condition.featureNotImplemented.rawValue)
     }
     guard try await stream.request(publication(of: item), timeout: timeout).error != nil else { return }
-    // The node is there and is not as it has to be, or the server does not know all of the conditions.
+    var error = try await configureAndPublish(item, on: stream, timeout: timeout)
+    for pause in Self.pauses {
+      guard let condition = error?.condition, Self.conditionsOfContention.contains(condition) else { break }
+      try? await Task.sleep(for: pause)
+      error = try await configureAndPublish(item, on: stream, timeout: timeout)
+    }
+    if let error { throw refusal(error) }
+  }
+
+  /// How some servers refuse a device while another one makes the same node.
+  private static let conditionsOfContention: Set<StanzaError.Condition> = [
+    .itemNotFound, .conflict, .internalServerError,
+  ]
+  /// Before it is tried again.
+  private static let pauses: [Duration] = [.milliseconds(100), .milliseconds(500), .seconds(2)]
+
+  /// For a node that is there and is not as it has to be, and for a server that does not know all of the conditions.
+  ///
+  /// Gives why the item was refused.
+  private func configureAndPublish(
+    _ item: PubSub.Item, on stream: XMPPStream, timeout: TimeAmount
+  ) async throws(XMPPError) -> StanzaError? {
     // If there is no node it is made by the publication, and is complete after that.
     let requests = [configuration(), publication(of: item, Self.conditions), configuration()]
     let answers = try await stream.exchange(requests.map { $0.withID.element }, timeout: timeout)
-    if let error = try answers.dropFirst().first?.get().error { throw refusal(error) }
+    if let error = try answers.dropFirst().first?.get().error { return error }
+    guard try answers.first?.get().error?.condition == .itemNotFound else { return nil }
+    // The node is new. Some servers let another device make it in the place of this one, with nothing in it.
+    try? await Task.sleep(for: .milliseconds(100))
+    let isThere = try await !items([item.id], on: stream, timeout: timeout).isEmpty
+    return isThere ? nil : StanzaError(.itemNotFound)
   }
 
   /// The items with these ids, or all, ``PubSub/maximumItems`` at most; none where there is no such node.

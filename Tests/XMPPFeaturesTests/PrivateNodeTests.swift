@@ -225,6 +225,35 @@ struct PrivateNodeTests {
   }
 
   @Test(
+    "is made by several devices at once, and has what each of them has published.",
+    arguments: TestServer.Kind.allCases)
+  func contended(kind: TestServer.Kind) async throws {
+    let server = try await TestServer.shared(kind)
+    var streams: [XMPPStream] = []
+    for _ in 0..<4 {
+      let stream = try Self.stream(
+        server.jid("carol"), password: server.password("carol"), port: server.port, caFile: server.caFile)
+      _ = try await stream.connect()
+      streams.append(stream)
+    }
+    let account = try await ServiceDiscovery.ask(streams[0].configuration.account.bare, on: streams[0])
+    for number in 0..<5 {
+      let node = PrivateNode("urn:imctl:test:contended:\(number)")
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (index, stream) in streams.enumerated() {
+          group.addTask {
+            let item = PubSub.Item("\(index)", XMLElement("note", namespace: node.name))
+            try await node.publish(item, on: stream, of: account)
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await node.items(on: streams[0]).map(\.id).sorted() == ["0", "1", "2", "3"])
+    }
+    for stream in streams { await stream.close() }
+  }
+
+  @Test(
     "that another client has left open to contacts is closed before anything is published to it.",
     arguments: TestServer.Kind.allCases)
   func open(kind: TestServer.Kind) async throws {
