@@ -19,6 +19,8 @@ struct LoginPlan: Sendable, Equatable {
   var deviceId: String?
   /// What the other devices are told of this one.
   var device = DeviceIdentity()
+  /// Which other devices may stay, as the user wanted it when the login began.
+  var devicePolicy = DevicePolicy()
   /// A refused device token means that this is not the device of the last login any more.
   var checksDevice = false
   /// Another device that has logged in since means the same.
@@ -96,8 +98,8 @@ struct LoginPlan: Sendable, Equatable {
   }
 
   /// - Throws: `tooManyDevices` where no device of this one's platform is to log in.
-  func check(_ policy: DevicePolicy?) throws(Failure) {
-    guard let policy, let platform = device.platform, !policy.allows(platform) else { return }
+  func checkDevicePolicy() throws(Failure) {
+    guard let platform = device.platform, !devicePolicy.allows(platform) else { return }
     throw Failure(
       .tooManyDevices, stage: .input,
       detail: "the limit is 0 for platform \(platform): imctl devices policy --limit \(platform)=any")
@@ -140,6 +142,7 @@ struct LoginPlan: Sendable, Equatable {
     server = stored.server
     deviceId = stored.deviceId
     device = stored.device ?? DeviceIdentity()
+    devicePolicy = stored.devicePolicy ?? DevicePolicy()
     maxRetries = stored.maxRetries
     onKick = stored.onKick ?? .stop
     onAuthFailure = stored.onAuthFailure

@@ -176,6 +176,8 @@ actor Session {
     var isResuming = false
     /// It was given up because this machine has lost the address of its connection.
     var isAddressGone = false
+    /// It gave way to an earlier attempt, which the server has taken up late.
+    var isReplacedByOwn = false
   }
 
   /// How one attempt to go online is made.

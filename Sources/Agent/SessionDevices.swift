@@ -60,11 +60,10 @@ extension Session {
 
   /// Ends the sessions that the user does not want beside this one. A session that only comes back ends nobody's.
   private func makeRoom(on stream: XMPPStream) async {
-    guard let entry = try? await accounts.entry(account), let policy = entry.devicePolicy,
-      policy.endsOthers, let online, online.stream === stream, online.isLogin,
+    guard let online, online.stream === stream, online.isLogin, online.plan.devicePolicy.endsOthers,
       let survey = survey(within: 20), let all = try? await survey.devices(present: devices.present)
     else { return }
-    let victims = policy.victims(of: online.plan.device.platform, among: all)
+    let victims = online.plan.devicePolicy.victims(of: online.plan.device.platform, among: all)
     guard !victims.isEmpty, self.online?.stream === stream,
       let atServer = try? await devicesAtServer(within: 20)
     else { return }

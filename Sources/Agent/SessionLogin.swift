@@ -110,8 +110,8 @@ extension Session {
       else { return }
       var plan = try session.plan(of: stored)
       plan.checksDevice = plan.deviceToken != nil
-      plan.checksLastLogin = stored.devicePolicy?.check == .last
-      try plan.check(stored.devicePolicy)
+      plan.checksLastLogin = plan.devicePolicy.check == .last
+      try plan.checkDevicePolicy()
       plan.sendsPresence = stored.noPresence != true
       session.tellDataReady()
       session.lastFailure = nil
@@ -167,11 +167,11 @@ extension Session {
     if let stored { plan.take(stored, at: Date().timeIntervalSince1970) }
     let checks = parameters.auto && !parameters.forced
     plan.checksDevice = checks && plan.deviceToken != nil
-    plan.checksLastLogin = checks && stored?.devicePolicy?.check == .last
+    plan.checksLastLogin = checks && plan.devicePolicy.check == .last
     plan.deviceId = plan.deviceId ?? LoginPlan.newDeviceId()
     plan.maxRetries = parameters.maxRetries ?? plan.maxRetries
     plan.device = parameters.device.map(plan.device.overridden) ?? plan.device
-    try plan.check(stored?.devicePolicy)
+    try plan.checkDevicePolicy()
     plan.onKick = parameters.onKick ?? plan.onKick
     if let command = parameters.onAuthFailure { plan.onAuthFailure = command.isEmpty ? nil : command }
     plan.sendsPresence = !parameters.noPresence

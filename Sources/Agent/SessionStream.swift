@@ -45,6 +45,11 @@ extension Session {
           if attempt.isAutomatic { attempt.started = .now }
           continue
         }
+        if tried.isReplacedByOwn {
+          tried.isReplacedByOwn = false
+          log.info("once more, after an earlier attempt", metadata: ["account": "\(account)"])
+          continue
+        }
         // A server that cannot go on with the session has perhaps a new one.
         if error.name == .protocolError, tried.isResuming {
           resumable?.end()
@@ -440,16 +445,25 @@ extension Session {
     if isFirstExcess { hasExceededLimits = true }
     let isOverrun = error?.isOverrun == true
     if isOverrun { managesStream = false }
-    let failure = error.map(Failure.init)
+    var failure = error.map(Failure.init)
+    let isByOwn = failure.map { kickPolicy.isOwn($0, at: clock.uptime()) } ?? false
+    if isByOwn {
+      failure = Failure(
+        .networkError, stage: .stream, detail: "the server has taken up an earlier attempt of this session")
+    }
     tried.objection = error?.objection ?? .none
     let lost = online?.stream === stream ? endOnline(state(after: failure, of: stream)) : nil
     await messagesEnded(of: stream)
     if lost != nil {
       leave(await stream.management)
+      if isByOwn { resumable?.end() }
       otherHost = error?.otherHost
     }
     if opening?.stream === stream {
-      endOpening(.failure(failure?.beforeSync ?? Failure(.cancelled, stage: .connect)))
+      let failure = failure ?? Failure(.cancelled, stage: .connect)
+      if lost == nil, tried.mechanism != nil { kickPolicy.loginFailed(failure, at: clock.uptime()) }
+      tried.isReplacedByOwn = isByOwn
+      endOpening(.failure(failure.beforeSync))
     } else if let lost, !lost.isAccountEnding, let failure = failure ?? closedInVain {
       await self.lost(lost, failure, isCured: isFirstExcess || isOverrun)
     }

@@ -65,7 +65,9 @@ extension XMPPStream {
 
   private func cancelConnecting() {
     guard case .connecting = state else { return }
-    finish(XMPPError(.cancelled, stage: connectingStage, "the login was cancelled"))
+    let stage = connectingStage
+    forgetUnsent()
+    finish(XMPPError(.cancelled, stage: stage, "the login was cancelled"))
   }
 
   private func expireConnecting() {

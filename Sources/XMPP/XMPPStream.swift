@@ -218,7 +218,9 @@ public actor XMPPStream {
   public func close(sending stanzas: [XMLElement] = [], patience: TimeAmount = .seconds(2)) async {
     switch state {
     case .idle: finish(nil)
-    case .connecting: finish(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
+    case .connecting:
+      forgetUnsent()
+      finish(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
     case .closed: return
     case .beforeLogin, .online:
       state = .closing

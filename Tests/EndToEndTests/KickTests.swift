@@ -238,26 +238,57 @@ struct KickTests {
     #expect(try user.stored().first?.isLogin == true)
   }
 
+  private static let conflict = ScriptedServer.Step.server(
+    "<stream:error><conflict xmlns='urn:ietf:params:xml:ns:xmpp-streams'/>"
+      + "<text xmlns='urn:ietf:params:xml:ns:xmpp-streams'>Replaced by new connection</text></stream:error>"
+      + "</stream:stream>")
+
+  private func login(_ imctl: IMCTL, to server: ScriptedServer, _ options: String...) async throws
+    -> IMCTL.Result
+  {
+    try await imctl.run(
+      [
+        "login", "alice@\(TestServer.domain)", "--password-stdin", "--json", "--host", TestServer.host,
+        "--port", String(server.port), "--ca-file", try await TestAuthority.shared.caFile,
+      ] + options, input: "alice-secret")
+  }
+
   @Test("before it is synced was ended by another device that came at the same moment.")
   func sameMoment() async throws {
     let server = try await ScriptedServer(
-      .login(until: .bound) + [
-        .client("<iq type='get' id='{roster}'/>"),
-        .server(
-          "<stream:error><conflict xmlns='urn:ietf:params:xml:ns:xmpp-streams'/>"
-            + "<text xmlns='urn:ietf:params:xml:ns:xmpp-streams'>Replaced by new connection</text></stream:error>"
-            + "</stream:stream>"),
-      ])
-    let imctl = try await IMCTL()
-    let login = try await imctl.run(
-      "login", "alice@\(TestServer.domain)", "--password-stdin", "--json", "--host", TestServer.host,
-      "--port",
-      String(server.port), "--ca-file", try await TestAuthority.shared.caFile, input: "alice-secret")
+      .login(until: .bound) + [.client("<iq type='get' id='{roster}'/>"), Self.conflict])
+    let login = try await login(IMCTL(), to: server)
     #expect(login.status == 81)
     #expect(try login.error.name == "otherDeviceLogin")
     #expect(try login.error.code == 31_023)
     #expect(try login.states.last == .loginFailed)
     #expect(server.connections == 1)
+  }
+
+  @Test("by an attempt of its own, which the server takes up late, is made once more.")
+  func ownAttempt() async throws {
+    let online = [ScriptedServer.Step].login(until: .bound) + .synced
+    let server = try await ScriptedServer(eachConnection: [
+      .login(until: .mechanisms) + [.stall],
+      .login(until: .bound) + [.client("<iq type='get' id='{roster}'/>"), Self.conflict],
+      online + [.reset],
+      .login(until: .authenticated) + [.close],
+      online + [Self.conflict],
+      online,
+    ])
+    let imctl = try await IMCTL()
+    let givenUp = try await login(imctl, to: server, "--timeout", "2")
+    #expect(givenUp.status == 75, "\(givenUp)")
+    let watch = try await imctl.watch("--events", "state,kicked")
+    #expect(try await login(imctl, to: server).status == 0)
+    try await eventually("its return") { server.connections == 6 }
+    try await eventually("sync") {
+      try await imctl.run("status", "--json").objects(SessionStatus.self).first?.state == .syncOK
+    }
+    #expect(try watch.events().kicks.isEmpty)
+    #expect(try !watch.events().states.contains(.kicked))
+    try await imctl.end()
+    try await server.end()
   }
 
   @Test(
