@@ -78,8 +78,10 @@ struct IncomingMessage: Sendable, Equatable {
       // It is for clients that know of no retractions.
       stored.body = nil
     }
-    // It comes directly and as a copy of either kind, to every device.
-    if isToOneself, stored.originID == nil, !Self.isCounter(stored.id) { stored.originID = stored.id }
+    // It comes directly and as a copy of either kind, to every device, and not every copy has the archive's id.
+    if message.from != nil, sender == own, stored.originID == nil, let id = stored.id, StanzaID.isUnique(id) {
+      stored.originID = id
+    }
     switch source {
     case .direct:
       if hasArchive { stored.archiveID = StanzaID.given(to: message, by: own) }
@@ -107,9 +109,6 @@ struct IncomingMessage: Sendable, Equatable {
     let sent = stamp.flatMap { (0...now + 60).contains($0) ? min($0, now) : nil }
     return (sent ?? now, sent != nil)
   }
-
-  /// Some clients count their messages from 1 on, each time anew.
-  private static func isCounter(_ id: String?) -> Bool { (id?.utf8.count ?? 0) < 8 }
 
   private static func bounded(_ id: String?) -> String? {
     id.flatMap { $0.utf8.count <= StanzaID.maximumLength ? $0 : nil }

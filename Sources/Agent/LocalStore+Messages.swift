@@ -1,6 +1,7 @@
 import AgentProtocol
 import GRDB
 import Glibc
+import XMPPFeatures
 import XMPPStanza
 
 // Messages of all accounts, each once. The cursor of its event is the key.
@@ -75,6 +76,10 @@ extension StoredMessage {
   func insert(
     _ account: String, cursor: Int64, isShown: Bool = true, _ database: Database
   ) throws -> StoredMessage? {
+    if let kept = try repeated(account, database) {
+      try complete(kept, database)
+      return nil
+    }
     let insertion = try database.cachedStatement(
       sql: """
         INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, archiveID,
@@ -106,6 +111,29 @@ extension StoredMessage {
       try completion.execute(arguments: [archiveID, account, sender, originID])
     }
     return nil
+  }
+
+  /// The cursor of what is kept of the same message, of which one copy alone names its origin-id: a client may do so when
+  /// it sends a message again. An id alone says nothing, some clients use it for all of their messages.
+  private func repeated(_ account: String, _ database: Database) throws -> Int64? {
+    guard let id, type != .error, retracts == nil, originID == nil || originID == id, StanzaID.isUnique(id)
+    else { return nil }
+    let named = originID == nil ? "originID = ?3" : "id = ?3 AND id IS NOT originID AND originID IS NULL"
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT cursor FROM messages
+        WHERE account = ?1 AND sender = ?2 AND \(named) AND type = ?4 AND (body IS ?5 OR isRetracted)
+          AND retracts IS NULL LIMIT 1
+        """)
+    return try Int64.fetchOne(selection, arguments: [account, sender, id, type.rawValue, body])
+  }
+
+  /// Gives what is kept the id in the archive, if it has none.
+  private func complete(_ cursor: Int64, _ database: Database) throws {
+    guard let archiveID else { return }
+    let completion = try database.cachedStatement(
+      sql: "UPDATE OR IGNORE messages SET archiveID = ? WHERE cursor = ? AND archiveID IS NULL")
+    try completion.execute(arguments: [archiveID, cursor])
   }
 
   init(_ row: Row) {

@@ -8,7 +8,7 @@ import XMPPXML
 struct OutboxMessage: Sendable, Equatable {
   /// Order of acceptance.
   var position: Int64 = 0
-  /// Id of the stanza and its origin-id: the same at every attempt.
+  /// Id of the stanza and its origin-id (XEP-0359): the same at every attempt.
   var id: String
   var to: JID
   var type = Message.Kind.chat
@@ -37,7 +37,8 @@ struct OutboxMessage: Sendable, Equatable {
     var message = Message(type: type, to: to, id: id, body: body)
     message.subject = subject
     message.thread = thread
-    message.payload.append(StanzaID.origin(id))
+    // No server changes the id on the way; what a repeat repeats is to be told, and a room has ids of its own.
+    if isAgain || type == .groupchat || !StanzaID.isUnique(id) { message.payload.append(StanzaID.origin(id)) }
     if asksReceipt, type.canBeConfirmed { message.payload += [Receipts.request, ChatMarkers.request] }
     if to.bare == own.bare, !to.isBare { message.payload += Hints.oneCopy }
     if isAgain {

@@ -29,6 +29,10 @@ public enum StanzaID {
     XMLElement("origin-id", namespace: namespace, attributes: ["id": id])
   }
 
+  /// Whether the `id` of a message is one that its sender gives no other message: some clients count their messages from
+  /// 1 on, each time anew.
+  public static func isUnique(_ id: String) -> Bool { id.utf8.count >= 8 }
+
   /// The id, unless it is empty or longer than anybody's.
   public static func bounded(_ id: String?) -> String? {
     guard let id, (1...maximumLength).contains(id.utf8.count) else { return nil }

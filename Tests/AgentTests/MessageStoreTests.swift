@@ -53,6 +53,39 @@ import XMPPXML
     #expect(second.stanzaId == "y")
   }
 
+  @Test(
+    "A repeat that alone names the id of its origin is the message that had that id, whichever comes first.",
+    arguments: [true, false])
+  func repeated(isNamedFirst: Bool) async throws {
+    func message(
+      _ body: String, id: String? = "message-1", origin: String? = nil, archive: String? = nil,
+      from: String = "b@c",
+      type: Message.Kind = .chat
+    ) -> StoredMessage {
+      StoredMessage(
+        direction: .received, sender: from, time: 1, id: id, originID: origin, archiveID: archive, from: from,
+        to: "a@b", type: type, body: body)
+    }
+    let plain = message("1", archive: "x")
+    let named = message("1", origin: "message-1", archive: "y")
+    let store = try LocalStore(path: path)
+    let kept = try await keep(
+      [
+        isNamedFirst ? named : plain, isNamedFirst ? plain : named, named, message("1", origin: "message-1"),
+        // Whoever gives all messages one id, or counts them, or is somebody else, has sent something else.
+        message("2", archive: "z"), message("2"), message("1", from: "d@e"), message("1", type: .error),
+        message("3", id: "1", origin: "1"), message("3", id: "1"),
+      ], from: 1, in: store)
+    #expect(kept == [true, false, false, false, true, true, true, true, true, true])
+    // What came without the archive's id has got it of the repeat.
+    let late = try await keep(
+      [
+        message("4", id: "message-4"), message("4", id: "message-4", origin: "message-4", archive: "w"),
+        message("5", archive: "w"),
+      ], from: 20, in: store)
+    #expect(late == [true, false, false])
+  }
+
   @Test("A body of SQL, quotes and NUL comes back as it was.")
   func inert() async throws {
     let store = try LocalStore(path: path)

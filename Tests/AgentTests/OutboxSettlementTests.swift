@@ -30,12 +30,29 @@ import XMPPStanza
     #expect(known.toSendAgain(messages.filter { $0.id != "2" }).map(\.id) == ["3", "4", "5"])
   }
 
+  @Test(
+    "A message whose id is like no other's names it as its origin-id only when it is sent again, or to a room."
+  )
+  func originID() {
+    var message = messages[0]
+    message.id = "a-long-id"
+    func names(_ message: OutboxMessage, isAgain: Bool = false) -> Bool {
+      message.element(isAgain: isAgain, own: message.to).first("origin-id", "urn:xmpp:sid:0")?["id"]
+        == message.id
+    }
+    #expect(!names(message) && names(message, isAgain: true))
+    message.type = .groupchat
+    #expect(names(message))
+  }
+
   @Test("A message that is sent again has its id, its origin-id and the time of its acceptance.")
   func again() {
     let first = messages[0].element(isAgain: false, own: messages[0].to)
     let again = messages[0].element(isAgain: true, own: messages[0].to)
     #expect(first["id"] == "1" && again["id"] == "1")
     #expect(again.first("origin-id", "urn:xmpp:sid:0")?["id"] == "1")
+    // Another client of the account may count its messages: what may be one of those names it at once.
+    #expect(first.first("origin-id", "urn:xmpp:sid:0")?["id"] == "1")
     #expect(first.first("delay", "urn:xmpp:delay") == nil)
     #expect(again.first("delay", "urn:xmpp:delay")?["stamp"] == "1970-01-01T00:00:00.000Z")
   }

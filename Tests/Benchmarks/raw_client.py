@@ -70,9 +70,8 @@ class Stream:
 
 def message(to, number):
     """What imctl writes for a line."""
-    name = f"raw{time.monotonic_ns():x}{number:010d}"
-    return (f"<message to='{to}' id='{name}' type='chat'><body>message {number} of a run, some words long</body>"
-            f"<origin-id xmlns='urn:xmpp:sid:0' id='{name}'/></message>")
+    name = f"raw{time.monotonic_ns() % 10**14:014d}.{number % 512}"
+    return f"<message to='{to}' id='{name}' type='chat'><body>message {number} of a run, some words long</body></message>"
 
 
 def say(**fields):

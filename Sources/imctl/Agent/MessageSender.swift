@@ -31,14 +31,13 @@ final class MessageSender {
     self.deadline = deadline
   }
 
-  /// An id that nobody else makes, and nobody guesses. It begins with the time, so that the local store finds the ids of
-  /// messages that belong together in one place.
+  /// An id that nobody else makes, and nobody guesses: the time in milliseconds, so that the local store finds the ids of
+  /// messages that belong together in one place, and chance. Servers take longer for long ones.
   static func makeID() -> String {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    let nanoseconds = UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
-    var generator = SystemRandomNumberGenerator()
-    return String(nanoseconds, radix: 36) + String(generator.next() as UInt64, radix: 36)
+    let milliseconds = UInt64(clamping: time.tv_sec) &* 1000 &+ UInt64(clamping: time.tv_nsec / 1_000_000)
+    return String(milliseconds, radix: 36) + String(UInt64.random(in: 0..<1 << 46), radix: 36)
   }
 
   func send(_ parameters: MessageSendMethod.Parameters, report: Report) throws {
