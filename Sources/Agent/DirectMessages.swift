@@ -41,7 +41,7 @@ extension AccountAtServer {
       for start in Swift.stride(from: 0, to: all.count, by: Self.window) {
         let some = all[start..<min(start + Self.window, all.count)]
         do throws(XMPPError) {
-          try await connection.send(some.map { $0.element(isAgain: false, own: own) })
+          try await connection.send(some.map { $0.element(isAgain: false, isKnown: false, own: own) })
           repeat {
             try await connection.probe(timeout: stream.timeout)
           } while await connection.management?.isWaiting

@@ -32,13 +32,16 @@ struct OutboxMessage: Sendable, Equatable {
 
   /// - Parameters:
   ///   - isAgain: it says when it was accepted (XEP-0203), since it was sent before or had to wait.
+  ///   - isKnown: nobody sends it a second time under its id without knowing that.
   ///   - own: the account: what is for one of its other devices is for that one alone.
-  func element(isAgain: Bool, own: JID) -> XMLElement {
+  func element(isAgain: Bool, isKnown: Bool = true, own: JID) -> XMLElement {
     var message = Message(type: type, to: to, id: id, body: body)
     message.subject = subject
     message.thread = thread
     // No server changes the id on the way; what a repeat repeats is to be told, and a room has ids of its own.
-    if isAgain || type == .groupchat || !StanzaID.isUnique(id) { message.payload.append(StanzaID.origin(id)) }
+    if isAgain || !isKnown || type == .groupchat || !StanzaID.isUnique(id) {
+      message.payload.append(StanzaID.origin(id))
+    }
     if asksReceipt, type.canBeConfirmed { message.payload += [Receipts.request, ChatMarkers.request] }
     if to.bare == own.bare, !to.isBare { message.payload += Hints.oneCopy }
     if isAgain {

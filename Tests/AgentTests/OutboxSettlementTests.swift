@@ -41,6 +41,8 @@ import XMPPStanza
         == message.id
     }
     #expect(!names(message) && names(message, isAgain: true))
+    let direct = message.element(isAgain: false, isKnown: false, own: message.to)
+    #expect(direct.first("origin-id", "urn:xmpp:sid:0")?["id"] == message.id)
     message.type = .groupchat
     #expect(names(message))
   }
