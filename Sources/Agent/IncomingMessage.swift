@@ -78,10 +78,8 @@ struct IncomingMessage: Sendable, Equatable {
       // It is for clients that know of no retractions.
       stored.body = nil
     }
-    // It comes directly and as a copy of either kind, to every device, and not every copy has the archive's id.
-    if message.from != nil, sender == own, stored.originID == nil, let id = stored.id, StanzaID.isUnique(id) {
-      stored.originID = id
-    }
+    // It comes directly and as a copy of either kind, to every device.
+    if isToOneself, stored.originID == nil { stored.originID = stored.id.flatMap(StanzaID.unique) }
     switch source {
     case .direct:
       if hasArchive { stored.archiveID = StanzaID.given(to: message, by: own) }

@@ -114,16 +114,19 @@ extension StoredMessage {
   }
 
   /// The cursor of what is kept of the same message, of which one copy alone names its origin-id: a client may do so when
-  /// it sends a message again. An id alone says nothing, some clients use it for all of their messages.
+  /// it sends a message again. An id alone says nothing, some clients use one for all of their messages; but of what this
+  /// device has sent, which is kept as it was written.
   private func repeated(_ account: String, _ database: Database) throws -> Int64? {
-    guard let id, type != .error, retracts == nil, originID == nil || originID == id, StanzaID.isUnique(id)
+    guard let id = id.flatMap(StanzaID.unique), originID == nil || originID == id, type != .error,
+      retracts == nil
     else { return nil }
     let named = originID == nil ? "originID = ?3" : "id = ?3 AND id IS NOT originID AND originID IS NULL"
     let selection = try database.cachedStatement(
       sql: """
         SELECT cursor FROM messages
-        WHERE account = ?1 AND sender = ?2 AND \(named) AND type = ?4 AND (body IS ?5 OR isRetracted)
-          AND retracts IS NULL LIMIT 1
+        WHERE account = ?1 AND sender = ?2 AND \(named) AND retracts IS NULL
+          AND (isFromOutbox OR type = ?4 AND (body IS ?5 OR isRetracted))
+        LIMIT 1
         """)
     return try Int64.fetchOne(selection, arguments: [account, sender, id, type.rawValue, body])
   }

@@ -2,6 +2,7 @@ import AgentProtocol
 import FoundationEssentials
 import GRDB
 import Glibc
+import XMPPFeatures
 import XMPPStanza
 
 // Messages that were accepted, until the server has them.
@@ -87,8 +88,11 @@ extension OutboxMessage {
         SELECT 1 AS isWaiting, toJID, body, subject FROM outbox WHERE account = ?1 AND id = ?2
         UNION ALL
         SELECT 0, toJID, body, subject FROM messages WHERE account = ?1 AND sender = ?3 AND originID = ?2
+        UNION ALL
+        SELECT 0, toJID, body, subject FROM messages
+        WHERE account = ?1 AND sender = ?3 AND id = ?4 AND id IS NOT originID
         """)
-    if let row = try Row.fetchOne(known, arguments: [account, id, own]) {
+    if let row = try Row.fetchOne(known, arguments: [account, id, own, StanzaID.unique(id)]) {
       let isSame =
         row["toJID"] == to.description && row["body"] as String? == body
         && row["subject"] as String? == subject
@@ -107,6 +111,9 @@ extension OutboxMessage {
       sql: """
         SELECT EXISTS (SELECT 1 FROM outbox WHERE account = ?1 AND id >= ?3 AND id <= ?4) OR EXISTS (
           SELECT 1 FROM messages WHERE account = ?1 AND sender = ?2 AND originID >= ?3 AND originID <= ?4)
+        OR EXISTS (
+          SELECT 1 FROM messages
+          WHERE account = ?1 AND sender = ?2 AND id >= ?3 AND id <= ?4 AND id IS NOT originID)
         """)
     return try Bool.fetchOne(
       selection, arguments: [account, own, ids.min(by: isBefore), ids.max(by: isBefore)]) != false

@@ -39,7 +39,7 @@ struct OutboxMessage: Sendable, Equatable {
     message.subject = subject
     message.thread = thread
     // No server changes the id on the way; what a repeat repeats is to be told, and a room has ids of its own.
-    if isAgain || !isKnown || type == .groupchat || !StanzaID.isUnique(id) {
+    if isAgain || !isKnown || type == .groupchat || StanzaID.unique(id) == nil {
       message.payload.append(StanzaID.origin(id))
     }
     if asksReceipt, type.canBeConfirmed { message.payload += [Receipts.request, ChatMarkers.request] }

@@ -29,9 +29,9 @@ public enum StanzaID {
     XMLElement("origin-id", namespace: namespace, attributes: ["id": id])
   }
 
-  /// Whether the `id` of a message is one that its sender gives no other message: some clients count their messages from
+  /// The `id` of a message, where it can be one that its sender gives to no other: some clients count their messages from
   /// 1 on, each time anew.
-  public static func isUnique(_ id: String) -> Bool { id.utf8.count >= 8 }
+  public static func unique(_ id: String) -> String? { id.utf8.count < 8 ? nil : id }
 
   /// The id, unless it is empty or longer than anybody's.
   public static func bounded(_ id: String?) -> String? {

@@ -352,6 +352,26 @@ import XMPPXML
     #expect(events.compactMap(\.message).map(\.direction) == [.in])
   }
 
+  @Test("A copy of what this device has sent is no other message, though it does not name its origin-id.")
+  func copyOfSent() async throws {
+    try await send("message-1", isAcknowledged: false)
+    func copy(_ body: String = "x", id: String = "message-1") -> String {
+      "<message from='alice@im.example'><sent xmlns='urn:xmpp:carbons:2'><forwarded xmlns='urn:xmpp:forward:0'>"
+        + "<message xmlns='jabber:client' from='alice@im.example/phone' to='bob@im.example' id='\(id)' type='chat'>"
+        + "<body>\(body)</body></message></forwarded></sent></message>"
+    }
+    #expect(try await take(copy()).settled == ["message-1"])
+    // A server may write it otherwise.
+    #expect(try await take(copy(), copy("x ")).events.isEmpty)
+    // What another device has sent is not sent once more under its id.
+    #expect(try await take(copy("y", id: "message-2")).events.count == 1)
+    let other = OutboxMessage(id: "message-2", to: try JID("bob@im.example"), body: "y", accepted: 6)
+    let own = "alice@im.example"
+    #expect(try await store.change { try other.accept(own, own: own, $0) } == .sent)
+    let ids = ["message-0", "message-3"]
+    #expect(try await store.change { try OutboxMessage.mayBeKnown(ids, of: own, own: own, $0) })
+  }
+
   @Test("Ids of a client that counts from 1 on do not make its later messages copies of the first ones.")
   func counters() async throws {
     let first = "<message from='alice@im.example/phone' to='alice@im.example' id='1'><body>a</body></message>"
