@@ -65,9 +65,7 @@ extension XMPPStream {
 
   private func cancelConnecting() {
     guard case .connecting = state else { return }
-    let stage = connectingStage
-    forgetUnsent()
-    finish(XMPPError(.cancelled, stage: stage, "the login was cancelled"))
+    reset(XMPPError(.cancelled, stage: connectingStage, "the login was cancelled"))
   }
 
   private func expireConnecting() {
@@ -75,8 +73,7 @@ extension XMPPStream {
     let stage = connectingStage
     let seconds = (Double(configuration.timeout.nanoseconds) / 1e8).rounded() / 10
     let code = stage == .proxy ? XMPPError.Code.proxyUnavailable : .connectTimeout
-    forgetUnsent()
-    finish(XMPPError(code, stage: stage, "no login within \(seconds) s"))
+    reset(XMPPError(code, stage: stage, "no login within \(seconds) s"))
   }
 
   private func establish() async {

@@ -208,8 +208,7 @@ public actor XMPPStream {
   /// not closed.
   public func abort(_ error: XMPPError) {
     guard state.isOpen else { return }
-    forgetUnsent()
-    finish(error)
+    reset(error)
   }
 
   /// Ends the stream: `stanzas`, `</stream:stream>`, and the server's own within `patience` (RFC 6120 §4.4).
@@ -218,9 +217,7 @@ public actor XMPPStream {
   public func close(sending stanzas: [XMLElement] = [], patience: TimeAmount = .seconds(2)) async {
     switch state {
     case .idle: finish(nil)
-    case .connecting:
-      forgetUnsent()
-      finish(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
+    case .connecting: reset(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
     case .closed: return
     case .beforeLogin, .online:
       state = .closing
@@ -261,11 +258,12 @@ public actor XMPPStream {
     closers = []
   }
 
-  /// The connection will be reset, not closed: bytes that the system still holds for a peer that does not take them
+  /// Ends with a connection that is reset, not closed: bytes that the system still holds for a peer that does not take them
   /// must not reach it when another connection has gone on. A late `<resume/>` would take the session from that one.
-  func forgetUnsent() {
+  func reset(_ error: XMPPError) {
     isOutputOpen = false
     _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+    finish(error)
   }
 
   /// Closes the connection, and before it the stream, as both sides must (RFC 6120 §4.4).
