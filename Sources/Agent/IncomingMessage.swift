@@ -79,7 +79,7 @@ struct IncomingMessage: Sendable, Equatable {
       stored.body = nil
     }
     // It comes directly and as a copy of either kind, to every device.
-    if isToOneself, stored.originID == nil { stored.originID = stored.id.flatMap(StanzaID.unique) }
+    if isToOneself, stored.originID == nil { stored.originID = StanzaID.unique(stored.id) }
     switch source {
     case .direct:
       if hasArchive { stored.archiveID = StanzaID.given(to: message, by: own) }

@@ -117,7 +117,7 @@ extension StoredMessage {
   /// it sends a message again. An id alone says nothing, some clients use one for all of their messages; but of what this
   /// device has sent, which is kept as it was written.
   private func repeated(_ account: String, _ database: Database) throws -> Int64? {
-    guard let id = id.flatMap(StanzaID.unique), originID == nil || originID == id, type != .error,
+    guard let id = StanzaID.unique(id), originID == nil || originID == id, type != .error,
       retracts == nil
     else { return nil }
     let named = originID == nil ? "originID = ?3" : "id = ?3 AND id IS NOT originID AND originID IS NULL"

@@ -191,7 +191,7 @@ private struct Writing {
 
   mutating func keep(_ arrived: StoredMessage, _ answer: Message?, _ database: Database) throws {
     // It may be a copy of what this device has sent: the server has it.
-    if arrived.sender == own.description, let id = arrived.originID ?? arrived.id.flatMap(StanzaID.unique) {
+    if arrived.sender == own.description, let id = arrived.originID ?? StanzaID.unique(arrived.id) {
       if try settle(id, archiveID: arrived.archiveID, database) { return }
     }
     guard let message = try checked(arrived, database), try insert(message, database), let answer,

@@ -31,7 +31,7 @@ public enum StanzaID {
 
   /// The `id` of a message, where it can be one that its sender gives to no other: some clients count their messages from
   /// 1 on, each time anew.
-  public static func unique(_ id: String) -> String? { id.utf8.count < 8 ? nil : id }
+  public static func unique(_ id: String?) -> String? { id.flatMap { $0.utf8.count < 8 ? nil : $0 } }
 
   /// The id, unless it is empty or longer than anybody's.
   public static func bounded(_ id: String?) -> String? {
