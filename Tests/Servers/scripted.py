@@ -19,6 +19,8 @@ from xml.parsers import expat
 from child import options, orders, report
 from scram import Exchange
 
+# A whole tag, and the text before it. A quoted value may contain ">".
+TAG = re.compile(rb"""[^<]*<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 PREFIXES = "xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'"
 
 
@@ -79,15 +81,16 @@ class Wire:
 
         A client may end its stream at any time: where nobody waits for that, it has closed.
 
-        The parser is given one byte at a time: what follows belongs to the next parser, if there is one.
+        The parser is given one tag at a time, for two reasons: the bytes after a tag may belong to the next parser, and
+        expat postpones a tag that it gets in pieces until its input has doubled (since 2.6, and in Debian 12's 2.5.0).
         """
         if new_stream or self.reader is None:
             self.reader = Reader()
         while True:
-            while self.buffer:
-                byte = bytes(self.buffer[:1])
-                del self.buffer[:1]
-                event = self.reader.feed(byte)
+            while found := TAG.match(self.buffer):
+                tag = found[0]
+                del self.buffer[: len(tag)]
+                event = self.reader.feed(tag)
                 if event == ("end", None) and not may_end:
                     raise Closed("its stream has ended")
                 if event is not None:
@@ -100,8 +103,6 @@ class Reader:
 
     def __init__(self):
         self.parser = expat.ParserCreate(namespace_separator="}")
-        if hasattr(self.parser, "SetReparseDeferralEnabled"):
-            self.parser.SetReparseDeferralEnabled(False)
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
