@@ -9,6 +9,8 @@ extension XMPPStream {
 
   /// Bytes of a TLS record: servers read so much at a time.
   private static let recordSize = 8192
+  /// Bytes that fit into one TLS record (RFC 8446 §5.1). A longer stanza reaches the server in pieces.
+  private static let maximumRecordSize = 16_384
 
   /// Writes stanzas at once; returns when they are handed to the operating system.
   ///
@@ -45,6 +47,7 @@ extension XMPPStream {
         channel.write(ByteBuffer(bytes: record[..<end]), promise: nil)
         record.removeFirst(end)
       }
+      if record.count > Self.maximumRecordSize { Self.pad(&record) }
     }
     if management?.isOverfull == true { giveUpOverfull() }
     if case .online = state, let question = management?.question() { encode(question, into: &record) }
@@ -54,6 +57,25 @@ extension XMPPStream {
     }
     expectAcknowledgement()
     channel.writeAndFlush(ByteBuffer(bytes: record), promise: promise)
+  }
+
+  /// Adds white space after a stanza that reaches the server in pieces, as much as the stanza's longest tag has bytes.
+  ///
+  /// The parser of most servers is expat, which postpones a tag that it got in pieces until its input has doubled: without
+  /// more input the server would not see the end of the stanza. White space between stanzas is allowed (RFC 6120 §4.6.1).
+  private static func pad(_ stanza: inout [UInt8]) {
+    var longest = 0
+    var start: Int?
+    for (place, byte) in stanza.enumerated() {
+      switch byte {
+      case UInt8(ascii: "<"): start = place
+      case UInt8(ascii: ">"):
+        if let start { longest = max(longest, place + 1 - start) }
+        start = nil
+      default: break
+      }
+    }
+    stanza.append(contentsOf: repeatElement(UInt8(ascii: " "), count: longest))
   }
 
   private func encode(_ output: StreamNegotiator.Output, into bytes: inout [UInt8]) {

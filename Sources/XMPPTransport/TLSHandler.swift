@@ -48,8 +48,13 @@ public final class TLSHandler: ChannelDuplexHandler {
   /// Before the first plaintext: the server may be sending tickets.
   private var awaitsFirstPlaintext = true
 
-  /// Plaintext that waits for a flush or for the handshake.
-  private var unsent = ByteBuffer()
+  /// Plaintext of a record that is shared by several writes.
+  ///
+  /// Servers read so much at a time.
+  private static let sharedRecordSize = 8192
+
+  /// Plaintext that waits for a flush or for the handshake, a buffer for each record.
+  private var unsent = CircularBuffer<ByteBuffer>()
   private var unsentPromise: EventLoopPromise<Void>?
   private var flushRequested = false
 
@@ -202,7 +207,13 @@ public final class TLSHandler: ChannelDuplexHandler {
       return
     }
     var plaintext = unwrapOutboundIn(data)
-    if unsent.readableBytes == 0 { unsent = plaintext } else { unsent.writeBuffer(&plaintext) }
+    if let last = unsent.indices.last,
+      unsent[last].readableBytes + plaintext.readableBytes <= Self.sharedRecordSize
+    {
+      unsent[last].writeBuffer(&plaintext)
+    } else {
+      unsent.append(plaintext)
+    }
     unsentPromise.setOrCascade(to: promise)
   }
 
@@ -217,16 +228,18 @@ public final class TLSHandler: ChannelDuplexHandler {
     context.close(mode: mode, promise: promise)
   }
 
-  /// Encrypts and sends what was written, in as few records as possible.
+  /// Encrypts and sends what was written. A record ends where a write does, unless the write is too large for one record.
   private func encryptUnsent(_ context: ChannelHandlerContext) {
     guard state == .open || state == .inputClosed, flushRequested, !outputClosed else { return }
     flushRequested = false
     let plaintext = unsent
     let promise = unsentPromise
-    unsent = ByteBuffer()
+    unsent = CircularBuffer()
     unsentPromise = nil
     do throws(TransportError) {
-      try plaintext.withUnsafeReadableBytes { bytes throws(TransportError) in try engine.write(bytes) }
+      for record in plaintext {
+        try record.withUnsafeReadableBytes { bytes throws(TransportError) in try engine.write(bytes) }
+      }
       sendCiphertext(context, promise: promise)
     } catch {
       promise?.fail(error)
@@ -278,7 +291,7 @@ public final class TLSHandler: ChannelDuplexHandler {
   }
 
   private func failUnsent(_ error: any Error) {
-    unsent = ByteBuffer()
+    unsent = CircularBuffer()
     unsentPromise?.fail(error)
     unsentPromise = nil
   }

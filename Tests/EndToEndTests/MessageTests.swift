@@ -77,8 +77,7 @@ struct MessageTests {
     #expect(try await user.imctl.run("logout").status == 0)
     try await arrives("later", behind: deep)
     try await arrives("at once", behind: wide)
-    // Prosody 13's parser waits for more of a token as long as that.
-    if kind != .prosody13 { try await arrives("at last", behind: long) }
+    try await arrives("at last", behind: long)
     #expect(try await user.status().sessions <= 3)
     // Also where it is the newest.
     try bob.send(

@@ -87,7 +87,8 @@ class Counterpart(slixmpp.ClientXMPP):
         elif kind == "presence":
             self.send_presence(pshow=to or None, pstatus=text or None)
         elif kind == "xml":
-            self.send_raw(text)
+            # A server's expat postpones a token that it gets in pieces until its input has doubled.
+            self.send_raw(text + " " * (len(text) if len(text) > 16384 else 0))
         elif kind == "ping":
             await self.plugin["xep_0199"].ping(self.boundjid.host, timeout=30)
             report(settled=text)

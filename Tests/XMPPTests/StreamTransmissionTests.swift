@@ -14,7 +14,7 @@ struct StreamTransmissionTests {
     let server = try await ScriptedServer(.login(until: .bound) + [.stall])
     let stream = try await Login(server).online()
     let writes = try await stream.recordWrites()
-    let lengths = [10, 20_000] + Array(repeating: 3000, count: 7) + [8000, 8000, 10]
+    let lengths = [10, 12_000] + Array(repeating: 3000, count: 7) + [8000, 8000, 10]
     let stanzas = lengths.enumerated().map { number, length in
       Message(id: "\(number)", body: String(repeating: "x", count: length)).element
     }
@@ -25,6 +25,28 @@ struct StreamTransmissionTests {
     #expect(texts.filter { $0.utf8.count > 8192 }.count == 1)
     // Small ones share a record.
     #expect(texts.count == 8)
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+
+  @Test(
+    "is followed by white space where a stanza needs several TLS records, since expat postpones a tag in pieces."
+  )
+  func padding() async throws {
+    let server = try await ScriptedServer(.login(until: .bound) + [.stall])
+    let stream = try await Login(server).online()
+    let writes = try await stream.recordWrites()
+    let tag = XMLElement(
+      "x", namespace: "urn:example", attributes: ["long": String(repeating: "a", count: 500)])
+    var large = Message(id: "1", body: String(repeating: "x", count: 20_000)).element
+    large.children.append(.element(tag))
+    let small = Message(id: "2", body: "y").element
+    try await stream.send([large, small])
+    let texts = writes.all.withLock { $0 }
+    let xml = large.xmlString(inheriting: Namespaces.client)
+    let longest = tag.xmlString(inheriting: Namespaces.client).utf8.count
+    #expect(
+      texts == [xml + String(repeating: " ", count: longest), small.xmlString(inheriting: Namespaces.client)])
     await stream.close(patience: .milliseconds(10))
     try await server.end()
   }

@@ -137,6 +137,24 @@ import XMPPTransport
     #expect(sent.readableBytes == 30)
   }
 
+  @Test("A record ends where a write does, unless the write is too large for one record.")
+  func recordEnds() throws {
+    try start()
+    try talk()
+    for size in [5000, 3000, 6000, 20_000, 10] {
+      channel.write(ByteBuffer(repeating: UInt8(ascii: " "), count: size), promise: nil)
+    }
+    channel.flush()
+    var sent = try #require(try channel.readOutbound(as: ByteBuffer.self))
+    var sizes: [Int] = []
+    while let header = sent.readMultipleIntegers(as: (UInt8, UInt16, UInt16).self) {
+      sent.moveReaderIndex(forwardBy: Int(header.2))
+      // Type 1, tag 16.
+      sizes.append(Int(header.2) - 17)
+    }
+    #expect(sizes == [8000, 6000, 16_384, 20_000 - 16_384, 10])
+  }
+
   @Test("A handler may write and close when the handshake completes.")
   func reentrance() throws {
     observer.onHandshake = { channel in
