@@ -178,14 +178,14 @@ extension FailureTable {
     row(
       .deliveryUnconfirmed, codes: [], exit: 87, retry: .fatal, clears: .nothing,
       english: (
-        "delivery was not confirmed in time; what was not confirmed stays queued",
-        "It is sent as soon as the account is online; `imctl outbox list` shows it."
+        "delivery was not confirmed in time",
+        "`imctl outbox list` shows what is still queued; what it does not show is at the server."
       ),
-      chinese: ("未能及时确认送达；未确认的内容保留在队列中", "账号上线后将立即发送；`imctl outbox list` 可查看。")),
+      chinese: ("未能及时确认送达", "`imctl outbox list` 可查看仍在队列中的消息；未列出的已在服务器上。")),
     row(
       .cancelled, codes: [], exit: 130, retry: .fatal, clears: .nothing,
-      english: ("cancelled", "Nothing was changed; run the command again when you want."),
-      chinese: ("已取消", "未作任何更改；需要时请重新运行命令。")),
+      english: ("cancelled", "What had been done by then stays done."),
+      chinese: ("已取消", "取消之前已完成的操作仍然有效。")),
   ]
 
   private static func row(

@@ -80,7 +80,11 @@ extension Failure {
   }
 
   /// The user said no, by a signal: exit status 130.
-  static func cancelled() -> Failure { Failure(.cancelled, stage: .input) }
+  ///
+  /// - Parameter done: what had happened already; nil: nothing.
+  static func cancelled(_ done: String? = nil) -> Failure {
+    Failure(.cancelled, stage: .input, detail: done ?? inLanguage("nothing was changed", "未作任何更改"))
+  }
 }
 
 /// A sentence in the language of this process.

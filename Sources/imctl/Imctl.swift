@@ -26,7 +26,8 @@ struct Imctl: ParsableCommand {
     do {
       try checkHelp(arguments)
       if asksAgent { AgentClient.connectEarly() }
-      var command = try parseAsRoot(arguments)
+      let sorted = try TextArguments(arguments, hasInput: StandardInput.mayHaveText).sorted
+      var command = try parseAsRoot(sorted)
       try command.run()
     } catch {
       CommandEnd(error, json: wantsJSON).exit()

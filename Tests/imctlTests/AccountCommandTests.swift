@@ -157,7 +157,7 @@ struct AccountCommandTests {
       try await Accounts.queue(2, in: imctl)
       let result = try await imctl.run("logout")
       #expect((result.output, result.status) == ("alice@example.org offline\n", 87))
-      #expect(result.errors.contains("messages: 2"))
+      #expect(result.errors.contains("the account is online: 2"))
       #expect(try await Accounts.queued(imctl) == 2)
       try Accounts.write(Accounts.unreachable, in: imctl)
       #expect(try await imctl.run("logout", "--force").status == 0)

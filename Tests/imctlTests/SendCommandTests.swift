@@ -119,6 +119,106 @@ struct SendCommandTests {
     }
   }
 
+  @Test(
+    "Several recipients get the message, each once and with an outcome of its own; the exit status is the worst."
+  )
+  func recipients() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        guard call.method == MessageSendMethod.name,
+          let messages = try? call.parameters(of: MessageSendMethod.self).messages
+        else { return [] }
+        return [
+          .result(
+            messages.map { message in
+              let isRefused = message.to == "nobody@c"
+              let error = Failure(.stanzaError, stage: .request, condition: "service-unavailable")
+              return MessageSendMethod.Outcome(
+                id: message.id ?? "", to: message.to, state: message.to == "late@c" ? .queued : .sent,
+                error: isRefused ? error : nil)
+            })
+        ]
+      }
+      let good = try await imctl.run(
+        "send", "--to", "c@c", "b@c", "hi", "--to", "d@c/desk", "--to", "B@c", "--json")
+      #expect(good.status == 0, "\(good.errors)")
+      let outcomes = try good.objects(MessageSendMethod.Outcome.self)
+      #expect(outcomes.map(\.to) == ["b@c", "c@c", "d@c/desk"] && Set(outcomes.map(\.id)).count == 3)
+      let file = imctl.home + "/recipients"
+      try Data("nobody@c\r\n\n  late@c \n".utf8).write(to: URL(filePath: file))
+      let bad = try await imctl.run("send", "--to-file", file, "b@c", input: "hi\n")
+      #expect(bad.status == 74)
+      #expect(bad.errors.contains("nobody@c: ") && bad.errors.contains("service-unavailable"))
+      #expect(bad.errors.contains("late@c: ") && !bad.errors.contains("b@c: "))
+      #expect(try agent.parameters(of: MessageSendMethod.self)?.messages.map(\.body) == ["hi", "hi", "hi"])
+      let late = try await imctl.run("send", "b@c", "hi", "--to", "late@c", "--json")
+      #expect(late.status == 87 && late.errors.contains(#""name":"deliveryUnconfirmed""#))
+      let read = try await imctl.run("send", "--to-file", "-", "b@c", "hi", "--json", input: "c@c\n")
+      #expect(try read.objects(MessageSendMethod.Outcome.self).map(\.to) == ["b@c", "c@c"])
+      let methods = agent.methods.count
+      #expect(try await imctl.run("send", "b@c", "hi", "--to", "@").status == 64)
+      #expect(try await imctl.run("send", "b@c", "d@c", input: "hi").status == 64)
+      #expect(try await imctl.run("send", "b@c", "-hello").status == 64)
+      #expect(agent.methods.count == methods)
+      agent.end()
+    }
+  }
+
+  @Test("Every line goes to every recipient.")
+  func linesToSeveral() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      let result = try await imctl.run(
+        "send", "b@c", "--to", "d@c", "--lines", "--json", input: "one\ntwo\n")
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(
+        try result.objects(MessageSendMethod.Outcome.self).map(\.to).sorted() == ["b@c", "b@c", "d@c", "d@c"])
+      agent.end()
+    }
+  }
+
+  @Test("A command that is cancelled says what it has done by then.")
+  func cancelled() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { call in
+        call.method == AgentStatusMethod.name ? [] : [.waitForClose]
+      }
+      func cancel(_ arguments: [String], at method: String?) async throws -> String {
+        let count = agent.methods.count { $0 == method }
+        let command = try await imctl.start(arguments)
+        if let method {
+          try await eventually("the request") { agent.methods.count { $0 == method } > count }
+        } else {
+          command.write("a line\n")
+          try await eventually("the start") { agent.received.contains("agent.status") }
+        }
+        command.send(SIGINT)
+        #expect(try await command.ended(within: .seconds(60)) == .exited(130))
+        return command.errors.text
+      }
+      let sent = try await cancel(["send", "b@c", "hi", "--id", "one"], at: MessageSendMethod.name)
+      #expect(sent.contains("the agent has the message") && sent.contains("imctl outbox cancel one"))
+      let listed = try await cancel(["devices", "list"], at: DevicesListMethod.name)
+      #expect(listed.contains("nothing was changed"))
+      let changed = try await cancel(["contacts", "add", "b@c"], at: ContactsChangeMethod.name)
+      #expect(changed.contains("may have done it") && !changed.contains("nothing was changed"))
+      agent.end()
+    }
+  }
+
+  @Test("What was waited for in vain is told: whether it is queued, or the server has it.")
+  func inVain() async throws {
+    for (state, text) in [(DeliveryState.queued, "still queued"), (.sent, "the server has it")] {
+      try await withIMCTL { imctl in
+        let agent = try Self.agent(imctl, state)
+        let result = try await imctl.run("send", "b@c", "hi", "--wait", "delivered")
+        #expect(result.status == 87 && result.errors.contains(text), "\(result.errors)")
+        #expect(result.errors.contains("still queued, sent") == (state == .queued))
+        agent.end()
+      }
+    }
+  }
+
   @Test("Lines are messages, the empty ones left out and the last one with or without its end.")
   func lines() async throws {
     try await withIMCTL { imctl in
@@ -232,6 +332,8 @@ struct SendCommandTests {
       ["send", "b@c", "x", "--wait", "delivered", "--type", "groupchat"],
       ["send", "b@c", "x", "--direct", "--wait", "none"], ["send", "b@c", "x", "--host", "c"],
       ["send", "b@c", "x", "--password-stdin"], ["send", "b@c", "x", "--wait", "displayed"],
+      ["send", "b@c", "x", "--to", ""], ["send", "b@c", "x", "--to", "d@c", "--id", "1"],
+      ["send", "b@c", "--to-file", "-"], ["send", "--to-file", "/nowhere/file", "b@c", "x"],
       ["send", "b@c", "x", "--type", "error"], ["outbox", "cancel"], ["outbox", "cancel", "1", "--all"],
     ])
   func usage(arguments: [String]) async throws {

@@ -33,6 +33,8 @@ final class AgentClient {
   private let start: Start
   /// This command has started the agent.
   private let hasLaunched: Bool
+  /// It was asked for a change, and has not answered.
+  private var hasOpenChange = false
 
   /// - Parameter isEarly: its first request was sent by ``connectEarly()``.
   private init(
@@ -123,6 +125,8 @@ final class AgentClient {
   > {
     if start == .whenNoneRuns && !Method.isIdempotent { try greet() }
     let request = queue(method, parameters)
+    hasOpenChange = !Self.questions.contains(Method.name)
+    if hasOpenChange { Interrupt.install() }
     try flush()
     return request
   }
@@ -143,6 +147,7 @@ final class AgentClient {
       }
     }
     guard let answer else { throw Failure.noAnswer }
+    hasOpenChange = false
     do {
       return try answer.result(of: Method.self)
     } catch {
@@ -232,7 +237,7 @@ final class AgentClient {
       if reply.id == .null { try refuse(with: reply) }
       return reply
     case .timeout: return nil
-    case .interrupted: throw Failure.cancelled()
+    case .interrupted: throw Failure.cancelled(hasOpenChange ? Self.mayBeDone : nil)
     case .end: throw greeting == nil ? Failure.agentEnded : Useless.endedAtOnce
     }
   }
@@ -244,6 +249,24 @@ final class AgentClient {
     } catch {
       throw error.failure
     }
+  }
+}
+
+extension AgentClient {
+  /// Methods that leave everything as it was when the command that has called them is cancelled.
+  private static let questions: Set = [
+    AgentStatusMethod.name, StatusMethod.name, PresenceGetMethod.name, WatchMethod.name,
+    OutboxListMethod.name,
+    ServerTimeMethod.name, ServerPingMethod.name, ServerVersionMethod.name, ServerInfoMethod.name,
+    ProfileGetMethod.name, ContactsListMethod.name, ContactRequestsMethod.name, ContactsBlockedMethod.name,
+    DevicesListMethod.name,
+    // The agent gives it up.
+    LoginMethod.name,
+  ]
+
+  private static var mayBeDone: String {
+    inLanguage(
+      "the agent had been asked already, and may have done it", "代理进程已收到请求，可能已经执行")
   }
 }
 

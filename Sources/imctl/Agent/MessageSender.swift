@@ -21,6 +21,9 @@ final class MessageSender {
   /// Calls without an answer, oldest first.
   private var calls: [MessageSendLinesMethod.Parameters] = []
   private(set) var shortfall: Shortfall
+  /// Messages that were handed to an agent, and the id of the first.
+  private var handedOver = 0
+  private var firstID: String?
 
   typealias Report = (MessageSendMethod.Outcome) throws -> Void
 
@@ -40,29 +43,52 @@ final class MessageSender {
     return String(milliseconds, radix: 36) + String(UInt64.random(in: 0..<1 << 46), radix: 36)
   }
 
-  func send(_ parameters: MessageSendMethod.Parameters, report: Report) throws {
+  /// Sends the messages of some calls, in their order.
+  func send(_ calls: [MessageSendMethod.Parameters], report: Report) throws {
+    var left = calls[...]
+    var next = left.startIndex
     try withAgents { agent in
-      var parameters = parameters
-      if let timeout { parameters.timeout = timeout }
-      for outcome in try agent.answer(to: agent.send(MessageSendMethod.self, parameters)) {
-        try add(outcome, report)
+      var requests = try left[..<next].map { try send($0, to: agent) }
+      while !left.isEmpty {
+        while next < left.endIndex, requests.count < Self.callsAhead {
+          requests.append(try send(left[next], to: agent))
+          handedOver += left[next].messages.count
+          firstID = firstID ?? left[next].messages.first?.id
+          next += 1
+        }
+        for outcome in try agent.answer(to: requests.removeFirst()) { try add(outcome, report) }
+        left.removeFirst()
       }
     }
   }
 
-  /// - Parameter make: a call of lines as they are sent, under an id of its own.
+  private func send(
+    _ call: MessageSendMethod.Parameters, to agent: AgentClient
+  ) throws -> AgentClient.Request<MessageSendMethod> {
+    var call = call
+    if let timeout { call.timeout = timeout }
+    return try agent.send(MessageSendMethod.self, call)
+  }
+
+  /// - Parameter make: calls of lines as they are sent, each under an id of its own.
   func send(
-    from input: inout InputLines, make: (String) -> MessageSendLinesMethod.Parameters, report: Report
+    from input: inout InputLines, make: (String) -> [MessageSendLinesMethod.Parameters], report: Report
   ) throws {
+    var ready: ArraySlice<MessageSendLinesMethod.Parameters> = []
     try withAgents { agent in
       var requests = try calls.map { try send($0, to: agent) }
       while true {
         if calls.count < Self.callsAhead {
-          let lines = try input.take(linesNext, octets: Self.octetsEach)
-          if !lines.isEmpty {
-            linesNext = min(2 * linesNext, MessageSendLinesMethod.maximumLines)
-            let call = make(lines.joined(separator: "\n"))
+          if ready.isEmpty {
+            let lines = try input.take(linesNext, octets: Self.octetsEach)
+            if !lines.isEmpty {
+              linesNext = min(2 * linesNext, MessageSendLinesMethod.maximumLines)
+              ready = make(lines.joined(separator: "\n"))[...]
+            }
+          }
+          if let call = ready.popFirst() {
             calls.append(call)
+            handedOver += call.text.split(separator: "\n").count
             requests.append(try send(call, to: agent))
             continue
           }
@@ -72,8 +98,8 @@ final class MessageSender {
           try finish(requests.removeFirst(), of: agent, report)
           continue
         }
-        let ready = try agent.waitForInput(until: deadline)
-        if ready.hasLine {
+        let isReady = try agent.waitForInput(until: deadline)
+        if isReady.hasLine {
           if !requests.isEmpty {
             try finish(requests.removeFirst(), of: agent, report)
           } else if try agent.greet() == nil {
@@ -81,8 +107,10 @@ final class MessageSender {
             try agent.expectEnd()
           }
         }
-        if ready.hasInput { input.read() }
-        if !ready.hasInput, !ready.hasLine { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
+        if isReady.hasInput { input.read() }
+        if !isReady.hasInput, !isReady.hasLine {
+          throw Failure.timedOut(inLanguage("standard input", "标准输入"))
+        }
       }
     }
   }
@@ -95,6 +123,8 @@ final class MessageSender {
       do {
         try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent, body)
         return
+      } catch let failure as Failure where failure.name == .cancelled {
+        throw Failure.cancelled(shortfall.withAgent(of: handedOver, id: firstID))
       } catch let failure as Failure where failure == .agentEnded && failures < 5 {
         failures = start.duration(to: .now) > Self.lifetime ? 0 : failures + 1
         usleep(100_000)

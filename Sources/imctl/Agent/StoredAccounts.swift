@@ -85,7 +85,9 @@ enum StoredAccounts {
   @discardableResult
   static func revoke(_ account: Account, timeout: Double) throws -> Bool {
     let deadline = Deadline(Timeout(seconds: timeout))
-    let revoked = try Foreground.wait(until: deadline, else: .timedOut(inLanguage("the server", "服务器"))) {
+    let revoked = try Foreground.wait(
+      until: deadline, else: .timedOut(inLanguage("the server", "服务器")), cancelled: Foreground.mayBeDone
+    ) {
       () async throws(Failure) in
       try await TokenRevocation.revoke(account, timeout: timeout)
     }

@@ -56,7 +56,10 @@ struct AccountAtServerArguments {
     _ body: @escaping @Sendable (AccountAtServer) async throws(Failure) -> Value
   ) throws -> Value {
     let store = try StoredAccounts.store()
-    return try Foreground.wait(until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器"))) {
+    return try Foreground.wait(
+      until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器")),
+      cancelled: Foreground.mayBeDone
+    ) {
       [account, options, output] () async throws(Failure) in
       let target = try await AccountAtServer(
         account, password: password.map { Secret($0) }, options: options,

@@ -46,7 +46,10 @@ struct AccountRegisterCommand: ParsableCommand {
     ) { [output] in output.show($0) }
     let registration = try AccountRegistration(on: stream)
     let secret = try self.secret(for: registration.account, until: deadline)
-    try Foreground.wait(until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器"))) {
+    try Foreground.wait(
+      until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器")),
+      cancelled: Foreground.mayBeDone
+    ) {
       [output] () async throws(Failure) in
       try await registration.register(password: Secret(secret), answers: answers) { text in
         output.note("\(peer: text)")

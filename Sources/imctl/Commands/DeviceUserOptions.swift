@@ -75,7 +75,10 @@ extension DevicesAtServer {
     let store = try StoredAccounts.store()
     var login = try login ?? .init(account: StoredAccounts.load().account(account.account).account)
     login.timeout = deadline.secondsLeft ?? 0
-    return try Foreground.wait(until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器"))) {
+    return try Foreground.wait(
+      until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器")),
+      cancelled: Foreground.mayBeDone
+    ) {
       [login] () async throws(Failure) in
       let devices = try await DevicesAtServer(login, in: store, language: OutputOptions.language) {
         output.show($0)

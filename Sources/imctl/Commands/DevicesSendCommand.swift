@@ -48,6 +48,6 @@ struct DevicesSendCommand: ParsableCommand {
       output.step("\(answer.id) \(answer.state.rawValue)")
     }
     if let error = answer.error { throw error }
-    if answer.state == .queued { throw Failure.unconfirmed(1) }
+    if answer.state == .queued { throw Failure.unconfirmed(queued: 1) }
   }
 }

@@ -71,7 +71,7 @@ struct LogoutCommand: ParsableCommand {
     for account in result.accounts {
       try output.data(Answer(account: account), text: "\(peer: account) offline")
     }
-    if result.unsent > 0, result.unrevoked == nil { throw Failure.unconfirmed(result.unsent) }
+    if result.unsent > 0, result.unrevoked == nil { throw Failure.unconfirmed(queued: result.unsent) }
     if let failure = result.unrevoked {
       output.note(
         inLanguage(

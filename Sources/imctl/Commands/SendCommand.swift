@@ -13,15 +13,27 @@ struct SendCommand: ParsableCommand {
       account is online, and makes the exit status 87, as a missing confirmation does; a refusal by the recipient's \
       side makes it 74. A message whose --id was used before for the same message is not sent again.
 
+      With --to or --to-file every recipient gets the message, each with an outcome of its own; the exit status is the \
+      worst of them. After JID an argument that has a space is the text, whatever it begins with; put `--` before a \
+      text that comes from a variable.
+
       With --direct no agent is asked or started: a stream of its own is opened with what is stored of the account \
       or given now, without presence, and closed when the server has everything. Nothing is queued then.
       """)
 
   @Argument(help: ArgumentHelp("Whom it is for.", valueName: "JID"))
-  var to: String
+  var recipient: String
 
   @Argument(help: ArgumentHelp("The message; without it standard input is read.", valueName: "TEXT"))
   var text: String?
+
+  @Option(help: ArgumentHelp("One more recipient; may be given several times.", valueName: "JID"))
+  var to: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "More recipients: a file with a JID on each line, - for standard input.", valueName: "file"))
+  var toFile: String?
 
   @Flag(
     help:
@@ -67,7 +79,18 @@ struct SendCommand: ParsableCommand {
   enum MessageType: String, ExpressibleByArgument, CaseIterable { case chat, normal, headline, groupchat }
 
   func validate() throws {
-    if to.isEmpty { throw ValidationError(inLanguage("The JID is empty.", "JID 为空。")) }
+    if ([recipient] + to).contains("") {
+      throw ValidationError(inLanguage("The JID is empty.", "JID 为空。"))
+    }
+    if id != nil, !to.isEmpty || toFile != nil {
+      throw ValidationError(
+        inLanguage(
+          "--id names one message: it needs a single recipient.", "--id 只对应一条消息：只能有一个收件人。"))
+    }
+    if toFile == "-", text == nil || lines || (direct && password.passwordStdin) {
+      throw ValidationError(
+        inLanguage("Standard input cannot be both recipients and text.", "标准输入不能同时用作收件人和文本。"))
+    }
     if lines, text != nil || id != nil {
       throw ValidationError(
         inLanguage(
@@ -101,63 +124,70 @@ struct SendCommand: ParsableCommand {
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout ?? Timeout(seconds: lines ? 0 : 30))
-    if direct { return try sendDirectly(until: deadline) }
+    let recipients = try Recipients([recipient] + to, file: toFile, until: deadline).jids
+    if direct { return try sendDirectly(to: recipients, until: deadline) }
     let sender = MessageSender(wait, isBounded: timeout != nil || !lines, until: deadline)
     if lines {
       var input = InputLines()
-      try sender.send(from: &input, make: call, report: report)
+      try sender.send(from: &input, make: { text in recipients.map { call(text, to: $0) } }, report: report)
     } else {
-      var parameters = MessageSendMethod.Parameters(
-        account: account.account, messages: [try wholeMessage(until: deadline)])
-      parameters.wait = wait
-      parameters.asksReceipts = asksReceipts
-      try sender.send(parameters, report: report)
+      try sender.send(calls(try wholeMessages(to: recipients, until: deadline)), report: report)
     }
-    if wait != .none { try sender.shortfall.check() }
+    if wait != .none { try end(sender.shortfall, isOfSeveral: recipients.count > 1) }
+  }
+
+  /// What is missing is told of each recipient, where there are several.
+  private func end(_ shortfall: Shortfall, isOfSeveral: Bool) throws {
+    if isOfSeveral, !output.json, let status = shortfall.failure?.exit { throw ExitCode(status) }
+    if let failure = shortfall.failure { throw failure }
   }
 
   /// Without an agent.
-  private func sendDirectly(until deadline: Deadline) throws {
+  private func sendDirectly(to recipients: [String], until deadline: Deadline) throws {
     let target = try AccountAtServerArguments(account.account, connection, output)
     // It is the first line of standard input, where it is there.
     let secret = try target.passwordWithoutAgent(password, until: deadline)
-    let messages = try directMessages(until: deadline)
+    let messages = try directMessages(to: recipients, until: deadline)
     let shortfall = Mutex(Shortfall(wait))
-    try target.withoutAgent(secret, until: deadline) { [wait, asksReceipts] account throws(Failure) in
-      try await account.send(
-        messages, asksReceipts: asksReceipts,
-        awaitingReceipts: wait == .delivered ? (deadline.secondsLeft ?? 0) : nil
-      ) { outcome in
-        shortfall.withLock { $0.add(outcome) }
-        try report(outcome)
+    do {
+      try target.withoutAgent(secret, until: deadline) { [wait, asksReceipts] account throws(Failure) in
+        try await account.send(
+          messages, asksReceipts: asksReceipts,
+          awaitingReceipts: wait == .delivered ? (deadline.secondsLeft ?? 0) : nil
+        ) { outcome in
+          shortfall.withLock { $0.add(outcome) }
+          try report(outcome)
+        }
       }
+    } catch let failure as Failure where failure.name == .cancelled {
+      throw Failure.cancelled(shortfall.withLock { $0 }.directly(of: messages.count))
     }
-    try shortfall.withLock { $0 }.check()
+    try end(shortfall.withLock { $0 }, isOfSeveral: recipients.count > 1)
   }
 
-  private func directMessages(until deadline: Deadline) throws -> [OutgoingMessage] {
-    if !lines { return [try wholeMessage(until: deadline)] }
+  private func directMessages(to recipients: [String], until deadline: Deadline) throws -> [OutgoingMessage] {
+    if !lines { return try wholeMessages(to: recipients, until: deadline) }
     var input = InputLines()
     var messages: [OutgoingMessage] = []
     while !input.isAtEnd {
       try StandardInput.wait(until: deadline)
       input.read()
-      messages += try input.take(.max, octets: .max).map(message)
+      for line in try input.take(.max, octets: .max) { messages += recipients.map { message(line, to: $0) } }
     }
     return messages
   }
 
-  /// TEXT, or all of standard input.
-  private func wholeMessage(until deadline: Deadline) throws -> OutgoingMessage {
+  /// TEXT, or all of standard input, for each recipient.
+  private func wholeMessages(to recipients: [String], until deadline: Deadline) throws -> [OutgoingMessage] {
     let body = try text ?? InputLines.all(until: deadline)
     guard !body.isEmpty || subject != nil else {
       throw Failure.invalid(inLanguage("there is no text", "没有文本"))
     }
-    return message(body)
+    return recipients.map { message(body, to: $0) }
   }
 
-  private func message(_ body: String) -> OutgoingMessage {
-    var message = OutgoingMessage(to: to, body: body.isEmpty ? nil : body)
+  private func message(_ body: String, to recipient: String) -> OutgoingMessage {
+    var message = OutgoingMessage(to: recipient, body: body.isEmpty ? nil : body)
     message.id = id ?? MessageSender.makeID()
     message.type = type.rawValue
     message.subject = subject
@@ -165,10 +195,26 @@ struct SendCommand: ParsableCommand {
     return message
   }
 
+  /// As many messages in a call as the agent takes.
+  private func calls(_ messages: [OutgoingMessage]) -> [MessageSendMethod.Parameters] {
+    let octets = max(messages.first?.body?.utf8.count ?? 0, 1)
+    let count = max(1, min(MessageSendMethod.maximumMessages, Self.octetsOfCall / octets))
+    return stride(from: 0, to: messages.count, by: count).map { start in
+      var call = MessageSendMethod.Parameters(
+        account: account.account, messages: Array(messages[start...].prefix(count)))
+      call.wait = wait
+      call.asksReceipts = asksReceipts
+      return call
+    }
+  }
+
+  /// Of the texts in one call, about: a line of the agent's protocol has its bound.
+  private static let octetsOfCall = 300_000
+
   /// Lines as the agent takes them.
-  private func call(_ text: String) -> MessageSendLinesMethod.Parameters {
+  private func call(_ text: String, to recipient: String) -> MessageSendLinesMethod.Parameters {
     var call = MessageSendLinesMethod.Parameters(
-      account: account.account, id: MessageSender.makeID(), to: to, text: text)
+      account: account.account, id: MessageSender.makeID(), to: recipient, text: text)
     call.type = type.rawValue
     call.subject = subject
     call.thread = thread
@@ -178,43 +224,13 @@ struct SendCommand: ParsableCommand {
   }
 
   private func report(_ outcome: MessageSendMethod.Outcome) throws {
-    if output.json {
-      try output.data(outcome, text: "")
-    } else {
-      output.step("\(outcome.id) \(outcome.state.rawValue)")
-    }
+    if output.json { return try output.data(outcome, text: "") }
+    output.step("\(outcome.id) \(outcome.state.rawValue)")
+    guard !to.isEmpty || toFile != nil, wait != .none else { return }
+    var alone = Shortfall(wait)
+    alone.add(outcome)
+    if let failure = alone.failure { Console.err("imctl: \(peer: outcome.to): \(peer: failure.message)") }
   }
 }
 
 extension MessageSendMethod.Wait: ExpressibleByArgument {}
-
-/// What is missing of what a command waits for.
-struct Shortfall: Sendable {
-  private let wait: MessageSendMethod.Wait
-  private var missing = 0
-  private var error: Failure?
-
-  init(_ wait: MessageSendMethod.Wait) { self.wait = wait }
-
-  mutating func add(_ outcome: MessageSendMethod.Outcome) {
-    if let error = outcome.error {
-      self.error = self.error ?? error
-    } else if outcome.state == .queued || (wait == .delivered && outcome.state == .sent) {
-      missing += 1
-    }
-  }
-
-  /// Throws where anything is: a refusal before what is only late.
-  func check() throws {
-    if let error { throw error }
-    if missing > 0 { throw Failure.unconfirmed(missing) }
-  }
-}
-
-extension Failure {
-  /// Messages stay queued: exit status 87.
-  static func unconfirmed(_ count: Int) -> Failure {
-    Failure(
-      .deliveryUnconfirmed, stage: .request, detail: inLanguage("messages: \(count)", "消息数：\(count)"))
-  }
-}

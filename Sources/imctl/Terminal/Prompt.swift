@@ -43,6 +43,17 @@ enum StandardInput {
     }
   }
 
+  /// Whether it is a pipe, or a file that is not empty.
+  static func mayHaveText() -> Bool {
+    var status = stat()
+    guard fstat(STDIN_FILENO, &status) == 0 else { return false }
+    switch status.st_mode & S_IFMT {
+    case S_IFIFO, S_IFSOCK: return true
+    case S_IFREG: return status.st_size > lseek(STDIN_FILENO, 0, SEEK_CUR)
+    default: return false
+    }
+  }
+
   /// Returns when there is something to read, or nothing more will come.
   static func wait(until deadline: Deadline) throws {
     while true {

@@ -1,0 +1,74 @@
+import Agent
+import AgentProtocol
+import Glibc
+
+/// Whom a message is for: each once, in the order in which they were given.
+struct Recipients {
+  /// At most so many of one command.
+  static let maximum = 10_000
+  /// Octets of a file that names them.
+  private static let maximumFile = 1 << 20
+
+  let jids: [String]
+
+  /// Throws where one of several is no JID: nothing is sent to the others then.
+  ///
+  /// - Parameters:
+  ///   - given: as they stand in the command.
+  ///   - file: has one on each line; empty lines are left out. `-` is standard input.
+  init(_ given: [String], file: String?, until deadline: Deadline) throws {
+    let all = try given + (file.map { try Self.lines(of: $0, until: deadline) } ?? [])
+    if all.count > Self.maximum {
+      throw Failure.invalid(
+        inLanguage(
+          "there are \(all.count) recipients; at most \(Self.maximum) are allowed",
+          "收件人有 \(all.count) 个；最多允许 \(Self.maximum) 个"))
+    }
+    if all.count == 1 {
+      // The agent reads it anyway.
+      jids = all
+      return
+    }
+    var seen: Set<String> = []
+    jids = try all.filter { seen.insert(try Self.key($0)).inserted }
+  }
+
+  private static func key(_ jid: String) throws -> String {
+    try BareJID.normalise(jid) + jid.drop { $0 != "/" }
+  }
+
+  private static func lines(of file: String, until deadline: Deadline) throws -> [String] {
+    let text = file == "-" ? try InputLines.all(until: deadline) : try contents(of: file)
+    return text.split(whereSeparator: \.isNewline).map(Self.trimmed).filter { !$0.isEmpty }
+  }
+
+  private static func trimmed(_ line: Substring) -> String {
+    var line = line.drop(while: \.isWhitespace)
+    while line.last?.isWhitespace == true { line.removeLast() }
+    return String(line)
+  }
+
+  private static func contents(of path: String) throws -> String {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Failure.invalid("\(path): \(systemError())") }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    while true {
+      let count = withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { room in
+        let count = read(descriptor, room.baseAddress, room.count)
+        if count > 0 { bytes.append(contentsOf: room[..<count]) }
+        return count
+      }
+      if count < 0, errno == EINTR { continue }
+      if count < 0 { throw Failure.invalid("\(path): \(systemError())") }
+      if bytes.count > maximumFile {
+        throw Failure.invalid(inLanguage("\(path): the file is too long", "\(path)：文件过大"))
+      }
+      if count == 0 { break }
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw Failure.invalid(inLanguage("\(path): the file is not UTF-8", "\(path)：文件不是 UTF-8 编码"))
+    }
+    return text
+  }
+}

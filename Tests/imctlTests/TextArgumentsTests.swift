@@ -1,0 +1,92 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import imctl
+
+@Suite("The arguments of a command that ends in a text")
+struct TextArgumentsTests {
+  private static func sorted(_ arguments: [String], hasInput: Bool = false) throws -> [String] {
+    try TextArguments(arguments, hasInput: { hasInput }).sorted
+  }
+
+  @Test(
+    "are sorted: options, then recipient and text, whatever these begin with.",
+    arguments: [
+      ["send", "b@c", "hi"]: ["send", "--", "b@c", "hi"],
+      ["send", "b@c", "- one\n- two", "--json"]: ["send", "--json", "--", "b@c", "- one\n- two"],
+      ["send", "b@c", "--version is out"]: ["send", "--", "b@c", "--version is out"],
+      ["send", "b@c", "--subject=a b", "hi"]: ["send", "--subject=a b", "--", "b@c", "hi"],
+      ["send", "b@c", "--json=a b"]: ["send", "--", "b@c", "--json=a b"],
+      ["send", "b@c", "--subject", "a b", "-x y"]: ["send", "--subject", "a b", "--", "b@c", "-x y"],
+      ["send", "-a", "a@b", "-vv", "b@c", "-"]: ["send", "-a", "a@b", "-vv", "--", "b@c", "-"],
+      ["send", "b@c", "--", "-hello"]: ["send", "--", "b@c", "-hello"],
+      ["send", "--", "b@c", "--json"]: ["send", "--", "b@c", "--json"],
+      ["send", "--to-file", "f", "b@c", "hi"]: ["send", "--to-file", "f", "--", "b@c", "hi"],
+      ["send", "--help"]: ["send", "--help"],
+      ["send", "--nonsense"]: ["send", "--nonsense"],
+      ["devices", "send", "phone", "-5 degrees"]: ["devices", "send", "--", "phone", "-5 degrees"],
+      ["presence", "dnd", "--", "make", "-h"]: ["presence", "dnd", "--", "make", "-h"],
+      ["history", "-hello"]: ["history", "-hello"],
+    ])
+  func accepted(arguments: [String], expected: [String]) throws {
+    #expect(try Self.sorted(arguments) == expected)
+  }
+
+  @Test(
+    "are refused where a word behind the recipient looks like an option that does not exist, or runs or reads something.",
+    arguments: [
+      ["send", "b@c", "-hello"], ["send", "b@c", "-h"], ["send", "b@c", "--hello"], ["send", "b@c", "-5"],
+      ["send", "b@c", "-vh"], ["send", "-hello"], ["send", "b@c", "--nonsense=x"],
+      ["send", "b@c", "--to-file", "/etc/passwd"], ["send", "b@c", "--to-file=/etc/passwd"],
+      ["send", "b@c", "--password-command", "id"], ["send", "b@c", "--proxy-password-command=touch x"],
+      ["devices", "send", "phone", "-hello"], ["presence", "dnd", "-hello"],
+      ["presence", "dnd", "- back soon"],
+    ])
+  func refused(arguments: [String]) {
+    #expect(throws: (any Error).self) { try Self.sorted(arguments) }
+  }
+
+  @Test("A second recipient is no text where standard input may be the text.")
+  func secondRecipient() throws {
+    #expect(throws: (any Error).self) { try Self.sorted(["send", "a@x", "b@y"], hasInput: true) }
+    #expect(throws: (any Error).self) { try Self.sorted(["send", "a@x", "b@y", "--json"], hasInput: true) }
+    for arguments in [
+      ["send", "a@x", "--", "b@y"], ["send", "--", "a@x", "b@y"], ["send", "a@x", "b@y z"],
+      ["send", "a@x", "b@"], ["send", "a@x", "b@y/z"],
+    ] {
+      #expect(try Self.sorted(arguments, hasInput: true).suffix(2) == ["a@x", arguments.last ?? ""])
+    }
+    #expect(try Self.sorted(["send", "a@x", "b@y"]) == ["send", "--", "a@x", "b@y"])
+  }
+
+  private struct Dump: Decodable {
+    struct Command: Decodable {
+      var commandName: String
+      var subcommands: [Command]?
+      var arguments: [Argument]?
+    }
+    struct Argument: Decodable {
+      struct Name: Decodable { var name: String }
+      var kind: String
+      var names: [Name]?
+    }
+    var command: Command
+  }
+
+  @Test(
+    "The options of these commands are those that ArgumentParser knows.",
+    arguments: TextArguments.commands.indices)
+  func options(index: Int) throws {
+    let command = TextArguments.commands[index]
+    var found = try JSONDecoder().decode(Dump.self, from: Data(Imctl._dumpHelp().utf8)).command
+    for name in command.path {
+      found = try #require(found.subcommands?.first { $0.commandName == name })
+    }
+    func names(_ kind: String) -> Set<String> {
+      Set((found.arguments ?? []).filter { $0.kind == kind }.flatMap { $0.names ?? [] }.map(\.name))
+    }
+    #expect(names("flag") == command.flags)
+    #expect(names("option") == command.options)
+  }
+}
