@@ -257,6 +257,9 @@ extension MessageSendMethod.Parameters {
       if let id = message.id, !(1...OutgoingMessage.maximumID).contains(id.utf8.count) {
         throw invalid("\(path).id")
       }
+      if case .message(let id) = message.corrects, !(1...1024).contains(id.utf8.count) {
+        throw invalid("\(path).corrects")
+      }
       if message.body == nil, message.subject == nil { throw invalid("\(path).body") }
       if let type = message.type, !["chat", "normal", "headline", "groupchat"].contains(type) {
         throw invalid("\(path).type")

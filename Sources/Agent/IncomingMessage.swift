@@ -1,3 +1,4 @@
+import AgentProtocol
 import FoundationEssentials
 import XMPPFeatures
 import XMPPStanza
@@ -73,6 +74,7 @@ struct IncomingMessage: Sendable, Equatable {
     stored.isEncrypted = isEncrypted
     stored.isDelayed = isTold
     stored.replaces = Correction.replaced(by: message)
+    stored.refusal = message.error.map(MessageEvent.Refusal.init)
     if let retracts {
       stored.retracts = retracts
       // It is for clients that know of no retractions.
@@ -118,4 +120,13 @@ struct IncomingMessage: Sendable, Equatable {
     XMLName("encrypted", "urn:xmpp:omemo:2"), XMLName("x", "jabber:x:encrypted"),
     XMLName("openpgp", "urn:xmpp:openpgp:0"),
   ]
+}
+
+extension MessageEvent.Refusal {
+  /// What a peer has said, as much of it as is kept.
+  init(_ error: StanzaError) {
+    self.init(
+      condition: String(error.condition.rawValue.prefix(Failure.maximumText)),
+      text: error.text.map { String($0.prefix(Failure.maximumText)) })
+  }
 }

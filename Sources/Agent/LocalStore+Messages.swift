@@ -84,13 +84,14 @@ extension StoredMessage {
       sql: """
         INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, archiveID,
           fromJID, toJID, type, body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts,
-          isFromOutbox, place)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          isFromOutbox, place, refusal, refusalText)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
     let place = isShown ? try place(cursor, database) : nil
     try insertion.execute(arguments: [
       cursor, account, direction.rawValue, sender, time, id, originID, archiveID, from, to, type.rawValue,
       body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts, isFromOutbox, place,
+      refusal?.condition, refusal?.text,
     ])
     if database.changesCount > 0 {
       if let place { try index(place, database) }
@@ -159,5 +160,6 @@ extension StoredMessage {
     retracts = row["retracts"]
     isFromOutbox = row["isFromOutbox"]
     isRetracted = row["isRetracted"]
+    refusal = (row["refusal"] as String?).map { .init(condition: $0, text: row["refusalText"]) }
   }
 }

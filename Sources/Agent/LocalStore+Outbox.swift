@@ -123,12 +123,13 @@ extension OutboxMessage {
   func insert(_ account: String, _ database: Database) throws -> Int64 {
     let insertion = try database.cachedStatement(
       sql: """
-        INSERT INTO outbox (account, id, toJID, type, body, subject, thread, accepted, isSent, since, asksReceipt)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO outbox (account, id, toJID, type, body, subject, thread, accepted, isSent, since, asksReceipt,
+          replaces)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
     try insertion.execute(arguments: [
       account, id, to.description, type.rawValue, body, subject, thread, accepted, isSent, since,
-      asksReceipt,
+      asksReceipt, replaces,
     ])
     return database.lastInsertedRowID
   }
@@ -224,13 +225,14 @@ extension OutboxMessage {
 
   /// In the order in which ``init(_:)`` takes them: a name is looked for in every row.
   private static let columns =
-    "position, id, toJID, type, body, subject, thread, accepted, isSent, since, asksReceipt"
+    "position, id, toJID, type, body, subject, thread, accepted, isSent, since, asksReceipt, replaces"
 
   /// Nil for what no agent has written.
   init?(_ row: Row) {
     guard let to = try? JID(row[2]) else { return nil }
     self.init(
       position: row[0], id: row[1], to: to, type: Message.Kind(rawValue: row[3]), body: row[4],
-      subject: row[5], thread: row[6], asksReceipt: row[10], accepted: row[7], isSent: row[8], since: row[9])
+      subject: row[5], thread: row[6], replaces: row[11], asksReceipt: row[10], accepted: row[7],
+      isSent: row[8], since: row[9])
   }
 }

@@ -32,6 +32,18 @@ extension LocalStore {
           FROM messages WHERE direction = 1 AND toJID IS NOT NULL;
         """)
   }
+
+  /// Why a message was refused is kept with it.
+  static func addRefusals(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        ALTER TABLE messages ADD COLUMN refusal TEXT;
+        ALTER TABLE messages ADD COLUMN refusalText TEXT;
+        UPDATE messages SET refusal = receipts.condition, refusalText = receipts.text FROM receipts
+        WHERE receipts.kind = 'failed' AND messages.account = receipts.account
+          AND messages.sender = receipts.account AND messages.originID = receipts.id;
+        """)
+  }
 }
 
 extension StoredReceipt {
@@ -67,6 +79,19 @@ extension StoredReceipt {
 }
 
 extension StoredMessage {
+  /// The account's own message with this id was refused.
+  static func refuse(_ receipt: ReceiptEvent, _ account: String, own: String, _ database: Database) throws {
+    for column in ["originID", "id"] {
+      let update = try database.cachedStatement(
+        sql: """
+          UPDATE messages SET refusal = ?, refusalText = ?
+          WHERE account = ? AND sender = ? AND \(column) = ? AND type <> 'error'
+            \(column == "id" ? "AND id IS NOT originID" : "")
+          """)
+      try update.execute(arguments: [receipt.condition, receipt.text, account, own, receipt.id])
+    }
+  }
+
   /// Whom the account's own message went to; nil where there is none with this id.
   static func recipient(of id: String, _ account: String, own: String, _ database: Database) throws -> JID? {
     guard let row = try find(id, of: own, account, database) else { return nil }

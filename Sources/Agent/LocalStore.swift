@@ -162,6 +162,8 @@ public final class LocalStore: BlockingStore {
     migrator.registerMigration("conversations", migrate: createConversations)
     migrator.registerMigration("receiptWishes", migrate: addReceiptWishes)
     migrator.registerMigration("lookAlikes", migrate: ContactEvent.addLookAlikes)
+    migrator.registerMigration("refusals", migrate: addRefusals)
+    migrator.registerMigration("corrections", migrate: addCorrections)
     return migrator
   }
 

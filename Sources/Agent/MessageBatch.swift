@@ -255,6 +255,9 @@ private struct Writing {
       recipient = waiting.to
     }
     guard recipient != nil, receipt.isBelievable(ofMessageTo: recipient) else { return }
+    if receipt.receipt.kind == .failed {
+      try StoredMessage.refuse(receipt.receipt, account, own: own.description, database)
+    }
     if try receipt.insert(account, cursor: next, database) {
       outcome.news.append(.event(receipt.event(account: account, cursor: next)))
       next += 1

@@ -15,6 +15,9 @@ struct OutboxMessage: Sendable, Equatable {
   var body: String?
   var subject: String?
   var thread: String?
+  /// The id of the message that it corrects, and what is wanted until that is known.
+  var replaces: String?
+  var corrects: OutgoingMessage.Correction?
   /// Clients of its recipient are asked to confirm it.
   var asksReceipt = true
   /// Seconds since 1970.
@@ -43,6 +46,7 @@ struct OutboxMessage: Sendable, Equatable {
       message.payload.append(StanzaID.origin(id))
     }
     if asksReceipt, type.canBeConfirmed { message.payload += [Receipts.request, ChatMarkers.request] }
+    if let replaces { message.payload.append(Correction.element(of: replaces)) }
     if to.bare == own.bare, !to.isBare { message.payload += Hints.oneCopy }
     if isAgain {
       message.payload.append(Delay(stamp: Date(timeIntervalSince1970: accepted)).element)
@@ -58,6 +62,7 @@ struct OutboxMessage: Sendable, Equatable {
       direction: .sent, sender: own, time: accepted, id: id, originID: id, from: own, to: to.description,
       type: type, body: body, subject: subject, thread: thread)
     message.isFromOutbox = true
+    message.replaces = replaces
     return message
   }
 }

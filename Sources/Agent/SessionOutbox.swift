@@ -75,6 +75,9 @@ extension Session {
       for var message in messages {
         message.isSent = isDirect
         message.since = isDirect ? since : nil
+        if let target = message.corrects {
+          message = try message.correcting(target, name, own: own, database)
+        }
         switch try areNew
           ? .accepted(message.insert(name, database)) : message.accept(name, own: own, database)
         {
@@ -290,7 +293,7 @@ extension OutboxMessage {
     let to = try JID(given: message.to)
     self.init(
       id: message.id ?? Message.makeID(), to: to, type: Message.Kind(rawValue: message.type ?? "chat"),
-      body: message.body, subject: message.subject, thread: message.thread, asksReceipt: asksReceipt,
-      accepted: accepted)
+      body: message.body, subject: message.subject, thread: message.thread, corrects: message.corrects,
+      asksReceipt: asksReceipt, accepted: accepted)
   }
 }

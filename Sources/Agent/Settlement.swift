@@ -53,9 +53,10 @@ struct Settlement {
     let insertion = try database.cachedStatement(
       sql: """
         INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, fromJID, toJID, type,
-          body, subject, thread, isCarbon, isDelayed, isEncrypted, isFromOutbox, place)
+          body, subject, thread, isCarbon, isDelayed, isEncrypted, isFromOutbox, place,
+          replaces)
         SELECT ?1 + 2 * list.key, account, 1, ?2, accepted, outbox.id, outbox.id, ?2, toJID, outbox.type,
-          body, subject, thread, 0, 0, 0, 1, ?3 + list.key
+          body, subject, thread, 0, 0, 0, 1, ?3 + list.key, replaces
         FROM json_each(?4) AS list CROSS JOIN outbox ON position = list.value
         RETURNING cursor
         """)

@@ -33,6 +33,8 @@ struct StoredMessage: Sendable, Equatable {
   var isFromOutbox = false
   /// Its sender has taken it back: nothing is known of what it said.
   var isRetracted = false
+  /// Why it was refused, or why what it answers was.
+  var refusal: MessageEvent.Refusal?
 
   /// What is told of it: the message, and that the server has it where this device has sent it.
   func events(account: String, cursor: Int64) -> [Event] {
@@ -60,6 +62,7 @@ struct StoredMessage: Sendable, Equatable {
       thread: thread, carbon: isCarbon, delayed: isDelayed, encrypted: isEncrypted, replaces: replaces,
       retracts: retracts)
     if isRetracted { message.retracted = true }
+    message.error = refusal
     return Event(
       account: account, time: Timestamp.text(Date(timeIntervalSince1970: time)), cursor: cursor,
       body: .message(message))

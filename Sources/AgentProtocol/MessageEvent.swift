@@ -1,5 +1,17 @@
 /// Fields of the event `message`: a message that was received or sent, by this device or by another one.
 public struct MessageEvent: Codable, Sendable, Equatable {
+  /// Why a message was refused (RFC 6120 §8.3).
+  public struct Refusal: Codable, Sendable, Equatable {
+    /// The defined condition, such as `service-unavailable`.
+    public var condition: String
+    /// What was said beside it; written by a peer.
+    public var text: String?
+    public init(condition: String, text: String? = nil) {
+      self.condition = condition
+      self.text = text
+    }
+  }
+
   public enum Direction: String, Codable, Sendable { case `in`, out }
 
   /// The id that its sender gave it.
@@ -26,6 +38,9 @@ public struct MessageEvent: Codable, Sendable, Equatable {
   public var retracts: String?
   /// True of a message that its sender has taken back since: there is no `body`. Else absent.
   public var retracted: Bool?
+  /// Of a message of the type `error`: why the message with this `id` was refused. Of a message of the account: it was
+  /// refused, and this is why. Else absent.
+  public var error: Refusal?
 
   public init(
     id: String? = nil, stanzaId: String? = nil, from: String?, to: String?, direction: Direction,
@@ -48,7 +63,7 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     self.retracts = retracts
   }
 
-  /// Every key is written; what is not there is null, but for `retracted`.
+  /// Every key is written; what is not there is null, but for `retracted` and `error`.
   public func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(id, forKey: .id)
@@ -66,5 +81,6 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     try fields.encode(replaces, forKey: .replaces)
     try fields.encode(retracts, forKey: .retracts)
     try fields.encodeIfPresent(retracted, forKey: .retracted)
+    try fields.encodeIfPresent(error, forKey: .error)
   }
 }

@@ -14,6 +14,35 @@ public struct OutgoingMessage: Codable, Sendable, Equatable {
   public var body: String?
   public var subject: String?
   public var thread: String?
+  /// The message takes the place of one that the account has sent to the same recipient (XEP-0308); its type is that of
+  /// the other one.
+  public var corrects: Correction?
+
+  /// Which message another one corrects.
+  public enum Correction: Codable, Sendable, Equatable {
+    /// The newest to the recipient that has a text.
+    case last
+    /// The one with this id.
+    case message(String)
+
+    private enum Key: String, CodingKey { case id, last }
+
+    public init(from decoder: any Decoder) throws {
+      let fields = try decoder.container(keyedBy: Key.self)
+      let id = try fields.decodeIfPresent(String.self, forKey: .id)
+      self = id.map { .message($0) } ?? .last
+    }
+
+    /// `{"id":ID}` or `{"last":true}`.
+    public func encode(to encoder: any Encoder) throws {
+      var fields = encoder.container(keyedBy: Key.self)
+      switch self {
+      case .last: try fields.encode(true, forKey: .last)
+      case .message(let id): try fields.encode(id, forKey: .id)
+      }
+    }
+  }
+
   public init(to: String, body: String?) {
     self.to = to
     self.body = body

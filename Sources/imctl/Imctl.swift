@@ -15,7 +15,8 @@ struct Imctl: ParsableCommand {
     version: "imctl \(Version.current)",
     subcommands: [
       LoginCommand.self, LogoutCommand.self, StatusCommand.self, WhoamiCommand.self, PresenceCommand.self,
-      SendCommand.self, WatchCommand.self, HistoryCommand.self, OutboxCommand.self, ContactsCommand.self,
+      SendCommand.self, EditCommand.self, WatchCommand.self, HistoryCommand.self, OutboxCommand.self,
+      ContactsCommand.self,
       ConversationsCommand.self, DevicesCommand.self, PushCommand.self, AccountCommand.self,
       TokenCommand.self, ServerCommand.self, ProfileCommand.self, AgentCommand.self,
     ])

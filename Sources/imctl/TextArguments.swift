@@ -156,6 +156,7 @@ extension TextArguments {
       options: options.union(connection).union([
         "to", "to-file", "wait", "subject", "thread", "type", "id", "password-command",
       ]), mayHaveRecipients: true),
+    Command(path: ["edit"], flags: flags.union(["last"]), options: options.union(["wait"])),
     Command(path: ["devices", "send"], flags: flags, options: options),
     Command(
       path: ["presence"], flags: flags, options: options.union(["priority", "to", "for"]), endsInCommand: true

@@ -214,6 +214,62 @@ import XMPPXML
     #expect(waiting?.kind == .failed)
   }
 
+  @Test("A refusal is told with its reason, and the history has it with the message that was refused.")
+  func refusal() async throws {
+    for (id, isAcknowledged) in [("1", true), ("2", false)] {
+      try await send(id, isAcknowledged: isAcknowledged)
+      let outcome = try await take(
+        "<message from='bob@im.example' type='error' id='\(id)'><error type='cancel'>"
+          + "<item-not-found xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/>"
+          + "<text xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'>moved</text></error></message>")
+      let reason = MessageEvent.Refusal(condition: "item-not-found", text: "moved")
+      let bounce = try #require(outcome.events.compactMap(\.message).first { $0.type == "error" })
+      #expect(bounce.error == reason && bounce.id == id)
+      let history = try #require(try LocalHistory(path: directory.paths.database))
+      var told: [MessageEvent] = []
+      try history.read(HistoryQuery(account: "alice@im.example")) { told += [$0.message].compactMap(\.self) }
+      let sent = try #require(told.first { $0.id == id && $0.direction == .out })
+      #expect(sent.error == reason)
+    }
+    // Somebody else's word is no reason.
+    try await send("3")
+    try await take(
+      "<message from='mallory@evil.example' type='error' id='3'><error type='cancel'/></message>")
+    let told = try await store.replay(after: 0, until: 1000, account: nil).events.compactMap(\.message)
+    #expect(told.first { $0.id == "3" && $0.direction == .out }?.error == nil)
+  }
+
+  @Test(
+    "A correction takes the place of the first message, by its id or as the newest, at its recipient only.")
+  func ownCorrections() async throws {
+    try await send("1")
+    try await send("2", isAcknowledged: false)
+    func correct(_ id: String, _ target: OutgoingMessage.Correction, to: String = "bob@im.example")
+      async throws
+      -> String?
+    {
+      let message = OutboxMessage(id: id, to: try JID(to), body: "y", accepted: 6)
+      return try await store.change { database in
+        let correction = try message.correcting(
+          target, "alice@im.example", own: "alice@im.example", database)
+        _ = try correction.insert("alice@im.example", database)
+        return try OutboxMessage.find(id, of: "alice@im.example", database)?.replaces
+      }
+    }
+    #expect(try await correct("3", .message("1")) == "1")
+    #expect(try await correct("4", .last) == "2")
+    #expect(try await correct("5", .message("4")) == "2")
+    _ = try await take([.acknowledged("2"), .acknowledged("3"), .acknowledged("4"), .acknowledged("5")])
+    #expect(try await correct("6", .last) == "2")
+    #expect(try await correct("7", .message("3")) == "1")
+    await #expect(throws: Failure.self) { try await correct("8", .message("nothing")) }
+    await #expect(throws: Failure.self) { try await correct("9", .message("1"), to: "eve@im.example") }
+    await #expect(throws: Failure.self) { try await correct("10", .last, to: "eve@im.example") }
+    let waiting = try await store.change { try OutboxMessage.find("7", of: "alice@im.example", $0) }
+    let element = try #require(waiting?.element(isAgain: false, own: own))
+    #expect(Message(element).flatMap { Correction.replaced(by: $0) } == "1")
+  }
+
   @Test("A recipient that answers before the server acknowledges has got the message of the server.")
   func early() async throws {
     try await send("1", isAcknowledged: false)

@@ -68,6 +68,34 @@ struct ReceiptTests {
     #expect(try refused.error.condition == "service-unavailable")
     try await watch.output.contains(#""kind":"failed""#)
     watch.send(SIGINT)
+    let history = try await user.imctl.run("history", "nobody@" + TestServer.domain, "--json")
+    let reasons = try history.objects(Event.self).compactMap { event in
+      if case .message(let message) = event.body { message.error?.condition } else { nil }
+    }
+    #expect(reasons == ["service-unavailable", "service-unavailable"])
+  }
+
+  @Test("comes for a correction, too, which names the first message.")
+  func corrected() async throws {
+    let user = try await User()
+    let bob = try await User()
+    try await user.goOnline()
+    try await bob.goOnline()
+    let watch = try await bob.watch("message")
+    #expect(try await user.imctl.run("send", bob.jid, "teh").status == 0)
+    for text in ["a", "- the"] {
+      let edit = try await user.imctl.run("edit", bob.jid, "--last", text, "--wait", "delivered")
+      #expect(edit.status == 0, "\(edit)")
+    }
+    try await watch.messages(3)
+    let told = try watch.events().compactMap { event in
+      if case .message(let message) = event.body { message } else { nil }
+    }
+    #expect(told.map(\.body) == ["teh", "a", "- the"])
+    #expect(told.map(\.replaces) == [nil, told.first?.id, told.first?.id])
+    watch.send(SIGINT)
+    let nobody = try await user.imctl.run("edit", "nobody@" + TestServer.domain, "--last", "x")
+    #expect(nobody.status == 64)
   }
 
   @Test(

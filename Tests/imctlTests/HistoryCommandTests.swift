@@ -37,6 +37,15 @@ struct HistoryCommandTests {
       $0.body = nil
     }
     #expect(error == "2026-11-21T02:42:13.123Z <- bob@example.org: (error) ")
+    let refused = Self.event {
+      $0.type = "error"
+      $0.body = nil
+      $0.error = .init(condition: "service-unavailable", text: "no\u{1b}")
+    }
+    #expect(
+      refused == "2026-11-21T02:42:13.123Z <- bob@example.org: (error: service-unavailable: no\\x1b) ")
+    let failed = Self.event { $0.error = .init(condition: "item-not-found") }
+    #expect(failed == "2026-11-21T02:42:13.123Z <- bob@example.org: (failed: item-not-found) hi")
   }
 
   @Test("Where nothing is stored nothing is printed; no agent is started and no database made.")

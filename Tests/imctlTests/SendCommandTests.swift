@@ -164,6 +164,24 @@ struct SendCommandTests {
     }
   }
 
+  @Test("A correction names the message, or the newest one; what cannot be meant is refused.")
+  func edit() async throws {
+    try await withIMCTL { imctl in
+      let agent = try Self.agent(imctl)
+      #expect(try await imctl.run("edit", "b@c", "one", "- new\n- text").status == 0)
+      var sent = try #require(try agent.parameters(of: MessageSendMethod.self)?.messages.first)
+      #expect(sent.corrects == .message("one") && sent.body == "- new\n- text" && sent.to == "b@c")
+      let last = try await imctl.run("edit", "b@c", "--last", "--json", input: "new\n")
+      #expect(try last.objects(MessageSendMethod.Outcome.self).map(\.state) == [.sent])
+      sent = try #require(try agent.parameters(of: MessageSendMethod.self)?.messages.first)
+      #expect(sent.corrects == .last && sent.body == "new")
+      for arguments in [["b@c"], ["b@c", "1", "a", "b"], ["b@c", "--last", "a", "b"], ["b@c", "1", ""]] {
+        #expect(try await imctl.run(["edit"] + arguments).status == 64)
+      }
+      agent.end()
+    }
+  }
+
   @Test("Every line goes to every recipient.")
   func linesToSeveral() async throws {
     try await withIMCTL { imctl in

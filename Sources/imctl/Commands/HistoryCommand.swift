@@ -129,7 +129,7 @@ struct HistoryText: CustomStringConvertible {
     let mark =
       isRetracted
       ? inLanguage("(retracted) ", "（已撤回）")
-      : message.type == "error" ? "(error) " : message.encrypted ? "(encrypted) " : ""
+      : message.refusalMark.map { "(\($0)) " } ?? (message.encrypted ? "(encrypted) " : "")
     let subject = message.subject.map { "[\(peer: $0)] " } ?? ""
     description =
       "\(peer: event.time) \(isSent ? "->" : "<-") \(peer: peer): \(mark)\(subject)\(peer: message.body ?? "")"

@@ -167,7 +167,7 @@ struct EventText: CustomStringConvertible {
   /// `bob@example.org/desk -> alice@example.org: text`, with what else is known of it in front.
   private static func message(_ message: MessageEvent) -> String {
     var marks: [String] = []
-    if message.type == "error" { marks.append("error") }
+    if let mark = message.refusalMark { marks.append(mark) }
     if message.carbon { marks.append("carbon") }
     if message.delayed { marks.append("delayed") }
     if message.encrypted { marks.append("encrypted") }

@@ -1,0 +1,74 @@
+import AgentProtocol
+import ArgumentParser
+
+/// `imctl edit`: puts another text in the place of a message that was sent.
+struct EditCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "edit",
+    abstract: "Correct a message that was sent.",
+    discussion: """
+      The message with this ID, or with --last the newest to JID, gets another text: TEXT, or all of standard input. \
+      Clients that know corrections (XEP-0308) show it in the place of the first one, others as a message of its own. \
+      Exit status as of `imctl send`; 64 where no such message was sent to JID.
+      """)
+
+  @Argument(help: ArgumentHelp("Whom the message was for.", valueName: "JID"))
+  var recipient: String
+
+  @Argument(
+    help: ArgumentHelp("Id of the message, unless with --last, and the new text.", valueName: "ID-TEXT"))
+  var words: [String] = []
+
+  @Flag(help: "Correct the newest message to JID.")
+  var last = false
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      What to wait for: server, its acknowledgement; delivered, that of a client of the recipient; none, that the \
+      correction is stored.
+      """, valueName: "what"))
+  var wait = MessageSendMethod.Wait.server
+
+  @OptionGroup var account: AccountOption
+  @OptionGroup var output: OutputOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+  var timeout = Timeout(seconds: 30)
+
+  func validate() throws {
+    if recipient.isEmpty { throw ValidationError(inLanguage("The JID is empty.", "JID 为空。")) }
+    if words.count > (last ? 1 : 2) {
+      throw ValidationError(
+        inLanguage("There is more than one text: quote it.", "文本多于一个：请用引号括起。"))
+    }
+    if !last, words.isEmpty {
+      throw ValidationError(inLanguage("Missing ID, or --last.", "缺少 ID 或 --last。"))
+    }
+    if words.contains("") { throw ValidationError(inLanguage("The id or the text is empty.", "id 或文本为空。")) }
+  }
+
+  func run() throws {
+    Interrupt.install()
+    let deadline = Deadline(timeout)
+    let text = words.count > (last ? 0 : 1) ? words.last : nil
+    let body = try text ?? InputLines.all(until: deadline)
+    if body.isEmpty { throw Failure.invalid(inLanguage("there is no text", "没有文本")) }
+    var message = OutgoingMessage(to: recipient, body: body)
+    message.id = MessageSender.makeID()
+    message.corrects = last ? .last : .message(words[0])
+    var call = MessageSendMethod.Parameters(account: account.account, messages: [message])
+    call.wait = wait
+    let sender = MessageSender(wait, isBounded: true, until: deadline)
+    try sender.send([call]) { outcome in
+      if output.json {
+        try output.data(outcome, text: "")
+      } else {
+        output.step("\(outcome.id) \(outcome.state.rawValue)")
+      }
+    }
+    if wait != .none, let failure = sender.shortfall.failure { throw failure }
+  }
+}

@@ -1,0 +1,11 @@
+import AgentProtocol
+
+extension MessageEvent {
+  /// `error: service-unavailable: text` of a refusal, `failed: …` of what was refused; nil of everything else.
+  var refusalMark: String? {
+    guard type == "error" || error != nil else { return nil }
+    let word = type == "error" ? "error" : "failed"
+    return [word, error?.condition, error?.text].compactMap { text in text.map { "\(peer: $0)" } }
+      .joined(separator: ": ")
+  }
+}
