@@ -18,10 +18,30 @@ struct DeviceSurvey: Sendable {
   let own: JID
   let timeout: TimeAmount
 
+  /// What a survey has found.
+  struct View: Sendable {
+    /// Those that are online come first; the stream's own is among them.
+    var devices: [Device]
+    /// The server lists the sessions: no other is online.
+    var isComplete: Bool
+
+    /// The resources of the other devices that are online.
+    var others: Set<String> {
+      Set(devices.lazy.filter { $0.online && !$0.isSelf }.compactMap(\.resource))
+    }
+  }
+
   /// The devices, those that are online first; the stream's own is among them.
   ///
   /// - Parameter present: resources whose presence is known.
   func devices(present: Set<String> = []) async throws(Failure) -> [Device] {
+    try await view(present: present).devices
+  }
+
+  /// The devices, and whether others may be online.
+  ///
+  /// - Parameter present: resources whose presence is known.
+  func view(present: Set<String> = []) async throws(Failure) -> View {
     async let published = try? DeviceRecord.node.items(on: stream, timeout: timeout)
     let told = try await ask()
     let records = (await published ?? []).compactMap { DeviceRecord($0) }
@@ -47,7 +67,35 @@ struct DeviceSurvey: Sendable {
       (device.name, device.software, device.lastLogin) = (client.device, client.software, client.lastSeen)
       devices.append(device)
     }
-    return devices.filter(\.online) + devices.filter { !$0.online }
+    return View(
+      devices: devices.filter(\.online) + devices.filter { !$0.online },
+      isComplete: told.resources != nil)
+  }
+
+  /// The device that a user means: by its resource, else by the name, model or id that a list of devices shows.
+  ///
+  /// - Returns: its resource, and whether it is online; `name` itself where there is no such device.
+  /// - Throws: `invalidParameter` where several devices that are online have the name, and where the server does not
+  ///   tell the resource of the one that has it.
+  func target(
+    _ name: String, present: Set<String> = []
+  ) async throws(Failure) -> (resource: String, isOnline: Bool) {
+    if try await isOnline(name, present: present) { return (name, true) }
+    let named = try await devices(present: present).filter { !$0.isSelf && $0.isCalled(name) }
+    let online = named.filter(\.online)
+    let resources = online.compactMap(\.resource)
+    if let resource = resources.first {
+      if resources.count == 1 { return (resource, true) }
+      throw Failure(
+        .invalidParameter, stage: .input,
+        detail: "several devices are called \(name): \(resources.joined(separator: ", "))")
+    }
+    if !online.isEmpty {
+      throw Failure(
+        .invalidParameter, stage: .input,
+        detail: "the server does not tell the resource of \(name): imctl devices kick --all --revoke ends it")
+    }
+    return (named.lazy.compactMap(\.resource).first ?? name, false)
   }
 
   /// Whether a session has the resource: a device that does not answer is there, one that the server answers for is not.
@@ -82,20 +130,21 @@ struct DeviceSurvey: Sendable {
     return told
   }
 
-  /// Asks whether sessions have these resources.
+  /// Asks whether sessions have these resources. A client that cannot be pinged answers as the server does for one
+  /// that is not there (XEP-0199 §4.2), but it says what it is.
   private func find(_ resources: [String], _ online: inout Set<String>) async {
     let unknown = Set(resources).subtracting(online).sorted()
     let jids = unknown.compactMap { try? own.with(resource: $0) }
     guard jids.count == unknown.count, !jids.isEmpty,
-      let answers = try? await exchange(jids.map(Ping.request), Self.patience)
+      let answers = try? await exchange(
+        jids.flatMap { [Ping.request($0), ServiceDiscovery.request($0)] }, Self.patience)
     else { return }
-    for (resource, answer) in zip(unknown, answers) {
-      if case .success(let answer) = answer, let error = answer.error,
-        [.serviceUnavailable, .recipientUnavailable, .itemNotFound].contains(error.condition)
-      {
-        continue
+    for (place, resource) in unknown.enumerated() {
+      let isAbsent = answers[2 * place...2 * place + 1].allSatisfy { answer in
+        guard case .success(let answer) = answer, let error = answer.error else { return false }
+        return [.serviceUnavailable, .recipientUnavailable, .itemNotFound].contains(error.condition)
       }
-      online.insert(resource)
+      if !isAbsent { online.insert(resource) }
     }
   }
 
@@ -132,6 +181,9 @@ struct DeviceSurvey: Sendable {
 }
 
 extension Device {
+  /// Whether a list of devices shows it under this name.
+  func isCalled(_ name: String) -> Bool { [self.name ?? model, id].contains(name) }
+
   init(_ record: DeviceRecord) {
     self.init(resource: record.resource, online: false)
     id = record.id

@@ -8,8 +8,8 @@ import XMPPStanza
 /// The devices of an account, looked at and ended on short streams of their own: without presence, so that nobody
 /// sees who does it, and without a change of what is stored.
 public struct DevicesAtServer: Sendable {
-  private let stream: ServerStream
-  private var plan: LoginPlan
+  let stream: ServerStream
+  private(set) var plan: LoginPlan
 
   /// - Parameters:
   ///   - login: the account, a secret where one is given now, and the options given now, over the stored ones.
@@ -42,10 +42,16 @@ public struct DevicesAtServer: Sendable {
   /// - Parameters:
   ///   - plan: how a session of the account logs in.
   ///   - timeout: seconds.
+  ///
+  /// Throws `notLoggedIn` for a plan with nothing to log in with.
   init(
     _ plan: LoginPlan, timeout: Double, language: String,
     onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
   ) throws(Failure) {
+    guard plan.hasCredential else {
+      throw Failure(
+        .notLoggedIn, stage: .request, detail: "nothing is stored to log in to \(plan.account) with")
+    }
     stream = try ServerStream(
       to: plan.account.description, options: plan.options, timeout: timeout, language: language,
       onEvent: onEvent)
@@ -64,38 +70,81 @@ public struct DevicesAtServer: Sendable {
     }
   }
 
+  /// Whom a command is about to kick.
+  struct Targets: Sendable {
+    /// Resources, and whether they are known to have a session.
+    var resources: [String: Bool] = [:]
+    /// The installations of the other devices.
+    var ids: [String] = []
+    /// Others may be online that the server does not list.
+    var hidesSessions = false
+
+    /// All the other devices of a view.
+    ///
+    /// - Parameter isPresent: the stream that has looked shows presence, and is shown that of others.
+    init(allOf view: DeviceSurvey.View, isPresent: Bool) {
+      self.init(online: view.others)
+      ids = view.devices.lazy.filter { !$0.isSelf }.compactMap(\.id)
+      hidesSessions = !view.isComplete && !isPresent
+    }
+
+    /// - Parameter resources: that have a session.
+    init(online resources: some Sequence<String>) {
+      self.resources = Dictionary(resources.map { ($0, true) }, uniquingKeysWith: { one, _ in one })
+    }
+
+    init(_ target: (resource: String, isOnline: Bool)) { resources[target.resource] = target.isOnline }
+  }
+
   /// Ends the session of a device, or of all.
   ///
   /// - Parameters:
-  ///   - resource: nil: of all.
+  ///   - name: of the device, or its resource; nil: of all.
   ///   - newPassword: becomes the password before that.
   public func kick(
-    _ resource: String?, newPassword: Secret? = nil
+    _ name: String?, newPassword: Secret? = nil
   ) async throws(Failure) -> [DevicesKickMethod.Outcome] {
     let targets = try await look { survey, connection throws(Failure) in
-      var targets: [String: Bool] = [:]
-      if let resource {
-        targets[resource] = try await survey.isOnline(resource)
-      } else {
-        for device in try await survey.devices() where !device.isSelf && device.online {
-          if let resource = device.resource { targets[resource] = true }
+      let targets =
+        if let name { Targets(try await survey.target(name)) } else {
+          Targets(allOf: try await survey.view(), isPresent: false)
         }
-      }
-      await warn(targets, over: connection, survey.own)
-      if let newPassword {
+      await warn(targets.resources, over: connection, survey.own)
+      return targets
+    }
+    guard let newPassword else { return try await kick(targets, after: nil) }
+    let (_, witness) = try await observing { () async throws(Failure) in
+      try await look { _, connection throws(Failure) in
         try await Failure.whenRefused { () async throws(XMPPError) in
           try await Registration.changePassword(
             of: stream.account, to: newPassword.value, on: connection, timeout: stream.timeout)
         }
       }
-      return targets
     }
     var changed = self
-    if let newPassword {
-      changed.plan.passwordChanged(to: newPassword, keys: [])
-      changed.plan.deviceToken = nil
+    changed.plan.passwordChanged(to: newPassword, keys: [])
+    changed.plan.deviceToken = nil
+    return try await changed.kick(targets, after: witness)
+  }
+
+  /// Runs `change`, which changes the password, and looks at what that ends.
+  func observing<Result: Sendable>(
+    _ change: @escaping @Sendable () async throws(Failure) -> Result
+  ) async throws(Failure) -> (Result, PasswordWitness) {
+    try await PasswordWitness.observe(stream, plan, as: Self.randomResource, change)
+  }
+
+  /// Kicks `targets`, ends their tokens where a change of the password has not, and says what may be left.
+  func kick(
+    _ targets: Targets, after witness: PasswordWitness?
+  ) async throws(Failure) -> [DevicesKickMethod.Outcome] {
+    var outcomes = try await kick(targets.resources)
+    if targets.hidesSessions, witness?.endsSessions != true { outcomes.append(.init(left: .sessions)) }
+    if witness?.keepsTokens == true {
+      await endTokens(of: targets.ids)
+      outcomes.append(.init(left: .tokens))
     }
-    return try await changed.kick(targets)
+    return outcomes
   }
 
   /// Keeps a password that ``kick(_:newPassword:)`` has made where the old one was stored.
@@ -149,13 +198,15 @@ public struct DevicesAtServer: Sendable {
     }
   }
 
+  static var randomResource: String { "imctl-" + String(UInt64.random(in: .min ... .max), radix: 36) }
+
   /// Runs `body` on a stream that has a resource of its own, which nobody else will have.
   private func look<Result: Sendable>(
     _ body: (DeviceSurvey, XMPPStream) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     var plan = plan
-    let resource = "imctl-" + String(UInt64.random(in: .min ... .max), radix: 36)
-    return try await stream.loggedIn(by: &plan, as: resource) { connection, bound throws(Failure) in
+    return try await stream.loggedIn(by: &plan, as: Self.randomResource) {
+      connection, bound throws(Failure) in
       try await body(
         DeviceSurvey(stream: connection, own: bound.jid, timeout: stream.timeout), connection)
     }

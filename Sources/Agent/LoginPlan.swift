@@ -170,6 +170,11 @@ struct LoginPlan: Sendable, Equatable {
     return stored == .command && !hasCommand ? .password : stored
   }
 
+  /// There is something to log in with, be it expired.
+  var hasCredential: Bool {
+    credential.isUsable || !scramKeys.isEmpty || deviceToken != nil || expiredToken != nil
+  }
+
   /// Whether a session of another plan has to make way for this one.
   func differs(from running: LoginPlan) -> Bool {
     !credential.isSame(as: running.credential) || options != running.options

@@ -125,15 +125,16 @@ public struct ServerStream: Sendable {
   /// - Parameters:
   ///   - plan: is changed to what has helped where the server does not take the secret as it was shown first.
   ///   - resource: ends the session that has it, where the server lets it (RFC 6120 §7.7.2.2).
+  ///   - requestsToken: the server is asked for a token for the plan's device (XEP-0484 §3.3).
   func loggedIn<Result: Sendable>(
-    by plan: inout LoginPlan, as resource: String,
+    by plan: inout LoginPlan, as resource: String, requestsToken: Bool = false,
     _ body: (XMPPStream, BoundStream) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     while true {
       let presented = try await plan.present(within: .nanoseconds(timeout.nanoseconds))
       var configuration = plan.configuration(presenting: presented, timeout: timeout, language: language)
       configuration.resource = resource
-      configuration.requestsToken = false
+      configuration.requestsToken = requestsToken
       configuration.managesStream = false
       configuration.anticipation.offer = nil
       let seen = Mutex((mechanism: SASLMechanismName?.none, offered: [SASLMechanismName]()))

@@ -68,8 +68,7 @@ extension Session {
       let atServer = try? await devicesAtServer(within: 20)
     else { return }
     do throws(Failure) {
-      _ = try await kick(
-        Dictionary(victims.map { ($0, true) }, uniquingKeysWith: { one, _ in one }), by: atServer)
+      _ = try await kick(DevicesAtServer.Targets(online: victims), by: atServer)
     } catch {
       log.error("devices stay", metadata: ["account": "\(account)", "failure": "\(error.message)"])
     }
@@ -87,14 +86,15 @@ extension Session {
     guard let survey = survey(within: parameters.timeout) else {
       throw Failure(.notLoggedIn, stage: .request, detail: account.description)
     }
-    let to: JID
-    do { to = try account.with(resource: parameters.resource) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(parameters.resource): \(error.message)")
-    }
-    if to == survey.own {
+    if parameters.resource == survey.own.resource {
       throw Failure(.invalidParameter, stage: .input, detail: "\(parameters.resource) is this device")
     }
-    guard try await survey.isOnline(parameters.resource, present: devices.present) else {
+    let target = try await survey.target(parameters.resource, present: devices.present)
+    let to: JID
+    do { to = try account.with(resource: target.resource) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(parameters.resource): \(error.message)")
+    }
+    guard target.isOnline else {
       throw Failure(
         .stanzaError, stage: .request, detail: "\(parameters.resource) is not online: nothing was sent",
         condition: "recipient-unavailable")
@@ -194,30 +194,43 @@ extension Session {
       throw Failure(
         .invalidParameter, stage: .input, detail: "\(own) is this device: imctl logout ends its session")
     }
+    var atServer = try await devicesAtServer(within: parameters.timeout)
     let targets = try await targets(parameters)
     var result = DevicesKickMethod.Result(outcomes: [])
-    if let password = parameters.newPassword {
+    if let targets, let password = parameters.newPassword {
+      if let online { await atServer.warn(targets.resources, over: online.stream, online.bound.jid) }
       var change = AccountPasswdMethod.Parameters(
         account: account.description, newPassword: password)
       change.newPasswordCommand = parameters.newPasswordCommand
       change.timeout = parameters.timeout
-      result.usesCommand = try await changePassword(change).usesCommand
-    }
-    let atServer = try await devicesAtServer(within: parameters.timeout)
-    if let targets {
+      let (changed, witness) = try await atServer.observing { [change] () async throws(Failure) in
+        try await self.changePassword(change)
+      }
+      result.usesCommand = changed.usesCommand
+      atServer = try await devicesAtServer(within: parameters.timeout)
+      result.outcomes = try await kick(targets, by: atServer, after: witness)
+    } else if let targets {
       result.outcomes = try await kick(targets, by: atServer)
     } else {
-      result.outcomes = try await atServer.kick(parameters.resource)
+      let new = parameters.newPassword.map { Secret($0) }
+      result.outcomes = try await atServer.kick(parameters.resource, newPassword: new)
+      if let new {
+        kept?.passwordChanged(to: new, keys: [])
+        result.usesCommand = try await atServer.keepPassword(
+          new, command: parameters.newPasswordCommand, in: accounts)
+      }
     }
     return result
   }
 
   /// Tells devices who it is, and ends their sessions.
-  private func kick(
-    _ targets: [String: Bool], by atServer: DevicesAtServer
+  func kick(
+    _ targets: DevicesAtServer.Targets, by atServer: DevicesAtServer, after witness: PasswordWitness? = nil
   ) async throws(Failure) -> [DevicesKickMethod.Outcome] {
-    if let online { await atServer.warn(targets, over: online.stream, online.bound.jid) }
-    let outcomes = try await atServer.kick(targets)
+    if witness == nil, let online {
+      await atServer.warn(targets.resources, over: online.stream, online.bound.jid)
+    }
+    let outcomes = try await atServer.kick(targets, after: witness)
     let name = account.description
     let kicked = outcomes.filter { $0.state == .kicked }.compactMap(\.resource)
     await tell(kicked.map { DeviceEvent(.kick, jid: name + "/" + $0, by: .own) })
@@ -227,24 +240,21 @@ extension Session {
   /// Who is to be kicked, and whether it is known to be there; nil where no session could tell.
   private func targets(
     _ parameters: DevicesKickMethod.Parameters
-  ) async throws(Failure) -> [String: Bool]? {
+  ) async throws(Failure) -> DevicesAtServer.Targets? {
     guard let survey = survey(within: parameters.timeout) else { return nil }
-    if let resource = parameters.resource {
-      return [resource: try await survey.isOnline(resource, present: devices.present)]
+    if let name = parameters.resource {
+      return .init(try await survey.target(name, present: devices.present))
     }
-    var targets: [String: Bool] = [:]
-    for device in try await survey.devices(present: devices.present) where device.online && !device.isSelf {
-      if let resource = device.resource { targets[resource] = true }
-    }
-    return targets
+    let view = try await survey.view(present: devices.present)
+    return .init(allOf: view, isPresent: shownPresence != nil)
   }
 
-  private func survey(within seconds: Double) -> DeviceSurvey? {
+  func survey(within seconds: Double) -> DeviceSurvey? {
     online.map { DeviceSurvey(stream: $0.stream, own: $0.bound.jid, timeout: .bounded(seconds)) }
   }
 
   /// Logs in as this session does, or as what is stored says.
-  private func devicesAtServer(within seconds: Double) async throws(Failure) -> DevicesAtServer {
+  func devicesAtServer(within seconds: Double) async throws(Failure) -> DevicesAtServer {
     var plan = online?.plan ?? kept
     if plan == nil, let stored = try await accounts.entry(account) { plan = try self.plan(of: stored) }
     guard let plan else { throw Failure(.notLoggedIn, stage: .request, detail: account.description) }
@@ -273,14 +283,34 @@ extension Session {
       throw Failure(.invalidParameter, stage: .input, detail: "\(name): \(error.message)")
     }
     let jids = [victim.description]
+    let timeout = TimeAmount.bounded(parameters.timeout)
     do throws(XMPPError) {
+      let online = try await Self.onlineResources(of: victim.bare, at: server, on: stream, timeout)
+      if let online, victim.resource.map({ !online.contains($0) }) ?? online.isEmpty {
+        return DevicesKickMethod.Result(outcomes: [.init(resource: parameters.resource, state: .notOnline)])
+      }
       // Servers spell the one field differently.
       try await AdHocCommand.execute(
         AdHocCommand.endUserSession, at: server, answers: ["accountjid": jids, "accountjids": jids],
-        on: stream, timeout: .bounded(parameters.timeout))
+        on: stream, timeout: timeout)
     } catch {
       throw Failure(error)
     }
     return DevicesKickMethod.Result(outcomes: [.init(resource: parameters.resource, state: .kicked)])
+  }
+
+  /// The resources of somebody else that are online; nil where the server does not tell. A server that does not know
+  /// the account says so.
+  private static func onlineResources(
+    of account: JID, at server: JID, on stream: XMPPStream, _ timeout: TimeAmount
+  ) async throws(XMPPError) -> Set<String>? {
+    do throws(XMPPError) {
+      return try await AdHocCommand.onlineResources(of: account, at: server, on: stream, timeout: timeout)
+    } catch {
+      // The command that ends sessions may be allowed all the same.
+      let isUnknown = error.code == .protocolError || error.code == .stanzaError && error.condition != nil
+      if isUnknown { return nil }
+      throw error
+    }
   }
 }

@@ -23,9 +23,17 @@ public enum TokenRevocation {
     plan.deviceId = account.deviceId
     plan.server = account.server
     let seconds = timeout > 0 ? min(timeout, 3600) : 3600
+    try await revoke(plan, timeout: .nanoseconds(Int64(seconds * 1e9)))
+    return true
+  }
+
+  /// Returns when the server has forgotten the token of a plan that has nothing else to log in with.
+  ///
+  /// - Returns: whether the server still took the token.
+  @discardableResult
+  static func revoke(_ plan: LoginPlan, timeout: TimeAmount) async throws(Failure) -> Bool {
     var configuration = plan.configuration(
-      presenting: Presented(), timeout: .nanoseconds(Int64(seconds * 1e9)),
-      language: Language.current == .chinese ? "zh" : "en")
+      presenting: Presented(), timeout: timeout, language: Language.current == .chinese ? "zh" : "en")
     configuration.requestsToken = false
     // What the server takes by now decides, not what it took last time.
     configuration.anticipation.offer = nil
@@ -33,7 +41,7 @@ public enum TokenRevocation {
     do throws(XMPPError) {
       try await stream.invalidateToken()
     } catch {
-      if [.authFailed, .tokenExpired, .deviceChanged].contains(error.code) { return true }
+      if [.authFailed, .tokenExpired, .deviceChanged].contains(error.code) { return false }
       throw Failure(error)
     }
     return true

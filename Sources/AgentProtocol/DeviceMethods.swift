@@ -95,24 +95,40 @@ public enum DevicesKickMethod: AgentMethod {
       case notOnline
       /// The server keeps it.
       case refused
+      /// Nobody can tell whether there is something left: see ``left``.
+      case unknown
     }
-    /// Null where an administrator has ended all sessions of somebody.
+    /// What may be left after all devices were kicked.
+    public enum Remainder: String, Codable, Sendable {
+      /// Sessions of clients without a device record, which the server does not list.
+      case sessions
+      /// Tokens that the server gave to clients without a device record, and keeps through a change of the password.
+      case tokens
+    }
+    /// Null where an administrator has ended all sessions of somebody, and with ``State/unknown``.
     public var resource: String?
     public var state: State
     /// Why the server keeps it.
     public var error: Failure?
+    /// With ``State/unknown``.
+    public var left: Remainder?
     public init(resource: String?, state: State, error: Failure? = nil) {
       self.resource = resource
       self.state = state
       self.error = error
     }
+    public init(left: Remainder) {
+      self.init(resource: nil, state: .unknown)
+      self.left = left
+    }
 
-    /// `error` alone may be absent.
+    /// `error` and `left` alone may be absent.
     public func encode(to encoder: any Encoder) throws {
       var fields = encoder.container(keyedBy: CodingKeys.self)
       try fields.encode(resource, forKey: .resource)
       try fields.encode(state, forKey: .state)
       try fields.encodeIfPresent(error, forKey: .error)
+      try fields.encodeIfPresent(left, forKey: .left)
     }
   }
   public struct Result: Codable, Sendable, Equatable {

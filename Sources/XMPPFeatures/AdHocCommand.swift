@@ -10,17 +10,41 @@ public enum AdHocCommand {
   /// Ends sessions of an account: for administrators of its server (XEP-0133 §4.5).
   public static let endUserSession = "http://jabber.org/protocol/admin#end-user-session"
 
+  /// Tells of an account, its online resources among it: for administrators of its server (XEP-0133 §4.9).
+  public static let userStatistics = "http://jabber.org/protocol/admin#user-stats"
+
+  /// Resources of an account that are read of an answer.
+  static let maximumResources = 1000
+
+  /// The resources that have a session, as an administrator of the server is told (XEP-0133 §4.9).
+  ///
+  /// - Returns: nil where the server does not tell.
+  /// - Throws: as ``execute(_:at:answers:on:timeout:)``.
+  public static func onlineResources(
+    of account: JID, at server: JID, on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+  ) async throws(XMPPError) -> Set<String>? {
+    let answers = ["accountjid": [account.description]]
+    let form = try await execute(
+      userStatistics, at: server, answers: answers, on: stream, timeout: timeout)
+    guard let field = form?.fields.first(where: { $0.name == "onlineresources" }) else { return nil }
+    // Some servers send one value with a line for each resource.
+    let lines = field.values.lazy.flatMap { $0.split(separator: "\n") }.map(String.init)
+    return Set(lines.prefix(maximumResources))
+  }
+
   /// Has a command carried out that wants one form: its last stage.
   ///
   /// - Parameters:
   ///   - node: which command.
   ///   - answers: to fields of the form by name, of which the form need not have all.
+  /// - Returns: the form of the result, where there is one.
   /// - Throws: `stanzaError` where the entity refuses, `protocolError` for what is no form, and where the form has no
   ///   field that there is an answer to.
+  @discardableResult
   public static func execute(
     _ node: String, at entity: JID, answers: [String: [String]], on stream: XMPPStream,
     timeout: TimeAmount = .seconds(30)
-  ) async throws(XMPPError) {
+  ) async throws(XMPPError) -> DataForm? {
     let first = try await ask(command(node, session: nil, action: "execute"), entity, stream, timeout)
     guard let form = first.elements.lazy.compactMap({ DataForm($0) }).first,
       form.fields.contains(where: { answers[$0.name] != nil })
@@ -35,6 +59,8 @@ public enum AdHocCommand {
         .stanzaError, stage: .request, "the server has not carried the command out",
         text: notes.first.map { String($0.text.prefix(1000)) })
     }
+    // Some servers send a result as a form to fill in.
+    return last.elements.lazy.compactMap { DataForm($0, type: "result") ?? DataForm($0) }.first
   }
 
   private static func command(

@@ -10,10 +10,13 @@ struct DevicesKickCommand: ParsableCommand {
     discussion: """
       Takes the place of the session at the server for a moment, and leaves it: the other devices go on, and nobody \
       sees who did it. A device may log in again; with --revoke nobody does who has only the old password. Exit status \
-      1: the device was not online; 85: the server keeps the session that is there.
+      1: the device was not online, or --all may have left something, which is named; 85: the server keeps the \
+      session that is there.
       """)
 
-  @Argument(help: ArgumentHelp("The device, as `imctl devices list` calls it.", valueName: "RESOURCE"))
+  @Argument(
+    help: ArgumentHelp(
+      "The resource or the name of the device, as `imctl devices list` shows it.", valueName: "RESOURCE"))
   var resource: String?
 
   @Flag(help: "All devices but this one; with --user all.")
@@ -73,7 +76,13 @@ struct DevicesKickCommand: ParsableCommand {
     let login = try user.login(until: deadline)
     let new = revoke ? try newPassword(login?.account, until: deadline) : nil
     let result = try result(login, new, until: deadline)
-    for outcome in result.outcomes { try output.data(outcome, text: text(outcome)) }
+    for outcome in result.outcomes {
+      if let left = outcome.left, !output.json {
+        Console.err(text(left))
+      } else {
+        try output.data(outcome, text: text(outcome))
+      }
+    }
     if result.usesCommand {
       output.note(
         inLanguage(
@@ -81,7 +90,9 @@ struct DevicesKickCommand: ParsableCommand {
           "已存储的 --password-command 今后必须输出新密码"))
     }
     if let failure = result.outcomes.lazy.compactMap(\.error).first { throw failure }
-    if resource != nil, result.outcomes.contains(where: { $0.state == .notOnline }) { throw ExitCode(1) }
+    let isNamed = resource != nil || of != nil
+    let isUndone = result.outcomes.contains { $0.state == .unknown || isNamed && $0.state == .notOnline }
+    if isUndone { throw ExitCode(1) }
   }
 
   private func result(
@@ -128,6 +139,26 @@ struct DevicesKickCommand: ParsableCommand {
     case .kicked: return "\(name) kicked"
     case .notOnline: return "\(name) was not online"
     case .refused: return "\(name) stays"
+    case .unknown: return ""
+    }
+  }
+
+  private func text(_ left: DevicesKickMethod.Outcome.Remainder) -> String {
+    switch left {
+    case .sessions:
+      inLanguage(
+        """
+        Clients other than imctl may still be online: this server lists no sessions, and shows them only to a session \
+        with presence. `imctl devices kick --all --revoke` ends them with a new password.
+        """,
+        "imctl 以外的客户端可能仍然在线：此服务器不列出会话，只向有在线状态的会话显示它们。`imctl devices kick --all --revoke` 会用新密码结束它们。")
+    case .tokens:
+      inLanguage(
+        """
+        The tokens of imctl devices were ended. Clients other than imctl may still log in with tokens that they got \
+        before: this server keeps tokens when the password changes, and only its administrator can end them.
+        """,
+        "imctl 设备的令牌已被作废。imctl 以外的客户端仍可能用以前获得的令牌登录：此服务器在更改密码后保留令牌，只有其管理员能作废它们。")
     }
   }
 }

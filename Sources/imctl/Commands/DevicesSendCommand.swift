@@ -11,7 +11,9 @@ struct DevicesSendCommand: ParsableCommand {
       history JID/RESOURCE`.
       """)
 
-  @Argument(help: ArgumentHelp("The device, as `imctl devices list` calls it.", valueName: "RESOURCE"))
+  @Argument(
+    help: ArgumentHelp(
+      "The resource or the name of the device, as `imctl devices list` shows it.", valueName: "RESOURCE"))
   var resource: String
 
   @Argument(help: ArgumentHelp("Without it all of standard input.", valueName: "TEXT"))
