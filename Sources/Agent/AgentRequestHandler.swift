@@ -127,6 +127,9 @@ struct AgentRequestHandler: Sendable {
       let parameters = try call.parameters(of: ProfileSetMethod.self)
       try check(seconds: parameters.timeout, "timeout")
       return try await service.changeProfile(parameters)
+    case ChatStateSendMethod.name:
+      try await service.sendChatState(call.parameters(of: ChatStateSendMethod.self))
+      return Nothing()
     case HistorySyncMethod.name:
       let parameters = try call.parameters(of: HistorySyncMethod.self)
       try parameters.check()

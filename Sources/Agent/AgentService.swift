@@ -47,6 +47,7 @@ public protocol AgentService: Sendable {
   func serverVersion(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result
   func serverInfo(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result
   func profile(_ parameters: ProfileGetMethod.Parameters) async throws(Failure) -> Profile
+  func sendChatState(_ parameters: ChatStateSendMethod.Parameters) async throws(Failure)
   func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile
   func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result

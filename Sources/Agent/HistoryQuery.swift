@@ -12,6 +12,8 @@ public struct HistoryQuery: Sendable, Equatable {
   public var account: String
   /// Only what was exchanged with this one: a bare JID, or the full JID of another device of the account.
   public var peer: String?
+  /// Only messages that name this thread.
+  public var thread: String?
   /// All of them are in the body or subject. Case and accents make no difference to whole words; words of scripts
   /// that have no spaces, and what is no word at all, are found anywhere in the text.
   public var words: [String] = []
@@ -44,12 +46,8 @@ public struct HistoryQuery: Sendable, Equatable {
       arguments += values
     }
     if let peer { add("messages.peer = ?", peer) }
-    // What was removed from a conversation is not shown.
-    conditions.append(
-      """
-      NOT coalesce(messages.time <= (SELECT hiddenBefore FROM conversations
-        WHERE conversations.account = messages.account AND conversations.jid = messages.peer), 0)
-      """)
+    if let thread { add("messages.thread = ?", thread) }
+    conditions.append(Self.isShown)
     let place = indexed.isEmpty ? "messages.place" : "search.rowid"
     if let after { add("\(place) >= ?", Self.firstPlace(after)) }
     if let before { add("\(place) < ?", Self.firstPlace(before)) }
@@ -60,7 +58,8 @@ public struct HistoryQuery: Sendable, Equatable {
     }
     arguments.append(limit)
     // The order of the index is the one that is wanted: it is read only as far as needed.
-    let index = peer == nil ? "messagesByPlace" : "messagesByPeer"
+    let index =
+      thread != nil ? "messagesByThread" : peer == nil ? "messagesByPlace" : "messagesByPeer"
     let table =
       indexed.isEmpty
       ? "messages INDEXED BY \(index)" : "search CROSS JOIN messages ON messages.place = search.rowid"
@@ -69,6 +68,12 @@ public struct HistoryQuery: Sendable, Equatable {
       + " AND \(place) IS NOT NULL ORDER BY \(place) DESC LIMIT ?"
     return (sql, StatementArguments(arguments))
   }
+
+  /// What was removed from a conversation is not shown.
+  static let isShown = """
+    NOT coalesce(messages.time <= (SELECT hiddenBefore FROM conversations
+      WHERE conversations.account = messages.account AND conversations.jid = messages.peer), 0)
+    """
 
   /// The first place of the millisecond of a time, or of the next one.
   static func firstPlace(_ seconds: Double, _ rule: FloatingPointRoundingRule = .up) -> Int64 {

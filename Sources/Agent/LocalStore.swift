@@ -164,6 +164,7 @@ public final class LocalStore: BlockingStore {
     migrator.registerMigration("lookAlikes", migrate: ContactEvent.addLookAlikes)
     migrator.registerMigration("refusals", migrate: addRefusals)
     migrator.registerMigration("corrections", migrate: addCorrections)
+    migrator.registerMigration("threads", migrate: indexThreads)
     return migrator
   }
 

@@ -38,6 +38,10 @@ extension SessionRegistry {
     try await storedSession(parameters.account).profile(parameters)
   }
 
+  func sendChatState(_ parameters: ChatStateSendMethod.Parameters) async throws(Failure) {
+    try await storedSession(parameters.account).sendChatState(parameters)
+  }
+
   func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile {
     try await storedSession(parameters.account).changeProfile(parameters)
   }

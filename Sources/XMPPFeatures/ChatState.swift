@@ -18,6 +18,13 @@ public enum ChatState: String, Sendable, CaseIterable {
 
   public var element: XMLElement { XMLElement(rawValue, namespace: Self.namespace) }
 
+  /// A message that tells nothing else (XEP-0085 §4.2), and that nobody keeps (XEP-0334).
+  public func message(to recipient: JID) -> Message {
+    var message = Message(type: .chat, to: recipient, id: nil, body: nil)
+    message.payload += [element, XMLElement("no-store", namespace: Hints.namespace)]
+    return message
+  }
+
   /// The state that a message tells; nil where it tells none. Errors tell none, and repeat what was sent.
   public init?(of message: Message) {
     guard message.type != .error else { return nil }

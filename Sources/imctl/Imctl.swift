@@ -16,7 +16,7 @@ struct Imctl: ParsableCommand {
     subcommands: [
       LoginCommand.self, LogoutCommand.self, StatusCommand.self, WhoamiCommand.self, PresenceCommand.self,
       SendCommand.self, EditCommand.self, WatchCommand.self, HistoryCommand.self, OutboxCommand.self,
-      ContactsCommand.self,
+      ContactsCommand.self, ThreadsCommand.self,
       ConversationsCommand.self, DevicesCommand.self, PushCommand.self, AccountCommand.self,
       TokenCommand.self, ServerCommand.self, ProfileCommand.self, AgentCommand.self,
     ])

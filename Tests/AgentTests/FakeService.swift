@@ -147,6 +147,8 @@ final class FakeService: AgentService {
     Profile(jid: parameters.jid ?? "a@example.org", fields: [:])
   }
 
+  func sendChatState(_ parameters: ChatStateSendMethod.Parameters) async throws(Failure) {}
+
   func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile {
     Profile(jid: "a@example.org", fields: parameters.fields)
   }

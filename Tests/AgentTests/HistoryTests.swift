@@ -51,6 +51,30 @@ struct HistoryTests {
   }
 
   @Test(
+    "Threads are listed by conversation, the newest first, and the history of one has its messages alone.")
+  func threads() async throws {
+    var messages = [
+      message("1", at: 1000), message("2", at: 1001), message("3", "x@y", at: 1002),
+      message("4", sent: true, at: 1003),
+      message("5", at: 1004),
+    ]
+    for (index, thread) in ["t", "u", "t", "t", nil].enumerated() { messages[index].thread = thread }
+    try await keep(messages)
+    try await keep([messages[0]], from: 10, of: "a2@b")
+    let all = try StoredThreads.list("a@b", with: nil, limit: 50, at: path)
+    #expect(all.map(\.jid) == ["b@c", "x@y", "b@c"] && all.map(\.thread) == ["t", "t", "u"])
+    #expect(all.map(\.messages) == [2, 1, 1])
+    #expect(all.first?.first == "1970-01-01T00:16:40.000Z" && all.first?.last == "1970-01-01T00:16:43.000Z")
+    #expect(try StoredThreads.list("a@b", with: "x@y", limit: 50, at: path).map(\.jid) == ["x@y"])
+    #expect(try StoredThreads.list("a@b", with: nil, limit: 1, at: path).count == 1)
+    #expect(try StoredThreads.list("a@b", with: nil, limit: 1, at: path + "-none").isEmpty)
+    #expect(try bodies { $0.thread = "t" } == ["1", "3", "4"])
+    #expect(try bodies("b@c") { $0.thread = "t" } == ["1", "4"])
+    #expect(try bodies(nil, "4") { $0.thread = "t" } == ["4"])
+    #expect(try bodies(nil, "5") { $0.thread = "t" } == [])
+  }
+
+  @Test(
     "A conversation is what was exchanged with a bare JID, in both directions, and of this account alone.")
   func conversation() async throws {
     try await keep([

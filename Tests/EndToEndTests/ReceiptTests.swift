@@ -81,8 +81,10 @@ struct ReceiptTests {
     let bob = try await User()
     try await user.goOnline()
     try await bob.goOnline()
-    let watch = try await bob.watch("message")
-    #expect(try await user.imctl.run("send", bob.jid, "teh").status == 0)
+    let watch = try await bob.watch("message,chatState")
+    let typing = try await user.imctl.run("send", bob.jid, "--state", "composing")
+    #expect(typing.status == 0, "\(typing)")
+    #expect(try await user.imctl.run("send", bob.jid, "teh", "--thread", "typos").status == 0)
     for text in ["a", "- the"] {
       let edit = try await user.imctl.run("edit", bob.jid, "--last", text, "--wait", "delivered")
       #expect(edit.status == 0, "\(edit)")
@@ -93,6 +95,13 @@ struct ReceiptTests {
     }
     #expect(told.map(\.body) == ["teh", "a", "- the"])
     #expect(told.map(\.replaces) == [nil, told.first?.id, told.first?.id])
+    let states = try watch.events().compactMap { event in
+      if case .chatState(let change) = event.body { change.state } else { nil }
+    }
+    #expect(states == ["composing"])
+    #expect(try await bob.imctl.run("threads", "list", user.jid).output.contains("typos"))
+    let thread = try await bob.imctl.run("history", "--thread", "typos", "--json")
+    #expect(thread.lines.count == 1 && thread.output.contains("teh"))
     watch.send(SIGINT)
     let nobody = try await user.imctl.run("edit", "nobody@" + TestServer.domain, "--last", "x")
     #expect(nobody.status == 64)

@@ -182,6 +182,23 @@ struct SendCommandTests {
     }
   }
 
+  @Test("A chat state goes out alone, to every recipient.")
+  func chatState() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent(imctl) { $0.method == ChatStateSendMethod.name ? [.result(Nothing())] : [] }
+      let result = try await imctl.run("send", "b@c", "--state", "composing", "--to", "d@c")
+      #expect((result.output, result.errors, result.status) == ("", "", 0))
+      #expect(agent.methods == [ChatStateSendMethod.name, ChatStateSendMethod.name])
+      let last = try #require(try agent.parameters(of: ChatStateSendMethod.self))
+      #expect(last.to == "d@c" && last.state == "composing")
+      for more in [["x"], ["--lines"], ["--direct"], ["--id", "1"]] {
+        #expect(try await imctl.run(["send", "b@c", "--state", "paused"] + more).status == 64)
+      }
+      #expect(try await imctl.run("send", "b@c", "--state", "asleep").status == 64)
+      agent.end()
+    }
+  }
+
   @Test("Every line goes to every recipient.")
   func linesToSeveral() async throws {
     try await withIMCTL { imctl in

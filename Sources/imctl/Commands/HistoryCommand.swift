@@ -30,6 +30,11 @@ struct HistoryCommand: ParsableCommand {
     help: ArgumentHelp("At most so many messages, the newest; 0 for all.", valueName: "number"))
   var limit = 50
 
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Only messages of this thread; `imctl threads list` shows them.", valueName: "id"))
+  var thread: String?
+
   @Option(help: ArgumentHelp("Only messages before this time.", valueName: "time"))
   var before: PointInTime?
 
@@ -104,6 +109,7 @@ struct HistoryCommand: ParsableCommand {
     let named = try account.account.map { try BareJID.normalise($0) }
     var query = HistoryQuery(account: try named ?? StoredAccounts.load().account(nil).account)
     query.peer = try jid.map { try HistoryQuery.peer($0, of: query.account) }
+    query.thread = thread
     query.words = words
     query.limit = limit == 0 ? .max : limit
     query.before = before?.seconds

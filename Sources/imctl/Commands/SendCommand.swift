@@ -1,6 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 import Synchronization
+import XMPPFeatures
 
 /// `imctl send`: hands a message, or a line each, to the server.
 struct SendCommand: ParsableCommand {
@@ -61,6 +62,14 @@ struct SendCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Id of the message; made up without it.", valueName: "id"))
   var id: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Send no message, but what you are doing: active, composing, paused, inactive or gone. It is told now or never: \
+      exit status 67 where the account is not online.
+      """, valueName: "state"))
+  var state: ChatState?
+
   @Flag(help: "Send on a short stream of its own, without an agent.")
   var direct = false
 
@@ -87,9 +96,15 @@ struct SendCommand: ParsableCommand {
         inLanguage(
           "--id names one message: it needs a single recipient.", "--id 只对应一条消息：只能有一个收件人。"))
     }
-    if toFile == "-", text == nil || lines || (direct && password.passwordStdin) {
+    if toFile == "-", (text == nil && state == nil) || lines || (direct && password.passwordStdin) {
       throw ValidationError(
         inLanguage("Standard input cannot be both recipients and text.", "标准输入不能同时用作收件人和文本。"))
+    }
+    if state != nil, text != nil || lines || subject != nil || thread != nil || id != nil || direct {
+      throw ValidationError(
+        inLanguage(
+          "--state is sent alone: without text, --lines, --subject, --thread, --id and --direct.",
+          "--state 单独发送：不能带文本、--lines、--subject、--thread、--id 和 --direct。"))
     }
     if lines, text != nil || id != nil {
       throw ValidationError(
@@ -125,6 +140,7 @@ struct SendCommand: ParsableCommand {
     Interrupt.install()
     let deadline = Deadline(timeout ?? Timeout(seconds: lines ? 0 : 30))
     let recipients = try Recipients([recipient] + to, file: toFile, until: deadline).jids
+    if let state { return try tell(state, to: recipients, until: deadline) }
     if direct { return try sendDirectly(to: recipients, until: deadline) }
     let sender = MessageSender(wait, isBounded: timeout != nil || !lines, until: deadline)
     if lines {
@@ -134,6 +150,16 @@ struct SendCommand: ParsableCommand {
       try sender.send(calls(try wholeMessages(to: recipients, until: deadline)), report: report)
     }
     if wait != .none { try end(sender.shortfall, isOfSeveral: recipients.count > 1) }
+  }
+
+  private func tell(_ state: ChatState, to recipients: [String], until deadline: Deadline) throws {
+    try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
+      for recipient in recipients {
+        let call = ChatStateSendMethod.Parameters(
+          account: account.account, to: recipient, state: state.rawValue)
+        _ = try agent.answer(to: agent.send(ChatStateSendMethod.self, call))
+      }
+    }
   }
 
   /// What is missing is told of each recipient, where there are several.
@@ -234,3 +260,4 @@ struct SendCommand: ParsableCommand {
 }
 
 extension MessageSendMethod.Wait: ExpressibleByArgument {}
+extension ChatState: ExpressibleByArgument {}

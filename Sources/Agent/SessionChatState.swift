@@ -1,0 +1,22 @@
+import AgentProtocol
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+extension Session {
+  /// Tells somebody what the account is doing; what cannot be told now is not told.
+  func sendChatState(_ parameters: ChatStateSendMethod.Parameters) async throws(Failure) {
+    let to = try JID(given: parameters.to)
+    guard let state = ChatState(rawValue: parameters.state) else {
+      throw Failure(.invalidParameter, stage: .input, detail: "no chat state is called \(parameters.state)")
+    }
+    guard let stream = online?.stream else {
+      throw Failure(.notLoggedIn, stage: .request, detail: account.description)
+    }
+    do throws(XMPPError) {
+      try await stream.send([state.message(to: to).element])
+    } catch {
+      throw Failure(error)
+    }
+  }
+}
