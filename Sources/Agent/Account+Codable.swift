@@ -4,7 +4,8 @@ import XMPPSASL
 extension Account: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case account, domain, isLogin, store, token, scramKeys, options, presence, deviceId
-    case device, devicePolicy, server, lastState, idle, noPresence, maxRetries, onKick, onAuthFailure
+    case device, devicePolicy, hasUnpublishedPolicy, server, lastState, idle, noPresence, maxRetries, onKick,
+      onAuthFailure
     case push
     // What the kind of login needs.
     case auth, authcid, password, passwordCommand, accessToken, tokenCommand, issuedToken
@@ -38,6 +39,7 @@ extension Account: Codable {
     onKick = try? fields.decodeIfPresent(OnKick.self, forKey: .onKick)
     onAuthFailure = try fields.decodeIfPresent(String.self, forKey: .onAuthFailure)
     devicePolicy = try? fields.decodeIfPresent(DevicePolicy.self, forKey: .devicePolicy)
+    hasUnpublishedPolicy = try? fields.decodeIfPresent(Bool.self, forKey: .hasUnpublishedPolicy)
     push = (try? fields.decodeIfPresent([PushRegistration].self, forKey: .push)) ?? []
     device = try? fields.decodeIfPresent(DeviceIdentity.self, forKey: .device)
     server = try? fields.decodeIfPresent(KnownServer.self, forKey: .server)
@@ -77,6 +79,7 @@ extension Account: Codable {
     try fields.encodeIfPresent(deviceId, forKey: .deviceId)
     try fields.encodeIfPresent(device, forKey: .device)
     try fields.encodeIfPresent(devicePolicy, forKey: .devicePolicy)
+    try fields.encodeIfPresent(hasUnpublishedPolicy, forKey: .hasUnpublishedPolicy)
     if !push.isEmpty { try fields.encode(push, forKey: .push) }
     try fields.encodeIfPresent(noPresence, forKey: .noPresence)
     try fields.encodeIfPresent(maxRetries, forKey: .maxRetries)

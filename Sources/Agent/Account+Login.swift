@@ -95,10 +95,15 @@ extension Account {
     self.device = device == DeviceIdentity() ? nil : device
   }
 
-  /// Which devices may be online beside this one, from the next login on.
+  /// Which devices of the account may be online, from the next login on, which publishes it.
   public mutating func change(_ policy: DevicesPolicyMethod.Parameters) {
-    let changed = (devicePolicy ?? DevicePolicy()).changed(by: policy)
-    devicePolicy = changed == DevicePolicy() ? nil : changed
+    take((devicePolicy ?? DevicePolicy()).changed(by: policy), isPublished: false)
+  }
+
+  /// The account's policy is this one.
+  mutating func take(_ policy: DevicePolicy, isPublished: Bool) {
+    devicePolicy = policy == DevicePolicy() ? nil : policy
+    hasUnpublishedPolicy = isPublished ? nil : true
   }
 
   /// The server's token for this device is gone; what else there is to log in with stays.

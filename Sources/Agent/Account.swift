@@ -32,8 +32,10 @@ public struct Account: Sendable, Equatable {
   public var idle: IdleMode?
   /// What the other devices are told of this one.
   public var device: DeviceIdentity?
-  /// Which devices may be online beside this one; absent: all.
+  /// Which devices of the account may be online at a time; absent: all.
   public var devicePolicy: DevicePolicy?
+  /// ``devicePolicy`` was changed here, and the account's other devices have not been told yet.
+  public var hasUnpublishedPolicy: Bool?
   /// Push services that the server is to tell.
   public var push: [PushRegistration] = []
   /// Stands for this installation; stays when the account logs in anew.

@@ -19,8 +19,10 @@ struct LoginPlan: Sendable, Equatable {
   var deviceId: String?
   /// What the other devices are told of this one.
   var device = DeviceIdentity()
-  /// Which other devices may stay, as the user wanted it when the login began.
+  /// Which other devices may stay, as it was known when the login began.
   var devicePolicy = DevicePolicy()
+  /// That was changed on this device, and nobody else knows of it: what the others have published is older.
+  var hasUnpublishedPolicy = false
   /// A refused device token means that this is not the device of the last login any more.
   var checksDevice = false
   /// Another device that has logged in since means the same.
@@ -143,6 +145,7 @@ struct LoginPlan: Sendable, Equatable {
     deviceId = stored.deviceId
     device = stored.device ?? DeviceIdentity()
     devicePolicy = stored.devicePolicy ?? DevicePolicy()
+    hasUnpublishedPolicy = stored.hasUnpublishedPolicy == true
     maxRetries = stored.maxRetries
     onKick = stored.onKick ?? .stop
     onAuthFailure = stored.onAuthFailure

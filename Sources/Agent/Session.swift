@@ -125,6 +125,8 @@ actor Session {
     var lastLogin: String?
     /// What is kept of the secret, where it is less than was asked for.
     var shortfall: StorePolicy?
+    /// The user has changed the device policy in this session: it counts from the next login on.
+    var hasSetPolicy = false
     /// The server was not given the login extension.
     var leavesOutExtension = false
     /// Somebody was sent directed presence, and is to hear of the end too.

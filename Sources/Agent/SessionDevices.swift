@@ -37,16 +37,33 @@ extension Session {
     guard let online, online.stream === stream, online.plan.credential.kind != .anonymous else { return }
     let own = online.bound.jid
     await tell(devices.settle(own: own))
-    guard let account = accountDiscovery, PrivateNode.isOffered(in: account), let id = online.plan.deviceId,
-      let items = try? await DeviceRecord.node.items(on: stream), self.online?.stream === stream
-    else { return }
+    let old = await shareDevices(on: stream, own)
+    // It may have to wait between its tries.
+    Task { await makeRoom(on: stream) }
+    if !old.isEmpty { try? await DeviceRecord.node.retract(old.map(\.id), on: stream) }
+  }
+
+  /// Takes over what the devices have published, and publishes this one.
+  ///
+  /// - Returns: the records of those that are forgotten.
+  private func shareDevices(on stream: XMPPStream, _ own: JID) async -> [DeviceRecord] {
+    guard let account = accountDiscovery, PrivateNode.isOffered(in: account), let id = online?.plan.deviceId
+    else { return [] }
+    let items: [PubSub.Item]
+    do throws(XMPPError) { items = try await DeviceRecord.node.items(on: stream) } catch {
+      log.error(
+        "the devices and their policy are not known",
+        metadata: ["account": "\(self.account)", "failure": "\(error.message)"])
+      return []
+    }
+    guard online?.stream === stream else { return [] }
     let records = items.compactMap { DeviceRecord($0) }
     await tell(devices.take(records, own: own, id: id))
     await publishDevice(on: stream)
-    let old = records.filter { $0.id != id }.sorted { ($0.lastLogin ?? "") > ($1.lastLogin ?? "") }
-      .dropFirst(Self.maximumRecords)
-    await makeRoom(on: stream)
-    if !old.isEmpty { try? await DeviceRecord.node.retract(old.map(\.id), on: stream) }
+    await agreeOnPolicy(items, on: stream)
+    return Array(
+      records.filter { $0.id != id }.sorted { ($0.lastLogin ?? "") > ($1.lastLogin ?? "") }
+        .dropFirst(Self.maximumRecords))
   }
 
   /// Whether no other device has logged in since this one did, by what they tell of themselves.
@@ -56,29 +73,6 @@ extension Session {
     }
     let last = items.compactMap { DeviceRecord($0) }.max { ($0.lastLogin ?? "") < ($1.lastLogin ?? "") }
     return last == nil || last?.id == id
-  }
-
-  /// Ends the sessions that the user does not want beside this one. A session that only comes back ends nobody's.
-  private func makeRoom(on stream: XMPPStream) async {
-    guard let online, online.stream === stream, online.isLogin, online.plan.devicePolicy.endsOthers,
-      let survey = survey(within: 20), let all = try? await survey.devices(present: devices.present)
-    else { return }
-    let victims = online.plan.devicePolicy.victims(of: online.plan.device.platform, among: all)
-    guard !victims.isEmpty, self.online?.stream === stream,
-      let atServer = try? await devicesAtServer(within: 20)
-    else { return }
-    do throws(Failure) {
-      _ = try await kick(DevicesAtServer.Targets(online: victims), by: atServer)
-    } catch {
-      log.error("devices stay", metadata: ["account": "\(account)", "failure": "\(error.message)"])
-    }
-  }
-
-  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure) -> DevicePolicy {
-    if parameters.isChange {
-      try await accounts.change(account) { $0.change(parameters) }
-    }
-    return try await accounts.entry(account)?.devicePolicy ?? DevicePolicy()
   }
 
   /// Sends a message to another device, and to it alone; what is not there is told before.
@@ -136,7 +130,7 @@ extension Session {
   }
 
   /// Stores what has happened, and tells it.
-  private func tell(_ events: [DeviceEvent]) async {
+  func tell(_ events: [DeviceEvent]) async {
     if events.isEmpty { return }
     let name = account.description
     do throws(Failure) {

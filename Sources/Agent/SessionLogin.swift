@@ -111,7 +111,7 @@ extension Session {
       var plan = try session.plan(of: stored)
       plan.checksDevice = plan.deviceToken != nil
       plan.checksLastLogin = plan.devicePolicy.check == .last
-      try plan.checkDevicePolicy()
+      if plan.hasUnpublishedPolicy { try plan.checkDevicePolicy() }
       plan.sendsPresence = stored.noPresence != true
       session.tellDataReady()
       session.lastFailure = nil
@@ -171,7 +171,7 @@ extension Session {
     plan.deviceId = plan.deviceId ?? LoginPlan.newDeviceId()
     plan.maxRetries = parameters.maxRetries ?? plan.maxRetries
     plan.device = parameters.device.map(plan.device.overridden) ?? plan.device
-    try plan.checkDevicePolicy()
+    if plan.hasUnpublishedPolicy { try plan.checkDevicePolicy() }
     plan.onKick = parameters.onKick ?? plan.onKick
     if let command = parameters.onAuthFailure { plan.onAuthFailure = command.isEmpty ? nil : command }
     plan.sendsPresence = !parameters.noPresence

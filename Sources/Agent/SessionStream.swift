@@ -345,6 +345,13 @@ extension Session {
       }
       self.online?.plan.checksLastLogin = false
     }
+    if opening?.stream === stream, let refusal = await policyRefusal(on: stream) {
+      guard self.online?.stream === stream else { return }
+      endOnline(.loginFailed)
+      endOpening(.failure(refusal))
+      return await stream.close()
+    }
+    guard self.online?.stream === stream else { return }
     if !isResumed { sharing = SharedTraffic(continuing: sharing) }
     // Beside the roster: it costs no round trip. The first time it is not known whether there is anything to ask for, and
     // nobody waits for the answer.

@@ -14,6 +14,8 @@ public struct DeviceEvent: Codable, Sendable, Equatable {
     case remove
     /// This one has ended its session.
     case kick
+    /// The device policy wants this one to end its session, and it could not: it is tried again.
+    case stay
   }
 
   public var action: Action

@@ -1,4 +1,5 @@
-/// Which devices of the account may be online at a time, as the one that logs in last sees to it.
+/// Which devices of the account may be online at a time, as the one that logs in last sees to it. Every device of imctl
+/// obeys it.
 public struct DevicePolicy: Codable, Sendable, Equatable {
   public enum Rule: String, Codable, Sendable, CaseIterable {
     case all
@@ -17,7 +18,7 @@ public struct DevicePolicy: Codable, Sendable, Equatable {
   }
 
   /// Devices of a platform at most that a limit may be.
-  public static let limits = 0...100
+  public static let limits = 0...4
 
   public var rule: Rule
   /// Devices that may be online, by platform; the one that logged in first makes way. With 0 none logs in.
@@ -59,7 +60,8 @@ public struct DevicePolicy: Codable, Sendable, Equatable {
   }
 }
 
-/// Which devices of the account may be online at a time, from the next login of this device on.
+/// Which devices of the account may be online at a time, from the next login of a device on. It is published for all of
+/// them, at once or at the next login here.
 public enum DevicesPolicyMethod: AgentMethod {
   public static let name = "devices.policy"
   public static let isIdempotent = true

@@ -314,6 +314,22 @@ struct KickTests {
     #expect(try kick.error.condition == "conflict")
     #expect(kick.output.contains(#""state":"refused""#))
     #expect(try await user.status().state == .syncOK)
+    // What the device policy cannot do for that reason is told.
+    let phone = try await OtherDevice(of: user, "--resource", "phone")
+    #expect(try await phone.imctl.run("devices", "policy", "single").status == 0)
+    let watch = try await phone.watch("device")
+    #expect(try await phone.imctl.run("logout").status == 0)
+    #expect(
+      try await phone.imctl.run(
+        ["login", user.jid, "--password-stdin"] + user.connection, input: user.password
+      ).status == 0)
+    let stay = try await watch.output.first("what could not be done") { _ in
+      try watch.events().devices.first { $0.action == .stay }
+    }
+    #expect(stay.jid == user.jid + "/desk")
+    #expect(try await phone.imctl.run("agent", "log").output.contains("the device policy is not carried out"))
+    #expect(try await user.status().state == .syncOK)
+    #expect(try await phone.imctl.run("agent", "stop").status == 0)
     // By itself it is tried again, after a minute at the earliest.
     let automatic = try await other.start(
       ["login", user.jid, "--password-stdin", "--json", "--resource", "desk", "--timeout", "0"]

@@ -6,13 +6,14 @@ import ArgumentParser
 struct DevicesPolicyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy",
-    abstract: "Tell or say which devices of the account may be online beside this one.",
+    abstract: "Tell or say which devices of the account may be online at a time.",
     discussion: """
-      all: every device. one-per-platform: when this one logs in, others of its platform are kicked. single: all others \
-      are. With --limit as many of a platform may be online: the one that logged in first is kicked, never one of \
-      another platform; with 0 this device does not log in where it is of that platform. With --check last this device \
-      logs in by itself, or with --auto, only while no other has logged in since. Kept with the account, and done at \
-      the next login of this device.
+      all: every device. one-per-platform: a device that logs in kicks the others of its platform. single: it kicks \
+      all others. With --limit as many of a platform may be online: the one that logged in first is kicked, never one \
+      of another platform; with 0 no device of that platform logs in. With --check last a device logs in by itself, or \
+      with --auto, only while no other has logged in since. The policy is the account's: it is published where only \
+      the account sees it, and every imctl device obeys it from its next login on. Offline it is stored, and published \
+      at the next login.
       """)
 
   @Argument(help: ArgumentHelp("all, one-per-platform or single.", valueName: "POLICY"))
@@ -20,7 +21,7 @@ struct DevicesPolicyCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Devices of a platform at most, as 60=2; 60=any: as many as like. May be repeated.",
+      "Devices of a platform at most, 0 to 4, as 60=2; 60=any: no limit. May be repeated.",
       valueName: "PLATFORM=NUMBER"))
   var limit: [String] = []
 
@@ -86,7 +87,8 @@ struct DevicesPolicyCommand: ParsableCommand {
       guard parts.count == 2, change.isValid else {
         throw ValidationError(
           inLanguage(
-            "The limit \(text) is not PLATFORM=NUMBER, each at most 100.", "限制 \(text) 不是 平台=数量（最大 100）。"))
+            "The limit \(text) is not PLATFORM=NUMBER: 1 to 100, and 0 to 4 or any.",
+            "限制 \(text) 不是 平台=数量：平台为 1 到 100，数量为 0 到 4 或 any。"))
       }
     }
     return change

@@ -1,0 +1,164 @@
+import AgentProtocol
+import FoundationEssentials
+import NIOCore
+import XMPP
+import XMPPFeatures
+import XMPPStanza
+
+// The policy of the account: which of its devices may be online at a time. It is published beside the devices, so that
+// each of them obeys it, and stored here for the logins that cannot ask for it.
+
+extension Session {
+  /// Seconds before a policy that could not be carried out is tried again.
+  private static let pauses = [2.0, 10, 60]
+  /// Seconds that a login waits for the account's policy.
+  private static let patience: Int64 = 10
+
+  /// Why this login is not allowed, by the policy that the account has now; nil where it is.
+  ///
+  /// It is asked for only where it can matter, since the login waits for the answer: a device without a platform has no
+  /// limit. Where the server does not answer the policy that is stored counts.
+  func policyRefusal(on stream: XMPPStream) async -> Failure? {
+    guard let online, online.stream === stream, online.isLogin, online.plan.device.platform != nil else {
+      return nil
+    }
+    if !online.plan.hasUnpublishedPolicy,
+      let items = try? await DeviceRecord.node.items(
+        [DevicePolicyRecord.id], on: stream, timeout: .seconds(Self.patience)),
+      self.online?.stream === stream, let policy = Self.policy(in: items)
+    {
+      await adopt(policy)
+    }
+    do throws(Failure) { try online.plan.checkDevicePolicy() } catch { return error }
+    return nil
+  }
+
+  /// Takes over the account's policy from what its devices have published; publishes the one of this device where it is
+  /// newer, or there is none.
+  func agreeOnPolicy(_ items: [PubSub.Item], on stream: XMPPStream) async {
+    guard let online, online.stream === stream, !online.hasSetPolicy,
+      let stored = try? await accounts.entry(account)
+    else { return }
+    if stored.hasUnpublishedPolicy != true, let policy = Self.policy(in: items) { return await adopt(policy) }
+    guard let policy = stored.devicePolicy ?? (stored.hasUnpublishedPolicy == true ? DevicePolicy() : nil)
+    else { return }
+    do throws(Failure) { try await publish(policy, on: stream) } catch {
+      log.error(
+        "the device policy is not published",
+        metadata: ["account": "\(account)", "failure": "\(error.message)"])
+    }
+  }
+
+  private static func policy(in items: [PubSub.Item]) -> DevicePolicy? {
+    items.lazy.compactMap { DevicePolicyRecord($0) }.first.flatMap { DevicePolicy($0) }
+  }
+
+  /// From now on the account's policy is this one, here too.
+  private func adopt(_ policy: DevicePolicy) async {
+    guard online?.plan.devicePolicy != policy else { return }
+    online?.plan.devicePolicy = policy
+    await store(policy, isPublished: true)
+  }
+
+  private func store(_ policy: DevicePolicy, isPublished: Bool) async {
+    do throws(Failure) {
+      try await accounts.change(account) { $0.take(policy, isPublished: isPublished) }
+    } catch {
+      log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+    }
+  }
+
+  private func publish(_ policy: DevicePolicy, on stream: XMPPStream) async throws(Failure) {
+    do throws(XMPPError) {
+      try await DeviceRecord.node.publish(policy.record.item, on: stream, of: accountDiscovery)
+    } catch {
+      throw Failure.refused(error)
+    }
+    await store(policy, isPublished: true)
+  }
+
+  /// The account's policy, changed where that is asked for. What cannot be published now is stored, and published at the
+  /// next login.
+  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure) -> DevicePolicy {
+    let stored = try await accounts.entry(account)
+    var policy = stored?.devicePolicy ?? DevicePolicy()
+    let stream = online?.stream
+    if let stream, stored?.hasUnpublishedPolicy != true,
+      let items = try? await DeviceRecord.node.items(
+        [DevicePolicyRecord.id], on: stream, timeout: .seconds(10))
+    {
+      // Whoever has changed it meanwhile: what is not named in this change stays as they have it.
+      policy = Self.policy(in: items) ?? policy
+    }
+    guard parameters.isChange else { return policy }
+    policy = policy.changed(by: parameters)
+    let changed = policy
+    // It counts from the next login on.
+    if let stream, online?.stream === stream { online?.hasSetPolicy = true }
+    try await accounts.change(account) { $0.take(changed, isPublished: false) }
+    guard let stream, online?.stream === stream else { return policy }
+    _ = await hasArchive(stream)
+    do throws(Failure) { try await publish(policy, on: stream) } catch {
+      throw Failure(
+        error.name, stage: error.stage,
+        detail: "the policy is stored for this device, and not published for the others: \(error.message)",
+        condition: error.condition, text: error.text)
+    }
+    return policy
+  }
+
+  // MARK: Carrying it out
+
+  /// Ends the sessions that the policy does not want beside this one, and tries again where that fails. A session that
+  /// only comes back ends nobody's.
+  func makeRoom(on stream: XMPPStream) async {
+    var pauses = Self.pauses[...]
+    while let online, online.stream === stream, online.isLogin, online.plan.devicePolicy.endsOthers {
+      guard let failure = await endOthers(on: stream) else { return }
+      guard self.online?.stream === stream else { return }
+      log.error(
+        "the device policy is not carried out",
+        metadata: ["account": "\(account)", "failure": "\(failure.message)", "tries left": "\(pauses.count)"])
+      if pauses.count == Self.pauses.count {
+        await tell([DeviceEvent(.stay, jid: failure.jid ?? account.description, by: .own)])
+      }
+      guard let pause = pauses.popFirst(), (try? await clock.sleep(pause)) != nil else { return }
+    }
+  }
+
+  /// What kept the policy from being carried out.
+  private struct Shortcoming {
+    var message: String
+    /// Of the device that stays; nil where that is not known.
+    var jid: String?
+  }
+
+  private func endOthers(on stream: XMPPStream) async -> Shortcoming? {
+    guard let online, let survey = survey(within: 20) else { return nil }
+    do throws(Failure) {
+      let all = try await survey.devices(present: devices.present)
+      let victims = online.plan.devicePolicy.victims(of: online.plan.device.platform, among: all)
+      guard !victims.isEmpty, self.online?.stream === stream else { return nil }
+      let atServer = try await devicesAtServer(within: 20)
+      let outcomes = try await kick(DevicesAtServer.Targets(online: victims), by: atServer)
+      guard let refused = outcomes.first(where: { $0.state == .refused }) else { return nil }
+      return Shortcoming(
+        message: refused.error?.message ?? "refused", jid: refused.resource.map { "\(account)/\($0)" })
+    } catch {
+      return Shortcoming(message: error.message)
+    }
+  }
+}
+
+extension DevicePolicy {
+  /// Nil for a rule that this version does not know.
+  init?(_ record: DevicePolicyRecord) {
+    guard let rule = Rule(rawValue: record.rule) else { return nil }
+    self.init(rule, limits: record.limits, check: record.check.flatMap(Check.init))
+  }
+
+  /// What the other devices are told.
+  var record: DevicePolicyRecord {
+    DevicePolicyRecord(rule: rule.rawValue, check: check?.rawValue, limits: limits)
+  }
+}
