@@ -53,6 +53,10 @@ enum FailureDetail {
     ("the token says: *", "令牌中写明：*"),
     ("the token command gave none, and no other token is there", "令牌命令没有给出令牌，也没有其他令牌"),
     ("the token command gave none: the given one is used", "令牌命令没有给出令牌：使用所给的令牌"),
+    // Messages.
+    ("no message that could be corrected was sent to *", "没有可更正的消息发给 *"),
+    ("no message with the id * was sent to *", "没有 id 为 * 的消息发给 *"),
+    ("no chat state is called *", "没有名为 * 的聊天状态"),
     // Credentials.
     ("a quote in the command is not closed", "命令中的引号没有闭合"),
     ("the command is empty", "命令为空"),
