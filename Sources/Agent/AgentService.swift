@@ -64,7 +64,8 @@ public protocol AgentService: Sendable {
   func listDevices(_ parameters: DevicesListMethod.Parameters) async throws(Failure)
     -> DevicesListMethod.Result
   func ownDevice(_ parameters: DevicesSelfMethod.Parameters) async throws(Failure) -> Device
-  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure) -> DevicePolicy
+  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure)
+    -> DevicesPolicyMethod.Result
   /// Returns when the message is stored, as ``send(_:client:)``.
   func sendToDevice(_ parameters: DevicesSendMethod.Parameters) async throws(Failure) -> Sending
   func push(_ parameters: PushMethod.Parameters) async throws(Failure) -> PushMethod.Result

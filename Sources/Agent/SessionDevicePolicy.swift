@@ -79,7 +79,9 @@ extension Session {
 
   /// The account's policy, changed where that is asked for. What cannot be published now is stored, and published at the
   /// next login.
-  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure) -> DevicePolicy {
+  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure)
+    -> DevicesPolicyMethod.Result
+  {
     let stored = try await accounts.entry(account)
     var policy = stored?.devicePolicy ?? DevicePolicy()
     let stream = online?.stream
@@ -90,21 +92,23 @@ extension Session {
       // Whoever has changed it meanwhile: what is not named in this change stays as they have it.
       policy = Self.policy(in: items) ?? policy
     }
-    guard parameters.isChange else { return policy }
+    guard parameters.isChange else {
+      return .init(policy, published: stored?.hasUnpublishedPolicy != true)
+    }
     policy = policy.changed(by: parameters)
     let changed = policy
     // It counts from the next login on.
     if let stream, online?.stream === stream { online?.hasSetPolicy = true }
     try await accounts.change(account) { $0.take(changed, isPublished: false) }
-    guard let stream, online?.stream === stream else { return policy }
+    guard let stream, online?.stream === stream else { return .init(policy, published: false) }
     _ = await hasArchive(stream)
     do throws(Failure) { try await publish(policy, on: stream) } catch {
-      throw Failure(
-        error.name, stage: error.stage,
-        detail: "the policy is stored for this device, and not published for the others: \(error.message)",
-        condition: error.condition, text: error.text)
+      log.error(
+        "the device policy is not published",
+        metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      return .init(policy, published: false, cause: error)
     }
-    return policy
+    return .init(policy, published: true)
   }
 
   // MARK: Carrying it out

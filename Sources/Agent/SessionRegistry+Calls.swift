@@ -92,7 +92,9 @@ extension SessionRegistry {
     try await storedSession(parameters.account).ownDevice(parameters)
   }
 
-  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure) -> DevicePolicy {
+  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure)
+    -> DevicesPolicyMethod.Result
+  {
     try await storedSession(parameters.account).devicePolicy(parameters)
   }
 

@@ -78,7 +78,36 @@ public enum DevicesPolicyMethod: AgentMethod {
     public var check: DevicePolicy.Check?
     public init(account: String?) { self.account = account }
   }
-  public typealias Result = DevicePolicy
+  /// The policy's fields, and whether the account's other devices can know of it.
+  public struct Result: Codable, Sendable, Equatable {
+    public var policy: DevicePolicy
+    /// False: it is stored, and published at the next login.
+    public var published: Bool
+    /// Why the server, which was asked, did not publish it.
+    public var cause: Failure?
+
+    public init(_ policy: DevicePolicy, published: Bool, cause: Failure? = nil) {
+      self.policy = policy
+      self.published = published
+      self.cause = cause
+    }
+
+    private enum CodingKeys: String, CodingKey { case published, cause }
+
+    public init(from decoder: any Decoder) throws {
+      let fields = try decoder.container(keyedBy: CodingKeys.self)
+      self.init(
+        try DevicePolicy(from: decoder), published: try fields.decode(Bool.self, forKey: .published),
+        cause: try fields.decodeIfPresent(Failure.self, forKey: .cause))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+      try policy.encode(to: encoder)
+      var fields = encoder.container(keyedBy: CodingKeys.self)
+      try fields.encode(published, forKey: .published)
+      try fields.encodeIfPresent(cause, forKey: .cause)
+    }
+  }
 }
 
 extension DevicePolicy {

@@ -203,8 +203,10 @@ final class FakeService: AgentService {
     return Device(resource: "desk", online: true, isSelf: true)
   }
 
-  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure) -> DevicePolicy {
-    DevicePolicy().changed(by: parameters)
+  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure)
+    -> DevicesPolicyMethod.Result
+  {
+    .init(DevicePolicy().changed(by: parameters), published: true)
   }
 
   func sendToDevice(_ parameters: DevicesSendMethod.Parameters) async throws(Failure) -> Sending {

@@ -37,36 +37,48 @@ struct DevicesPolicyCommand: ParsableCommand {
 
   func run() throws {
     let change = try change()
-    let policy =
+    let result =
       try AgentClient.ask(DevicesPolicyMethod.self, change, start: .never, timeout: options.timeout)
       ?? stored(change)
+    let policy = result.policy
     let limits = policy.limits.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     let check = policy.check.map { ["check=\($0.rawValue)"] } ?? []
     try options.output.data(
-      Answer(policy), text: ([policy.rule.rawValue] + limits + check).joined(separator: " "))
+      Answer(result), text: ([policy.rule.rawValue] + limits + check).joined(separator: " "))
+    if !result.published {
+      let cause = result.cause.map { ": \(peer: $0.message)" } ?? ""
+      options.output.note(
+        inLanguage(
+          "the other devices are not told until the next login of this one", "其他设备要到本设备下次登录时才会得知") + cause)
+    }
   }
 
   private struct Answer: Encodable {
     let policy: DevicePolicy.Rule
     let limits: [String: Int]
     let check: DevicePolicy.Check
+    /// Only where it is false.
+    let published: Bool?
 
-    init(_ policy: DevicePolicy) {
+    init(_ result: DevicesPolicyMethod.Result) {
+      let policy = result.policy
+      published = result.published ? nil : false
       self.policy = policy.rule
       limits = Dictionary(policy.limits.map { (String($0), $1) }, uniquingKeysWith: { one, _ in one })
       check = policy.check ?? .token
     }
   }
 
-  private func stored(_ change: DevicesPolicyMethod.Parameters) throws -> DevicePolicy {
-    if !change.isChange {
-      return try StoredAccounts.load().account(change.account).devicePolicy ?? DevicePolicy()
+  private func stored(_ change: DevicesPolicyMethod.Parameters) throws -> DevicesPolicyMethod.Result {
+    func result(_ entry: Account) -> DevicesPolicyMethod.Result {
+      .init(entry.devicePolicy ?? DevicePolicy(), published: entry.hasUnpublishedPolicy != true)
     }
+    if !change.isChange { return result(try StoredAccounts.load().account(change.account)) }
     return try StoredAccounts.store().update { file throws(Failure) in
       var entry = try file.account(change.account)
       entry.change(change)
       file[entry.account] = entry
-      return entry.devicePolicy ?? DevicePolicy()
+      return result(entry)
     }
   }
 
