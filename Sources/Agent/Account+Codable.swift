@@ -3,7 +3,7 @@ import XMPPSASL
 
 extension Account: Codable {
   private enum Key: String, CodingKey, CaseIterable {
-    case account, domain, isLogin, store, token, scramKeys, options, presence, deviceId
+    case account, domain, isLogin, store, token, scramKeys, options, presence, deviceId, lastLogin
     case device, devicePolicy, hasUnpublishedPolicy, server, lastState, idle, noPresence, maxRetries, onKick,
       onAuthFailure
     case push
@@ -34,6 +34,7 @@ extension Account: Codable {
     presence = try fields.decodeIfPresent(DesiredPresence.self, forKey: .presence)
     idle = try? fields.decodeIfPresent(IdleMode.self, forKey: .idle)
     deviceId = try fields.decodeIfPresent(String.self, forKey: .deviceId)
+    lastLogin = try? fields.decodeIfPresent(String.self, forKey: .lastLogin)
     noPresence = try fields.decodeIfPresent(Bool.self, forKey: .noPresence)
     maxRetries = try fields.decodeIfPresent(Int.self, forKey: .maxRetries)
     onKick = try? fields.decodeIfPresent(OnKick.self, forKey: .onKick)
@@ -77,6 +78,7 @@ extension Account: Codable {
     try fields.encodeIfPresent(presence, forKey: .presence)
     try fields.encodeIfPresent(idle, forKey: .idle)
     try fields.encodeIfPresent(deviceId, forKey: .deviceId)
+    try fields.encodeIfPresent(lastLogin, forKey: .lastLogin)
     try fields.encodeIfPresent(device, forKey: .device)
     try fields.encodeIfPresent(devicePolicy, forKey: .devicePolicy)
     try fields.encodeIfPresent(hasUnpublishedPolicy, forKey: .hasUnpublishedPolicy)

@@ -63,30 +63,47 @@ extension Account {
     }
   }
 
-  /// Only who was logged in is logged in by itself, and on the device of the last login.
-  ///
-  /// Throws `firstLoginNeedsNetwork` for an account that never was, `notLoggedIn` for one that logged out or whose
-  /// secret is gone, `tokenExpired` or `sessionExpired` where it is gone for that, `deviceChanged` where that was found out before. With `forced` it is enough that there is
-  /// something to log in with.
-  public static func allowAuto(_ stored: Account?, _ account: String, forced: Bool) throws(Failure) {
-    guard let stored else { throw Failure(.firstLoginNeedsNetwork, stage: .store, detail: account) }
-    let cause = stored.lastState?.cause
-    if !stored.hasCredential, let cause, cause.name == .tokenExpired || cause.name == .sessionExpired {
-      throw cause
+  /// Why it is not online is kept until a login ends it: another device was the last one, or the only token is over.
+  var awaitsLogin: Bool {
+    switch lastState?.cause?.name {
+    case .deviceChanged?: true
+    case .tokenExpired?, .sessionExpired?: !hasCredential
+    default: false
     }
-    guard stored.hasCredential, stored.isLogin || forced else {
-      throw Failure(.notLoggedIn, stage: .store, detail: account)
-    }
-    if !forced, let cause, cause.name == .deviceChanged { throw cause }
   }
 
-  /// The user logged out: account and domain stay for the next login, no secret does; unless the server's token for
-  /// this device is still to be revoked.
-  public mutating func loggedOut(keepsToken: Bool = false) {
-    let token = token
+  /// Only who was logged in is logged in by itself. With `forced` it is enough that there is something to log in with.
+  ///
+  /// Throws `notLoggedIn` for an account that logged out or whose secret is gone, `tokenExpired` or `sessionExpired`
+  /// where it is gone for that, `deviceChanged` where that was found out before.
+  func allowAuto(forced: Bool) throws(Failure) {
+    if awaitsLogin, let cause = lastState?.cause, !forced || !hasCredential { throw cause }
+    guard hasCredential, isLogin || forced else {
+      throw Failure(.notLoggedIn, stage: .store, detail: account)
+    }
+  }
+
+  /// The user logged out: the secret that the account keeps stays for the next login, unless it is to be forgotten. The
+  /// server's token for this device stays where that is it, and where it is still to be revoked.
+  public mutating func loggedOut(_ parameters: LogoutMethod.Parameters) {
+    let token = store == .token && !parameters.forget || parameters.revoke ? token : nil
+    isLogin = false
+    lastState = nil
+    credential.issued = nil
+    if parameters.forget { clearSecrets() }
+    self.token = token
+  }
+
+  /// What an account keeps of its secret; nil: nothing.
+  public var keptSecret: StorePolicy? {
+    if credential.kind == .anonymous || !hasCredential { return nil }
+    return store == .none ? nil : store
+  }
+
+  /// Another account has taken the place of the one that was stored.
+  mutating func forgetSecrets() {
     isLogin = false
     clearSecrets()
-    if keepsToken { self.token = token }
   }
 
   /// What the user calls this device from now on; empty: nothing.

@@ -40,6 +40,8 @@ public struct Account: Sendable, Equatable {
   public var push: [PushRegistration] = []
   /// Stands for this installation; stays when the account logs in anew.
   public var deviceId: String?
+  /// RFC 3339: when this device logged in, as the others were told.
+  public var lastLogin: String?
   /// What is known of its server.
   public var server: KnownServer?
   public var lastState: LastState?

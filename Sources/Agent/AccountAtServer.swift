@@ -125,7 +125,7 @@ extension AccountStore {
       let jid = try BareJID.parts(account)
       var entry = file[jid.bare] ?? Account(account: jid.bare, domain: jid.domain)
       // What is stored belonged to an account that is gone.
-      entry.loggedOut()
+      entry.forgetSecrets()
       entry.options = entry.options.overridden(by: options)
       file[jid.bare] = entry
       file.last = jid.bare

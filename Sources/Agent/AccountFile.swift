@@ -49,6 +49,20 @@ public struct AccountFile: Sendable, Equatable {
     return account
   }
 
+  /// Whether an account may be logged in without a question.
+  ///
+  /// - Parameter account: normalised bare JID.
+  ///
+  /// Throws `notInitialized` where nothing was ever stored, `firstLoginNeedsNetwork` for an account that is not, and as
+  /// ``Account/allowAuto(forced:)``.
+  public func allowAuto(_ account: String, forced: Bool) throws(Failure) {
+    if accounts.isEmpty { throw Failure(.notInitialized, stage: .store) }
+    guard let stored = self[account] else {
+      throw Failure(.firstLoginNeedsNetwork, stage: .store, detail: account)
+    }
+    try stored.allowAuto(forced: forced)
+  }
+
   /// Makes a stored account the default.
   public mutating func use(_ spelling: String) throws(Failure) {
     self.default = try account(spelling).account

@@ -93,7 +93,7 @@ public struct AccountImport: Sendable {
         if before?.hasCredential == true && !replaces || before != nil && entry.password == nil {
           action = .kept
         } else {
-          if before?.hasCredential == true { account.loggedOut() }
+          if before?.hasCredential == true { account.forgetSecrets() }
           account.take(entry)
         }
         file[entry.account] = account

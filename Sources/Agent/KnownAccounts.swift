@@ -8,9 +8,12 @@ final class KnownAccounts: Sendable {
     let account: String
     let before: Account?
     let after: Account?
+    /// It is no change: this process has not looked at the file before.
+    var isStart = false
   }
 
   private let known = Mutex([String: Account]())
+  private let hasRead = Mutex(false)
 
   /// A write of this process. What somebody else had changed before it and nobody has looked at yet stays news.
   func wrote(_ old: AccountFile, _ new: AccountFile) {
@@ -24,11 +27,16 @@ final class KnownAccounts: Sendable {
 
   /// What is in the file and was not known. It is known from now on.
   func news(in file: AccountFile) -> [Change] {
-    known.withLock { known in
+    let isStart = hasRead.withLock { hasRead in
+      defer { hasRead = true }
+      return !hasRead
+    }
+    return known.withLock { known in
       let stored = Dictionary(uniqueKeysWithValues: file.accounts.map { ($0.account, $0) })
       defer { known = stored }
       return Set(known.keys).union(stored.keys).sorted().compactMap { name in
-        known[name] == stored[name] ? nil : Change(account: name, before: known[name], after: stored[name])
+        known[name] == stored[name]
+          ? nil : Change(account: name, before: known[name], after: stored[name], isStart: isStart)
       }
     }
   }
@@ -54,6 +62,7 @@ extension KnownAccounts.Change {
     same.presence = after.presence
     same.noPresence = after.noPresence
     same.lastState = after.lastState
+    same.lastLogin = after.lastLogin
     same.idle = after.idle
     return presence || same != after ? .goBy(presence: presence) : .nothing
   }

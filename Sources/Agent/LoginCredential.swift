@@ -79,7 +79,9 @@ extension LoginCredential {
     if (parameters.certFile ?? parameters.keyFile) != nil, kind != .external {
       throw Self.invalid("--auth \(kind.rawValue) takes no certificate")
     }
-    authcid = parameters.authcid
+    // What does not belong to the secret stays with the account.
+    let kept = stored.flatMap { $0.kind == kind ? $0 : nil }
+    authcid = parameters.authcid.map { $0.isEmpty ? nil : $0 } ?? kept?.authcid
     password = parameters.password.map { Secret($0) }
     passwordCommand = parameters.passwordCommand
     token = parameters.token.map { IssuedToken(token: Secret(JSONWebToken.stripped($0))) }
@@ -87,8 +89,8 @@ extension LoginCredential {
       throw Failure(.invalidToken, stage: .input, detail: "it has blanks or control characters inside")
     }
     tokenCommand = parameters.tokenCommand
-    loginExt = parameters.loginExt
-    loginExtCommand = parameters.loginExtCommand
+    loginExt = hasExtension ? parameters.loginExt : kept?.loginExt
+    loginExtCommand = hasExtension ? parameters.loginExtCommand : kept?.loginExtCommand
     extInPassword = parameters.extInPassword
     certFile = parameters.certFile
     keyFile = parameters.keyFile

@@ -156,8 +156,9 @@ extension LoginPlan {
   ) -> Failure {
     if mechanism?.isDeviceToken == true {
       switch failure.name {
-      case .authFailed: return failure.renamed(.deviceChanged)
-      case .tokenExpired where !hasMoreThanDeviceToken: return failure.renamed(.sessionExpired)
+      // Why it is not taken any more nobody says: the server may have lost it.
+      case .authFailed, .tokenExpired:
+        return failure.renamed(hasMoreThanDeviceToken ? .tokenExpired : .sessionExpired)
       default: return failure
       }
     }
@@ -173,7 +174,9 @@ extension LoginPlan {
       return failure.renamed(failure.name, detail: noWay(for: "document", offered) ?? failure.detail)
     case (.authFailed, .token), (.authFailed, .jwt), (.authFailed, .apiKey), (.tokenIncorrect, _):
       let claims = presented?.token.flatMap { try? JSONWebToken($0.token.value) }
-      let isExpired = claims?.isExpired(at: now) == true || presented?.token?.isExpired(at: now) == true
+      let isExpired =
+        claims?.isExpired(at: now) == true || presented?.token?.isExpired(at: now) == true
+        || wasAccepted(presented?.token)
       return failure.renamed(isExpired ? .tokenExpired : .tokenIncorrect, detail: claims?.destination)
     default: return failure
     }
@@ -186,6 +189,12 @@ extension LoginPlan {
     let list = offered.map(\.rawValue).joined(separator: ", ")
     let reason = hasPlain ? "; PLAIN is not used where there is SCRAM" : ""
     return "no usable mechanism for the \(what): the server offers \(list)\(reason)"
+  }
+
+  /// The server has taken the token before: what it refuses now has expired or was revoked.
+  private func wasAccepted(_ token: IssuedToken?) -> Bool {
+    guard let token, !isGiven else { return false }
+    return token == credential.token || token == credential.issued
   }
 
   private var hasMoreThanDeviceToken: Bool { credential.isUsable || !scramKeys.isEmpty }
@@ -204,9 +213,7 @@ extension LoginPlan {
     presented: Presented?
   ) -> Bool {
     if deviceToken != nil, hasMoreThanDeviceToken {
-      let isRefused = mechanism?.isDeviceToken == true
-      let isOver =
-        isRefused && (failure.name == .tokenExpired || (failure.name == .deviceChanged && !checksDevice))
+      let isOver = mechanism?.isDeviceToken == true && failure.name == .tokenExpired
       // Nothing else was asked for yet, and the server does not take the token at all.
       let isUnwanted = failure.name == .mechanismUnavailable && isDeviceTokenEnough
       if isOver || isUnwanted {

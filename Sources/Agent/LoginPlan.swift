@@ -23,10 +23,10 @@ struct LoginPlan: Sendable, Equatable {
   var devicePolicy = DevicePolicy()
   /// That was changed on this device, and nobody else knows of it: what the others have published is older.
   var hasUnpublishedPolicy = false
-  /// A refused device token means that this is not the device of the last login any more.
-  var checksDevice = false
-  /// Another device that has logged in since means the same.
+  /// Another device that has logged in since this one did ends the login.
   var checksLastLogin = false
+  /// When this device logged in, as the others were told (RFC 3339); nil: it never has.
+  var lastLogin: String?
   /// nil: as the account has it.
   var store: StorePolicy?
   /// The user has said with this login what is to be stored.
@@ -126,7 +126,6 @@ struct LoginPlan: Sendable, Equatable {
     configuration.anticipatedTarget = server?.target
     configuration.policy = policy
     configuration.userAgent = userAgent
-    configuration.fallsBackFromToken = !checksDevice
     configuration.language = language
     configuration.responders = Dictionary(
       uniqueKeysWithValues: [Ping.responder, Roster.responder(own: account)]
@@ -149,6 +148,7 @@ struct LoginPlan: Sendable, Equatable {
     maxRetries = stored.maxRetries
     onKick = stored.onKick ?? .stop
     onAuthFailure = stored.onAuthFailure
+    lastLogin = stored.lastLogin
     if let offered = server?.offer?.sasl.mechanisms { usesBearer = wantsBearer(offered: offered) }
     if isGiven { return }
     let isExpired = stored.token?.isExpired(at: now) == true

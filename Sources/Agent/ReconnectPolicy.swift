@@ -118,12 +118,16 @@ extension ReconnectPolicy {
   /// must not be able to log its users out.
   static func ends(_ failure: Failure) -> Bool {
     guard let row = FailureTable[failure.name] else { return false }
-    return row.retry == .stop || row.clears == .isLogin || row.clears == .secret || isGone(failure)
+    return row.retry == .stop || row.clears == .isLogin || row.clears == .secret
   }
+
+  /// The server itself says that it does not serve the domain any more (RFC 6120 §4.9.3.5): nobody has thrown the session
+  /// out, and it does not come back. A server that does not know the domain (§4.9.3.6) may know it again.
+  static func isGone(_ failure: Failure) -> Bool { failure.name == .serviceGone }
 
   /// A login whose user waits for as long as it takes goes on after this.
   static func triesAgain(after failure: Failure) -> Bool {
-    FailureTable[failure.name]?.retry.retries(automatic: true) == true && !isGone(failure)
+    FailureTable[failure.name]?.retry.retries(automatic: true) == true
   }
 
   /// A session that was online before goes on trying after this: also where a network shows a certificate of its own
@@ -142,11 +146,5 @@ extension ReconnectPolicy {
   static func needsFreshSecret(after failure: Failure) -> Bool {
     guard let row = FailureTable[failure.name] else { return false }
     return row.retry == .freshToken || [.authFailed, .deviceChanged].contains(failure.name)
-  }
-
-  /// The server itself says that it does not serve the domain (RFC 6120 §4.9.3.5, §4.9.3.6); a name that cannot be
-  /// looked up may only be a network that is away.
-  private static func isGone(_ failure: Failure) -> Bool {
-    failure.name == .serviceGone || failure.condition == "host-unknown"
   }
 }

@@ -130,11 +130,34 @@ public struct ServerStream: Sendable {
     by plan: inout LoginPlan, as resource: String, requestsToken: Bool = false,
     _ body: (XMPPStream, BoundStream) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
+    let (stream, bound) = try await connected(by: &plan) {
+      $0.resource = resource
+      $0.requestsToken = requestsToken
+    } _: { (stream: XMPPStream) async throws(XMPPError) in
+      try await stream.connect()
+    }
+    return try await closing(stream) { () async throws(Failure) in try await body(stream, bound) }
+  }
+
+  /// Has the server check the secret of `plan`, and binds nothing.
+  ///
+  /// - Parameter plan: is changed as by ``loggedIn(by:as:_:)``.
+  func authenticate(by plan: inout LoginPlan) async throws(Failure) {
+    _ = try await connected(by: &plan) { _ in
+    } _: { (stream: XMPPStream) async throws(XMPPError) in
+      try await stream.authenticate()
+    }
+  }
+
+  private func connected<Result: Sendable>(
+    by plan: inout LoginPlan, _ configure: (inout StreamConfiguration) -> Void,
+    _ connect: (XMPPStream) async throws(XMPPError) -> Result
+  ) async throws(Failure) -> (XMPPStream, Result) {
     while true {
       let presented = try await plan.present(within: .nanoseconds(timeout.nanoseconds))
       var configuration = plan.configuration(presenting: presented, timeout: timeout, language: language)
-      configuration.resource = resource
-      configuration.requestsToken = requestsToken
+      configuration.requestsToken = false
+      configure(&configuration)
       configuration.managesStream = false
       configuration.anticipation.offer = nil
       let seen = Mutex((mechanism: SASLMechanismName?.none, offered: [SASLMechanismName]()))
@@ -148,8 +171,7 @@ public struct ServerStream: Sendable {
           }
         }
       }
-      let bound: BoundStream
-      do throws(XMPPError) { bound = try await stream.connect() } catch {
+      do throws(XMPPError) { return (stream, try await connect(stream)) } catch {
         await steps.value
         let tried = seen.withLock { $0 }
         let failure = plan.interpret(
@@ -160,7 +182,6 @@ public struct ServerStream: Sendable {
         if isAnother { continue }
         throw failure
       }
-      return try await closing(stream) { () async throws(Failure) in try await body(stream, bound) }
     }
   }
 

@@ -66,15 +66,6 @@ extension Session {
         .dropFirst(Self.maximumRecords))
   }
 
-  /// Whether no other device has logged in since this one did, by what they tell of themselves.
-  func wasLastLogin(_ id: String?, on stream: XMPPStream) async -> Bool {
-    guard let items = try? await DeviceRecord.node.items(on: stream, timeout: .seconds(10)) else {
-      return true
-    }
-    let last = items.compactMap { DeviceRecord($0) }.max { ($0.lastLogin ?? "") < ($1.lastLogin ?? "") }
-    return last == nil || last?.id == id
-  }
-
   /// Sends a message to another device, and to it alone; what is not there is told before.
   func sendToDevice(_ parameters: DevicesSendMethod.Parameters) async throws(Failure) -> Sending {
     guard let survey = survey(within: parameters.timeout) else {
@@ -119,7 +110,7 @@ extension Session {
     var record = LoginPlan.record(online.plan.deviceId, online.plan.device)
     record.resource = online.bound.jid.resource
     // To come back is no login.
-    record.lastLogin = online.lastLogin ?? devices.records[record.id]?.lastLogin ?? onlineSince
+    record.lastLogin = online.plan.lastLogin ?? onlineSince
     return record
   }
 

@@ -9,11 +9,11 @@ extension Session {
   /// Logs out: `isLogin` is false before anything is closed, so that a crash cannot log in again. A store that cannot
   /// be written keeps nobody online.
   ///
-  /// What could not be sent stays in the outbox, and the account stored, unless it is to be dropped. Gives how much
+  /// What could not be sent stays in the outbox, and the account stored, unless it is to be dropped. Tells how much
   /// that is, and why the server has not forgotten the token where it should: then the account stays stored, too.
   func logout(
     _ parameters: LogoutMethod.Parameters
-  ) async throws(Failure) -> (unsent: Int, unrevoked: Failure?) {
+  ) async throws(Failure) -> LogoutMethod.Result {
     leaving += 1
     defer { leaving -= 1 }
     pausing?.cancel()
@@ -32,12 +32,7 @@ extension Session {
       session.lastFailure = nil
       session.end = nil
       var failure: Failure?
-      do throws(Failure) {
-        try await session.accounts.change(session.account) { entry in
-          entry.loggedOut(keepsToken: parameters.revoke)
-          entry.lastState = nil
-        }
-      } catch {
+      do throws(Failure) { try await session.accounts.loggedOut(session.account, parameters) } catch {
         failure = error
       }
       var unsent = await session.flushOutbox(within: parameters.flush)
@@ -65,7 +60,11 @@ extension Session {
         try await session.forgetMessages()
         session.restore(PresenceIntent())
       }
-      return (unsent, unrevoked)
+      var result = LogoutMethod.Result(
+        accounts: [session.account.description], unsent: unsent, unrevoked: unrevoked)
+      let entry = try await session.accounts.entry(session.account)
+      result.kept = entry?.keptSecret.map { [session.account.description: $0] }
+      return result
     }
   }
 
@@ -128,6 +127,10 @@ extension Session {
       }
       if tells { enter(state, cause: failure) }
       hub.publish(account: account.description, .kicked(kick))
+    } else if ReconnectPolicy.isGone(failure) {
+      comesBack = false
+      over(failure)
+      if tells { enter(state, cause: failure) }
     } else {
       reconnectPolicy.lost(after: clock.uptime() - lost.began, ReconnectPolicy.cause(of: failure))
       if isCured { reconnectPolicy.restart() }

@@ -10,79 +10,113 @@ extension Session {
   /// A login by hand: one attempt, with `timeout` 0 or `auto` as many as the failure table allows.
   func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     try await inTurn { session async throws(Failure) in
-      var plan = try await session.plan(for: parameters)
-      try await session.endRest()
-      if let online = session.online, !plan.differs(from: online.plan) {
-        return try await session.stayOnline(online, plan, showing: parameters.presence)
-      }
-      let waits = parameters.timeout == 0 || parameters.auto
-      if !waits, !parameters.detach,
-        let closed = session.pace.pause(of: plan.serverName, at: session.clock.now())
-      {
-        throw session.notBefore(closed)
-      }
-      session.attempt = 0
-      session.due = nil
-      session.reconnectPolicy.begin()
-      session.kickPolicy.begin()
-      session.tellDataReady()
-      if parameters.detach, session.online == nil {
-        return await session.goOn(plan, showing: parameters.presence)
-      }
-      let started = ContinuousClock.now
-      let end = parameters.auto && parameters.timeout > 0 ? started + .seconds(parameters.bound) : nil
-      if session.online == nil { session.lastFailure = nil }
-      while true {
-        let attempt: Attempt
-        do throws(Failure) {
-          try await session.pause(before: plan, within: end)
-          attempt = try Attempt(parameters, since: started)
-        } catch {
-          await session.failed(error, plan: plan)
-          throw error
-        }
-        do throws(Failure) {
-          let success = try await session.open(plan, attempt)
-          session.hub.publish(account: session.account.description, .success(success))
-          guard let online = session.online else {
-            throw Failure(.networkError, stage: .sync, detail: "the session ended at once")
-          }
-          return Self.result(success, online, already: false)
-        } catch {
-          plan.tokenAnswer = nil
-          var failure = error
-          var goesOn =
-            waits && ReconnectPolicy.triesAgain(after: error) && !Task.isCancelled && session.leaving == 0
-          if goesOn {
-            do throws(Failure) { try session.grantRetry(plan, after: error) } catch {
-              failure = error
-              goesOn = false
-            }
-          }
-          // What the agent has begun with the same credential when it started is over too.
-          let isOver = failure.name == .retriesExhausted || !ReconnectPolicy.triesAgain(after: failure)
-          if parameters.auto, isOver, session.online == nil { session.kept = nil }
-          session.lastFailure = failure
-          if goesOn { session.postpone(after: failure, plan) }
-          await session.failed(failure, plan: plan)
-          if goesOn { continue }
-          guard parameters.auto, ReconnectPolicy.needsFreshSecret(after: failure), !Task.isCancelled,
-            session.online == nil
-          else { throw failure }
-          guard let renewed = await session.renewed(plan, after: failure), !Task.isCancelled else {
-            session.tellLoginRequired(failure)
-            throw failure
-          }
-          plan = renewed
-        }
+      do throws(Failure) {
+        return try await session.logIn(parameters)
+      } catch {
+        session.giveUp(after: error, isAutomatic: parameters.auto)
+        throw error
       }
     }
+  }
+
+  private func logIn(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
+    let plan = try await plan(for: parameters)
+    try await endRest()
+    if let online {
+      let isSame = !plan.differs(from: online.plan)
+      if isSame, plan.isGiven { try await verify(plan, within: parameters.timeout) }
+      // It may have ended while the server was asked.
+      if isSame, let online = self.online {
+        return try await stayOnline(online, plan, showing: parameters.presence)
+      }
+      if parameters.noReplace, let online = self.online { throw online.isInTheWay }
+    }
+    let waits = parameters.timeout == 0 || parameters.auto
+    if !waits, !parameters.detach, let closed = pace.pause(of: plan.serverName, at: clock.now()) {
+      throw notBefore(closed)
+    }
+    attempt = 0
+    due = nil
+    reconnectPolicy.begin()
+    kickPolicy.begin()
+    tellDataReady()
+    if online == nil {
+      lastFailure = nil
+      end = nil
+      if parameters.detach { return await goOn(plan, showing: parameters.presence) }
+    }
+    return try await tryToLogIn(plan, parameters, waits: waits)
+  }
+
+  /// One attempt, or as many as may help.
+  private func tryToLogIn(
+    _ first: LoginPlan, _ parameters: LoginMethod.Parameters, waits: Bool
+  ) async throws(Failure) -> LoginMethod.Result {
+    var plan = first
+    let started = ContinuousClock.now
+    let end = parameters.auto && parameters.timeout > 0 ? started + .seconds(parameters.bound) : nil
+    while true {
+      let attempt: Attempt
+      do throws(Failure) {
+        try await pause(before: plan, within: end)
+        attempt = try Attempt(parameters, since: started, after: lastFailure)
+      } catch {
+        await failed(error, plan: plan)
+        throw error
+      }
+      do throws(Failure) {
+        let success = try await open(plan, attempt)
+        hub.publish(account: account.description, .success(success))
+        guard let online else {
+          throw Failure(.networkError, stage: .sync, detail: "the session ended at once")
+        }
+        return Self.result(success, online, already: false)
+      } catch {
+        plan.tokenAnswer = nil
+        var failure = error
+        var goesOn = waits && ReconnectPolicy.triesAgain(after: error) && !Task.isCancelled && leaving == 0
+        if goesOn {
+          do throws(Failure) { try grantRetry(plan, after: error) } catch {
+            failure = error
+            goesOn = false
+          }
+        }
+        lastFailure = failure
+        if goesOn { postpone(after: failure, plan) }
+        await failed(failure, plan: plan)
+        if goesOn { continue }
+        guard parameters.auto, ReconnectPolicy.needsFreshSecret(after: failure), !Task.isCancelled,
+          online == nil
+        else { throw failure }
+        guard let renewed = await renewed(plan, after: failure), !Task.isCancelled else {
+          tellLoginRequired(failure)
+          throw failure
+        }
+        plan = renewed
+      }
+    }
+  }
+
+  /// The user was told that the login is over: nothing is tried any more, also where the agent has begun to log in by
+  /// itself when it started. A session that was online before goes on coming back after a failed login by hand.
+  private func giveUp(after failure: Failure, isAutomatic: Bool) {
+    let wasOnline = status.sessions > 0 || status.resumes > 0
+    guard online == nil, isAutomatic || !wasOnline else { return }
+    over(failure)
+    forgetDataReady()
+  }
+
+  /// Has the server check a secret that a running session has, too; the session is not touched.
+  private func verify(_ plan: LoginPlan, within seconds: Double) async throws(Failure) {
+    var plan = plan
+    let server = try ServerStream(
+      to: account.description, options: plan.options, timeout: seconds, language: language)
+    try await server.authenticate(by: &plan)
   }
 
   /// The login goes on while nobody waits for it.
   private func goOn(_ plan: LoginPlan, showing show: PresenceShow?) async -> LoginMethod.Result {
     if let show { presence.set(.init(show: show, priority: presence.base.priority)) }
-    lastFailure = nil
     pace.join(account.description, at: plan.serverName)
     kept = plan
     return LoginMethod.Result(success: nil, already: false)
@@ -101,20 +135,23 @@ extension Session {
   }
 
   /// Takes up what was going on when the last agent ended; unless the user has logged in or out meanwhile.
-  func autoLogin() async throws(Failure) {
+  ///
+  /// - Parameter isStart: the agent has just started: a login that has failed since then was the user's, and stays the
+  ///   last one.
+  func autoLogin(isStart: Bool = false) async throws(Failure) {
     try await inTurn { session async throws(Failure) in
       guard let stored = try await session.accounts.entry(session.account), stored.isLogin, !session.isActive,
         // A login by hand may have come first, and be about to come back.
-        session.kept == nil,
+        session.kept == nil, !isStart || session.end == nil,
         stored.hasCredential, stored.lastState?.cause?.name != .deviceChanged
       else { return }
       var plan = try session.plan(of: stored)
-      plan.checksDevice = plan.deviceToken != nil
       plan.checksLastLogin = plan.devicePolicy.check == .last
       if plan.hasUnpublishedPolicy { try plan.checkDevicePolicy() }
       plan.sendsPresence = stored.noPresence != true
       session.tellDataReady()
       session.lastFailure = nil
+      session.end = nil
       var generator = SystemRandomNumberGenerator()
       let accounts = session.pace.join(session.account.description, at: plan.serverName)
       session.due = session.clock.uptime() + ReconnectPolicy.start(among: accounts, using: &generator)
@@ -133,16 +170,15 @@ extension Session {
 
   /// What was given now and what is stored, together.
   private func plan(for parameters: LoginMethod.Parameters) async throws(Failure) -> LoginPlan {
-    let stored = try await accounts.entry(account)
-    if parameters.auto {
-      try Account.allowAuto(stored, account.description, forced: parameters.forced)
-    }
+    let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
+    if parameters.auto { try file.allowAuto(account.description, forced: parameters.forced) }
+    let stored = file[account.description]
     let known = online?.plan.credential ?? stored?.credential
     let given = try LoginCredential(given: parameters, stored: known)
     var credential = given ?? known ?? LoginCredential()
     if given == nil {
       // Beside a stored secret these alone may be new.
-      credential.authcid = parameters.authcid ?? credential.authcid
+      credential.authcid = parameters.authcid.map { $0.isEmpty ? nil : $0 } ?? credential.authcid
       credential.loginExt = parameters.loginExt ?? credential.loginExt
       credential.loginExtCommand = parameters.loginExtCommand ?? credential.loginExtCommand
       let hasOther = online != nil || stored?.hasCredential == true
@@ -165,11 +201,11 @@ extension Session {
     plan.isStoreChosen = parameters.store != nil
     plan.tokenAnswer = parameters.tokenAnswer
     if let stored { plan.take(stored, at: Date().timeIntervalSince1970) }
-    let checks = parameters.auto && !parameters.forced
-    plan.checksDevice = checks && plan.deviceToken != nil
-    plan.checksLastLogin = checks && plan.devicePolicy.check == .last
+    plan.checksLastLogin = parameters.auto && !parameters.forced
     plan.deviceId = plan.deviceId ?? LoginPlan.newDeviceId()
-    plan.maxRetries = parameters.maxRetries ?? plan.maxRetries
+    if let limit = parameters.maxRetries {
+      plan.maxRetries = limit == LoginMethod.unlimitedRetries ? nil : limit
+    }
     plan.device = parameters.device.map(plan.device.overridden) ?? plan.device
     if plan.hasUnpublishedPolicy { try plan.checkDevicePolicy() }
     plan.onKick = parameters.onKick ?? plan.onKick
@@ -262,6 +298,15 @@ extension Session {
   }
 }
 
+extension Session.Online {
+  /// Why a login that is to replace nothing is not made.
+  fileprivate var isInTheWay: Failure {
+    Failure(
+      .alreadyRunning, stage: .input, detail: "a session is online as \(bound.jid), and is not to be replaced"
+    )
+  }
+}
+
 extension LoginMethod.Parameters {
   /// The timeout in seconds, as far as a bound makes sense.
   fileprivate var bound: Double { min(timeout, 86_400) }
@@ -270,15 +315,19 @@ extension LoginMethod.Parameters {
 extension Session.Attempt {
   /// - Parameter start: when the login began: with `auto` the bound is for all attempts together.
   ///
-  /// Throws `connectTimeout` when that is over.
-  init(_ parameters: LoginMethod.Parameters, since start: ContinuousClock.Instant) throws(Failure) {
+  /// Throws `connectTimeout` when that is over, with what the last attempt failed with.
+  init(
+    _ parameters: LoginMethod.Parameters, since start: ContinuousClock.Instant, after last: Failure? = nil
+  ) throws(Failure) {
     let bound = parameters.timeout > 0 ? parameters.bound : nil
     if parameters.auto {
       let left = bound.map { $0 - (ContinuousClock.now - start) / .seconds(1) }
       if let left {
         guard left > 0 else {
+          let reason = last.map { "; the last attempt: \($0.localized(.english).message)" } ?? ""
           throw Failure(
-            .connectTimeout, stage: .connect, detail: "no login within \(Failure.seconds(bound ?? 0))")
+            .connectTimeout, stage: last?.stage ?? .connect,
+            detail: "no login within \(Failure.seconds(bound ?? 0))\(reason)")
         }
         limit = min(limit, left)
       }

@@ -17,7 +17,8 @@ extension Session {
 
   /// Comes back, however long it takes.
   func keepTrying() async {
-    while let plan = kept, !Task.isCancelled {
+    while var plan = kept, !Task.isCancelled {
+      plan.checksLastLogin = plan.checksLastLogin || plan.devicePolicy.check == .last
       do throws(Failure) {
         try await pause(before: plan)
         _ = try await open(plan, .automatic)
@@ -45,6 +46,7 @@ extension Session {
     lastFailure = failure
     if !comesBack && !needsSecret { endTrying(failure) }
     await failed(failure, plan: plan, comesBack: comesBack)
+    if !comesBack { await leaveTrace(of: failure, plan) }
     guard needsSecret, !Task.isCancelled else { return }
     if let renewed = await renewed(plan, after: failure) {
       if Task.isCancelled { return }
@@ -54,6 +56,13 @@ extension Session {
       endTrying(failure)
       forgetDataReady()
       tellLoginRequired(failure)
+    }
+  }
+
+  /// Whoever asks later is told why a first login in the background has failed, although nothing else is stored of it.
+  private func leaveTrace(of failure: Failure, _ plan: LoginPlan) async {
+    do throws(Failure) { try await accounts.leaveTrace(of: failure, plan) } catch {
+      log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
     }
   }
 

@@ -166,7 +166,7 @@ actor SessionRegistry: AgentService {
       if isEnding { return nil }
       var ends: [Session.End] = []
       for session in sessions.values {
-        if let end = await session.end { ends.append(end) }
+        if let end = await session.end, end.failure.name != .cancelled { ends.append(end) }
       }
       return ends.max { $0.time < $1.time }?.failure
     }
@@ -196,9 +196,7 @@ actor SessionRegistry: AgentService {
   {
     let file = await loaded()
     if !parameters.all, let session = await unstored(parameters.account, beside: file) {
-      let end = try await session.logout(parameters)
-      return LogoutMethod.Result(
-        accounts: [session.account.description], unsent: end.unsent, unrevoked: end.unrevoked)
+      return try await session.logout(parameters)
     }
     let stored = try file.get()
     let named = try parameters.all ? stored.accounts : [stored.account(parameters.account)]
@@ -217,20 +215,16 @@ actor SessionRegistry: AgentService {
       throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
     }
     var failure: Failure?
-    var unsent = 0
-    var unrevoked: Failure?
+    var result = LogoutMethod.Result(accounts: [])
     for session in leaving {
       do throws(Failure) {
-        let end = try await session.logout(parameters)
-        unsent += end.unsent
-        unrevoked = unrevoked ?? end.unrevoked
+        result.add(try await session.logout(parameters))
       } catch {
         failure = failure ?? error
       }
     }
     if let failure { throw failure }
-    return LogoutMethod.Result(
-      accounts: leaving.map(\.account.description), unsent: unsent, unrevoked: unrevoked)
+    return result
   }
 
   func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus] {
@@ -250,7 +244,7 @@ actor SessionRegistry: AgentService {
     if parameters.probe { await probe(chosen, within: parameters.bound) }
     for account in chosen {
       if let jid = try? JID(account.account), let session = sessions[jid] {
-        answer.append(await session.currentStatus())
+        answer.append(await session.currentStatus().completed(by: account))
       } else {
         answer.append(SessionStatus(stored: account))
       }

@@ -12,7 +12,7 @@ extension Session {
     case .nothing: break
     case .logIn:
       await takePresence(of: change.after)
-      try await autoLogin()
+      try await autoLogin(isStart: change.isStart)
     case .logOut: await logOut(forgetting: change.after == nil)
     case .goBy(let presence):
       guard let stored = change.after else { return }

@@ -38,7 +38,7 @@ extension LoginPlan {
     var plan = self
     plan.isRenewed = true
     plan.isGiven = true
-    plan.checksDevice = false
+    plan.checksLastLogin = false
     plan.needsFreshToken = false
     plan.refused = nil
     plan.deviceToken = nil

@@ -207,7 +207,7 @@ extension Session {
     await stream.close(sending: farewell)
   }
 
-  private func endOpening(_ result: Result<LoginSuccess, Failure>) {
+  func endOpening(_ result: Result<LoginSuccess, Failure>) {
     let waiter = opening?.waiter
     opening = nil
     waiter?.resume(returning: result)
@@ -293,7 +293,9 @@ extension Session {
     beginMessages(bound, on: opening.stream)
     let isWanted = !opening.attempt.isAutomatic || status.sessions == 0
     online?.isLogin = isWanted && !bound.isResumed
-    online?.lastLogin = isWanted ? timestamp() : nil
+    let before = plan.lastLogin
+    if isWanted || before == nil { plan.lastLogin = timestamp() }
+    online?.lastLogin = isWanted ? plan.lastLogin : nil
     if bound.isResumed { status.resumes += 1 } else { status.sessions += 1 }
     enter(.loginOK) {
       $0.fullJID = bound.jid.description
@@ -304,26 +306,17 @@ extension Session {
       $0.host = bound.target.host
       $0.port = bound.target.port
     }
-    do throws(Failure) {
-      let shortfall = try await accounts.loggedIn(plan, presence: DesiredPresence(presence))
-      online?.shortfall = shortfall
-    } catch {
-      log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
-      // A session that comes back needs no store; one whose user was promised that it is kept does.
-      if !opening.attempt.isAutomatic {
-        guard online?.stream === opening.stream else { return }
-        endOnline(.loginFailed)
-        endOpening(.failure(error))
-        return await opening.stream.close()
-      }
-    }
-    guard online?.stream === opening.stream else { return }
+    // What is stored is that of the last login: there is none before it is known to be allowed.
+    plan.checksLastLogin = plan.checksLastLogin && !bound.isResumed
+    if !plan.checksLastLogin, await !keepLogin(plan, opening) { return }
     plan.isGiven = false
-    plan.checksDevice = false
     online?.plan = plan
     online?.liveness = Task { await self.watchLiveness(of: opening.stream) }
     // Away from the stream's events, which must go on arriving meanwhile.
-    Task { await self.synchronise(opening.stream) }
+    Task {
+      if plan.checksLastLogin, await !self.checkLastLogin(since: before, opening) { return }
+      await self.synchronise(opening.stream)
+    }
     if opening.attempt.noSync, !plan.checksLastLogin { succeed(opening) }
   }
 
@@ -333,18 +326,6 @@ extension Session {
     guard let online, online.stream === stream else { return }
     let isResumed = online.bound.isResumed
     advance(.syncing) { if !isResumed { $0.parts = online.parts(showing: presence.effective) } }
-    if online.plan.checksLastLogin {
-      let isLast = await wasLastLogin(online.plan.deviceId, on: stream)
-      guard self.online?.stream === stream else { return }
-      if !isLast {
-        endOnline(.loginFailed)
-        endOpening(
-          .failure(
-            Failure(.deviceChanged, stage: .sync, detail: "another device has logged in since this one did")))
-        return await stream.close()
-      }
-      self.online?.plan.checksLastLogin = false
-    }
     if opening?.stream === stream, let refusal = await policyRefusal(on: stream) {
       guard self.online?.stream === stream else { return }
       endOnline(.loginFailed)
@@ -391,7 +372,7 @@ extension Session {
     if !isResumed { await enablePush(on: stream) }
   }
 
-  private func succeed(_ opening: Opening) {
+  func succeed(_ opening: Opening) {
     guard let bound = online?.bound else { return }
     let milliseconds = Int((ContinuousClock.now - opening.attempt.started) / .milliseconds(1))
     kept = online?.plan

@@ -37,6 +37,7 @@ extension AccountStore {
         server: plan.server)
       entry.options = plan.options
       entry.deviceId = plan.deviceId
+      entry.lastLogin = plan.lastLogin
       entry.maxRetries = plan.maxRetries
       entry.device = plan.device == DeviceIdentity() ? nil : plan.device
       entry.onKick = plan.onKick == .stop ? nil : plan.onKick
@@ -68,13 +69,34 @@ extension AccountStore {
         mechanism?.isDeviceToken == true || failure.name == .sessionExpired
         ? .deviceToken : isStored ? .stored : .given
       if !comesBack { entry.failed(failure, with: source) }
-      // That the account was used on another device is over with a login by hand, not with another failure.
-      let isChanged = entry.lastState?.cause?.name == .deviceChanged
-      if let state, !isChanged {
+      if let state, !entry.awaitsLogin {
         var last = LastState(state: state, cause: failure, time: Timestamp.now())
         last.lastSeen = lastSeen ?? entry.lastState?.lastSeen
         entry.lastState = last
       }
+    }
+  }
+
+  /// The user has logged out.
+  func loggedOut(_ account: JID, _ parameters: LogoutMethod.Parameters) async throws(Failure) {
+    try await change(account) { $0.loggedOut(parameters) }
+  }
+
+  /// A first login that nobody waited for has failed: an entry without a secret tells why.
+  func leaveTrace(of failure: Failure, _ plan: LoginPlan) async throws(Failure) {
+    if plan.credential.kind == .anonymous { return }
+    try await updateInBackground { file in
+      let name = plan.account.description
+      guard file[name] == nil else { return }
+      var entry = Account(account: name, domain: plan.account.domain)
+      entry.credential.kind = plan.credential.kind
+      entry.credential.authcid = plan.credential.authcid
+      entry.store = plan.store ?? .password
+      entry.options = plan.options
+      entry.deviceId = plan.deviceId
+      entry.lastState = LastState(state: .loginFailed, cause: failure, time: Timestamp.now())
+      file[name] = entry
+      file.last = name
     }
   }
 
@@ -101,6 +123,18 @@ extension SessionStatus {
     lastSeen = account.lastState?.lastSeen
     cause = last?.cause
     presence = PresenceStatus(stored: account)
+  }
+}
+
+extension SessionStatus {
+  /// The same, where a session of this agent has nothing to say of itself: what an earlier one has left.
+  func completed(by stored: Account) -> SessionStatus {
+    let last = SessionStatus(stored: stored)
+    guard state == .offline, cause == nil, last.state != .offline else { return self }
+    var status = self
+    (status.state, status.cause, status.since) = (last.state, last.cause, last.since)
+    status.lastSeen = lastSeen ?? last.lastSeen
+    return status
   }
 }
 

@@ -146,6 +146,8 @@ public struct LoginSuccess: Codable, Sendable, Equatable {
   public var userId: String
   public var fullJID: String
   public var milliseconds: Int
+  /// Always `loginSuccess`; absent from an earlier agent.
+  public var result: LoginResult? = .loginSuccess
   public init(userId: String, fullJID: String, milliseconds: Int) {
     self.userId = userId
     self.fullJID = fullJID

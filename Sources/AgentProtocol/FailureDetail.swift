@@ -124,7 +124,10 @@ enum FailureDetail {
     ("no answer within * s", "* 秒内没有应答"),
     ("no attempt before *", "在 * 之前不会再尝试"),
     ("the server's answer about * cannot be understood", "无法理解服务器关于 * 的应答"),
+    ("no login within * s; the last attempt: *", "* 秒内没有登录成功；最后一次尝试：*"),
     ("no login within * s", "* 秒内没有登录成功"),
+    ("a session is online as *, and is not to be replaced", "已有会话在线（*），不予替换"),
+    ("another device has logged in since this one did", "此后另一台设备登录过"),
     ("the session ended at once", "会话随即结束"),
     ("* attempts; the last: *", "尝试了 * 次；最后一次：*"),
     // Commands, with the last line of what they said.

@@ -56,6 +56,8 @@ public enum OnKick: String, Codable, Sendable, CaseIterable {
 /// Goes online; answers when the session is synced. Its steps arrive as `state` events meanwhile.
 public enum LoginMethod: AgentMethod {
   public static let name = "login"
+  /// Of ``Parameters/maxRetries``: what failed is tried again without end.
+  public static let unlimitedRetries = -1
   public struct Parameters: Codable, Sendable {
     /// A JID; of the kind `anonymous` a domain.
     public var account: String
@@ -93,7 +95,8 @@ public enum LoginMethod: AgentMethod {
     public var auto: Bool
     /// With `auto`: from any device.
     public var forced: Bool
-    /// How often what failed is tried again, also later when a session is lost. Absent: as stored, else without end.
+    /// How often what failed is tried again, also later when a session is lost; -1: without end. Absent: as stored, else
+    /// without end.
     public var maxRetries: Int?
     /// What follows on a kick; absent: as stored, else `stop`.
     public var onKick: OnKick?
@@ -112,6 +115,8 @@ public enum LoginMethod: AgentMethod {
     public var wire: Bool
     /// Answers after `loginOK`.
     public var noSync: Bool
+    /// Fails with `alreadyRunning` where the login would take the place of a session that is online.
+    public var noReplace: Bool
     public init(account: String) {
       self.account = account
       options = ConnectionOptions()
@@ -123,6 +128,7 @@ public enum LoginMethod: AgentMethod {
       noPresence = false
       wire = false
       noSync = false
+      noReplace = false
     }
   }
   public struct Result: Codable, Sendable, Equatable {
@@ -177,6 +183,7 @@ extension LoginMethod.Parameters {
     presence = try fields.decodeIfPresent(PresenceShow.self, forKey: .presence)
     noPresence = try flag(.noPresence)
     noSync = try flag(.noSync)
+    noReplace = try flag(.noReplace)
     wire = try flag(.wire)
   }
 }

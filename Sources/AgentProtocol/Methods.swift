@@ -63,10 +63,20 @@ public enum LogoutMethod: AgentMethod {
     public var unsent: Int
     /// Why the server has not forgotten a token, which is kept for `token.revoke`. Absent: nothing went wrong.
     public var unrevoked: Failure?
+    /// What stays stored of the secrets, by account; absent where nothing does.
+    public var kept: [String: StorePolicy]?
     public init(accounts: [String], unsent: Int = 0, unrevoked: Failure? = nil) {
       self.accounts = accounts
       self.unsent = unsent
       self.unrevoked = unrevoked
+    }
+
+    /// The end of other sessions, too.
+    public mutating func add(_ other: Self) {
+      accounts += other.accounts
+      unsent += other.unsent
+      unrevoked = unrevoked ?? other.unrevoked
+      if let others = other.kept { kept = (kept ?? [:]).merging(others) { $1 } }
     }
   }
 }

@@ -11,13 +11,13 @@ extension StreamNegotiator {
   ) -> [XMLElement] {
     var requests: [XMLElement] = []
     if let agent = configuration.userAgent { requests.append(agent.element) }
-    if offer.resumes == true, let request = resumption?.resumption, !isInvalidating {
+    if offer.resumes == true, let request = resumption?.resumption, isToBind {
       choice.asksResumption = true
       requests.append(request)
     }
     // A wanted resource can only be had the old way: here the server makes one of the tag.
     if let features = offer.bindFeatures, configuration.bindsInline, configuration.resource == nil,
-      !isInvalidating
+      isToBind
     {
       choice.asksBinding = true
       requests.append(

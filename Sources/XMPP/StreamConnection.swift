@@ -35,6 +35,15 @@ extension XMPPStream {
     await close()
   }
 
+  /// Proves the configuration's credentials to the server and the server's knowledge of them (RFC 6120 §6), binds no
+  /// resource, and closes: a session that runs is not touched.
+  ///
+  /// - Throws: as ``connect()``.
+  public func authenticate() async throws(XMPPError) {
+    _ = try await connect(for: .authentication)
+    await close()
+  }
+
   private func connect(for purpose: StreamNegotiator.Purpose) async throws(XMPPError) -> Negotiated {
     guard case .idle = state else {
       throw XMPPError(.internalError, stage: .connect, "a stream connects only once")

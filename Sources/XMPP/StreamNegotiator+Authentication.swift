@@ -26,6 +26,9 @@ extension StreamNegotiator {
 
   var isInvalidating: Bool { configuration.purpose == .tokenInvalidation }
 
+  /// A resource is wanted, and not only the server's answer to the credentials.
+  var isToBind: Bool { configuration.purpose == .login }
+
   /// The request that the last offer of this server makes likely; nil where the real one is to be waited for.
   ///
   /// What shows a secret is never sent on a guess.
@@ -190,6 +193,7 @@ extension StreamNegotiator {
     var login = Login(
       mechanism: authentication.mechanism.name, isTokenRefused: isTokenRefused,
       scramKeys: authentication.mechanism.scramKeys)
+    if configuration.purpose == .authentication, let features { return end(with: .ready(features)) }
     guard authentication.profile == .extensible else {
       self.login = login
       var flight = openStream()

@@ -16,6 +16,8 @@ public struct StreamNegotiator: Sendable {
     case features
     /// To end the token that is logged in with (XEP-0484 §3.6).
     case tokenInvalidation
+    /// To prove the credentials: nothing is bound.
+    case authentication
   }
 
   public struct Configuration: Sendable {

@@ -14,6 +14,8 @@ struct CommandEnd {
       self.init(status: code.rawValue)
     case let failure as Failure:
       self.init(failure, json: json)
+    case let login as FailedLogin:
+      self.init(error: (try? JSONLine.encode(login)) ?? Self.text(login.error), status: login.error.exit)
     default:
       self.init(unknown: error, json: json)
     }
@@ -84,6 +86,17 @@ extension Failure {
   /// - Parameter done: what had happened already; nil: nothing.
   static func cancelled(_ done: String? = nil) -> Failure {
     Failure(.cancelled, stage: .input, detail: done ?? inLanguage("nothing was changed", "未作任何更改"))
+  }
+}
+
+/// A login that has failed, as `--json` prints it: the error, and what has come of the login.
+struct FailedLogin: Error, Encodable {
+  let error: Failure
+  let result: LoginResult
+
+  init(_ failure: Failure) {
+    error = failure
+    result = LoginResult(failure)
   }
 }
 

@@ -60,20 +60,27 @@ import XMPPSASL
     account.failed(failure, with: .deviceToken)
     account.lastState = LastState(state: .loginFailed, cause: failure, time: "2026-11-21T02:42:13.123Z")
     #expect(account.token == nil && account.password == Agent.Secret("old") && account.isLogin)
-    #expect(throws: failure) { try Account.allowAuto(account, "a@example.org", forced: false) }
-    try Account.allowAuto(account, "a@example.org", forced: true)
+    #expect(throws: failure) { try account.allowAuto(forced: false) }
+    try account.allowAuto(forced: true)
+    account.password = nil
+    for forced in [false, true] { #expect(throws: failure) { try account.allowAuto(forced: forced) } }
   }
 
   @Test("Only who was logged in is logged in by itself.")
   func automatic() throws {
-    func refusal(_ account: Account?, forced: Bool = false) -> Failure.Name? {
+    func refusal(_ account: Account?, forced: Bool = false, hasOthers: Bool = false) -> Failure.Name? {
       do throws(Failure) {
-        try Account.allowAuto(account, "a@example.org", forced: forced)
+        var file = AccountFile()
+        if hasOthers { file["b@example.org"] = Account(account: "b@example.org", domain: "example.org") }
+        file["a@example.org"] = account
+        try file.allowAuto("a@example.org", forced: forced)
         return nil
       } catch { return error.name }
     }
-    #expect(refusal(nil) == .firstLoginNeedsNetwork)
-    #expect(refusal(nil, forced: true) == .firstLoginNeedsNetwork)
+    for forced in [false, true] {
+      #expect(refusal(nil, forced: forced) == .notInitialized)
+      #expect(refusal(nil, forced: forced, hasOthers: true) == .firstLoginNeedsNetwork)
+    }
     #expect(refusal(stored()) == nil)
     var kicked = stored()
     kicked.failed(Failure(.kicked, stage: .request), with: .stored)
@@ -84,8 +91,9 @@ import XMPPSASL
     #expect(refusal(refused) == .notLoggedIn)
     #expect(refusal(refused, forced: true) == .notLoggedIn)
     var out = stored(.jwt)
-    out.loggedOut()
-    #expect(refusal(out, forced: true) == .notLoggedIn)
+    out.loggedOut(LogoutMethod.Parameters(account: nil))
+    #expect(refusal(out) == .notLoggedIn)
+    #expect(refusal(out, forced: true) == nil)
   }
 
   @Test("A login by itself whose only token has expired says so until there is a login by hand.")
@@ -97,7 +105,7 @@ import XMPPSASL
     account.lastState = LastState(state: .loginFailed, cause: failure, time: "2026-11-21T02:42:13.123Z")
     #expect(account.token == nil && !account.isLogin)
     for forced in [false, true] {
-      #expect(throws: failure) { try Account.allowAuto(account, "a@example.org", forced: forced) }
+      #expect(throws: failure) { try account.allowAuto(forced: forced) }
     }
   }
 
@@ -191,11 +199,38 @@ import XMPPSASL
       account.password == Agent.Secret("p") && account.token == nil && account.credential.kind == .password)
   }
 
-  @Test("Logout keeps account and domain, and no secret.")
+  @Test("Logout keeps the secret that is stored on purpose, and no other token.")
   func logout() {
     var account = stored()
-    account.loggedOut()
-    #expect(!account.isLogin && !account.hasCredential)
+    account.loggedOut(LogoutMethod.Parameters(account: nil))
+    #expect(!account.isLogin && account.password == Agent.Secret("old") && account.token == nil)
+    #expect(account.keptSecret == .password && account.lastState == nil)
+
+    var given = stored(.jwt)
+    given.loggedOut(LogoutMethod.Parameters(account: nil))
+    #expect(given.credential.token?.token == Agent.Secret("given") && given.credential.issued == nil)
+    #expect(given.token == nil && given.keptSecret == .password)
+
+    var device = stored()
+    device.password = nil
+    device.store = .token
+    device.loggedOut(LogoutMethod.Parameters(account: nil))
+    #expect(device.token != nil && device.keptSecret == .token)
+  }
+
+  @Test(
+    "Logout that forgets keeps account and domain, and no secret; a token that is to be revoked stays until it is."
+  )
+  func forgottenLogout() {
+    var parameters = LogoutMethod.Parameters(account: nil)
+    parameters.forget = true
+    var account = stored()
+    account.loggedOut(parameters)
+    #expect(!account.isLogin && !account.hasCredential && account.keptSecret == nil)
     #expect(account.account == "a@example.org" && account.domain == "example.org")
+    parameters.revoke = true
+    account = stored()
+    account.loggedOut(parameters)
+    #expect(account.password == nil && account.token != nil)
   }
 }

@@ -179,7 +179,7 @@ import XMPPStanza
       account: try JID("a@example.org"), credential: credential, isGiven: false, store: nil,
       options: ConnectionOptions())
     plan.deviceToken = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("old"))
-    plan.checksDevice = true
+    plan.checksLastLogin = true
     return plan
   }
 
@@ -188,7 +188,7 @@ import XMPPStanza
     for printed in ["two words\n", #"{"token":"t"}"#] {
       let renewed = try #require(try plan(.password).renewed(with: printed))
       #expect(renewed.credential.password?.value == (printed.hasPrefix("{") ? "t" : "two words"))
-      #expect(renewed.deviceToken == nil && !renewed.checksDevice && renewed.isRenewed && renewed.isGiven)
+      #expect(renewed.deviceToken == nil && !renewed.checksLastLogin && renewed.isRenewed && renewed.isGiven)
     }
     for printed in ["t", #"{"token":"t","jid":"a@example.org"}"#] {
       #expect(try plan(.jwt).renewed(with: printed)?.credential.token?.token.value == "t")

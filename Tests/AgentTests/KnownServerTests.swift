@@ -91,7 +91,7 @@ import XMPPXML
     #expect(known.target == ServerTarget(host: "im.example.org", port: 5222, tls: .startTLS))
     var account = Account(account: "a@example.org", domain: "example.org")
     account.loggedIn(LoginCredential(password: Agent.Secret("p")), server: known)
-    account.loggedOut()
+    account.loggedOut(LogoutMethod.Parameters(account: nil))
     #expect(account.server == known)
   }
 }

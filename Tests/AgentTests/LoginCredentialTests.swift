@@ -74,4 +74,24 @@ import Testing
   func stripped() throws {
     #expect(try given { $0.token = "\u{FEFF}\"t\"\n" }?.token?.token == Secret("t"))
   }
+
+  @Test("What does not belong to a new secret stays with the account.")
+  func beside() throws {
+    var stored = LoginCredential(password: Secret("old"))
+    stored.authcid = "staff-17"
+    stored.loginExt = "ext"
+    var parameters = LoginMethod.Parameters(account: "a@example.org")
+    parameters.password = "new"
+    let given = try #require(try LoginCredential(given: parameters, stored: stored))
+    #expect(given.authcid == "staff-17" && given.loginExt == "ext" && given.password == Secret("new"))
+    parameters.authcid = ""
+    #expect(try LoginCredential(given: parameters, stored: stored)?.authcid == nil)
+    parameters.authcid = "staff-18"
+    #expect(try LoginCredential(given: parameters, stored: stored)?.authcid == "staff-18")
+    // Another kind of login is another name's.
+    stored.kind = .jwt
+    parameters.authcid = nil
+    parameters.auth = .password
+    #expect(try LoginCredential(given: parameters, stored: stored)?.authcid == nil)
+  }
 }

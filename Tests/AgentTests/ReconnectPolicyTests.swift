@@ -118,7 +118,7 @@ import Testing
     "A running session that someone else ended is not taken back; anything else is.",
     arguments: [
       (Failure.Name.kicked, true), (.otherDeviceLogin, true), (.userBlocked, true), (.authFailed, true),
-      (.networkError, false), (.protocolError, false), (.rateLimited, false), (.serviceGone, true),
+      (.networkError, false), (.protocolError, false), (.rateLimited, false), (.serviceGone, false),
       (.tooManyDevices, false),
     ])
   func ends(_ name: Failure.Name, _ ends: Bool) {
@@ -186,7 +186,7 @@ import Testing
   static let rows: [Row] = [
     .init(.invalidParameter, false, false), .init(.notLoggedIn, false, false),
     .init(.firstLoginNeedsNetwork, false, false), .init(.unknownDomain, true, true, .link),
-    .init(.serviceGone, false, false, ends: true), .init(.connectionRefused, true, true, .link),
+    .init(.serviceGone, false, false), .init(.connectionRefused, true, true, .link),
     .init(.mechanismUnavailable, false, false), .init(.agentUnreachable, false, false),
     .init(.internalError, false, false), .init(.tlsFailure, false, true, .link),
     .init(.databaseError, false, false), .init(.stanzaError, false, false),
@@ -222,11 +222,17 @@ import Testing
     if let pause = row.pause { #expect(ReconnectPolicy.cause(of: failure) == pause) }
   }
 
-  @Test("A server that does not serve the domain is not asked again; a name that nobody knows just now is.")
+  @Test("A server that has given the domain up is not asked again; one that does not know it just now is.")
   func gone() {
-    let refused = Failure(.unknownDomain, stage: .stream, condition: "host-unknown")
-    #expect(!ReconnectPolicy.triesAgain(after: refused) && !ReconnectPolicy.comesBack(after: refused))
-    #expect(ReconnectPolicy.ends(refused))
-    #expect(ReconnectPolicy.comesBack(after: Failure(.unknownDomain, stage: .dns)))
+    let gone = Failure(.serviceGone, stage: .stream, condition: "host-gone")
+    #expect(ReconnectPolicy.isGone(gone) && !ReconnectPolicy.ends(gone))
+    #expect(!ReconnectPolicy.triesAgain(after: gone) && !ReconnectPolicy.comesBack(after: gone))
+    for refused in [
+      Failure(.unknownDomain, stage: .stream, condition: "host-unknown"),
+      Failure(.unknownDomain, stage: .dns),
+    ] {
+      #expect(!ReconnectPolicy.isGone(refused) && !ReconnectPolicy.ends(refused))
+      #expect(ReconnectPolicy.triesAgain(after: refused) && ReconnectPolicy.comesBack(after: refused))
+    }
   }
 }

@@ -81,18 +81,29 @@ struct SessionReconnectTests {
 
   private static func time(_ seconds: Double) -> String? { IssuedToken.text(seconds: seconds) }
 
-  @Test(
-    "does not where the server does not serve the domain any more.", arguments: ["host-gone", "host-unknown"])
-  func gone(condition: String) async throws {
-    let desk = try await SessionDesk([.session(then: .error(condition)), .session()])
+  @Test("does not where the server has given the domain up, which is no kick.")
+  func gone() async throws {
+    let desk = try await SessionDesk([.session(then: .error("host-gone")), .session()])
     _ = try await desk.session.login(try await desk.parameters())
-    try await desk.until("the end") { $0.last?.state == .kicked }
-    #expect(desk.changes.last?.cause?.name == (condition == "host-gone" ? .serviceGone : .unknownDomain))
+    try await desk.until("the end") { $0.last?.state == .loseConnection }
+    #expect(desk.changes.last?.cause?.name == .serviceGone && desk.changes.last?.cause?.exit == 69)
     #expect(await desk.session.isActive == false)
-    #expect(desk.server.connections == 1)
+    #expect(desk.server.connections == 1 && desk.kicks.isEmpty)
+    #expect(await desk.session.end?.failure.name == .serviceGone)
     // What was stored stays: the service may move back.
     let stored = try await AccountStore(directory: desk.home.path + "/config").entry(desk.session.account)
     #expect(stored?.isLogin == true)
+  }
+
+  @Test("does so where the server does not know the domain just now, which is no kick either.")
+  func unknown() async throws {
+    let desk = try await SessionDesk([.session(then: .error("host-unknown")), .session()])
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } == 2 }
+    let lost = desk.changes.first { $0.state == .loseConnection }
+    #expect(lost?.cause?.name == .unknownDomain && desk.kicks.isEmpty)
+    await desk.session.close()
+    #expect(desk.lawless == [])
   }
 
   @Test("to a server that resets it each time does so more slowly each time.")

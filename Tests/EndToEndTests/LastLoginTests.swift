@@ -5,12 +5,11 @@ import Testing
 @Suite("Only the device that logged in last logs in by itself", .timeLimit(.minutes(6)))
 struct LastLoginTests {
   @Test(
-    "where the user wants it so: another one's login is found out before anybody sees this one.",
+    "unless it is forced: another one's login is found out before anybody sees this one.",
     arguments: TestServer.Kind.allCases)
   func last(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     try await user.goOnline("--platform", "60")
-    #expect(try await user.imctl.run("devices", "policy", "--check", "last").output == "all check=last\n")
     // No other has logged in: this one is the last.
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     #expect(try await user.imctl.run("login", "--auto").status == 0)
@@ -29,6 +28,11 @@ struct LastLoginTests {
       #expect((error.name, error.code) == ("deviceChanged", 417))
     }
     #expect(try await user.imctl.run("status").status == 1)
+    // The next agent knows why, and does not try.
+    #expect(try await user.imctl.run("agent", "restart").status == 0)
+    let status = try await user.status()
+    #expect(status.state == .loginFailed && status.cause?.name == .deviceChanged)
+    #expect(try await imported(user).status == 84)
     #expect(try await other.state() == .syncOK)
     // The user says so: now this one is the last.
     #expect(try await user.imctl.run("login", "--auto", "--forced").status == 0)
@@ -47,6 +51,45 @@ struct LastLoginTests {
     }
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     #expect(try await user.imctl.run("login", "--auto").status == 0)
+  }
+
+  /// `login --auto` on a machine that has the account from another program's file.
+  private func imported(_ user: User) async throws -> IMCTL.Result {
+    let stranger = try await IMCTL()
+    let file = #"{"account":"\#(user.jid)","password":"\#(user.password)","isLogin":true}"#
+    let stored = try await stranger.run(["account", "import", "-"], input: file)
+    guard stored.status == 0 else { throw TestSupportError("account import: \(stored)") }
+    let login = try await stranger.run(["login", user.jid, "--auto", "--json"] + user.connection)
+    try await stranger.end()
+    return login
+  }
+
+  @Test("but an agent that starts again does, unless the user wants it otherwise.")
+  func restarted() async throws {
+    let user = try await User(on: .ejabberd)
+    try await user.goOnline()
+    let first = try #require(try await user.devices().values.first(where: \.isSelf)?.lastLogin)
+    let other = try await OtherDevice(of: user)
+    try await eventually("the other one's login") {
+      try await user.devices(other.imctl).values.first(where: \.isSelf)?.lastLogin ?? "" > first
+    }
+    #expect(try await user.imctl.run("agent", "restart").status == 0)
+    try await eventually("the session") { try await user.imctl.run("status").status == 0 }
+    // Now it is the last one itself.
+    let mine = try #require(try await user.devices().first { $0.value.isSelf }?.key)
+    let then = try #require(try await user.devices(other.imctl).values.first(where: \.isSelf)?.lastLogin)
+    try await eventually("this one's login") {
+      try await user.devices(other.imctl)[mine]?.lastLogin ?? "" > then
+    }
+    #expect(try await other.imctl.run("devices", "policy", "--check", "last").status == 0)
+    #expect(try await other.imctl.run("agent", "restart").status == 0)
+    try await eventually("the refusal") {
+      try await other.imctl.run("status", "--json").objects(SessionStatus.self).first?.cause?.name
+        == .deviceChanged
+    }
+    #expect(try await user.imctl.run("status").status == 0)
+    try await other.imctl.end()
+    try await user.imctl.end()
   }
 
   @Test("A device of a platform whose limit is 0 does not log in at all.")

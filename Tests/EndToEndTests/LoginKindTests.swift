@@ -34,6 +34,13 @@ private struct Visitor {
       ?? ""
   }
 
+  /// Has the stored token be one that the server does not know.
+  func spoilToken() throws {
+    let spoilt = accounts.replacing(/"secret" : "[^"]*"/) { _ in #""secret" : "lost""# }
+    guard spoilt != accounts else { throw TestSupportError("no token in \(accounts)") }
+    try Data(spoilt.utf8).write(to: URL(filePath: imctl.home + "/.config/imctl/accounts.json"))
+  }
+
   func end() async throws {
     try await imctl.end()
     try await server.end()
@@ -223,8 +230,10 @@ struct DeviceTokenTests {
     #expect(forced.status == 0, "\(forced.errors)")
     #expect(try await other.run("token", "show").output.contains("device password HT-SHA-256-"))
     try await other.end()
-    #expect(try await visitor.imctl.run("login", "--auto").status == 0)
-    #expect(try await visitor.mechanism()?.hasPrefix("HT-SHA-256-") == true)
+    // Now that one is the last.
+    #expect(try await visitor.imctl.run("login", "--auto").status == 84)
+    #expect(try await visitor.imctl.run("login", "--auto", "--forced").status == 0)
+    #expect(try await visitor.mechanism()?.hasPrefix("SCRAM-") == true)
 
     #expect(try await visitor.imctl.run("token", "revoke").status == 0)
     #expect(try await visitor.imctl.run("status").status == 0)
@@ -249,7 +258,7 @@ struct DeviceTokenTests {
     #expect(logout.output == "\(alice) offline\n" && logout.status == 69, "\(logout.errors)")
     #expect(try await visitor.imctl.run("status").status == 1)
     #expect(visitor.accounts.contains("HT-SHA-256-"))
-    #expect(!visitor.accounts.contains("scramKeys") && !visitor.accounts.contains(#""isLogin" : true"#))
+    #expect(!visitor.accounts.contains(#""isLogin" : true"#))
     #expect(try await visitor.imctl.run("token", "show").status == 0)
     try await visitor.imctl.end()
   }
@@ -269,6 +278,35 @@ struct DeviceTokenTests {
     #expect(try await visitor.imctl.run("agent", "stop").status == 0)
     let again = try await visitor.imctl.run("login", "--auto")
     #expect(again.status == (kind.hasSASL2 ? 0 : 67), "\(again.errors)")
+    if kind.hasSASL2 {
+      // The server has lost it: nobody says that it was used elsewhere, and why it is over is told until a login.
+      #expect(try await visitor.imctl.run("agent", "stop").status == 0)
+      try visitor.spoilToken()
+      for _ in 0..<2 {
+        let lost = try await visitor.imctl.run("login", "--auto", "--json")
+        #expect(lost.status == 79, "\(lost.errors)")
+        #expect(try lost.error.name == "sessionExpired")
+        _ = try await visitor.imctl.run("agent", "stop")
+      }
+    }
+    try await visitor.end()
+  }
+
+  @Test("that the server has lost makes way for what else is stored.", arguments: TestServer.Kind.newer)
+  func lost(kind: TestServer.Kind) async throws {
+    let visitor = try await Visitor(kind)
+    let alice = visitor.server.jid("alice")
+    let login = try await visitor.login(alice, "--password-stdin", input: visitor.server.password("alice"))
+    #expect(login.status == 0, "\(login.errors)")
+    #expect(try await visitor.imctl.run("agent", "stop").status == 0)
+    try visitor.spoilToken()
+    let again = try await visitor.imctl.run("login", "--auto")
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(try await visitor.mechanism()?.hasPrefix("SCRAM-") == true)
+    // There is a new one.
+    #expect(try await visitor.imctl.run("agent", "stop").status == 0)
+    #expect(try await visitor.imctl.run("login", "--auto").status == 0)
+    #expect(try await visitor.mechanism()?.hasPrefix("HT-SHA-256-") == true)
     try await visitor.end()
   }
 
@@ -293,11 +331,14 @@ struct DeviceTokenTests {
     let imctl = try await IMCTL()
     for arguments in [["login", "--auto"], ["login", "alice@im.example", "--auto"]] {
       let result = try await imctl.run(arguments + ["--json"])
-      #expect(result.status == 67)
-      #expect(try result.error.name == "firstLoginNeedsNetwork")
+      #expect(result.status == 78)
+      #expect(try result.error.name == "notInitialized")
     }
     let user = try await User()
     try await user.goOnline()
+    let unknown = try await user.imctl.run("login", "alice@im.example", "--auto", "--json")
+    #expect(unknown.status == 67)
+    #expect(try unknown.error.name == "firstLoginNeedsNetwork")
     #expect(try await user.imctl.run("logout").status == 0)
     let result = try await user.imctl.run("login", "--auto", "--json")
     #expect(result.status == 67)

@@ -47,7 +47,7 @@ struct SecrecyTests {
     }
     #expect(kept == [user.accountsPath])
     #expect(try await user.imctl.run("agent", "start").status == 0)
-    #expect(try await user.imctl.run("logout").status == 0)
+    #expect(try await user.imctl.run("logout", "--forget").status == 0)
     #expect(
       try files(below: user.imctl.home).allSatisfy { file in
         let data = (try? Data(contentsOf: URL(filePath: file))) ?? Data()

@@ -27,16 +27,25 @@ struct StoredLoginTests {
     }
   }
 
-  @Test("keeps account and domain after a logout, for the next login.")
+  @Test("keeps account, domain and password after a logout, so that the next login asks nothing.")
   func afterLogout() async throws {
     let user = try await User()
     try await user.goOnline()
-    #expect(try await user.imctl.run("logout").status == 0)
-    let stored = StoredAccount(account: user.jid, password: nil, domain: TestServer.domain, isLogin: false)
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+    #expect(try await user.imctl.run("whoami").status == 1)
+    let cached = try await user.imctl.run("whoami", "--cached")
+    #expect((cached.output, cached.status) == (user.jid + "\n", 0))
+    let logout = try await user.imctl.run("logout")
+    #expect((logout.output, logout.status) == (user.jid + " offline\n", 0))
+    #expect(logout.errors.contains("the secret stays stored"), "\(logout.errors)")
+    let stored = StoredAccount(
+      account: user.jid, password: user.password, domain: TestServer.domain, isLogin: false)
     #expect(try user.stored() == [stored])
     #expect(try await user.imctl.run("account", "last").output == user.jid + "\n")
+    let nobody = try await user.imctl.run("whoami", "--cached")
+    #expect((nobody.output, nobody.status) == ("\n", 1))
     // Without a JID it is the last one, and the server is found as before.
-    let again = try await user.imctl.run("login", "--password-stdin", input: user.password)
+    let again = try await user.imctl.run("login")
     #expect(again.status == 0)
     #expect(again.output.hasPrefix(user.jid + "/"))
     #expect(try await user.imctl.run("logout", "--forget").status == 0)
@@ -58,7 +67,7 @@ struct StoredLoginTests {
     #expect(
       try user.stored().first
         == .init(
-          account: user.jid, password: nil, domain: TestServer.domain, isLogin: false))
+          account: user.jid, password: user.password, domain: TestServer.domain, isLogin: false))
     #expect(try await user.imctl.run("agent", "start").status == 0)
     #expect(try await user.imctl.run("status").status == 1)
   }
@@ -81,6 +90,19 @@ struct StoredLoginTests {
       #expect(try await login.ended(within: .seconds(90)) == .exited(69))
       #expect(try Data(contentsOf: URL(filePath: user.accountsPath)) == before)
     }
+  }
+
+  @Test("leaves the session alone when a password that was the right one once is not any more.")
+  func stale() async throws {
+    let user = try await User(on: .ejabberd)
+    try await user.goOnline()
+    try await user.setPassword("another")
+    let fullJID = try await user.status().fullJID
+    #expect(try await user.login("--json").status == 77)
+    #expect(try await user.status().fullJID == fullJID)
+    #expect(try await user.imctl.run("status").status == 0)
+    #expect(try await user.login(password: "another").status == 0)
+    #expect(try user.stored().first?.password == "another")
   }
 
   @Test("stays when a password was mistyped, and so does the session.", arguments: TestServer.Kind.allCases)

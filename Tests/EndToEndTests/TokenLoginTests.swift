@@ -146,6 +146,7 @@ struct TokenLoginTests {
     #expect(shown.output == "\(TokenDesk.jid) issued token until 2999-01-01T00:00:00Z\n")
     #expect(try await desk.imctl.run("token", "print").output == "t1\n")
     #expect(try await desk.imctl.run("logout").status == 0)
+    // What the command has printed goes; the command is what is kept.
     #expect(try await desk.imctl.run("token", "show").status == 1)
     #expect(try await desk.imctl.run("token", "print").status == 67)
   }

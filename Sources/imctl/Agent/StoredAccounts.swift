@@ -35,7 +35,7 @@ enum StoredAccounts {
         throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
       }
       for var account in ended {
-        account.loggedOut(keepsToken: parameters.revoke)
+        account.loggedOut(parameters)
         file[account.account] = account
       }
       return ended
@@ -53,6 +53,11 @@ enum StoredAccounts {
         result.unrevoked = result.unrevoked ?? failure
       }
     }
+    let left = try load()
+    let kept = ended.filter { !forgotten.contains($0.account) }.compactMap { account in
+      left[account.account]?.keptSecret.map { (account.account, $0) }
+    }
+    if !kept.isEmpty { result.kept = Dictionary(kept) { one, _ in one } }
     if forgotten.isEmpty { return result }
     try store().update { file throws(Failure) in
       for account in forgotten { file[account] = nil }
@@ -95,6 +100,16 @@ enum StoredAccounts {
     return revoked
   }
 
+  /// The bare JID of the named account, or of the default one, where it is stored as logged in.
+  static func loggedIn(_ account: String?) throws -> String? {
+    do {
+      let stored = try load().account(account)
+      return stored.isLogin ? stored.account : nil
+    } catch let failure as Failure where failure.name == .notInitialized || failure.name == .notLoggedIn {
+      return nil
+    }
+  }
+
   /// The JID of the last login.
   static func last() throws -> String? {
     let file = try load()
@@ -119,7 +134,11 @@ enum StoredAccounts {
   }
 
   /// Whether the account may be logged in without a question; no agent is started to be told no.
-  static func allowAuto(_ account: String, forced: Bool) throws {
-    try Account.allowAuto(load()[BareJID.normalise(account)], BareJID.normalise(account), forced: forced)
+  static func allowAuto(_ account: String?, forced: Bool) throws {
+    let file = try load()
+    guard let account else {
+      throw Failure(file.accounts.isEmpty ? .notInitialized : .firstLoginNeedsNetwork, stage: .store)
+    }
+    try file.allowAuto(BareJID.normalise(account), forced: forced)
   }
 }

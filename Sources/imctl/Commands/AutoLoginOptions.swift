@@ -16,8 +16,9 @@ struct AutoLoginOptions: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("How often to try again what failed; kept with the account.", valueName: "number"))
-  var maxRetries: Int?
+    help: ArgumentHelp(
+      "How often to try again what failed, or `unlimited`; kept with the account.", valueName: "number"))
+  var maxRetries: RetryLimit?
 
   @Option(
     help: ArgumentHelp(
@@ -47,9 +48,6 @@ struct AutoLoginOptions: ParsableArguments {
     if forced && !auto {
       throw ValidationError(inLanguage("--forced goes with --auto.", "--forced 须与 --auto 一起使用。"))
     }
-    if let maxRetries, maxRetries < 0 {
-      throw ValidationError(inLanguage("--max-retries is negative.", "--max-retries 为负数。"))
-    }
   }
 
   func write(into parameters: inout LoginMethod.Parameters) throws {
@@ -59,8 +57,26 @@ struct AutoLoginOptions: ParsableArguments {
     parameters.onAuthFailure = onAuthFailure
     parameters.auto = auto
     parameters.forced = forced
-    parameters.maxRetries = maxRetries
+    parameters.maxRetries = maxRetries?.number
     parameters.detach = detach
+  }
+}
+
+/// The value of `--max-retries`.
+struct RetryLimit: ExpressibleByArgument {
+  /// ``LoginMethod/unlimitedRetries`` for no limit.
+  let number: Int
+
+  static let unlimited = "unlimited"
+
+  init?(argument: String) {
+    if argument == Self.unlimited {
+      number = LoginMethod.unlimitedRetries
+    } else if let count = Int(argument), count >= 0 {
+      number = count
+    } else {
+      return nil
+    }
   }
 }
 

@@ -39,6 +39,9 @@ struct LoginCommand: ParsableCommand {
   )
   var listMechanisms = false
 
+  @Flag(help: "Leave a session that is online as it is, where this login would take its place: exits 75.")
+  var noReplace = false
+
   @Flag(help: "No agent: this process is the session, until a signal.")
   var foreground = false
 
@@ -85,7 +88,7 @@ struct LoginCommand: ParsableCommand {
   }
 
   /// Something is said about the session to come.
-  private var isSession: Bool { presence != nil || noPresence || noSync || foreground }
+  private var isSession: Bool { presence != nil || noPresence || noSync || noReplace || foreground }
 
   /// A secret is of the kind that was named.
   private func checkKind() throws {
@@ -116,6 +119,14 @@ struct LoginCommand: ParsableCommand {
       return try MechanismList.show(
         chosenJID(until: deadline), connection.options(), output, until: deadline)
     }
+    do {
+      try logIn(until: deadline)
+    } catch let failure as Failure where output.json {
+      throw FailedLogin(failure)
+    }
+  }
+
+  private func logIn(until deadline: Deadline) throws {
     let token = try tokenForNobody(until: deadline)
     var parameters = LoginMethod.Parameters(account: try token?.jid ?? chosenJID(until: deadline))
     parameters.tokenAnswer = token?.printed
@@ -127,6 +138,7 @@ struct LoginCommand: ParsableCommand {
     parameters.presence = presence
     parameters.noPresence = noPresence
     parameters.noSync = noSync
+    parameters.noReplace = noReplace
     parameters.wire = output.verbose > 1
     try secret.read(into: &parameters, until: deadline)
     if automatic.auto {
@@ -164,6 +176,7 @@ struct LoginCommand: ParsableCommand {
     progress.end()
     guard let result else { return }
     guard let success = result.success else {
+      if output.json { try output.data(["result": LoginResult.logining], text: "") }
       return output.note(inLanguage("logging in in the background", "正在后台登录"))
     }
     if output.json && !succeeded {
@@ -251,7 +264,7 @@ struct LoginCommand: ParsableCommand {
         return answer
       }
     }
-    if automatic.auto && last == nil { throw Failure(.firstLoginNeedsNetwork, stage: .store) }
+    if automatic.auto && last == nil { try StoredAccounts.allowAuto(nil, forced: automatic.forced) }
     guard let last else { throw Failure.invalid(inLanguage("no JID is given", "没有给出 JID")) }
     return last
   }

@@ -8,12 +8,15 @@ struct LogoutCommand: ParsableCommand {
     abstract: "Go offline and stay offline.",
     discussion: """
       Sends what is not acknowledged yet, then unavailable presence, and ends the session in any case: what \
-      could not be sent stays queued, and the exit status is 87. JID and domain stay stored for the next login.
+      could not be sent stays queued, and the exit status is 87. The secret that `login --store` names stays stored, so \
+      that the next login asks nothing; --forget deletes it.
       """)
 
   struct Answer: Encodable {
     let account: String
     let state = SessionState.offline
+    /// What stays stored of its secret.
+    let kept: StorePolicy?
   }
 
   @Argument(help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
@@ -57,6 +60,21 @@ struct LogoutCommand: ParsableCommand {
     }
   }
 
+  /// What stays stored after a logout.
+  static func remark(on kept: StorePolicy, of account: String) -> String {
+    let secret =
+      switch kept {
+      case .password: inLanguage("the secret", "凭据")
+      case .keys: inLanguage("the keys derived from the password", "由密码导出的密钥")
+      case .token: inLanguage("the server's token for this device", "服务器给本设备的令牌")
+      case .command: inLanguage("the command that prints the secret", "输出凭据的命令")
+      case .none: inLanguage("nothing", "无")
+      }
+    return inLanguage(
+      "\(secret) stays stored for the next login; `imctl logout --forget` deletes it",
+      "\(secret)仍保存着，供下次登录使用；`imctl logout --forget` 可将其删除")
+  }
+
   func run() throws {
     var parameters = LogoutMethod.Parameters(account: jid ?? account.account)
     parameters.all = all
@@ -69,7 +87,9 @@ struct LogoutCommand: ParsableCommand {
       try AgentClient.ask(LogoutMethod.self, parameters, start: .never, timeout: bound)
       ?? StoredAccounts.logout(parameters)
     for account in result.accounts {
-      try output.data(Answer(account: account), text: "\(peer: account) offline")
+      let kept = result.kept?[account]
+      try output.data(Answer(account: account, kept: kept), text: "\(peer: account) offline")
+      if let kept { output.note(Self.remark(on: kept, of: account)) }
     }
     if result.unsent > 0, result.unrevoked == nil { throw Failure.unconfirmed(queued: result.unsent) }
     if let failure = result.unrevoked {

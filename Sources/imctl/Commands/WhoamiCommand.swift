@@ -7,7 +7,8 @@ struct WhoamiCommand: ParsableCommand {
     commandName: "whoami",
     abstract: "Print the JID that is logged in.",
     discussion: """
-      Prints the bare JID; when not logged in, an empty line, and exits 1. Starts no agent.
+      Prints the bare JID; when not logged in, an empty line, and exits 1. Starts no agent. With --cached it is whoever \
+      is stored as logged in, also while nobody is online: after a reboot, or without a network.
       """)
 
   struct Answer: Encodable {
@@ -17,12 +18,21 @@ struct WhoamiCommand: ParsableCommand {
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
+  @Flag(help: "Ask nobody: tell who is stored as logged in.")
+  var cached = false
+
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
+    let jid = try cached ? StoredAccounts.loggedIn(account.account) ?? "" : onlineJID()
+    try output.data(Answer(account: jid), text: "\(peer: jid)")
+    if jid.isEmpty { throw ExitCode(1) }
+  }
+
+  private func onlineJID() throws -> String {
     var sessions: [SessionStatus] = []
     do {
       sessions =
@@ -32,11 +42,8 @@ struct WhoamiCommand: ParsableCommand {
       // Nobody is somebody too: the answer is "no", not an error.
     }
     // Of an anonymous login the server has made the JID, and the account is a domain.
-    let jid =
-      sessions.first(where: \.isOnline).map { session in
-        session.fullJID.map { String($0.prefix { $0 != "/" }) } ?? session.account
-      } ?? ""
-    try output.data(Answer(account: jid), text: "\(peer: jid)")
-    if jid.isEmpty { throw ExitCode(1) }
+    return sessions.first(where: \.isOnline).map { session in
+      session.fullJID.map { String($0.prefix { $0 != "/" }) } ?? session.account
+    } ?? ""
   }
 }
