@@ -30,6 +30,12 @@ struct PresenceIntent: Sendable, Equatable {
   /// What the server is to show.
   var effective: Value { holds.last?.value ?? timed?.value ?? base }
 
+  /// The priority of a presence that is given without one.
+  ///
+  /// What lasts has none (RFC 6121 §4.7.2.3): a priority belongs to the presence that it was given with. What soon ends
+  /// leaves the device as it is for messages: as the lasting presence has it, and not what is held beside.
+  func usualPriority(isLasting: Bool) -> Int { isLasting ? 0 : base.priority }
+
   var isHeld: Bool { !holds.isEmpty }
 
   /// Sets what is shown from now on; `until` (seconds since 1970): only until then.

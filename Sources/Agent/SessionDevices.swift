@@ -81,8 +81,7 @@ extension Session {
     }
     guard target.isOnline else {
       throw Failure(
-        .stanzaError, stage: .request, detail: "\(parameters.resource) is not online: nothing was sent",
-        condition: "recipient-unavailable")
+        .stanzaError, stage: .request, detail: "\(parameters.resource) is not online: nothing was sent")
     }
     var message = OutgoingMessage(to: to.description, body: parameters.body)
     message.id = parameters.id

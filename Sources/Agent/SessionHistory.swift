@@ -138,8 +138,7 @@ extension Session {
     return result
   }
 
-  private static let noArchive =
-    Language.current == .chinese ? "服务器没有该账号的存档" : "the server has no archive of the account"
+  private static let noArchive = "the server has no archive of the account"
 
   private func start(of query: HistoryQuery) async throws(Failure) -> ArchiveStart? {
     try await localStore.read { try ArchiveStart.load(query.account, with: query.peer, $0) }

@@ -116,7 +116,7 @@ extension Session {
 
   /// The login goes on while nobody waits for it.
   private func goOn(_ plan: LoginPlan, showing show: PresenceShow?) async -> LoginMethod.Result {
-    if let show { presence.set(.init(show: show, priority: presence.base.priority)) }
+    if let show { presence.set(.init(show: show)) }
     pace.join(account.description, at: plan.serverName)
     kept = plan
     return LoginMethod.Result(success: nil, already: false)

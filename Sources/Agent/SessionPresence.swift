@@ -27,9 +27,9 @@ extension Session {
     -> PresenceStatus
   {
     let isLasting = !parameters.hold && parameters.duration == nil && parameters.to == nil
-    let before = isLasting ? presence.base : presence.effective
     let value = PresenceIntent.Value(
-      show: parameters.show, status: parameters.status, priority: parameters.priority ?? before.priority)
+      show: parameters.show, status: parameters.status,
+      priority: parameters.priority ?? presence.usualPriority(isLasting: isLasting))
     if let to = parameters.to {
       try await direct(value, to: to)
       return presenceStatus()

@@ -42,15 +42,15 @@ extension Session {
         detail: "the API at \(base) (--api): \(failure.detail ?? failure.message)")
     }
     guard answer.status != 200 else { return }
-    let condition: StanzaError.Condition =
+    // What the status means, where it means one of them.
+    let condition: StanzaError.Condition? =
       switch answer.status {
       case 401: .notAuthorized
       case 403: .forbidden
-      case 404: .featureNotImplemented
-      default: StanzaError.Condition(rawValue: "undefined-condition")
+      default: nil
       }
     throw Failure(
       .stanzaError, stage: .request, detail: "\(request.host) answers with status \(answer.status)",
-      condition: condition.rawValue)
+      condition: condition?.rawValue)
   }
 }

@@ -19,9 +19,7 @@ extension Session {
     if parameters.enabled, let node {
       guard let discovery = await accountDiscovery(on: stream), PushNotifications.isOffered(in: discovery)
       else {
-        throw Failure(
-          .stanzaError, stage: .request, detail: "the server has no push notifications",
-          condition: StanzaError.Condition.featureNotImplemented.rawValue)
+        throw Failure(.stanzaError, stage: .request, detail: "the server has no push notifications")
       }
       let known = try await accounts.entry(account)?.push ?? []
       guard

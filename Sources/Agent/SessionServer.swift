@@ -44,7 +44,8 @@ extension Session {
   private func reading(_ serverClock: ServerClock, cached: Bool, cause: Failure? = nil) -> ServerTime {
     let uptime = clock.uptime()
     let time = serverClock.time(at: uptime)
-    func milliseconds(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 }
+    // Nothing is added, but to -0.
+    func milliseconds(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 + 0 }
     return ServerTime(
       account: account.description, server: account.domain,
       time: Timestamp.text(Date(timeIntervalSince1970: time)), zone: DateTime.zone(serverClock.offset),

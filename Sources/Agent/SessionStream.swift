@@ -277,7 +277,7 @@ extension Session {
     var plan = opening.plan
     plan.succeeded(bound, presenting: tried.presented, offer: opening.offer)
     if let show = opening.attempt.presence {
-      presence.set(.init(show: show, priority: presence.base.priority))
+      presence.set(.init(show: show))
     }
     endOnline(.loginOK)
     resumable = nil

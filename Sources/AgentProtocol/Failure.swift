@@ -28,9 +28,9 @@ public struct Failure: Error, Sendable, Equatable {
   public let stage: Stage
   /// Facts beside the name: an address, a path, the word that is wrong. Never a secret.
   public let detail: String?
-  /// The condition on the wire: `not-authorized`, `conflict`.
+  /// The condition on the wire, `not-authorized` or `conflict`: nil where none came from there.
   public let condition: String?
-  /// What the server said. At most ``maximumText`` characters of it are kept.
+  /// What the server said: nil where it said nothing. At most ``maximumText`` characters of it are kept.
   public let text: String?
   /// What an agent of another version says about a name that is not in our table.
   private let foreign: Text?
@@ -86,21 +86,26 @@ public struct Failure: Error, Sendable, Equatable {
     guard let row = FailureTable[name] else {
       return foreign ?? Text(name.rawValue, hint: FailureTable.internalErrorHint(language))
     }
-    let text = row.text(language)
+    let advice = FailureAdvice.of(self)
     let said = [condition, self.text].compactMap { $0 }.joined(separator: ": ")
-    var message = text.message
+    var message = advice?.message?.text(language) ?? row.text(language).message
     switch language {
     case .english:
       if stage != .input { message = stage.title(language) + ": " + message }
       if let detail { message += " (\(detail))" }
-      if !said.isEmpty { message += "; the server said: \(said)" }
+      if !said.isEmpty { message += isAnswer ? "; the answer: \(said)" : "; the server said: \(said)" }
     case .chinese:
       if stage != .input { message = stage.title(language) + "：" + message }
       if let detail { message += "（\(FailureDetail.chinese(detail))）" }
-      if !said.isEmpty { message += "；服务器说：\(said)" }
+      if !said.isEmpty { message += isAnswer ? "；应答：\(said)" : "；服务器说：\(said)" }
     }
-    return Text(message, hint: text.hint)
+    return Text(message, hint: advice?.hint.text(language) ?? row.text(language).hint)
   }
+}
+
+extension Failure {
+  /// What was said answers a stanza: whoever that went to may have said it, or a server on the way.
+  private var isAnswer: Bool { name == .stanzaError }
 }
 
 extension Failure.Stage {

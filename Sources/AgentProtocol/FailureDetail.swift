@@ -2,8 +2,9 @@
 ///
 /// A detail is made where the failure is: in the agent, whose locale may be another one than the command's, and in
 /// libraries that speak English only. So its words are told by their pattern, and what is not known stays as it is.
-enum FailureDetail {
-  static func chinese(_ detail: String) -> String {
+public enum FailureDetail {
+  /// The detail in Chinese where it is known, else as it is.
+  public static func chinese(_ detail: String) -> String {
     for (pattern, chinese) in phrases {
       if let facts = facts(of: detail, in: pattern) { return fill(chinese, with: facts) }
     }
@@ -130,6 +131,33 @@ enum FailureDetail {
     ("another device has logged in since this one did", "此后另一台设备登录过"),
     ("the session ended at once", "会话随即结束"),
     ("* attempts; the last: *", "尝试了 * 次；最后一次：*"),
+    (
+      "the connection ended before the server opened a stream: its port may be one for direct TLS",
+      "服务器尚未打开流，连接就已结束：其端口可能用于直接 TLS"
+    ),
+    ("the server answers with TLS: its port is one for direct TLS", "服务器以 TLS 应答：其端口用于直接 TLS"),
+    ("* is not online: nothing was sent", "* 不在线：未发送任何内容"),
+    ("the server has no push notifications", "服务器没有推送通知"),
+    ("the server has no archive of the account", "服务器没有该账号的存档"),
+    ("a conversation has at most * marks", "一个会话最多有 * 个标记"),
+    ("there is no command `*`: did you mean `*`?", "没有命令 `*`：您是指 `*` 吗？"),
+    ("there is no command `*`", "没有命令 `*`"),
+    // Wrong arguments, as ArgumentParser tells of them.
+    ("Unknown option '*'. Did you mean '*'?", "未知选项“*”。您是指“*”吗？"),
+    ("Unknown option '*'", "未知选项“*”"),
+    ("Unexpected argument '*'", "多余的参数“*”"),
+    ("* unexpected arguments: '*'", "* 个多余的参数：“*”"),
+    ("Missing expected argument '*'", "缺少参数“*”"),
+    ("Missing one of: '*'", "缺少以下参数之一：“*”"),
+    ("Missing value for '*'", "“*”缺少值"),
+    ("The option '*' does not take any value, but '*' was specified.", "选项“*”不接受值，却给出了“*”。"),
+    (
+      "The value '*' is invalid for '*'. Please provide one of the following:",
+      "“*”不是“*”的有效值。可用的值："
+    ),
+    ("The value '*' is invalid for '*'. Please provide one of *.", "“*”不是“*”的有效值。可用的值：*。"),
+    ("The value '*' is invalid for '*'", "“*”不是“*”的有效值"),
+    ("Invalid option: *", "无效选项：*"),
     // Commands, with the last line of what they said.
     ("*: no such command", "*：没有此命令"),
     ("*: cannot be run", "*：无法运行"),

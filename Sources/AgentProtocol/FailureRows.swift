@@ -3,8 +3,8 @@ extension FailureTable {
   public static let rows: [Row] = [
     row(
       .invalidParameter, codes: [414, 33_003], exit: 64, retry: .fatal, clears: .nothing,
-      english: ("invalid parameter", "Correct it; `imctl help COMMAND` lists what is accepted."),
-      chinese: ("参数无效", "请改正；`imctl help 命令` 列出可接受的参数。")),
+      english: ("invalid parameter", "`imctl help COMMAND` tells what the command accepts."),
+      chinese: ("参数无效", "`imctl help COMMAND` 说明该命令接受的参数。")),
     row(
       .notLoggedIn, codes: [], exit: 67, retry: .fatal, clears: .nothing,
       english: ("not logged in", "Log in first: imctl login JID"),
@@ -57,9 +57,9 @@ extension FailureTable {
       .tlsFailure, codes: [], exit: 71, retry: .fatal, clears: .nothing,
       english: (
         "the connection cannot be made secure",
-        "If the certificate is your own, name it with --ca-file or --cert-sha256."
+        "Tell whoever runs the server. If it is your own, name its authority with --ca-file, or its certificate with --cert-sha256."
       ),
-      chinese: ("无法建立安全连接", "如果证书是您自己的，请用 --ca-file 或 --cert-sha256 指定。")),
+      chinese: ("无法建立安全连接", "请告知服务器管理员。如果服务器是您自己的，请用 --ca-file 指定证书颁发机构，或用 --cert-sha256 指定证书。")),
     row(
       .databaseError, codes: [33_002], exit: 73, retry: .fatal, clears: .nothing,
       english: (
@@ -67,9 +67,19 @@ extension FailureTable {
       ),
       chinese: ("无法使用本地存储", "请检查所示路径的属主、权限和剩余空间。")),
     row(
+      .outputFailed, codes: [], exit: 73, retry: .fatal, clears: .nothing,
+      english: (
+        "the output could not be written",
+        "What was printed is not all: check the free space of the file, or the program that reads it."
+      ),
+      chinese: ("无法写入输出", "输出不完整：请检查文件所在磁盘的剩余空间，或读取输出的程序。")),
+    row(
       .stanzaError, codes: [], exit: 74, retry: .fatal, clears: .nothing,
-      english: ("the request was answered with an error", "What the server said tells why."),
-      chinese: ("请求得到了错误应答", "原因见服务器的说明。")),
+      english: (
+        "the request was answered with an error",
+        "If the answer does not tell you what is wrong, show it to whoever runs the server."
+      ),
+      chinese: ("请求得到了错误应答", "如果应答没有说明问题所在，请把它交给服务器管理员。")),
     row(
       .networkError, codes: [], exit: 75, retry: .again, clears: .nothing,
       english: ("network problem", "Check the network and try again."),
@@ -122,9 +132,10 @@ extension FailureTable {
       .credentialSourceFailed, codes: [], codesAtInput: [414], exit: 77, exitAtInput: 64, retry: .fatal,
       clears: .nothing,
       english: (
-        "the credential command failed", "Run the command by itself: it must print the secret and exit 0."
+        "the credential command failed",
+        "Run the command by itself: it must print the secret and exit with status 0."
       ),
-      chinese: ("凭据命令失败", "请单独运行该命令：它必须输出密码并以 0 退出。")),
+      chinese: ("凭据命令失败", "请单独运行该命令：它必须输出密码或令牌，并以状态 0 退出。")),
     row(
       .notInitialized, codes: [33_001], exit: 78, retry: .fatal, clears: .nothing,
       english: ("no account has been set up", "Log in first: imctl login JID"),
@@ -150,16 +161,20 @@ extension FailureTable {
       chinese: ("另一台设备正在同时登录", "请重新登录：imctl login")),
     row(
       .loginForbidden, codes: [403], exit: 82, retry: .fatal, clears: .secret,
-      english: ("the server forbids this login", "Ask whoever runs the server."),
-      chinese: ("服务器禁止此登录", "请联系服务器管理员。")),
+      english: (
+        "the server forbids this login", "Ask whoever runs the server whether the account may log in."
+      ),
+      chinese: ("服务器禁止此登录", "请向服务器管理员询问该账号是否可以登录。")),
     row(
       .userBlocked, codes: [31_009], exit: 82, retry: .fatal, clears: .secret,
-      english: ("the account is blocked", "Ask whoever runs the server."),
-      chinese: ("账号已被封禁", "请联系服务器管理员。")),
+      english: ("the account is blocked", "Ask whoever runs the server why it is blocked."),
+      chinese: ("账号已被封禁", "请向服务器管理员询问封禁原因。")),
     row(
       .proxyUnavailable, codes: [31_028], exit: 83, retry: .automatic, clears: .nothing,
-      english: ("the proxy cannot be used", "Check --proxy, and the proxy's user and password."),
-      chinese: ("无法使用代理服务器", "请检查 --proxy 以及代理的用户名和密码。")),
+      english: (
+        "the proxy cannot be used", "Check that it runs, its address (--proxy), and its user and password."
+      ),
+      chinese: ("无法使用代理服务器", "请检查代理是否在运行、其地址（--proxy）以及用户名和密码。")),
     row(
       .deviceChanged, codes: [417], exit: 84, retry: .fatal, clears: .token,
       english: ("the account was used on another device since", "Log in with the password: imctl login JID"),

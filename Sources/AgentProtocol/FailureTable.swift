@@ -84,6 +84,7 @@ extension Failure.Name {
   public static let internalError = Self(rawValue: "internalError")
   public static let tlsFailure = Self(rawValue: "tlsFailure")
   public static let databaseError = Self(rawValue: "databaseError")
+  public static let outputFailed = Self(rawValue: "outputFailed")
   public static let stanzaError = Self(rawValue: "stanzaError")
   public static let networkError = Self(rawValue: "networkError")
   public static let connectTimeout = Self(rawValue: "connectTimeout")

@@ -172,6 +172,26 @@ public struct StreamNegotiator: Sendable {
     return error
   }
 
+  /// What the end of the connection may mean: a server that waits for a TLS handshake ends it when it reads a stream
+  /// header.
+  func explaining(_ error: XMPPError) -> XMPPError {
+    guard error.code == .networkError, isUnanswered else { return error }
+    var error = error
+    error.message =
+      "the connection ended before the server opened a stream: its port may be one for direct TLS"
+    return error
+  }
+
+  /// The answer to a stream header without TLS is one of TLS: an alert record (RFC 8446 §5.1, §6).
+  func refusal(of bytes: some Collection<UInt8>) -> XMPPError? {
+    guard isUnanswered, bytes.starts(with: [0x15, 0x03]) else { return nil }
+    return XMPPError(
+      .tlsFailure, stage: .tls, "the server answers with TLS: its port is one for direct TLS")
+  }
+
+  /// The header of a stream without TLS was sent, and is not answered.
+  private var isUnanswered: Bool { level == .plain && !isEncrypting && owed.first == .header }
+
   /// Something was sent that the server has not asked for yet, or only asked for later.
   private var isAhead: Bool {
     switch level {

@@ -14,6 +14,7 @@ extension XMPPStream {
   func received(_ buffer: ByteBuffer) {
     guard channel != nil else { return }
     lastInput = .now()
+    if let refusal = negotiator?.refusal(of: buffer.readableBytesView) { return broke(refusal) }
     let parser = parser
     do {
       try buffer.withUnsafeReadableBytes { bytes in
@@ -163,7 +164,7 @@ extension XMPPStream {
       var error = error
       if error.code == .networkError, let negotiator {
         error.stage = negotiator.stage
-        error = negotiator.blaming(error)
+        error = negotiator.explaining(negotiator.blaming(error))
       }
       endNegotiation(.failure(error))
     case .idle, .closed: break

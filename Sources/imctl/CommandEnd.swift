@@ -28,7 +28,7 @@ struct CommandEnd {
   }
 
   private init(_ failure: Failure, json: Bool) {
-    let object = json ? try? JSONLine.encode(["error": failure]) : nil
+    let object = json ? try? JSONLine.encode(["error": ErrorObject(failure)]) : nil
     self.init(error: object ?? Self.text(failure), status: failure.exit)
   }
 
@@ -41,7 +41,7 @@ struct CommandEnd {
     case .validationFailure where json:
       self.init(Failure.invalid(Imctl.message(for: error)), json: true)
     case .validationFailure:
-      self.init(error: Self.inFrame(Imctl.fullMessage(for: error)), status: code.rawValue)
+      self.init(error: UsageText(Imctl.fullMessage(for: error)).description, status: code.rawValue)
     default:
       self.init(Failure(.internalError, stage: .request, detail: String(describing: error)), json: json)
     }
@@ -53,25 +53,31 @@ struct CommandEnd {
     self.status = status
   }
 
-  /// What ArgumentParser writes around a message, in the language of this process.
-  private static func inFrame(_ message: String) -> String {
-    guard Language.current == .chinese else { return message }
-    let frame = [("Error: ", "错误："), ("Help:  ", "帮助："), ("Usage: ", "用法：")]
-    return message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-      let end = "' for more information."
-      if line.hasPrefix("  See '"), line.hasSuffix(end) {
-        return "  详见 '\(line.dropFirst(7).dropLast(end.count))'。"
-      }
-      guard let (english, chinese) = frame.first(where: { line.hasPrefix($0.0) }) else { return String(line) }
-      return chinese + line.dropFirst(english.count)
-    }.joined(separator: "\n")
-  }
-
   /// The message, and the hint on a line of its own.
   static func text(_ failure: Failure) -> String {
-    var text = "imctl: \(peer: failure.message)"
-    if !failure.hint.isEmpty { text += "\n  \(peer: failure.hint)" }
-    return text
+    let hint = hint(failure)
+    return "imctl: \(peer: failure.message)" + (hint.isEmpty ? "" : "\n  \(peer: hint)")
+  }
+
+  /// What to do next. The failure does not know which command it is of.
+  fileprivate static func hint(_ failure: Failure) -> String {
+    failure.hint.replacing(
+      "imctl help COMMAND", with: (["imctl", "help"] + CommandName.path).joined(separator: " "))
+  }
+}
+
+/// The error object of a command, with the hint as this command has it.
+private struct ErrorObject: Encodable {
+  let failure: Failure
+
+  init(_ failure: Failure) { self.failure = failure }
+
+  private enum Key: CodingKey { case hint }
+
+  func encode(to encoder: any Encoder) throws {
+    try failure.encode(to: encoder)
+    var fields = encoder.container(keyedBy: Key.self)
+    try fields.encode(CommandEnd.hint(failure), forKey: .hint)
   }
 }
 

@@ -9,7 +9,7 @@ struct Imctl: ParsableCommand {
     commandName: "imctl",
     abstract: "Go online on an XMPP server, stay online, send messages and change presence from the shell.",
     discussion: """
-      `imctl login user@domain` goes online; a background agent keeps the session, so every later command
+      `imctl login user@domain` goes online; a background agent keeps the session, so every later command \
       takes milliseconds. Data goes to standard output, everything else to standard error.
       """,
     version: "imctl \(Version.current)",
@@ -23,9 +23,9 @@ struct Imctl: ParsableCommand {
 
   static func main() {
     runNothingOnCrash()
-    let arguments = Array(CommandLine.arguments.dropFirst())
+    Console.holdClosedStreams()
     do {
-      try checkHelp(arguments)
+      let arguments = try CommandName.resolve(Array(CommandLine.arguments.dropFirst()))
       if asksAgent { AgentClient.connectEarly() }
       let sorted = try TextArguments(arguments, hasInput: StandardInput.mayHaveText).sorted
       var command = try parseAsRoot(sorted)
@@ -52,21 +52,7 @@ struct Imctl: ParsableCommand {
 
   /// A remark where no options are at hand: a line on standard error, in text output only.
   static func note(_ text: @autoclosure () -> String) {
-    if !isQuiet && !wantsJSON { Console.err("imctl: " + text()) }
-  }
-
-  /// `help` of what does not exist is refused: ArgumentParser would show the help of what is above it.
-  private static func checkHelp(_ arguments: [String]) throws {
-    guard arguments.first == "help" else { return }
-    var command: any ParsableCommand.Type = Imctl.self
-    for word in arguments.dropFirst() where !word.hasPrefix("-") && word != "help" {
-      guard
-        let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word })
-      else {
-        throw ValidationError(inLanguage("There is no command '\(word)'.", "没有命令“\(word)”。"))
-      }
-      command = next
-    }
+    if !isQuiet && !wantsJSON { Console.remark(text()) }
   }
 
   /// A crash ends the process and runs nothing: in a static executable that was found through PATH, the Swift

@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Glibc
 
 /// How a command answers: options of every command.
 struct OutputOptions: ParsableArguments {
@@ -28,14 +29,19 @@ struct OutputOptions: ParsableArguments {
     Console.out(json ? try JSONLine.encode(value) : text())
   }
 
-  /// A remark: a line on standard error, in text output only.
+  /// A remark: a line on standard error, in text output only, with the name of the program in front.
   func note(_ text: @autoclosure () -> String) {
-    if !quiet && !json { Console.err(text()) }
+    if !quiet && !json { Console.remark(text()) }
   }
 
   /// A step or a decision: a line on standard error with `-v`.
   func step(_ text: @autoclosure () -> String) {
     if verbose > 0 { Console.err(text()) }
+  }
+
+  /// Says that a list is empty, and how it would be filled: where somebody reads along.
+  func empty(_ text: @autoclosure () -> String) {
+    if Console.isTerminal(STDERR_FILENO) { note(text()) }
   }
 }
 

@@ -15,6 +15,7 @@ import Testing
     ("internalError", [], 70, .fatal, .nothing),
     ("tlsFailure", [], 71, .fatal, .nothing),
     ("databaseError", [33002], 73, .fatal, .nothing),
+    ("outputFailed", [], 73, .fatal, .nothing),
     ("stanzaError", [], 74, .fatal, .nothing),
     ("networkError", [], 75, .again, .nothing),
     ("connectTimeout", [34006], 75, .again, .nothing),

@@ -30,6 +30,19 @@ import Testing
     #expect(presence.effective == value(.xa))
   }
 
+  @Test("A priority belongs to the presence that it was given with; what soon ends leaves the lasting one's.")
+  func priority() {
+    var presence = PresenceIntent(base: .init(show: .dnd, priority: -128))
+    #expect(presence.usualPriority(isLasting: true) == 0)
+    #expect(presence.usualPriority(isLasting: false) == -128)
+    // What is held beside ends before the time does.
+    presence.set(value(.chat))
+    presence.hold(.init(show: .dnd, priority: -128), by: 1)
+    #expect(presence.usualPriority(isLasting: false) == 0)
+    presence.set(.init(show: .away, priority: 5), until: 100)
+    #expect(presence.usualPriority(isLasting: false) == 0)
+  }
+
   @Test("Of overlapping holds the newest alive wins, in whatever order they end.")
   func holds() {
     var presence = PresenceIntent(base: value(.online))

@@ -56,6 +56,25 @@ import XMPPXML
     #expect(talk.negotiator.roundTrips == 8)
   }
 
+  @Test("A server for direct TLS that reads a stream header is known by its alert, or by the end it makes.")
+  func directTLSPort() throws {
+    let end = XMPPError(.networkError, stage: .stream, "the connection was closed by the other side")
+    var talk = try Conversation()
+    talk.connect()
+    #expect(talk.negotiator.refusal(of: [0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46])?.code == .tlsFailure)
+    #expect(talk.negotiator.refusal(of: Array("<?xml".utf8)) == nil)
+    #expect(talk.negotiator.explaining(end).message.contains("one for direct TLS"))
+    #expect(talk.negotiator.explaining(end).code == .networkError)
+    // One that has answered is none.
+    try talk.server(C.header)
+    #expect(talk.negotiator.explaining(end) == end)
+    #expect(talk.negotiator.refusal(of: [0x15, 0x03]) == nil)
+    var direct = try Conversation(tls: .direct)
+    direct.connect()
+    #expect(direct.negotiator.explaining(end) == end)
+    #expect(direct.negotiator.refusal(of: [0x15, 0x03]) == nil)
+  }
+
   @Test("With anticipation the same machine needs three flights less.")
   func anticipating() throws {
     var talk = try Conversation(

@@ -51,7 +51,7 @@ struct AccountAtServerTests {
         in: imctl, mode: 0o644)
       let kept = try await imctl.run("account", "import", path)
       #expect((kept.output, kept.status) == ("alice@example.org kept\nnew@example.org added\n", 0))
-      #expect(kept.errors == "\(path) can be read by other users: delete it, or chmod 600 it\n")
+      #expect(kept.errors == "imctl: \(path) can be read by other users: delete it, or chmod 600 it\n")
       #expect(try !Accounts.read(imctl).contains("other"))
       let replaced = try await imctl.run("account", "import", path, "--replace", "--json")
       #expect(
@@ -160,7 +160,7 @@ struct AccountAtServerTests {
         "--timeout", "9", input: "alt\n")
       #expect((passwd.output, passwd.status) == ("alice@example.org password changed\n", 0))
       #expect(
-        passwd.errors == "the stored --password-command has to print the new password from now on\n")
+        passwd.errors == "imctl: the stored --password-command has to print the new password from now on\n")
       let sent = try #require(try agent.parameters(of: AccountPasswdMethod.self))
       #expect(
         [sent.account, sent.newPassword, sent.newPasswordCommand, sent.currentPassword]

@@ -179,7 +179,7 @@ struct AgentLaunchTests {
         in: imctl)
       let held = try await imctl.run("presence", "dnd", "deploying", "--", "sh", "-c", "echo ran; exit 3")
       #expect((held.output, held.status) == ("ran\n", 3))
-      #expect(held.errors == "not online: held from a login on, while the command runs\n")
+      #expect(held.errors == "imctl: not online: held from a login on, while the command runs\n")
       let set = try await imctl.run("presence", "away", "lunch", "--json")
       #expect(set.output == #"{"applied":false,"priority":0,"show":"away","status":"lunch"}"# + "\n")
       #expect(try await imctl.run("agent", "stop").status == 0)

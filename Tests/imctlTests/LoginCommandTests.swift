@@ -182,7 +182,7 @@ struct LoginCommandTests {
       let result = try await imctl.run("login", Self.jid)
       #expect(
         (result.output, result.errors, result.status)
-          == ("alice@example.org/res online (SCRAM-SHA-1, TLSv1.3)\n", "it was online already\n", 0))
+          == ("alice@example.org/res online (SCRAM-SHA-1, TLSv1.3)\n", "imctl: it was online already\n", 0))
       let json = try await imctl.run("login", Self.jid, "--json")
       #expect(json.lines.count == 1)
       #expect(try json.objects(Event.self).first?.name == "success")

@@ -41,13 +41,13 @@ struct PresenceCommandTests {
       let text = try await imctl.run("presence", "away")
       #expect(
         (text.output, text.errors, text.status)
-          == ("", "not online: stored, applied at the next login\n", 0))
+          == ("", "imctl: not online: stored, applied at the next login\n", 0))
       let json = try await imctl.run("presence", "away", "--json")
       #expect(
         (json.output, json.errors, json.status)
           == (#"{"applied":false,"priority":0,"show":"away","status":null}"# + "\n", "", 0))
       let chinese = try await imctl.run(["presence", "away"], environment: ["LANG": "zh_CN.UTF-8"])
-      #expect(chinese.errors == "未在线：已保存，下次登录时生效\n")
+      #expect(chinese.errors == "imctl: 未在线：已保存，下次登录时生效\n")
       agent.end()
     }
   }
@@ -59,7 +59,7 @@ struct PresenceCommandTests {
       held.applied = false
       let agent = try Self.agent(imctl, held)
       let away = try await imctl.run("presence", "away")
-      #expect(away.errors == "stored, applied when the command that holds the presence ends\n")
+      #expect(away.errors == "imctl: stored, applied when the command that holds the presence ends\n")
       #expect(away.status == 0)
       #expect(try await imctl.run("presence", "dnd", "deploying", "--priority", "3").errors == away.errors)
       // Sent to one JID by somebody who shows no presence to the others.
@@ -214,7 +214,7 @@ struct PresenceCommandTests {
       let agent = try Self.agent(imctl)
       let text = try await imctl.run(["presence"] + arguments)
       #expect((text.output, text.status) == ("", 64))
-      #expect(text.errors.hasPrefix("Error: "))
+      #expect(text.errors.hasPrefix("imctl: "))
       let end = arguments.firstIndex(of: "--") ?? arguments.count
       let json = try await imctl.run(["presence"] + arguments[..<end] + ["--json"] + arguments[end...])
       #expect((json.output, json.status) == ("", 64))

@@ -114,7 +114,7 @@ struct StatusCommandTests {
       let result = try await imctl.run("status")
       #expect(result.output == "state     offline\n")
       #expect(
-        result.errors == "local store: no account has been set up. Log in first: imctl login JID\n")
+        result.errors == "imctl: local store: no account has been set up. Log in first: imctl login JID\n")
       #expect(result.status == 1)
       let json = try await imctl.run("status", "--json")
       #expect(

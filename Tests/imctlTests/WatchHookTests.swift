@@ -84,7 +84,7 @@ struct WatchHookTests {
       let quiet = try await imctl.run("watch", "--exec", hook)
       #expect(!quiet.errors.contains("exit status"))
       let told = try await imctl.run("watch", "-v", "--exec", hook)
-      #expect(told.errors.split(separator: "\n").count { $0 == "\(hook): exit status 3" } == 2)
+      #expect(told.errors.split(separator: "\n").count { $0 == "imctl: \(hook): exit status 3" } == 2)
       let missing = try await imctl.run("watch", "--exec", "/nowhere/at/all")
       #expect(missing.errors.split(separator: "\n").count { $0.hasPrefix("imctl: /nowhere/at/all: ") } == 2)
       agent.end()

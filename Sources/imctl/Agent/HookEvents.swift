@@ -23,15 +23,17 @@ struct HookEvents {
       if quiet { return }
       switch end {
       case .exited(let status):
-        if verbose { Console.err("\(peer: name): " + inLanguage("exit status \(status)", "退出状态 \(status)")) }
+        if verbose {
+          Console.remark("\(peer: name): " + inLanguage("exit status \(status)", "退出状态 \(status)"))
+        }
       case .signaled(let number):
         if verbose {
-          Console.err("\(peer: name): " + inLanguage("ended by signal \(number)", "被信号 \(number) 终止"))
+          Console.remark("\(peer: name): " + inLanguage("ended by signal \(number)", "被信号 \(number) 终止"))
         }
       case .timedOut:
-        Console.err("imctl: \(peer: name): " + inLanguage("killed, it took too long", "超时，已终止"))
+        Console.remark("\(peer: name): " + inLanguage("killed, it took too long", "超时，已终止"))
       case .cancelled: break
-      case .notRun(let why): Console.err("imctl: \(peer: name): \(peer: why)")
+      case .notRun(let why): Console.remark("\(peer: name): \(peer: why)")
       }
     }
     self.runner = runner
@@ -44,8 +46,8 @@ struct HookEvents {
 
   func add(_ event: Event) {
     if runner.add(event) || output.quiet { return }
-    Console.err(
-      "imctl: \(peer: name): " + inLanguage("slower than the events, some are left out", "处理速度低于事件速度，部分事件被略过")
+    Console.remark(
+      "\(peer: name): " + inLanguage("slower than the events, some are left out", "处理速度低于事件速度，部分事件被略过")
     )
   }
 
@@ -55,8 +57,8 @@ struct HookEvents {
     ended.wait()
     let left = runner.count
     if left > 0, !output.quiet {
-      Console.err(
-        "imctl: \(peer: name): "
+      Console.remark(
+        "\(peer: name): "
           + inLanguage("\(left) events were not handed to it", "有 \(left) 个事件未交给它"))
     }
   }

@@ -193,7 +193,9 @@ struct InputLines {
   }
 
   private static let tooLong = Failure.invalid(
-    inLanguage("the line on standard input is too long", "标准输入的行过长"))
+    inLanguage(
+      "a line on standard input is longer than \(OutgoingMessage.maximumText) octets",
+      "标准输入中有一行超过 \(OutgoingMessage.maximumText) 字节"))
 
   /// Reads what there is.
   mutating func read() {
@@ -211,7 +213,10 @@ struct InputLines {
 
   /// All of it, without the line feed at its end.
   static func all(until deadline: Deadline) throws -> String {
-    let tooLong = Failure.invalid(inLanguage("the text is too long", "文本过长"))
+    let tooLong = Failure.invalid(
+      inLanguage(
+        "the text is longer than \(OutgoingMessage.maximumText) octets",
+        "文本超过 \(OutgoingMessage.maximumText) 字节"))
     var bytes: [UInt8] = []
     while true {
       try StandardInput.wait(until: deadline)

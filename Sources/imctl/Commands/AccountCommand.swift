@@ -58,6 +58,9 @@ struct AccountListCommand: ParsableCommand {
       let line = AccountLine(account, in: file)
       try output.data(line, text: line.text)
     }
+    if file.accounts.isEmpty {
+      output.empty(inLanguage("no account is stored: imctl login JID", "没有存储任何账号：imctl login JID"))
+    }
   }
 }
 

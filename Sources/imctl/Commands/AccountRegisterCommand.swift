@@ -52,7 +52,7 @@ struct AccountRegisterCommand: ParsableCommand {
     ) {
       [output] () async throws(Failure) in
       try await registration.register(password: Secret(secret), answers: answers) { text in
-        output.note("\(peer: text)")
+        output.note(inLanguage("the server says: ", "服务器说：") + "\(peer: text)")
       } ask: { question throws(Failure) in
         try Self.ask(question, until: deadline)
       }

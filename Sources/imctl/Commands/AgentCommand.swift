@@ -9,7 +9,7 @@ struct AgentCommand: ParsableCommand {
     commandName: "agent",
     abstract: "The background process that keeps the sessions.",
     discussion: """
-      Commands start it by themselves when they need it, and it ends by itself when no account is logged in and
+      Commands start it by themselves when they need it, and it ends by itself when no account is logged in and \
       nobody asks it anything. Stopping it is no logout: the next start logs in again.
       """,
     subcommands: [

@@ -39,26 +39,36 @@ struct ContactsListCommand: ParsableCommand {
 
   func run() throws {
     let deadline = Deadline(options.timeout)
-    let isStale =
+    let (isEmpty, isStale) =
       try AgentClient.session(start: .never, until: deadline) { agent in
         try pages { after in
           try agent.answer(
             to: agent.send(ContactsListMethod.self, .init(account: options.account.account, after: after)))
         }
       } ?? pages { try StoredAccounts.contacts(options.account.account, after: $0) }
+    if isEmpty {
+      options.output.empty(
+        group == nil && !online
+          ? inLanguage("no contacts: imctl contacts add JID", "没有联系人：imctl contacts add JID")
+          : inLanguage("no such contacts: imctl contacts list", "没有符合条件的联系人：imctl contacts list"))
+    }
     if isStale { ContactsCommand.noteStale(options.output) }
   }
 
-  /// Prints all; whether they may be out of date.
-  private func pages(_ next: (String?) throws -> ContactsListMethod.Result) throws -> Bool {
+  /// Prints all; whether there were none, and whether they may be out of date.
+  private func pages(
+    _ next: (String?) throws -> ContactsListMethod.Result
+  ) throws -> (isEmpty: Bool, isStale: Bool) {
     var after: String?
+    var isEmpty = true
     while true {
       let page = try next(after)
       for contact in page.contacts where matches(contact) {
+        isEmpty = false
         try options.output.data(contact, text: ContactText(contact).description)
       }
       after = page.contacts.last?.jid
-      if !page.more || after == nil { return page.stale }
+      if !page.more || after == nil { return (isEmpty, page.stale) }
     }
   }
 
@@ -87,6 +97,9 @@ struct ContactsRequestsCommand: ParsableCommand {
       let note = entry.looksLike.map { inLanguage(" (looks like \(peer: $0))", "（看起来像 \(peer: $0)）") } ?? ""
       try options.output.data(entry, text: "\(peer: entry.jid)\(note) \(peer: entry.received)\(text)")
     }
+    if result.requests.isEmpty {
+      options.output.empty(inLanguage("nobody asks to see your presence", "没有人请求查看您的状态"))
+    }
     if result.stale { ContactsCommand.noteStale(options.output) }
   }
 }
@@ -106,6 +119,10 @@ struct ContactsBlockedCommand: ParsableCommand {
         timeout: options.timeout)
       ?? StoredAccounts.blocked(options.account.account)
     for entry in result.blocked { try options.output.data(entry, text: "\(peer: entry.jid)") }
+    if result.blocked.isEmpty {
+      options.output.empty(
+        inLanguage("nobody is blocked: imctl contacts block JID", "没有屏蔽任何人：imctl contacts block JID"))
+    }
     if result.stale { ContactsCommand.noteStale(options.output) }
   }
 }

@@ -28,7 +28,8 @@ struct DeviceOptions: ParsableArguments {
     if identity?.isValid == false {
       throw ValidationError(
         inLanguage(
-          "A text about the device is too long, or has control characters.", "设备说明过长或含有控制字符。"))
+          "A text about the device has more than \(DeviceIdentity.maximumLength) characters, or control characters.",
+          "设备说明超过 \(DeviceIdentity.maximumLength) 个字符，或含有控制字符。"))
     }
   }
 }

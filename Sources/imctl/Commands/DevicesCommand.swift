@@ -91,7 +91,9 @@ struct DevicesNameCommand: ParsableCommand {
   func validate() throws {
     if !DeviceIdentity(name: name).isValid {
       throw ValidationError(
-        inLanguage("The name is too long, or has control characters.", "名称过长或含有控制字符。"))
+        inLanguage(
+          "The name has more than \(DeviceIdentity.maximumLength) characters, or control characters.",
+          "名称超过 \(DeviceIdentity.maximumLength) 个字符，或含有控制字符。"))
     }
   }
 

@@ -29,7 +29,7 @@ struct HeldCommand {
       let status: Int32 = error == ENOENT || error == ENOTDIR ? 127 : 126
       let why = "\(words[0]): \(systemError(error))"
       let object = json ? try? JSONLine.encode(["error": NotRun(why: .invalid(why), exit: status)]) : nil
-      Console.err(object ?? "imctl: \(peer: why)")
+      if let object { Console.err(object) } else { Console.remark("\(peer: why)") }
       return status
     }
     while true {

@@ -59,7 +59,10 @@ struct HistoryCommand: ParsableCommand {
     guard let search else { return }
     if words.isEmpty { throw ValidationError(inLanguage("There is no word to search for.", "没有要搜索的词。")) }
     if words.count > HistoryQuery.maximumWords || search.unicodeScalars.count > HistoryQuery.maximumText {
-      throw ValidationError(inLanguage("These are too many words to search for.", "要搜索的词过多。"))
+      throw ValidationError(
+        inLanguage(
+          "At most \(HistoryQuery.maximumWords) words and \(HistoryQuery.maximumText) characters can be searched for.",
+          "最多可搜索 \(HistoryQuery.maximumWords) 个词、\(HistoryQuery.maximumText) 个字符。"))
     }
   }
 

@@ -230,9 +230,9 @@ struct LoginCommand: ParsableCommand {
     } else if case .wire(let line) = event.body {
       output.step(EventText.wire(line))
     } else if case .tokenUnavailable(let cause) = event.body {
-      output.note("imctl: \(peer: cause.message)")
+      output.note("\(peer: cause.message)")
     } else if case .kicked = event.body {
-      output.note("imctl: \(EventText.body(event.body))")
+      output.note(EventText.body(event.body))
     } else if case .loginRequired = event.body {
       output.step(EventText.body(event.body))
     }

@@ -26,7 +26,11 @@ struct OutboxListCommand: ParsableCommand {
   func run() throws {
     try AgentClient.session(start: .whenNoneRuns, timeout: timeout) { agent in
       let request = try agent.send(OutboxListMethod.self, .init(account: account.account))
-      for entry in try agent.answer(to: request) { try output.data(entry, text: Self.text(entry)) }
+      let entries = try agent.answer(to: request)
+      for entry in entries { try output.data(entry, text: Self.text(entry)) }
+      if entries.isEmpty {
+        output.empty(inLanguage("no message waits to be sent", "没有等待发送的消息"))
+      }
     }
   }
 

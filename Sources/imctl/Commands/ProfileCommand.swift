@@ -83,7 +83,7 @@ struct ProfileSetCommand: ParsableCommand {
     if common.output.json { return try common.output.data(profile, text: "") }
     for (name, text) in fields where profile.fields[name] ?? "" != text {
       common.output.note(
-        inLanguage("imctl: the server does not keep this as it is: \(name)", "imctl：服务器没有原样保存：\(name)"))
+        inLanguage("the server does not keep this as it is: \(name)", "服务器没有原样保存：\(name)"))
     }
   }
 }

@@ -114,7 +114,10 @@ struct SendCommand: ParsableCommand {
     }
     if id?.isEmpty == true { throw ValidationError(inLanguage("The id is empty.", "id 为空。")) }
     if let id, id.utf8.count > OutgoingMessage.maximumID {
-      throw ValidationError(inLanguage("The id is too long.", "id 过长。"))
+      throw ValidationError(
+        inLanguage(
+          "The id has \(id.utf8.count) octets; at most \(OutgoingMessage.maximumID) are allowed.",
+          "id 有 \(id.utf8.count) 字节，最多 \(OutgoingMessage.maximumID) 字节。"))
     }
     if wait == .delivered, [.headline, .groupchat].contains(type) {
       throw ValidationError(

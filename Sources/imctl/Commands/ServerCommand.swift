@@ -87,8 +87,8 @@ struct ServerTimeCommand: ParsableCommand {
     if let cause = time.cause {
       server.common.output.note(
         inLanguage(
-          "imctl: by its answer \(Failure.seconds(time.age)) ago: \(peer: cause.message)",
-          "imctl：根据 \(Failure.seconds(time.age)) 前的应答：\(peer: cause.message)"))
+          "by its answer \(Failure.seconds(time.age)) ago: \(peer: cause.message)",
+          "根据 \(Failure.seconds(time.age)) 前的应答：\(peer: cause.message)"))
     } else {
       server.common.output.step(
         time.cached ? "asked \(Failure.seconds(time.age)) ago" : "asked now, \(time.ahead) s ahead of us")

@@ -117,10 +117,12 @@ struct TokenListCommand: ParsableCommand {
 
   func run() throws {
     Deadline(timeout).endProcess(waitingFor: AccountCommand.store, json: output.json)
-    for account in try StoredAccounts.load().accounts {
-      for line in TokenLine.all(of: account, at: TokenCommand.now()) {
-        try output.data(line, text: line.text)
-      }
+    let lines = try StoredAccounts.load().accounts.flatMap { TokenLine.all(of: $0, at: TokenCommand.now()) }
+    for line in lines { try output.data(line, text: line.text) }
+    if lines.isEmpty {
+      output.empty(
+        inLanguage(
+          "no tokens are stored: imctl login JID --store token", "没有存储任何令牌：imctl login JID --store token"))
     }
   }
 }

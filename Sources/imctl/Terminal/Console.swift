@@ -10,6 +10,9 @@ enum Console {
   static func out(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
   static func err(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
+  /// A line of this program's own words on standard error: the program's name stands in front of it.
+  static func remark(_ text: String) { err("imctl: " + text) }
+
   /// Part of a line: prompts and progress.
   static func errPart(_ text: String) { write(text, to: STDERR_FILENO) }
 
@@ -37,9 +40,15 @@ enum Console {
   }
 
   private static func endWithoutOutput(_ why: String) -> Never {
-    let output = inLanguage("standard output: ", "标准输出：")
-    let failure = Failure(.databaseError, stage: .store, detail: output + why)
-    CommandEnd(failure, json: Imctl.wantsJSON).exit()
+    CommandEnd(Failure(.outputFailed, stage: .input, detail: why), json: Imctl.wantsJSON).exit()
+  }
+
+  /// Takes the places of standard streams that are closed: what is opened next would get them, and what is printed
+  /// would go into a socket. Reading from there ends at once, and writing fails.
+  static func holdClosedStreams() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
   }
 
   /// Ends as a process does whose reader went away, whether or not it inherited an ignored SIGPIPE.

@@ -38,7 +38,10 @@ enum StandardInput {
       if byte == end { return line }
       line.append(byte)
       if line.count > longestLine {
-        throw Failure.invalid(inLanguage("the line on standard input is too long", "标准输入的行过长"))
+        throw Failure.invalid(
+          inLanguage(
+            "the line on standard input is longer than \(longestLine) octets",
+            "标准输入的行超过 \(longestLine) 字节"))
       }
     }
   }

@@ -1,0 +1,231 @@
+extension FailureAdvice {
+  /// What is more particular comes first.
+  static let all: [FailureAdvice] = input + local + tls + stream + authentication + answers
+
+  /// Wrong arguments that another command helps with.
+  private static let input: [FailureAdvice] = [
+    FailureAdvice(
+      name: .invalidParameter, detail: "there is no command *",
+      hint: Sentence("`imctl help COMMAND` lists the commands.", "`imctl help COMMAND` 列出可用的命令。")),
+    FailureAdvice(
+      name: .invalidParameter, detail: "no message with the id *",
+      hint: Sentence("`imctl outbox list` shows what waits to be sent.", "`imctl outbox list` 显示等待发送的消息。")),
+    FailureAdvice(
+      name: .invalidParameter, detail: "no password is stored for *",
+      hint: Sentence(
+        "Give the password with --password-stdin or --password-command; on a terminal `imctl login` asks for it.",
+        "请用 --password-stdin 或 --password-command 给出密码；在终端上 `imctl login` 会询问密码。")),
+    FailureAdvice(
+      name: .invalidParameter, detail: "* is no contact",
+      hint: Sentence("`imctl contacts list` shows the contacts.", "`imctl contacts list` 显示联系人。")),
+    FailureAdvice(
+      name: .invalidParameter, detail: "* has not asked*",
+      hint: Sentence(
+        "`imctl contacts requests` shows who has asked.", "`imctl contacts requests` 显示待处理的请求。")),
+    FailureAdvice(
+      name: .invalidParameter, stage: .bind,
+      hint: Sentence("Choose another resource: --resource", "请换一个资源：--resource")),
+    FailureAdvice(
+      name: .credentialSourceFailed, detail: "a quote in the command is not closed",
+      hint: Sentence(
+        "Close the quote; the command is split into words as a shell would do it.",
+        "请闭合引号；该命令会像在 shell 中一样拆分为单词。")
+    ),
+    FailureAdvice(
+      name: .credentialSourceFailed, detail: "the command is empty",
+      hint: Sentence("Name a program that prints the secret.", "请指定一个输出密码或令牌的程序。")),
+  ]
+
+  /// This machine.
+  private static let local: [FailureAdvice] = [
+    FailureAdvice(
+      name: .databaseError, detail: "*: locked by another process",
+      hint: Sentence(
+        "Another command is writing it: try again when that has ended.", "另一条命令正在写入：请等它结束后重试。")),
+    FailureAdvice(
+      name: .agentUnreachable, detail: "it has too many clients",
+      hint: Sentence(
+        "End some of the commands that stay connected, such as `imctl watch`, then try again.",
+        "请结束一些保持连接的命令（例如 `imctl watch`），然后重试。")),
+  ]
+
+  private static let tls: [FailureAdvice] = [
+    FailureAdvice(
+      name: .tlsFailure, detail: "*it is not the pinned one*",
+      message: Sentence("the server shows another certificate than the pinned one", "服务器出示的证书与所固定的证书不同"),
+      hint: Sentence(
+        "Someone may be between you and the server. Do not log in before whoever runs the server has confirmed the new "
+          + "certificate in another way; then: imctl account trust JID --reset",
+        "可能有人在您与服务器之间窃听。请先通过其他途径向服务器管理员核实新证书，之后再执行：imctl account trust JID --reset")),
+    FailureAdvice(
+      name: .tlsFailure, detail: "*may be one for STARTTLS*",
+      hint: Sentence(
+        "Use --tls starttls with this port, or the port for direct TLS (often 5223).",
+        "请对该端口使用 --tls starttls，或改用直接 TLS 的端口（通常为 5223）。")),
+    FailureAdvice(
+      name: .tlsFailure, detail: "*is one for direct TLS*",
+      hint: Sentence(
+        "Use --tls direct with this port, or the port for STARTTLS (often 5222).",
+        "请对该端口使用 --tls direct，或改用 STARTTLS 的端口（通常为 5222）。")),
+    FailureAdvice(
+      name: .networkError, detail: "*may be one for direct TLS*",
+      hint: Sentence(
+        "If it is, use --tls direct with this port; else look whether the server works.",
+        "如果是，请对该端口使用 --tls direct；否则请检查服务器是否正常工作。")),
+    FailureAdvice(
+      name: .tlsFailure, detail: "*no TLS version of today*",
+      hint: Sentence("Ask whoever runs the server to offer TLS 1.2 or 1.3.", "请让服务器管理员启用 TLS 1.2 或 1.3。")),
+    FailureAdvice(
+      name: .tlsFailure, detail: "the server does not offer STARTTLS",
+      hint: Sentence(
+        "Try --tls direct, with the server's port for it (often 5223); nothing is sent without TLS.",
+        "请用 --tls direct 及服务器的相应端口（通常为 5223）重试；没有 TLS 就不会发送任何内容。")),
+    FailureAdvice(
+      name: .tlsFailure, detail: "the server refused to start TLS",
+      hint: Sentence(
+        "Tell whoever runs the server; nothing is sent without TLS.", "请告知服务器管理员；没有 TLS 就不会发送任何内容。")),
+    FailureAdvice(
+      name: .tlsFailure, detail: "*certificate has expired*",
+      hint: Sentence(
+        "Check this machine's clock; if it is right, tell whoever runs the server to renew the certificate.",
+        "请检查本机时钟；如果时钟正确，请让服务器管理员更新证书。")),
+    FailureAdvice(
+      name: .tlsFailure, detail: "*certificate is not yet valid*",
+      hint: Sentence(
+        "Check this machine's clock; if it is right, tell whoever runs the server.",
+        "请检查本机时钟；如果时钟正确，请告知服务器管理员。")),
+    FailureAdvice(
+      name: .tlsFailure, detail: "*it is not for this domain*",
+      hint: Sentence(
+        "Check the part after @ and --host; if both are right, someone may be between you and the server, or whoever runs "
+          + "it has to get a certificate for the domain.",
+        "请检查 @ 之后的部分和 --host；若均正确，则可能有人在您与服务器之间窃听，或服务器管理员需要为该域名申请证书。")),
+  ]
+
+  /// Ends of a stream, and answers of its server before there is a session.
+  private static let stream: [FailureAdvice] = [
+    FailureAdvice(
+      name: .networkError, conditions: ["reset"],
+      message: Sentence(
+        "the server ended the session so that it begins anew", "服务器结束了会话，需要重新开始"),
+      hint: Sentence(
+        "If the password was changed, log in with the new one: imctl login JID",
+        "如果密码已更改，请用新密码登录：imctl login JID")),
+    FailureAdvice(
+      name: .networkError, conditions: ["system-shutdown"],
+      message: Sentence("the server is shutting down", "服务器正在关闭"),
+      hint: Sentence("Try again when the server runs again.", "请等服务器恢复运行后重试。")),
+    FailureAdvice(
+      name: .networkError, conditions: ["connection-timeout"],
+      message: Sentence(
+        "the server has heard nothing from this device for too long", "服务器过久没有收到本设备的数据"),
+      hint: Sentence("Check the network and try again.", "请检查网络后重试。")),
+    FailureAdvice(
+      name: .networkError, conditions: ["see-other-host"],
+      message: Sentence("the server sends its clients to another host", "服务器要求客户端改连另一台主机"),
+      hint: Sentence("Try again, or name the other host with --host.", "请重试，或用 --host 指定该主机。")),
+    FailureAdvice(
+      name: .networkError,
+      conditions: [
+        "internal-server-error", "remote-connection-failed", "temporary-auth-failure", "service-unavailable",
+        "remote-server-timeout", "resource-constraint",
+      ],
+      message: Sentence("the server cannot do its work now", "服务器目前无法正常工作"),
+      hint: Sentence(
+        "Try again later; if it lasts, tell whoever runs the server.", "请稍后重试；如果持续出现，请告知服务器管理员。")),
+    FailureAdvice(
+      name: .unknownDomain, conditions: ["host-unknown"],
+      message: Sentence("the server does not serve this domain", "服务器不为该域名提供服务"),
+      hint: Sentence("Check the part after @, and --host where it was given.", "请检查 @ 之后的部分，以及所给的 --host。")),
+    FailureAdvice(
+      name: .serviceGone, stage: .dns,
+      message: Sentence("the domain has no XMPP service", "该域名没有 XMPP 服务"),
+      hint: Sentence(
+        "Check the part after @; a server that is not in the DNS is named with --host.",
+        "请检查 @ 之后的部分；DNS 中没有的服务器可用 --host 指定。")),
+    FailureAdvice(
+      name: .kicked, conditions: ["policy-violation"],
+      message: Sentence(
+        "the server ended the session, which it says has broken its rules", "服务器以违反规则为由结束了会话"),
+      hint: Sentence(
+        "Ask whoever runs the server which rule it was, then log in again: imctl login",
+        "请向服务器管理员询问违反了哪条规则，然后重新登录：imctl login")),
+  ]
+
+  private static let authentication: [FailureAdvice] = [
+    FailureAdvice(
+      name: .authFailed, detail: "the server does not take the token any more",
+      message: Sentence("the server's token for this device was refused", "服务器为本设备发放的令牌已被拒绝"),
+      hint: Sentence("Log in again: imctl login JID", "请重新登录：imctl login JID")),
+    FailureAdvice(
+      name: .authFailed, conditions: ["invalid-authzid"],
+      message: Sentence("these credentials are not for this account", "这些凭据不能用于该账号"),
+      hint: Sentence(
+        "Check JID and --authcid, then log in again: imctl login JID",
+        "请检查 JID 和 --authcid 后重新登录：imctl login JID")),
+  ]
+
+  /// Stanza errors (RFC 6120 §8.3.3).
+  private static let answers: [FailureAdvice] = [
+    FailureAdvice(
+      name: .stanzaError, conditions: ["service-unavailable", "feature-not-implemented"],
+      hint: Sentence(
+        "It is not available there; `imctl server features` shows what the account's server can do.",
+        "对方没有这项功能；`imctl server features` 显示账号所在服务器的功能。")),
+    FailureAdvice(
+      name: .stanzaError,
+      conditions: [
+        "forbidden", "not-allowed", "not-authorized", "registration-required", "subscription-required",
+        "payment-required",
+      ],
+      hint: Sentence(
+        "This account may not do that: ask whoever it was asked of, or whoever runs the server, for permission.",
+        "该账号无权执行此操作：请向对方或服务器管理员申请权限。")),
+    FailureAdvice(
+      name: .stanzaError, conditions: ["item-not-found"],
+      hint: Sentence("Check the name: what it stands for is not there.", "请检查名称：它所指的对象不存在。")),
+    FailureAdvice(
+      name: .stanzaError, conditions: ["remote-server-not-found"],
+      hint: Sentence("Check the part of the address after @.", "请检查地址中 @ 之后的部分。")),
+    FailureAdvice(
+      name: .stanzaError, conditions: ["remote-server-timeout"],
+      hint: Sentence(
+        "The other server does not answer now: try again later.", "对方的服务器目前没有应答：请稍后重试。")),
+    FailureAdvice(
+      name: .stanzaError, conditions: ["recipient-unavailable"],
+      hint: Sentence("Try again when the recipient is online.", "请等对方上线后重试。")),
+    FailureAdvice(
+      name: .stanzaError, conditions: ["gone", "redirect"],
+      hint: Sentence("Use the new address, if the answer names one.", "如果应答中有新地址，请改用新地址。")),
+    FailureAdvice(
+      name: .stanzaError, conditions: ["policy-violation", "resource-constraint"],
+      hint: Sentence(
+        "A limit was reached: try again later or with less, or ask whoever runs the server.",
+        "已达到限制：请稍后重试或减少内容，或联系服务器管理员。")),
+    FailureAdvice(
+      name: .stanzaError, conditions: ["jid-malformed"],
+      hint: Sentence("Check the address.", "请检查地址。")),
+    FailureAdvice(
+      name: .stanzaError, conditions: ["conflict"],
+      hint: Sentence("The name is taken: choose another one.", "该名称已被占用：请换一个。")),
+    FailureAdvice(
+      name: .stanzaError, conditions: ["internal-server-error"],
+      hint: Sentence(
+        "Try again later; if it lasts, tell whoever runs the server.", "请稍后重试；如果持续出现，请告知服务器管理员。")),
+    FailureAdvice(
+      name: .stanzaError, detail: "*is not online: nothing was sent",
+      message: Sentence("the device is not online", "该设备不在线"),
+      hint: Sentence("`imctl devices list` shows which devices are online.", "`imctl devices list` 显示在线的设备。")),
+    FailureAdvice(
+      name: .stanzaError, detail: "the server has no push notifications",
+      message: Sentence("the server cannot do that", "服务器不支持此操作"),
+      hint: Sentence(
+        "Ask whoever runs the server to turn push notifications on.", "请让服务器管理员启用推送通知。")),
+    FailureAdvice(
+      name: .stanzaError, detail: "the server has no archive of the account",
+      message: Sentence("the server cannot do that", "服务器不支持此操作"),
+      hint: Sentence(
+        "`imctl history` without --sync shows what is stored here.", "不带 --sync 的 `imctl history` 显示本地存储的消息。")
+    ),
+  ]
+}

@@ -1,0 +1,87 @@
+import AgentProtocol
+import ArgumentParser
+
+/// The words of a command line that name the command.
+enum CommandName {
+  /// The command of this process: `["account", "import"]`; empty without one.
+  private(set) nonisolated(unsafe) static var path: [String] = []
+
+  /// What other programs call it.
+  private static let aliases = ["ls": "list", "rm": "remove"]
+
+  /// The arguments as ArgumentParser is to read them.
+  ///
+  /// Throws `invalidParameter` where a word is no command, with the command that comes nearest: ArgumentParser would
+  /// call it an unexpected argument, or show the help of what is above it.
+  static func resolve(_ arguments: [String]) throws(Failure) -> [String] {
+    var arguments = arguments
+    var command: any ParsableCommand.Type = Imctl.self
+    var index = arguments.first == "help" ? 1 : 0
+    path = []
+    while index < arguments.count, !arguments[index].hasPrefix("-") {
+      let word = arguments[index]
+      let subcommands = command.configuration.subcommands
+      if subcommands.isEmpty || word == "help" { break }
+      let alias = aliases[word]
+      if let next = subcommands.first(where: { $0.name == word || $0.name == alias }) {
+        arguments[index] = next.name
+        path.append(next.name)
+        command = next
+        index += 1
+      } else if word == "version" {
+        return ["--version"]
+      } else {
+        throw unknown(word, in: command)
+      }
+    }
+    return arguments
+  }
+
+  private static func unknown(_ word: String, in command: any ParsableCommand.Type) -> Failure {
+    let name = (path + [word]).joined(separator: " ")
+    guard let nearest = nearest(to: word, in: command) else {
+      return .invalid("there is no command `\(name)`")
+    }
+    return .invalid("there is no command `\(name)`: did you mean `\(nearest)`?")
+  }
+
+  /// The command that a user may have meant: one that is spelled nearly so, or one of this name elsewhere.
+  private static func nearest(to word: String, in command: any ParsableCommand.Type) -> String? {
+    let names = command.configuration.subcommands.map { $0.name }
+    if let begun = names.first(where: { word.count > 1 && $0.hasPrefix(word) }) {
+      return (path + [begun]).joined(separator: " ")
+    }
+    let limit = min(3, word.count - 1)
+    if let nearest = names.min(by: { distance(word, $0) < distance(word, $1) }),
+      distance(word, nearest) <= min(limit, nearest.count - 1)
+    {
+      return (path + [nearest]).joined(separator: " ")
+    }
+    let group = Imctl.configuration.subcommands.first { group in
+      group.configuration.subcommands.contains { $0.name == word }
+    }
+    return group.map { $0.name + " " + word }
+  }
+
+  /// How many letters have to be added, left out or replaced.
+  private static func distance(_ one: String, _ other: String) -> Int {
+    // A long word is near to no command.
+    let one = Array(one.prefix(40))
+    let other = Array(other)
+    var row = Array(0...other.count)
+    for (place, letter) in one.enumerated() {
+      var diagonal = row[0]
+      row[0] = place + 1
+      for column in other.indices {
+        let replaced = diagonal + (letter == other[column] ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
+      }
+    }
+    return row[other.count]
+  }
+}
+
+extension ParsableCommand {
+  fileprivate static var name: String { configuration.commandName ?? _commandName }
+}

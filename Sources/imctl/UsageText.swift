@@ -1,0 +1,29 @@
+import AgentProtocol
+
+/// What ArgumentParser says of wrong arguments, said as every other error is: with the name of the program in front, and
+/// in the language of this process.
+struct UsageText: CustomStringConvertible {
+  let description: String
+
+  /// - Parameter message: ArgumentParser's full message: the error, help for one argument, usage.
+  init(_ message: String, _ language: Language = .current) {
+    let lines = message.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    description = lines.map { Self.line($1, isFirst: $0 == 0, language) }.joined(separator: "\n")
+  }
+
+  private static func line(_ line: Substring, isFirst: Bool, _ language: Language) -> String {
+    let error = "Error: "
+    if isFirst, line.hasPrefix(error) {
+      let message = String(line.dropFirst(error.count))
+      return "imctl: " + (language == .chinese ? FailureDetail.chinese(message) : message)
+    }
+    guard language == .chinese else { return String(line) }
+    let end = "' for more information."
+    if line.hasPrefix("  See '"), line.hasSuffix(end) {
+      return "  详见 '\(line.dropFirst(7).dropLast(end.count))'。"
+    }
+    let frame = [("Help:  ", "帮助："), ("Usage: ", "用法：")]
+    guard let (english, chinese) = frame.first(where: { line.hasPrefix($0.0) }) else { return String(line) }
+    return chinese + line.dropFirst(english.count)
+  }
+}

@@ -1,0 +1,122 @@
+import Testing
+
+@testable import AgentProtocol
+
+@Suite("What a failure advises")
+struct FailureAdviceTests {
+  /// A failure that an advice is for.
+  private static func example(_ advice: FailureAdvice, _ condition: String?) -> Failure {
+    Failure(
+      advice.name, stage: advice.stage ?? .request,
+      detail: advice.detail?.replacing("*", with: "x"), condition: condition)
+  }
+
+  /// Every failure there is: of the rows, and of each condition of the advice.
+  private static let all: [Failure] =
+    FailureTable.rows.map { Failure($0.name, stage: .request) }
+    + FailureAdvice.all.flatMap { advice in
+      advice.conditions.isEmpty
+        ? [example(advice, nil)] : advice.conditions.sorted().map { example(advice, $0) }
+    }
+
+  @Test("No advice is hidden by an earlier one.")
+  func reached() {
+    for advice in FailureAdvice.all {
+      for condition in advice.conditions.isEmpty ? [nil] : advice.conditions.map(Optional.some) {
+        let failure = Self.example(advice, condition)
+        #expect(failure.localized(.english).hint == advice.hint.english, "\(failure)")
+        if let message = advice.message {
+          #expect(failure.localized(.english).message.contains(message.english), "\(failure)")
+        }
+      }
+    }
+  }
+
+  @Test("Every message and every hint is a text of its own in both languages.")
+  func bothLanguages() throws {
+    for advice in FailureAdvice.all {
+      for text in [advice.message, advice.hint].compactMap({ $0 }) {
+        #expect(!text.english.isEmpty && text.english.unicodeScalars.allSatisfy(\.isASCII))
+        #expect(text.chinese.unicodeScalars.contains { $0.properties.isIdeographic }, "\(text.chinese)")
+      }
+    }
+  }
+
+  @Test("Every hint of a sentence ends as one, and begins with a capital letter or a command.")
+  func sentences() throws {
+    for failure in Self.all {
+      let hint = failure.localized(.english).hint
+      let first = try #require(hint.first, "\(failure)")
+      #expect(first.isUppercase || first == "`", "\(hint)")
+      #expect(hint.hasSuffix(".") || hint.contains("imctl ") || hint.contains("--"), "\(hint)")
+      #expect(failure.localized(.chinese).hint.contains("imctl ") == hint.contains("imctl "), "\(hint)")
+    }
+  }
+
+  @Test("No hint leaves its reader alone with the failure.")
+  func help() {
+    for failure in Self.all {
+      let hint = failure.localized(.english).hint
+      #expect(!hint.hasPrefix("Correct it") && !hint.contains("tells why"), "\(hint)")
+    }
+  }
+
+  @Test("Nobody is quoted who did not speak.")
+  func quotes() {
+    for failure in Self.all where failure.condition == nil {
+      let message = failure.localized(.english).message
+      #expect(!message.contains("said") && !message.contains("the answer:"), "\(message)")
+      let chinese = failure.localized(.chinese).message
+      #expect(!chinese.contains("服务器说") && !chinese.contains("；应答"), "\(chinese)")
+    }
+  }
+
+  @Test("An answer to a stanza may be of anybody on its way; what ends a stream is the server's.")
+  func speakers() {
+    let bounce = Failure(
+      .stanzaError, stage: .request, detail: "b@y", condition: "item-not-found", text: "no")
+    #expect(
+      bounce.localized(.english).message
+        == "request: the request was answered with an error (b@y); the answer: item-not-found: no")
+    #expect(bounce.localized(.chinese).message == "请求：请求得到了错误应答（b@y）；应答：item-not-found: no")
+    let end = Failure(.networkError, stage: .stream, condition: "reset", text: "Password changed")
+    #expect(
+      end.localized(.english).message
+        == "XML stream: the server ended the session so that it begins anew; the server said: reset: Password changed"
+    )
+    #expect(end.localized(.english).hint.contains("If the password was changed, log in with the new one"))
+  }
+
+  @Test("A certificate that is not the pinned one is not recommended.")
+  func pinned() {
+    let detail = "The certificate of im.example is refused: it is not the pinned one. Subject CN=x"
+    let failure = Failure(.tlsFailure, stage: .tls, detail: detail)
+    for language in Language.allCases {
+      let hint = failure.localized(language).hint
+      #expect(!hint.contains("--cert-sha256") && !hint.contains("--ca-file"), "\(hint)")
+      #expect(hint.contains("imctl account trust JID --reset"))
+    }
+    #expect(failure.localized(.english).hint.hasPrefix("Someone may be between you and the server."))
+  }
+
+  @Test("Ports of another kind of TLS name the option.")
+  func otherPort() {
+    let toSTARTTLS = Failure(
+      .tlsFailure, stage: .tls,
+      detail:
+        "The TLS handshake failed: the server does not answer with TLS; its port may be one for STARTTLS.")
+    #expect(toSTARTTLS.localized(.english).hint.contains("--tls starttls"))
+    for (name, detail) in [
+      (Failure.Name.tlsFailure, "the server answers with TLS: its port is one for direct TLS"),
+      (
+        .networkError,
+        "the connection ended before the server opened a stream: its port may be one for direct TLS"
+      ),
+    ] {
+      let failure = Failure(name, stage: .stream, detail: detail)
+      #expect(failure.localized(.english).hint.contains("--tls direct"))
+      #expect(failure.localized(.chinese).hint.contains("--tls direct"))
+      #expect(!failure.localized(.chinese).message.contains("the "))
+    }
+  }
+}
