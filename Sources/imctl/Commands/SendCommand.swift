@@ -258,7 +258,7 @@ struct SendCommand: ParsableCommand {
     guard !to.isEmpty || toFile != nil, wait != .none else { return }
     var alone = Shortfall(wait)
     alone.add(outcome)
-    if let failure = alone.failure { Console.err("imctl: \(peer: outcome.to): \(peer: failure.message)") }
+    if let failure = alone.failure { Console.remark("\(peer: outcome.to): \(peer: failure.message)") }
   }
 }
 
