@@ -62,7 +62,9 @@ extension ConversationsChangeMethod.Parameters {
     let events = stored.take(settings, jid, by: ConversationEvent.own)
     guard !events.isEmpty else { return nil }
     if stored.settings.marks.count > ConversationSettings.maximumMarks {
-      throw Failure(.invalidParameter, stage: .input, detail: "a conversation has at most \(ConversationSettings.maximumMarks) marks")
+      throw Failure(
+        .invalidParameter, stage: .input,
+        detail: "a conversation has at most \(ConversationSettings.maximumMarks) marks")
     }
     try stored.keep(jid, of: account, database)
     for edit in edits { try edit.keep(jid, of: account, database) }

@@ -159,7 +159,8 @@ struct LoginCommandTests {
           == #"{"error":{"code":302,"codes":[302,31004],"condition":"not-authorized","exit":77,"#
           + #""hint":"Check JID and password, then log in again: imctl login JID","#
           + #""message":"authentication: wrong user or password; the server said: not-authorized: \u001b[2J","#
-          + #""name":"authFailed","retryable":false,"stage":"authenticate","text":"\u001b[2J"}}"# + "\n")
+          + #""name":"authFailed","retryable":false,"stage":"authenticate","text":"\u001b[2J"},"#
+          + #""result":"loginFailure"}"# + "\n")
       #expect(!(text.errors + json.errors + json.output).contains("falsch"))
       agent.end()
     }
@@ -337,7 +338,7 @@ struct LoginCommandTests {
       child.send(SIGINT)
       #expect(try await child.ended() == .exited(130))
       #expect(child.output.text == "")
-      #expect(child.errors.text.hasPrefix(#"{"error":{"code":0,"codes":[],"condition":null,"exit":130,"#))
+      #expect(child.errors.text.hasPrefix(#"{"error":{"code":0,"codes":[],"condition":null,"detail":"nothing was changed","exit":130,"#))
       try await eventually("the end of the connection") { agent.closedConnections == 1 }
       agent.end()
     }
