@@ -65,7 +65,22 @@ public struct DataForm: Sendable, Equatable {
   }
 
   /// What the form is for: the value of the hidden field `FORM_TYPE` (XEP-0068).
-  public var formType: String? { fields.first { $0.name == "FORM_TYPE" }?.values.first }
+  public var formType: String? {
+    fields.first { $0.name == "FORM_TYPE" && $0.kind == .hidden }?.values.first
+  }
+
+  /// The form as a result: its fields with their values (§3.1).
+  public var result: XMLElement {
+    let fields = fields.map { field in
+      XMLElement(
+        "field", namespace: Namespaces.dataForm,
+        attributes: ["var": field.name, "type": field.kind.rawValue, "label": field.label],
+        children: field.values.map { XMLElement("value", namespace: Namespaces.dataForm, text: $0) })
+    }
+    let title = title.map { [XMLElement("title", namespace: Namespaces.dataForm, text: $0)] } ?? []
+    return XMLElement(
+      "x", namespace: Namespaces.dataForm, attributes: ["type": "result"], children: title + fields)
+  }
 
   /// The form with `answers`, by field name: what nobody has answered goes back as the service proposed it (§3.2).
   public func submission(_ answers: [String: [String]]) -> XMLElement {

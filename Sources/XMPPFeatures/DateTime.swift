@@ -1,10 +1,26 @@
 import FoundationEssentials
 
-/// Dates and times as XMPP writes them (XEP-0082).
+/// Dates and times as XMPP writes them (XEP-0082): in the Gregorian calendar throughout, also before there was one
+/// (RFC 3339 §1).
 public enum DateTime {
-  /// `2026-11-21T02:42:13.123Z` (§3.2).
+  /// Octets of a text that is read.
+  private static let maximumLength = 256
+
+  /// `2026-11-21T02:42:13.123Z` (§3.2), of the years 0001 to 9999; for a time outside of them that nearest to it.
   public static func text(_ date: Date) -> String {
-    date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    let since = (date.timeIntervalSince1970 * 1000).rounded(.down)
+    let earliest = -62_135_596_800_000.0
+    // In this order, no time at all is the earliest one.
+    let milliseconds = Int(since > earliest ? min(since, 253_402_300_799_999) : earliest)
+    let (days, time) = quotient(milliseconds, 86_400_000)
+    let day = GregorianDay(number: days)
+    func padded(_ number: Int, _ width: Int) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return padded(day.year, 4) + "-" + padded(day.month, 2) + "-" + padded(day.day, 2) + "T"
+      + padded(time / 3_600_000, 2) + ":" + padded(time / 60_000 % 60, 2) + ":" + padded(time / 1000 % 60, 2)
+      + "." + padded(time % 1000, 3) + "Z"
   }
 
   /// A time of §3.2, with a fraction of a second or without one, in UTC or beside it: of the years 0001 to 9999.
@@ -12,7 +28,9 @@ public enum DateTime {
   /// Nil for what is none: a day that no month has, the hour 25, more behind it.
   public static func date(_ text: String) -> Date? {
     let bytes = Array(text.utf8)
-    guard (20...40).contains(bytes.count), fits(bytes[..<19], "dddd-dd-ddTdd:dd:dd") else { return nil }
+    guard (20...maximumLength).contains(bytes.count), fits(bytes[..<19], "dddd-dd-ddTdd:dd:dd") else {
+      return nil
+    }
     var rest = bytes[19...]
     var fraction: ArraySlice<UInt8> = []
     if rest.first == UInt8(ascii: ".") {
@@ -23,11 +41,11 @@ public enum DateTime {
     guard let zone = offset(String(decoding: rest, as: UTF8.self)),
       number(bytes[11...12]) < 24, number(bytes[14...15]) < 60, number(bytes[17...18]) <= 60
     else { return nil }
+    let day = GregorianDay(
+      year: number(bytes[..<4]), month: number(bytes[5...6]), day: number(bytes[8...9]))
     // A day that its month does not have would be one of the next.
-    let day = String(decoding: bytes[..<10], as: UTF8.self)
-    guard let midnight = try? Date(day + "T00:00:00Z", strategy: .iso8601),
-      Self.text(midnight).hasPrefix(day)
-    else { return nil }
+    guard day.year > 0, GregorianDay(number: day.number) == day else { return nil }
+    let midnight = Date(timeIntervalSince1970: Double(day.number * 86_400))
     let seconds =
       number(bytes[11...12]) * 3600 + number(bytes[14...15]) * 60 + number(bytes[17...18]) - zone
     let part = fraction.prefix(9).reversed().reduce(0.0) { ($0 + Double($1 - UInt8(ascii: "0"))) / 10 }
@@ -54,6 +72,12 @@ public enum DateTime {
     let minutes = abs(max(-50_400, min(50_400, seconds))) / 60
     func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
     return (seconds < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60)
+  }
+
+  /// Of a division whose remainder is not negative.
+  private static func quotient(_ number: Int, _ divisor: Int) -> (Int, Int) {
+    let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool {

@@ -30,6 +30,9 @@ public struct ServiceDiscovery: Sendable, Equatable {
   public var features: Set<String>
   /// Of type `result`.
   public var forms: [DataForm]
+  /// False for an answer that named a feature twice or had more than is kept of it: nothing can be verified by it
+  /// (XEP-0115 §5.4).
+  public private(set) var isExact = true
 
   static let question = XMLName("query", Namespaces.discoInfo)
 
@@ -51,10 +54,13 @@ public struct ServiceDiscovery: Sendable, Equatable {
     guard answer.type == .result, let query = answer.first("query", Namespaces.discoInfo) else { return nil }
     let parts = query.elements
     identities = Array(parts.lazy.compactMap(Identity.init).prefix(Self.maximumIdentities))
-    features = Set(
-      parts.lazy.filter { $0.name == XMLName("feature", Namespaces.discoInfo) }
-        .compactMap { $0["var"] }.prefix(Self.maximumFeatures))
+    let features = parts.filter { $0.name == XMLName("feature", Namespaces.discoInfo) }.compactMap {
+      $0["var"]
+    }
+    self.features = Set(features.prefix(Self.maximumFeatures))
     forms = Array(parts.lazy.compactMap { DataForm($0, type: "result") }.prefix(Self.maximumIdentities))
+    let others = parts.count { $0.name != XMLName("feature", Namespaces.discoInfo) }
+    isExact = features.count == self.features.count && others <= Self.maximumIdentities
   }
 
   /// Asks, and gives what was answered; nil for an error.
@@ -64,14 +70,14 @@ public struct ServiceDiscovery: Sendable, Equatable {
     ServiceDiscovery(try await stream.request(request(entity), timeout: timeout))
   }
 
-  /// The answer to who asks for `node`; without ``forms``.
+  /// The answer to who asks for `node`.
   public func element(node: String? = nil) -> XMLElement {
     XMLElement(
       "query", namespace: Namespaces.discoInfo, attributes: ["node": node],
       children: identities.map(\.element)
         + features.sorted().map {
           XMLElement("feature", namespace: Namespaces.discoInfo, attributes: ["var": $0])
-        })
+        } + forms.map(\.result))
   }
 
   /// Answers who asks what this is, or for one of `nodes`; there is nothing else here (§3.1).

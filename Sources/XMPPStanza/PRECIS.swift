@@ -32,7 +32,9 @@ enum PRECIS {
   static func username(_ text: String) throws(Violation) -> String {
     try stable(text) { text throws(Violation) in
       guard let narrow = ICUText.widthMapped(text) else { throw .unicode }
-      for scalar in narrow.unicodeScalars where !scalar.precisClass.isIdentifier {
+      // Jamo of a syllable that is written decomposed are composed below; others are not, and refused then.
+      for scalar in narrow.unicodeScalars
+      where !scalar.precisClass.isIdentifier && !icu_is_old_hangul_jamo(scalar.value) {
         throw .notAllowed(scalar)
       }
       guard let result = ICUText.lowercase(narrow).flatMap(ICUText.nfc) else { throw .unicode }

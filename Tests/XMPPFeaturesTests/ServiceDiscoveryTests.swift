@@ -1,5 +1,6 @@
 import Testing
 import XMPP
+import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
@@ -111,5 +112,72 @@ struct EntityCapabilitiesTests {
       """)
     let discovery = try #require(ServiceDiscovery(answer))
     #expect(EntityCapabilities.verification(of: discovery) == "q07IKJEyjvHSyhy//CH0CxmKi8w=")
+  }
+
+  /// The answer with these children, and the hidden type of a form.
+  private static func verification(_ children: String) throws -> String? {
+    let children = children.replacing(
+      "<TYPE/>", with: "<field var='FORM_TYPE' type='hidden'><value>urn:x</value></field>")
+    let answer = try iq(
+      "<iq type='result' id='1'><query xmlns='http://jabber.org/protocol/disco#info'>\(children)</query></iq>"
+    )
+    return EntityCapabilities.verification(of: try #require(ServiceDiscovery(answer)))
+  }
+
+  private static let identity = "<identity category='client' type='pc' name='a'/>"
+  private static let form = "<x xmlns='jabber:x:data' type='result'><TYPE/></x>"
+
+  @Test(
+    "have none where the answer is ill-formed.",
+    arguments: [
+      identity + identity, "<feature var='a'/><feature var='a'/>", form + form,
+      """
+      <x xmlns='jabber:x:data' type='result'><field var='FORM_TYPE' type='hidden'><value>a</value>\
+      <value>b</value></field></x>
+      """,
+    ])
+  func illFormed(children: String) throws { #expect(try Self.verification(children) == nil) }
+
+  @Test("leave out a form whose type is not hidden, or that has none.")
+  func untyped() throws {
+    let bare = try Self.verification(Self.identity)
+    for field in [
+      "<field var='FORM_TYPE'><value>urn:x</value></field>", "<field var='os'><value>x</value></field>",
+    ] {
+      #expect(
+        try Self.verification(Self.identity + "<x xmlns='jabber:x:data' type='result'>\(field)</x>") == bare)
+    }
+    #expect(try Self.verification(Self.identity + Self.form) != bare)
+  }
+
+  @Test("sort identities by category, then type, then language, and not by what these are joined to.")
+  func sorting() {
+    // "-" sorts before "/": as joined strings, `client-x/` would precede `client/`.
+    let discovery = ServiceDiscovery(
+      identities: [.init(category: "client-x", type: "a"), .init(category: "client", type: "z")], features: []
+    )
+    let text = "client/z//<client-x/a//<"
+    #expect(
+      EntityCapabilities.verification(of: discovery)
+        == (try? Digest.sha1.hash(text.utf8)).map(Base64.encode))
+  }
+
+  @Test("stand for what is answered to those who ask, forms included.")
+  func answered() throws {
+    let form = try #require(
+      DataForm(
+        try iq(
+          """
+          <iq type='result' id='1'><x xmlns='jabber:x:data' type='result'>\
+          <field var='FORM_TYPE' type='hidden'><value>urn:x</value></field>\
+          <field var='os' label='System' type='text-multi'><value>a</value><value>b</value></field></x></iq>
+          """
+        ).payload[0], type: "result"))
+    let own = ServiceDiscovery(
+      identities: [.init(category: "client", type: "pc", name: "a", language: "en")], features: Self.features,
+      forms: [form])
+    let answer = IQ(type: .result, id: "1", payload: [own.element(node: "x#y")])
+    #expect(ServiceDiscovery(answer) == own)
+    #expect(EntityCapabilities.verification(of: own) != nil)
   }
 }

@@ -55,4 +55,15 @@ import Testing
     }
     return all
   }()
+
+  @Test("A Hangul syllable that is written decomposed is the same address, as local part and as resource.")
+  func decomposedHangul() throws {
+    let decomposed = "\u{1112}\u{1161}\u{11AB}"
+    #expect(try JID("\(decomposed)@example.org/\(decomposed)") == JID("\u{D55C}@example.org/\u{D55C}"))
+    // What makes no syllable stays refused.
+    for lone in ["\u{1112}", "\u{11AB}\u{1112}"] {
+      #expect(throws: JIDError.self) { try JID("\(lone)@example.org") }
+      #expect(throws: JIDError.self) { try JID("example.org/\(lone)") }
+    }
+  }
 }
