@@ -338,7 +338,9 @@ struct LoginCommandTests {
       child.send(SIGINT)
       #expect(try await child.ended() == .exited(130))
       #expect(child.output.text == "")
-      #expect(child.errors.text.hasPrefix(#"{"error":{"code":0,"codes":[],"condition":null,"detail":"nothing was changed","exit":130,"#))
+      #expect(
+        child.errors.text.hasPrefix(
+          #"{"error":{"code":0,"codes":[],"condition":null,"detail":"nothing was changed","exit":130,"#))
       try await eventually("the end of the connection") { agent.closedConnections == 1 }
       agent.end()
     }
