@@ -189,7 +189,8 @@ struct LoginFailureTests {
       69, ("the server refuses the connection", "服务器拒绝连接"),
       [user.jid, "--host", TestServer.host, "--port", String(port)])
     try await expect(
-      68, ("the domain is unknown or wrong", "域名未知或错误"), ["alice@other.example"] + user.connection)
+      68, ("the server does not serve this domain", "服务器不为该域名提供服务"),
+      ["alice@other.example"] + user.connection)
     try await expect(
       75, ("no answer in time", "连接超时"),
       [user.jid, "--host", TestServer.host, "--port", String(silent.port), "--timeout", "0.5"])
