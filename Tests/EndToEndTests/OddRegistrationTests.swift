@@ -55,7 +55,7 @@ struct OddRegistrationTests {
             "<instructions>Look\u{9b}31m!</instructions><field var='username'/><field var='password'/>"
               + "<field var='captcha-fallback-url'><value>https://im.example/c</value></field>"
               + "<field var='ocr' label='What do you see?'><required/></field>")), 64,
-        "Look\\x9b31m!\nhttps://im.example/c\n"
+        "the server says: Look\\x9b31m!\nimctl: the server says: https://im.example/c\n"
       ),
       (form(String(repeating: "<email/>", count: 300)), 76, "no registration form that makes sense"),
       (
