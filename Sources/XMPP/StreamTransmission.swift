@@ -1,16 +1,12 @@
 import NIOCore
 import XMPPStanza
+import XMPPTransport
 import XMPPXML
 
 // What goes to the server.
 
 extension XMPPStream {
   static let notOnline = XMPPError(.notLoggedIn, stage: .request, "the stream has no bound resource")
-
-  /// Bytes of a TLS record: servers read so much at a time.
-  private static let recordSize = 8192
-  /// Bytes that fit into one TLS record (RFC 8446 §5.1). A longer stanza reaches the server in pieces.
-  private static let maximumRecordSize = 16_384
 
   /// Writes stanzas at once; returns when they are handed to the operating system.
   ///
@@ -43,11 +39,12 @@ extension XMPPStream {
     for output in outputs {
       let end = record.count
       encode(output, into: &record)
-      if end > 0, record.count > Self.recordSize {
+      if end > 0, record.count > TLSHandler.sharedRecordSize {
         channel.write(ByteBuffer(bytes: record[..<end]), promise: nil)
         record.removeFirst(end)
       }
-      if record.count > Self.maximumRecordSize { Self.pad(&record) }
+      // A longer stanza reaches the server in pieces.
+      if record.count > TLSEngine.maximumRecord { Self.pad(&record) }
     }
     if management?.isOverfull == true { giveUpOverfull() }
     if case .online = state, let question = management?.question() { encode(question, into: &record) }

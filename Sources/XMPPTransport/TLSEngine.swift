@@ -30,7 +30,8 @@ public final class TLSEngine {
 
   /// Buffers above this size are replaced when empty: an idle connection holds little memory.
   private static let idleCapacity = 512
-  private static let maximumRecord = 16_384
+  /// Bytes of plaintext that fit into one TLS record (RFC 8446 §5.1).
+  package static let maximumRecord = 16_384
 
   /// - Parameter session: an earlier one to be resumed; ignored where it does not fit, and where the server does not
   ///   know it any more: the handshake is a full one then. But servers exist that fail the handshake instead (OpenSSL

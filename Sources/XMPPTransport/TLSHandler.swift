@@ -51,7 +51,7 @@ public final class TLSHandler: ChannelDuplexHandler {
   /// Plaintext of a record that is shared by several writes.
   ///
   /// Servers read so much at a time.
-  private static let sharedRecordSize = 8192
+  package static let sharedRecordSize = 8192
 
   /// Plaintext that waits for a flush or for the handshake, a buffer for each record.
   private var unsent = CircularBuffer<ByteBuffer>()
