@@ -1,9 +1,8 @@
 /// Text of somebody else, made harmless for a terminal: what a peer, a server or a file says is shown, never obeyed.
 ///
-/// Escape sequences start with ESC or a C1 control, lines are forged with CR and LF, and bidi controls and
-/// zero-width characters make one name look like another. Each such scalar is shown as an escape
-/// (`\x1b`, `\n`, `\u{202e}`), in a pipe too; everything else passes. Variation selectors pass, since they
-/// belong to ordinary emoji.
+/// Escape sequences start with ESC or a C1 control, lines are forged with CR and LF, and bidirectional and invisible
+/// characters make one name look like another. Each such scalar is shown as an escape (`\x1b`, `\n`, `\u{202e}`), in a
+/// pipe too. Those that the script of the text needs pass (``ScriptControls``), and everything visible does.
 struct TerminalText: CustomStringConvertible, Equatable, Sendable {
   let description: String
 
@@ -12,9 +11,15 @@ struct TerminalText: CustomStringConvertible, Equatable, Sendable {
       description = text
       return
     }
+    let scalars = Array(text.unicodeScalars)
+    let needed = ScriptControls(in: scalars)
     var shown = ""
-    for scalar in text.unicodeScalars {
-      shown += scalar.isUnsafeOnTerminal ? Self.escape(scalar) : String(scalar)
+    for (index, scalar) in scalars.enumerated() {
+      if scalar.isUnsafeOnTerminal, !needed.contains(index) {
+        shown += Self.escape(scalar)
+      } else {
+        shown.unicodeScalars.append(scalar)
+      }
     }
     description = shown
   }
@@ -35,7 +40,7 @@ struct TerminalText: CustomStringConvertible, Equatable, Sendable {
 
 extension Unicode.Scalar {
   /// Controls (C0, DEL, C1), format characters (bidi, zero-width, tags), line and paragraph separators, and
-  /// what else is invisible by default, but for variation selectors.
+  /// what else is invisible by default, but for variation selectors. A text may need some of them nevertheless.
   var isUnsafeOnTerminal: Bool {
     if value >= 0x20 && value < 0x7f { return false }
     switch properties.generalCategory {

@@ -1,0 +1,98 @@
+/// The format characters of a text that its script needs: without them Persian words fall apart, the parts of an emoji
+/// stand side by side, and Hebrew with numbers is in disorder.
+///
+/// None of them changes the order of what follows the text: isolates and embeddings are among them only where they are
+/// closed (UAX #9, BD9 and BD11), and overrides never.
+struct ScriptControls {
+  private let scalars: [Unicode.Scalar]
+  /// By the places of the scalars.
+  private var isNeeded: [Bool]
+
+  init(in scalars: [Unicode.Scalar]) {
+    self.scalars = scalars
+    isNeeded = scalars.map(\.isVisibleFormat)
+    keepMarks()
+    keepPairs()
+    keepFlags()
+  }
+
+  func contains(_ index: Int) -> Bool { isNeeded[index] }
+
+  /// Joiners and marks of direction, but for those inside a word of letters that have an upper and a lower case: such
+  /// letters neither join nor change direction, and the word would only be another one that looks the same.
+  private mutating func keepMarks() {
+    var start = 0
+    while start < scalars.count {
+      guard scalars[start].isMark else {
+        start += 1
+        continue
+      }
+      let end = scalars[start...].firstIndex { !$0.isMark } ?? scalars.count
+      let isInWord = start > 0 && end < scalars.count && scalars[start - 1].isCased && scalars[end].isCased
+      if !isInWord { for index in start..<end { isNeeded[index] = true } }
+      start = end
+    }
+  }
+
+  /// Isolates with their end, and embeddings with theirs that do not cross an isolate.
+  private mutating func keepPairs() {
+    var open: [(index: Int, isIsolate: Bool)] = []
+    /// Their places in `open`.
+    var isolates: [Int] = []
+    for (index, scalar) in scalars.enumerated() {
+      switch scalar {
+      case "\u{2066}", "\u{2067}", "\u{2068}":
+        isolates.append(open.count)
+        open.append((index, true))
+      case "\u{202a}", "\u{202b}", "\u{202d}", "\u{202e}": open.append((index, false))
+      case "\u{2069}":
+        // It ends the embeddings inside of the isolate, too.
+        guard let isolate = isolates.popLast() else { continue }
+        keep(open[isolate].index, index)
+        open.removeSubrange(isolate...)
+      case "\u{202c}":
+        guard let opening = open.last, !opening.isIsolate else { continue }
+        open.removeLast()
+        if !["\u{202d}", "\u{202e}"].contains(scalars[opening.index]) { keep(opening.index, index) }
+      default: continue
+      }
+    }
+  }
+
+  private mutating func keep(_ start: Int, _ end: Int) {
+    isNeeded[start] = true
+    isNeeded[end] = true
+  }
+
+  /// Flags of parts of a country: a black flag, the code of the part in tags, and their end (UTS #51, ED-14a).
+  private mutating func keepFlags() {
+    for flag in scalars.indices where scalars[flag] == "\u{1f3f4}" {
+      let tags = scalars[(flag + 1)...].prefix(while: \.isTagOfFlag)
+      guard (3...6).contains(tags.count), tags.endIndex < scalars.count, scalars[tags.endIndex] == "\u{e007f}"
+      else { continue }
+      for index in tags.startIndex...tags.endIndex { isNeeded[index] = true }
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  /// ZWNJ and ZWJ, LRM and RLM, and the Arabic mark of their kind.
+  fileprivate var isMark: Bool {
+    (0x200c...0x200f).contains(value) || value == 0x61c
+  }
+
+  fileprivate var isCased: Bool {
+    [.uppercaseLetter, .lowercaseLetter, .titlecaseLetter].contains(properties.generalCategory)
+  }
+
+  /// Digits and small letters.
+  fileprivate var isTagOfFlag: Bool {
+    (0xe0030...0xe0039).contains(value) || (0xe0061...0xe007a).contains(value)
+  }
+
+  /// A format character that is seen, such as the Arabic end of ayah; the interlinear annotations are not.
+  fileprivate var isVisibleFormat: Bool {
+    properties.generalCategory == .format && !properties.isDefaultIgnorableCodePoint
+      && !(0xfff9...0xfffb).contains(value)
+  }
+}
