@@ -120,7 +120,7 @@ extension StoredMessage {
     _ = try insert(account, cursor: Self.pastCursor(database), isShown: false, database)
   }
 
-  private func isCalled(_ id: String, by sender: String) -> Bool {
+  func isCalled(_ id: String, by sender: String) -> Bool {
     self.sender == sender && (self.id == id || originID == id)
   }
 

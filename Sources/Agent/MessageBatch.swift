@@ -98,11 +98,7 @@ struct MessageBatch: Sendable {
         } else if let page = reading?.page.take(message, own: own), page.belongs, reading?.isKept == true,
           let incoming = page.result.flatMap(IncomingMessage.init)
         {
-          if reading?.past == nil {
-            arrived.append((incoming, true))
-          } else if let stored = incoming.stored(own: own, hasArchive: true, now: now) {
-            reading?.past?.append(stored)
-          }
+          if reading?.collected?.append(incoming) == nil { arrived.append((incoming, true)) }
         }
       case .handled(let count):
         keepArrived()
@@ -115,6 +111,22 @@ struct MessageBatch: Sendable {
       }
     }
     keepArrived()
+  }
+
+  /// What was collected out of the archive, oldest first. A retraction of what the archive does not have any more comes
+  /// before the others, which may be corrections of that.
+  init(archived: [IncomingMessage], account: JID, own: JID, now: Double) {
+    self.account = account.description
+    self.own = own.bare
+    isNext = false
+    settles = false
+    for message in archived { add(message, hasArchive: true, now: now) }
+    let messages = steps.compactMap { if case .keep(let message, _) = $0 { message } else { nil } }
+    func retractsWhatIsGone(_ step: Step) -> Bool {
+      guard case .keep(let message, _) = step, let id = message.retracts else { return false }
+      return !messages.contains { $0.isCalled(id, by: message.sender) }
+    }
+    steps = steps.filter(retractsWhatIsGone) + steps.filter { !retractsWhatIsGone($0) }
   }
 
   /// What is acknowledged together is stored together.
@@ -209,6 +221,8 @@ private struct Writing {
       try message.keepAside(account, database)
       return nil
     }
+    // A correction of what its sender has taken back since is so, too.
+    if try message.isTakenBack(account, database) { return message }
     var message = message
     message.replaces = nil
     return message

@@ -51,14 +51,14 @@ struct MessageTraffic {
     var isNext = false
     /// With ``isNext``: what was handed to earlier streams is looked for in it.
     var settles = false
-    /// What is in it is past, and collected here instead: oldest first.
-    var past: [StoredMessage]?
+    /// What is in it is collected here instead, oldest first.
+    var collected: [IncomingMessage]?
 
     /// What has come of the same page is stored.
     mutating func keep(_ other: Reading) {
       guard page.id == other.page.id else { return }
       page.keep(other.page)
-      past = other.past
+      collected = other.collected
     }
   }
 

@@ -47,9 +47,10 @@ extension Session {
     guard let open = await handedOver(to: stream), online?.stream === stream else { return }
     let doubtful = known.doubtful(open)
     if doubtful.isEmpty {
-      await findPosition(on: stream)
+      let first = await firstPage(on: stream)
       guard online?.stream === stream else { return }
       openOutbox(known.toSendAgain(open))
+      if let first { await finish(first, on: stream) }
       _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
       await completeArchive(on: stream)
       return
@@ -193,15 +194,6 @@ extension Session {
 
   private func account(of stream: XMPPStream) -> JID { (traffic.own ?? account).bare }
 
-  /// At the first login only what comes from now on is stored: where that begins has to be known before anything
-  /// is sent.
-  private func findPosition(on stream: XMPPStream) async {
-    guard traffic.archivePosition == nil, await hasArchive(stream),
-      let newest = await newestPosition(on: stream)
-    else { return }
-    await keepPosition(newest)
-  }
-
   /// Stores what is in the archive behind a message; it settles what was sent, too.
   ///
   /// - Parameters:
@@ -262,7 +254,7 @@ extension Session {
 
   /// Catches up where that did not work, or the position was not known.
   func catchUpAgain(on stream: XMPPStream) async {
-    await findPosition(on: stream)
+    if let first = await firstPage(on: stream) { await finish(first, on: stream) }
     _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
   }
 

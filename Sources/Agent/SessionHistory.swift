@@ -132,7 +132,7 @@ extension Session {
         result.complete = page.page.isLast
         break
       }
-      reached = page.past?.first?.time ?? reached
+      reached = page.collected?.first?.time(now: clock.now()).seconds ?? reached
       start = first.map { ArchiveStart(id: $0, time: reached) }
     }
     return result
@@ -164,13 +164,14 @@ extension Session {
     let id = start.flatMap { $0.id.isEmpty ? nil : $0.id }
     let page = ArchivePage(
       .before(id), maximum: Self.pastPageSize, with: peer.flatMap { try? JID($0) }, end: end)
-    return await read(MessageTraffic.Reading(page: page, isKept: true, past: []), on: stream)
+    return await read(MessageTraffic.Reading(page: page, isKept: true, collected: []), on: stream)
   }
 
   private func keepPast(_ reading: MessageTraffic.Reading, of query: HistoryQuery) async throws(Failure)
     -> Int
   {
-    let messages = reading.past ?? []
+    let (own, now) = (traffic.own ?? account, clock.now())
+    let messages = (reading.collected ?? []).compactMap { $0.stored(own: own, hasArchive: true, now: now) }
     let first = query.peer == nil ? reading.page.first : nil
     return try await localStore.change { database in
       if let first { try ArchiveStart.keep(first, of: query.account, database) }

@@ -13,6 +13,8 @@ import XMPPStanza
 struct SharedTraffic {
   /// The account was asked what it can do.
   var isAsked = false
+  /// The nodes are being read, or were.
+  var loading: Task<Void, Never>?
   /// What is stored is what the nodes hold.
   var isCurrent = false
   /// Items are read and published again: one after the other.

@@ -338,6 +338,7 @@ extension Session {
     // nobody waits for the answer.
     let isShared = isResumed ? false : await wasShared()
     let loading = isShared ? Task { await loadShared(on: stream, isFirst: false) } : nil
+    sharing.loading = loading
     do throws(XMPPError) {
       if online.bound.isResumed {
         if online.plan.sendsPresence, presence.effective != shownPresence { await applyPresence() }
@@ -352,6 +353,9 @@ extension Session {
     }
     settle(online.bound, on: stream)
     if !online.bound.isResumed { expectRequests(shownPresence, on: stream) }
+    if loading == nil, !sharing.isCurrent {
+      sharing.loading = Task { await loadShared(on: stream, isFirst: await !wasShared()) }
+    }
     if let loading { await bounded(loading) }
     // Of a stream that has ended meanwhile its own event tells.
     guard await stream.isOpen, self.online?.stream === stream else { return }
@@ -366,7 +370,7 @@ extension Session {
     // A new session is an active one, and so is a resumed one (XEP-0352 §5).
     if idle == .csi { await tellClientState() }
     if isResumed { await reloadContacts(on: stream) }
-    if loading == nil, !sharing.isCurrent { await loadShared(on: stream, isFirst: await !wasShared()) }
+    if loading == nil, let loading = sharing.loading { await loading.value }
     await publishPending(on: stream)
     if !isResumed || !devices.isKnown || online.lastLogin != nil { await announceDevice(on: stream) }
     if !isResumed { await enablePush(on: stream) }

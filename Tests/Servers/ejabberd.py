@@ -35,6 +35,7 @@ def prepare(server):
     modules = {name.partition(":")[0]: name.partition(":")[2] or " {}" for name in options["extraModules"]}
     # Left alone it announces an archive and keeps nothing in it.
     modules.setdefault("mod_mam", " {default: always}")
+    modules.setdefault("mod_offline", " {}")
     if options["archiveInSQLite"]:
         modules["mod_mam"] = " {default: always, db_type: sql}"
         options["extraLines"] = [*options["extraLines"], "sql_type: sqlite",

@@ -1,0 +1,89 @@
+import AgentProtocol
+import FoundationEssentials
+import GRDB
+import XMPP
+import XMPPFeatures
+
+// The first login of a device: what nobody has read is fetched from the archive, told and counted as unread. Servers
+// that have given it to the archive do not send it as offline messages, too (XEP-0386 §3.2).
+
+extension Session {
+  /// Reads the newest page of the archive, where nothing is known of it yet: where catching up goes on from has to be
+  /// known before anything is sent. nil where there is nothing to do, or no answer.
+  func firstPage(on stream: XMPPStream) async -> FirstCatchUp? {
+    guard traffic.archivePosition == nil, await hasArchive(stream) else { return nil }
+    var first = FirstCatchUp(own: account, now: clock.now())
+    guard let page = first.next([:]), await read(page, of: &first, on: stream) else { return nil }
+    return first
+  }
+
+  /// Reads as much more as is wanted, and stores all of it together: an agent that is killed before begins anew.
+  func finish(_ first: FirstCatchUp, on stream: XMPPStream) async {
+    var first = first
+    if let loading = sharing.loading { await bounded(loading) }
+    let markers = await displayedMarkers()
+    while let page = first.next(markers), await read(page, of: &first, on: stream) {}
+    guard online?.stream === stream, traffic.archivePosition == nil, let position = first.position else {
+      return
+    }
+    do throws(Failure) {
+      try await keep(first, markers, through: position)
+    } catch {
+      log.error("archive", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+    }
+  }
+
+  private func read(
+    _ page: ArchivePage, of first: inout FirstCatchUp, on stream: XMPPStream
+  ) async -> Bool {
+    let wanted = MessageTraffic.Reading(page: page, isKept: true, collected: [])
+    guard let reading = await read(wanted, on: stream) else { return false }
+    first.take(reading.page, reading.collected ?? [])
+    return true
+  }
+
+  private func displayedMarkers() async -> FirstCatchUp.Markers {
+    let name = account.description
+    let rows = try? await localStore.read { database in
+      try Row.fetchAll(
+        database,
+        sql: "SELECT jid, displayed FROM conversations WHERE account = ? AND displayed IS NOT NULL",
+        arguments: [name]
+      ).map { ($0["jid"] as String, $0["displayed"] as String) }
+    }
+    return Dictionary(rows ?? []) { $1 }
+  }
+
+  private func keep(
+    _ first: FirstCatchUp, _ markers: FirstCatchUp.Markers, through position: String
+  ) async throws(Failure) {
+    let name = account.description
+    let (own, now) = (traffic.own ?? account, clock.now())
+    let (past, news) = first.sorted(markers)
+    let batch = MessageBatch(archived: news, account: account, own: own, now: now)
+    let reservation = hub.reserve(batch.maximumEvents)
+    let outcome: MessageBatch.Outcome
+    do throws(Failure) {
+      outcome = try await localStore.change(durably: true) { database in
+        let old = past.compactMap { $0.stored(own: own, hasArchive: true, now: now) }
+        _ = try StoredMessage.insertPast(old, name, database)
+        let outcome = try batch.store(under: reservation.cursors, database)
+        for jid in try StoredConversation.unresolved(of: name, database) {
+          var stored = try StoredConversation.load(jid, of: name, database)
+          guard let id = stored.displayed, try stored.take(displayed: id, name, database) else { continue }
+          try stored.keep(jid, of: name, database)
+        }
+        if let start = first.start { try ArchiveStart.keep(start, of: name, database) }
+        try StreamRecord.keep(archivePosition: position, of: name, database)
+        return outcome
+      }
+    } catch {
+      hub.fulfil(reservation, with: [])
+      throw error
+    }
+    hub.fulfil(reservation) { outcome.events }
+    traffic.archivePosition = position
+    for id in outcome.settled { traffic.finish(id) }
+    for receipt in outcome.receipts { traffic.take(receipt) }
+  }
+}
