@@ -81,6 +81,7 @@ demo: build ## Log in, change presence, log out: on a private server, seen by an
 test: setup test-asan ## All tests, against private Prosody and ejabberd servers
 	@swift build --build-tests
 	@Tests/Servers/versions
+	@Tests/dependent
 	@Tests/run
 
 .PHONY: test-asan
@@ -90,7 +91,7 @@ test-asan: setup ## The tests of the XML and TLS rooms, with the address sanitiz
 .PHONY: lint
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
-	@for file in Tests/run Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
+	@for file in Tests/run Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
 	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos Tests/Benchmarks/history Tests/Benchmarks/send
 
 .PHONY: format

@@ -1,21 +1,42 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// What the agent and the commands need and the library does not: a program that depends on this package with
+/// `traits: []` does not even fetch it.
+func application(_ name: String, _ package: String) -> Target.Dependency {
+  .product(name: name, package: package, condition: .when(traits: ["Application"]))
+}
+
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+let logging = application("Logging", "swift-log")
+let subprocess = application("Subprocess", "swift-subprocess")
+let argumentParser = application("ArgumentParser", "swift-argument-parser")
+let grdb = application("GRDB", "GRDB.swift")
+let unixSignals = application("UnixSignals", "swift-service-lifecycle")
+
+// SwiftPM suppresses the warnings of dependencies, and the compiler refuses to do that where they are errors.
+let isDependency = Context.packageDirectory.contains("/checkouts/")
+let strict: [SwiftSetting] = isDependency ? [] : [.treatAllWarnings(as: .error)]
 
 // Each target imports only targets above it in this list: the compiler keeps the floors apart.
 let package = Package(
   name: "imctl",
   platforms: [.macOS(.v15)],
   products: [
-    .library(name: "XMPP", targets: ["XMPP", "XMPPFeatures"]),
+    .library(name: "XMPP", targets: ["XMPP"]),
+    .library(name: "XMPPFeatures", targets: ["XMPPFeatures"]),
+    .library(name: "XMPPSASL", targets: ["XMPPSASL"]),
+    .library(name: "XMPPStanza", targets: ["XMPPStanza"]),
+    .library(name: "XMPPTransport", targets: ["XMPPTransport"]),
+    .library(name: "XMPPXML", targets: ["XMPPXML"]),
     .executable(name: "imctl", targets: ["imctl"]),
+  ],
+  traits: [
+    .default(enabledTraits: ["Application"]),
+    .trait(name: "Application", description: "The agent and the commands, beside the library."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -60,26 +81,18 @@ let package = Package(
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
         "CLinux",
-        nioCore, nioPosix, logging, subprocess,
-        .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        nioCore, nioPosix, logging, subprocess, grdb, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "imctl",
-      dependencies: [
-        "Agent", "AgentProtocol", "XMPPFeatures",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
+      dependencies: ["Agent", "AgentProtocol", "XMPPFeatures", argumentParser],
       exclude: ["imctl.1"],
       swiftSettings: strict),
 
     .executableTarget(
       name: "PresenceMonitor",
-      dependencies: [
-        "XMPP", "XMPPSASL", "XMPPStanza",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
+      dependencies: ["XMPP", "XMPPSASL", "XMPPStanza", argumentParser],
       path: "Examples/PresenceMonitor", swiftSettings: strict),
 
     .testTarget(name: "XMPPXMLTests", dependencies: ["XMPPXML"]),
@@ -103,7 +116,7 @@ let package = Package(
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
         "Agent",
-        "TestSupport", nioCore, nioPosix, nioEmbedded, logging, .product(name: "GRDB", package: "GRDB.swift"),
+        "TestSupport", nioCore, nioPosix, nioEmbedded, logging, grdb,
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
     .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "AgentProtocol"]),
