@@ -68,7 +68,7 @@ struct PresenceMonitor: AsyncParsableCommand {
         received += 1
         if received == messages { await leave(stream) }
       case .closed(let error?): throw error
-      case .step, .request, .marked, .leftOut, .acknowledged, .received, .closed: break
+      case .step, .request, .answer, .marked, .leftOut, .acknowledged, .received, .closed: break
       }
     }
   }

@@ -116,7 +116,6 @@ actor Session {
     var since = Timestamp.now()
     /// When it was bound, by the clock's `uptime`.
     var began = 0.0
-    var liveness: Task<Void, Never>?
     /// The account is being deleted: the server ends the stream.
     var isAccountEnding = false
     /// The user has asked for it, or the agent has just begun: not one that only came back.

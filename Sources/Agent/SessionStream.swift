@@ -158,7 +158,9 @@ extension Session {
     configuration.confirmsStanzas = true
     configuration.managesStream = managesStream
     configuration.resendsMessages = false
+    configuration.keepAlive = keepAlive
     configuration.acknowledgementTimeout = min(keepAlive, .seconds(20))
+    configuration.enablesCarbons = true
     configuration.responders.merge(ClientIdentity.responders(for: audience)) { $1 }
     configuration.otherHost = otherHost
     otherHost = nil
@@ -220,7 +222,6 @@ extension Session {
   func endOnline(_ next: SessionState) -> Online? {
     stateToTell = next
     suspendOutbox()
-    online?.liveness?.cancel()
     defer { online = nil }
     return online
   }
@@ -244,6 +245,7 @@ extension Session {
         await received(message)
         if let event = PubSub.Event(message, own: account.bare) { await take(event) }
       }
+    case .answer: break
     case .received(let count): if online?.stream === stream { await received(through: count, on: stream) }
     case .leftOut(let stanza, let excess): if online?.stream === stream { await leftOut(stanza, excess) }
     case .acknowledged(let stanzas): acknowledged(stanzas, by: stream)
@@ -311,7 +313,6 @@ extension Session {
     if !plan.checksLastLogin, await !keepLogin(plan, opening) { return }
     plan.isGiven = false
     online?.plan = plan
-    online?.liveness = Task { await self.watchLiveness(of: opening.stream) }
     // Away from the stream's events, which must go on arriving meanwhile.
     Task {
       if plan.checksLastLogin, await !self.checkLastLogin(since: before, opening) { return }
@@ -416,20 +417,6 @@ extension Session {
       await ended(stream, error)
       return false
     }
-  }
-
-  /// A server that has said nothing for a while is asked, so that a dead connection is found in bounded time.
-  private func watchLiveness(of stream: XMPPStream) async {
-    while !Task.isCancelled {
-      try? await Task.sleep(for: .nanoseconds(keepAlive.nanoseconds))
-      // In a task of its own, as the handling of events.
-      await Task { await self.probe(ifSilent: stream) }.value
-    }
-  }
-
-  private func probe(ifSilent stream: XMPPStream) async {
-    guard online?.stream === stream, await stream.idleTime >= keepAlive else { return }
-    await probe(timeout: min(keepAlive, .seconds(20)))
   }
 
   private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {

@@ -23,7 +23,7 @@ extension StreamNegotiator {
       requests.append(
         InlineBind.request(
           tag: configuration.userAgent?.software, features: features,
-          managesStream: configuration.managesStream))
+          managesStream: configuration.managesStream, enablesCarbons: configuration.enablesCarbons))
     }
     if choice.isToken {
       let invalidate = isInvalidating ? "true" : nil
@@ -51,12 +51,16 @@ enum InlineBind {
   ///   - tag: becomes part of the resource, which everybody may see.
   ///   - features: those that the server can switch on with it.
   ///   - managesStream: stream management is wanted.
-  static func request(tag: String?, features: [String], managesStream: Bool) -> XMLElement {
+  ///   - enablesCarbons: copies of what other devices send and get are wanted.
+  static func request(
+    tag: String?, features: [String], managesStream: Bool, enablesCarbons: Bool
+  ) -> XMLElement {
     var children: [XMLElement] = []
     if let tag { children.append(XMLElement("tag", namespace: Namespaces.bind2, text: tag)) }
     for feature in features {
       switch feature {
-      case Namespaces.carbons: children.append(XMLElement("enable", namespace: Namespaces.carbons))
+      case Namespaces.carbons:
+        if enablesCarbons { children.append(XMLElement("enable", namespace: Namespaces.carbons)) }
       case Namespaces.streamManagement:
         if managesStream { children.append(StreamManagement.request) }
       case Namespaces.clientState: children.append(XMLElement("active", namespace: Namespaces.clientState))

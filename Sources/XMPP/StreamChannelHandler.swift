@@ -14,7 +14,8 @@ final class StreamChannelHandler: ChannelInboundHandler {
     case broke(XMPPError)
   }
 
-  private let stream: XMPPStream
+  /// A stream that nobody has any more ends.
+  private weak let stream: XMPPStream?
   private var happenings = CircularBuffer<Happening>()
   private var isTelling = false
 
@@ -26,6 +27,7 @@ final class StreamChannelHandler: ChannelInboundHandler {
     isTelling = true
     defer { isTelling = false }
     while let happening = happenings.popFirst() {
+      guard let stream else { return happenings.removeAll() }
       switch happening {
       case .encrypted(let info): stream.assumeIsolated { $0.encrypted(info) }
       case .received(let buffer): stream.assumeIsolated { $0.received(buffer) }
@@ -42,7 +44,7 @@ final class StreamChannelHandler: ChannelInboundHandler {
     if let completed = event as? TLSHandshakeCompleted {
       tell(.encrypted(completed.info))
     } else if let received = event as? TLSSessionReceived {
-      stream.configuration.onTLSSession?(received.session)
+      stream?.configuration.onTLSSession?(received.session)
     } else if let event = event as? ChannelEvent, event == .inputClosed {
       context.close(promise: nil)
     }
@@ -51,7 +53,7 @@ final class StreamChannelHandler: ChannelInboundHandler {
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     let isWritable = context.channel.isWritable
-    stream.assumeIsolated { $0.writabilityChanged(to: isWritable) }
+    stream?.assumeIsolated { $0.writabilityChanged(to: isWritable) }
     context.fireChannelWritabilityChanged()
   }
 

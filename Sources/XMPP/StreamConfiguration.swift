@@ -53,9 +53,15 @@ public struct StreamConfiguration: Sendable {
   public var responders: [XMLName: Responder]
   /// Has the server acknowledge what is sent, and keep the session for a while when the connection breaks (XEP-0198).
   public var managesStream = true
-  /// How long the server may be silent while it owes an acknowledgement: after that the connection counts as dead.
+  /// How long the server may be silent while it owes an answer: after that the connection counts as dead.
   public var acknowledgementTimeout = TimeAmount.seconds(20)
-  /// The session of an earlier stream, to go on with if the server still has it.
+  /// How long the server may be silent until it is asked whether it is still there, by a request for acknowledgement
+  /// (XEP-0198) or a ping (XEP-0199); nil: it is never asked.
+  public var keepAlive: TimeAmount? = .seconds(60)
+  /// Has the server send copies of what the account's other devices send and get (XEP-0280), where it can switch that
+  /// on together with binding (XEP-0386).
+  public var enablesCarbons = false
+  /// The session of an earlier stream (``XMPPStream/management``), to go on with if the server still has it.
   public var resuming: StreamManagement?
   /// A stanza counts as handled when ``XMPPStream/confirm(through:)`` says so; else when it has come.
   public var confirmsStanzas = false

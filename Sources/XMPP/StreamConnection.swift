@@ -183,6 +183,7 @@ extension XMPPStream {
     if purpose == .features || redirections > 0 { negotiation.anticipation.offer = nil }
     negotiation.bindsInline = beforeBinding == nil
     negotiation.managesStream = configuration.managesStream
+    negotiation.enablesCarbons = configuration.enablesCarbons
     negotiation.resuming = configuration.resuming
     negotiation.userAgent = configuration.userAgent
     negotiation.requestsToken = configuration.requestsToken
@@ -269,8 +270,10 @@ extension XMPPStream {
       becomeOnline(bound)
       if !acknowledged.isEmpty { report(.acknowledged(acknowledged)) }
       beginManaging(bound)
+      watchSilence()
       endNegotiation(.success(.login(bound)))
     } catch {
+      management = configuration.resuming
       refuse(error)
     }
   }

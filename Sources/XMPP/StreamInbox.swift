@@ -1,6 +1,9 @@
 import NIOCore
 
-/// Events that wait for their consumer. Bounded: the stream stops reading before it overflows.
+/// Events that wait for their consumers. Bounded: the stream stops reading before it overflows.
+///
+/// Acknowledgements take no place in it, since reading is what brings them: a program may send for ever and take no
+/// event. What they tell is kept of the last ``acknowledgementsKept`` stanzas.
 struct StreamInbox {
   private static let pauseAt = 256
   private static let resumeAt = 64
@@ -9,39 +12,75 @@ struct StreamInbox {
   private static let pauseAtOctets = 1 << 20
   private static let resumeAtOctets = 1 << 18
   private static let fullAtOctets = 32 << 20
+  /// Acknowledged stanzas that wait to be told of.
+  static let acknowledgementsKept = 10_000
 
-  /// Names one call that waits, so that nobody releases the next one by mistake.
+  /// Names one call that waits, so that nobody releases another one by mistake.
   typealias Turn = UInt64
 
-  private var events = CircularBuffer<(event: StreamEvent, octets: Int)>()
+  private enum Entry {
+    case event(StreamEvent, octets: Int)
+    /// So many of the acknowledged stanzas, and of those that were not kept.
+    case acknowledged(Int)
+  }
+
+  private var entries = CircularBuffer<Entry>()
+  private var acknowledged = CircularBuffer<SentStanza>()
+  /// Acknowledged stanzas that were not kept, of the first entries.
+  private var forgotten = 0
   private var octets = 0
   private var turns: Turn = 0
-  private var waiter: (continuation: CheckedContinuation<StreamEvent?, Never>, turn: Turn)?
-  /// The consumer lags behind.
+  private var waiters = CircularBuffer<(continuation: CheckedContinuation<StreamEvent?, Never>, turn: Turn)>()
+  /// The consumers lag behind.
   private(set) var isPaused = false
   private(set) var isFinished = false
+  /// Events that wait, acknowledgements not among them.
+  private(set) var count = 0
 
-  var count: Int { events.count }
-  /// The consumer lags so far behind that nothing more is stored for it.
+  /// Consumers that wait for an event.
+  var waiting: Int { waiters.count }
+  /// The consumers lag so far behind that nothing more is stored for them.
   var isFull: Bool { count >= Self.fullAt || octets >= Self.fullAtOctets }
 
   mutating func put(_ event: StreamEvent) {
-    if let waiter {
-      self.waiter = nil
-      waiter.continuation.resume(returning: event)
+    if let waiter = waiters.popFirst() { return waiter.continuation.resume(returning: event) }
+    if case .acknowledged(let stanzas) = event { return put(stanzas) }
+    let size = event.footprint
+    entries.append(.event(event, octets: size))
+    count += 1
+    octets += size
+    if count >= Self.pauseAt || octets >= Self.pauseAtOctets { isPaused = true }
+  }
+
+  private mutating func put(_ stanzas: [SentStanza]) {
+    acknowledged += stanzas
+    let excess = max(0, acknowledged.count - Self.acknowledgementsKept)
+    acknowledged.removeFirst(excess)
+    forgotten += excess
+    if case .acknowledged(let earlier)? = entries.last {
+      entries[entries.index(before: entries.endIndex)] = .acknowledged(earlier + stanzas.count)
     } else {
-      let size = event.footprint
-      events.append((event, size))
-      octets += size
-      if count >= Self.pauseAt || octets >= Self.pauseAtOctets { isPaused = true }
+      entries.append(.acknowledged(stanzas.count))
     }
   }
 
   mutating func take() -> StreamEvent? {
-    guard let (event, size) = events.popFirst() else { return nil }
-    octets -= size
-    if count <= Self.resumeAt, octets <= Self.resumeAtOctets { isPaused = false }
-    return event
+    while let entry = entries.popFirst() {
+      switch entry {
+      case .event(let event, let size):
+        count -= 1
+        octets -= size
+        if count <= Self.resumeAt, octets <= Self.resumeAtOctets { isPaused = false }
+        return event
+      case .acknowledged(let number):
+        let lost = min(forgotten, number)
+        forgotten -= lost
+        let kept = Array(acknowledged.prefix(number - lost))
+        acknowledged.removeFirst(kept.count)
+        if !kept.isEmpty { return .acknowledged(kept) }
+      }
+    }
+    return nil
   }
 
   mutating func nextTurn() -> Turn {
@@ -49,24 +88,19 @@ struct StreamInbox {
     return turns
   }
 
-  /// A second waiter releases the first.
+  /// Who waits first gets the next event.
   mutating func wait(_ continuation: CheckedContinuation<StreamEvent?, Never>, _ turn: Turn) {
-    release()
-    waiter = (continuation, turn)
+    waiters.append((continuation, turn))
   }
 
   /// Releases the waiter of this turn; nobody where it has got its event.
   mutating func stopWaiting(_ turn: Turn) {
-    if waiter?.turn == turn { release() }
+    guard let place = waiters.firstIndex(where: { $0.turn == turn }) else { return }
+    waiters.remove(at: place).continuation.resume(returning: nil)
   }
 
   mutating func finish() {
     isFinished = true
-    release()
-  }
-
-  private mutating func release() {
-    waiter?.continuation.resume(returning: nil)
-    waiter = nil
+    while let waiter = waiters.popFirst() { waiter.continuation.resume(returning: nil) }
   }
 }

@@ -41,6 +41,7 @@ public struct StreamNegotiator: Sendable {
     /// As in ``StreamConfiguration``.
     public var resuming: StreamManagement?
     public var managesStream = true
+    public var enablesCarbons = false
 
     public init(
       jid: JID, resource: String? = nil, credentials: SASLCredentials, tls: TLSMode, language: String? = nil,

@@ -18,24 +18,25 @@ extension XMPPStream {
 
   /// Asks the server what it has and returns when it answers; false where the session is not managed.
   ///
+  /// A server that has not agreed yet to count is asked when it does.
+  ///
   /// - Throws: `networkError` when no answer comes in time, or what ended the stream.
   public func requestAcknowledgement(timeout: TimeAmount) async throws(XMPPError) -> Bool {
     guard case .online = state else { throw Self.notOnline }
-    guard management?.isEnabled == true, let question = management?.ask() else { return false }
+    guard let management else { return false }
     lastProbe &+= 1
     let id = lastProbe
     let expiry = eventLoop.scheduleTask(in: timeout) {
       self.assumeIsolated {
-        $0.probes.removeValue(forKey: id)?.resume(returning: .silentServer)
+        $0.probes.removeValue(forKey: id)?.resume(returning: .failure(.silentServer))
       }
     }
-    let failure = await withCheckedContinuation { (waiter: CheckedContinuation<XMPPError?, Never>) in
+    let answer = await withCheckedContinuation { waiter in
       probes[id] = waiter
-      write([question])
+      if management.isEnabled { ask() }
     }
     expiry.cancel()
-    if let failure { throw failure }
-    return true
+    return try answer.get()
   }
 
   // MARK: A session begins
@@ -93,8 +94,10 @@ extension XMPPStream {
     case "enabled" where management?.isEnabled == false:
       management?.enabled(element)
       reportBeginning()
-      askAgain()
-    case "failed" where management?.isEnabled == false: management = nil
+      if probes.isEmpty { askAgain() } else { ask() }
+    case "failed" where management?.isEnabled == false:
+      management = nil
+      endProbes(.success(false))
     default: break
     }
   }
@@ -103,38 +106,25 @@ extension XMPPStream {
     do {
       guard let acknowledged = try management?.acknowledged(element) else { return }
       if !acknowledged.isEmpty { report(.acknowledged(acknowledged)) }
-      for probe in probes.values { probe.resume(returning: nil) }
-      probes = [:]
+      acknowledgementCame()
+      endProbes(.success(true))
       askAgain()
     } catch {
       refuse(error)
     }
   }
 
+  func endProbes(_ answer: Result<Bool, XMPPError>) {
+    for probe in probes.values { probe.resume(returning: answer) }
+    probes = [:]
+  }
+
+  private func ask() {
+    if let question = management?.ask() { write([question]) }
+  }
+
   private func askAgain() {
     if let question = management?.question() { write([question]) }
-  }
-
-  /// While the server owes an acknowledgement it may not be silent for long.
-  func expectAcknowledgement() {
-    guard case .online = state, acknowledgementDue == nil, management?.isAsking == true else { return }
-    let patience = configuration.acknowledgementTimeout
-    let isUnheard = management?.isUnheard == true
-    acknowledgementDue = eventLoop.scheduleTask(
-      in: isUnheard ? .nanoseconds(patience.nanoseconds / 4) : patience
-    ) {
-      self.assumeIsolated { $0.missAcknowledgement() }
-    }
-  }
-
-  private func missAcknowledgement() {
-    acknowledgementDue = nil
-    guard case .online = state, let management, management.isAsking else { return }
-    // What is not read cannot be heard, and a slow link is no dead one: what the server has kept comes before its answer.
-    let patience = configuration.acknowledgementTimeout.nanoseconds / (management.isUnheard ? 4 : 1)
-    guard isReading, idleTime.nanoseconds >= patience else { return expectAcknowledgement() }
-    if management.isUnheard { return abandonSession(.silentServer) }
-    abort(.silentServer)
   }
 
   /// The server has agreed to go on with a session and does not: the next stream begins another one.

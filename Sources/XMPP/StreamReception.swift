@@ -37,8 +37,8 @@ extension XMPPStream {
   /// A connection over which nothing comes has no parser: there may be a thousand of them.
   private func restWhenIdle() {
     guard channel != nil, rest == nil else { return }
-    rest = eventLoop.scheduleTask(in: .seconds(2)) {
-      self.assumeIsolated {
+    rest = eventLoop.scheduleTask(in: .seconds(2)) { [weak self] in
+      self?.assumeIsolated {
         $0.rest = nil
         if $0.idleTime < .seconds(2) { $0.restWhenIdle() } else { $0.parser.rest() }
       }
@@ -94,7 +94,11 @@ extension XMPPStream {
       report(.message(message))
     case .presence(let presence): report(.presence(presence))
     case .answer(let iq):
-      requests.take(answer: iq, own: own ?? configuration.account)?(.success(iq))
+      if let waiter = requests.take(answer: iq, own: own ?? configuration.account) {
+        waiter(.success(iq))
+      } else {
+        report(.answer(iq))
+      }
     case .request(let iq):
       let responder = iq.payload.first.flatMap { configuration.responders[$0.name] }
       let answer = responder?(iq) ?? StanzaRouter.refusal(of: iq)

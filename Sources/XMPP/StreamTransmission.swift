@@ -10,6 +10,8 @@ extension XMPPStream {
 
   /// Writes stanzas at once; returns when they are handed to the operating system.
   ///
+  /// Answers to requests among them come as ``StreamEvent/answer(_:)``; ``request(_:timeout:)`` waits for them.
+  ///
   /// - Throws: `notLoggedIn` when no resource is bound, `networkError` when the connection broke.
   public func send(_ stanzas: [XMLElement]) async throws(XMPPError) {
     guard case .online = state, let channel else { throw Self.notOnline }
@@ -96,7 +98,11 @@ extension XMPPStream {
   private func giveUpOverfull() {
     eventLoop.execute {
       self.assumeIsolated {
-        $0.abort(XMPPError(.networkError, stage: .stream, "the server acknowledges nothing of what it gets"))
+        let reason =
+          $0.inbox.isFull
+          ? "so many events wait for the program that the server's acknowledgements are not read"
+          : "the server acknowledges nothing of what it gets"
+        $0.abort(XMPPError(.networkError, stage: .stream, reason))
       }
     }
   }

@@ -13,12 +13,17 @@ public enum StreamEvent: Sendable {
   case presence(Presence)
   /// A request of type set that its responder has accepted, as a roster push (RFC 6121 §2.1.6): it was answered already.
   case request(IQ)
+  /// An IQ of type result or error that no ``XMPPStream/request(_:timeout:)`` waits for: the answer to a request that
+  /// was sent with ``XMPPStream/send(_:)``, or one that comes late. Anybody may send such a thing unasked: it answers
+  /// the request that has its `id` only where its `from` is whom that went to (RFC 6120 §8.2.3).
+  case answer(IQ)
   /// Everything that had come when ``XMPPStream/mark(_:)`` was called was reported before.
   case marked(String)
   /// A stanza was more than ``StreamConfiguration/limits`` allow, and how: all there is of it is its start tag and that
   /// of the child in which the rest was, without what was too much. It counts as handled.
   case leftOut(XMLElement, String)
-  /// The server has these stanzas, oldest first (XEP-0198 §4).
+  /// The server has these stanzas, oldest first (XEP-0198 §4). Who takes no events and sends is told of the last
+  /// 10,000 of them.
   case acknowledged([SentStanza])
   /// With ``StreamConfiguration/confirmsStanzas``: the events before were made of the stanzas up to this number. What
   /// they ask for having been done, ``XMPPStream/confirm(through:)`` tells the server.
@@ -32,7 +37,7 @@ public enum StreamEvent: Sendable {
       switch self {
       case .message(let message): message.payload
       case .presence(let presence): presence.payload
-      case .request(let request): request.payload
+      case .request(let iq), .answer(let iq): iq.payload
       case .leftOut(let element, _): [element]
       case .step, .marked, .acknowledged, .received, .closed: [XMLElement]()
       }
@@ -44,7 +49,8 @@ public enum StreamEvent: Sendable {
 ///
 /// The actor runs on its channel's event loop, so nothing hops between a byte and its stanza. ``connect()``
 /// returns when a resource is bound; stanzas and the end of the stream come from ``next()`` or ``events``. When
-/// nobody takes the events, the stream stops reading from the network instead of storing them.
+/// nobody takes the events, the stream stops reading from the network instead of storing them; acknowledgements do not
+/// count, so that a program may send for ever without taking any. A stream that nobody refers to any more is closed.
 ///
 ///     let stream = XMPPStream(.init(account: try JID("alice@example.org"), credentials: credentials))
 ///     let bound = try await stream.connect()
@@ -108,17 +114,17 @@ public actor XMPPStream {
   var closers: [CheckedContinuation<Void, Never>] = []
   var requests = IQTracker<(Result<IQ, XMPPError>) -> Void>()
   var inbox = StreamInbox()
-  /// What the next stream needs to go on with this session, also after its end; nil where it is not managed.
+  /// What the next stream needs to go on with this session (``StreamConfiguration/resuming``), also after its end; nil
+  /// where it is not managed. A stream that did not come so far leaves the session that it was to go on with.
   public internal(set) var management: StreamManagement?
   /// Something was left out of what the parser was given last.
   var hasLeftOut = false
   /// Messages have come whose handling is to be confirmed.
   var hasUnconfirmedMessages = false
   /// Those who wait for the server to acknowledge anything.
-  var probes: [UInt64: CheckedContinuation<XMPPError?, Never>] = [:]
+  var probes: [UInt64: CheckedContinuation<Result<Bool, XMPPError>, Never>] = [:]
   var lastProbe: UInt64 = 0
-  /// When the server should have acknowledged something.
-  var acknowledgementDue: Scheduled<Void>?
+  var silence = StreamSilence()
   /// What the server offers now; nil until it has said so, which may be after an inline bind (XEP-0386).
   public internal(set) var features: StreamFeatures?
   /// When bytes were last received.
@@ -140,9 +146,18 @@ public actor XMPPStream {
     self.eventLoop = eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
   }
 
+  /// The peer hears that nobody is here any more, where it listens.
+  deinit {
+    guard let channel else { return }
+    if isOutputOpen { channel.writeAndFlush(ByteBuffer(bytes: StreamHeader.close), promise: nil) }
+    channel.close(promise: nil)
+  }
+
   // MARK: Events
 
-  /// The next event; nil after `closed`, and when the calling task is cancelled. One caller at a time.
+  /// The next event; nil after `closed`, and when the calling task is cancelled.
+  ///
+  /// Several callers share the events: each event goes to the one that has waited longest.
   public func next() async -> StreamEvent? {
     if let event = inbox.take() {
       updateReading()
@@ -173,10 +188,12 @@ public actor XMPPStream {
 
   /// Reads while the consumer and the peer keep up, and always while the stream is being closed.
   ///
-  /// A consumer that waits for an answer takes no events: up to a limit it is read on for the answer behind them.
+  /// A consumer that waits for an answer or an acknowledgement takes no events: up to a limit it is read on for what
+  /// stands behind them.
   func updateReading() {
     guard let channel, channel.isActive else { return }
-    let hasRoom = !inbox.isPaused || (!requests.isEmpty && !inbox.isFull)
+    let isAwaiting = !requests.isEmpty || management?.isAsking == true
+    let hasRoom = !inbox.isPaused || (isAwaiting && !inbox.isFull)
     var mayRead = isWritable && hasRoom
     if case .closing = state { mayRead = true }
     guard mayRead != isReading else { return }
@@ -239,10 +256,14 @@ public actor XMPPStream {
   func finish(_ error: XMPPError?) {
     if case .closed = state { return }
     let wasConnecting = connection != nil
+    switch state {
+    case .idle, .connecting: management = management ?? configuration.resuming
+    case .beforeLogin, .online, .closing, .closed: break
+    }
     state = .closed
     deadline?.cancel()
     establishing?.cancel()
-    acknowledgementDue?.cancel()
+    silence.cancel()
     rest?.cancel()
     hangUp()
     let reason = error ?? XMPPError(.cancelled, stage: .stream, "the stream was closed")
@@ -250,8 +271,7 @@ public actor XMPPStream {
     connection?.resume(returning: .failure(reason))
     connection = nil
     for waiter in requests.takeAll() { waiter(.failure(reason)) }
-    for probe in probes.values { probe.resume(returning: reason) }
-    probes = [:]
+    endProbes(.failure(reason))
     report(.closed(wasConnecting ? reason : error))
     inbox.finish()
     for closer in closers { closer.resume() }
@@ -281,7 +301,7 @@ public actor XMPPStream {
 }
 
 extension XMPPStream {
-  /// The events as a sequence, for one consumer.
+  /// The events as a sequence, until the stream ends. Several loops share them, as callers of ``next()`` do.
   public nonisolated var events: AsyncStream<StreamEvent> {
     AsyncStream { await self.next() }
   }

@@ -63,7 +63,7 @@ struct ExtensibleAuthenticationTests {
   @Test(
     "One request says who comes, from what, and asks for a resource and what is to be switched on with it.")
   func request() throws {
-    var talk = try encrypted()
+    var talk = try encrypted { $0.enablesCarbons = true }
     try talk.server(
       C.header,
       Self.features(
@@ -82,6 +82,14 @@ struct ExtensibleAuthenticationTests {
     #expect(talk.failure == nil)
     // TCP, TLS 1.3, header, authenticate.
     #expect(talk.negotiator.roundTrips == 4)
+  }
+
+  @Test("Copies of the messages of other devices are not asked for unless the program wants them.")
+  func carbons() throws {
+    var talk = try encrypted()
+    try talk.server(C.header, Self.features(["PLAIN"], bind: ["urn:xmpp:carbons:2", "urn:xmpp:sm:3"]))
+    #expect(talk.log.last?.contains("<authenticate") == true)
+    #expect(talk.log.last?.contains("urn:xmpp:carbons:2") == false)
   }
 
   @Test("By the offer of the last login the request goes with the header; a password on a guess does not.")

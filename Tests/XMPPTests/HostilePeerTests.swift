@@ -293,6 +293,42 @@ struct HostilePeerTests {
     #expect(inbox.take() != nil && !inbox.isFull && inbox.isPaused)
   }
 
+  @Test(
+    "acknowledgements wait in their places, take none from others, and those that nobody takes are forgotten."
+  )
+  func acknowledgements() {
+    let stanzas = { (ids: Range<Int>) in
+      StreamEvent.acknowledged(ids.map { SentStanza(id: "\($0)", element: nil) })
+    }
+    let acknowledged = { (event: StreamEvent?) -> [String]? in
+      guard case .acknowledged(let stanzas)? = event else { return nil }
+      return stanzas.compactMap(\.id)
+    }
+    var inbox = StreamInbox()
+    for number in 0..<1000 { inbox.put(stanzas(number..<number + 1)) }
+    #expect(inbox.count == 0 && !inbox.isPaused)
+    inbox.put(.marked("first"))
+    inbox.put(stanzas(1000..<1001))
+    #expect(acknowledged(inbox.take()) == (0..<1000).map(String.init))
+    guard case .marked("first")? = inbox.take() else {
+      Issue.record("the mark is gone")
+      return
+    }
+    #expect(acknowledged(inbox.take()) == ["1000"])
+    #expect(inbox.take() == nil && inbox.count == 0)
+
+    inbox.put(stanzas(0..<10))
+    inbox.put(.marked("second"))
+    inbox.put(stanzas(10..<20 + StreamInbox.acknowledgementsKept))
+    guard case .marked("second")? = inbox.take() else {
+      Issue.record("the mark is gone")
+      return
+    }
+    let last = acknowledged(inbox.take())
+    #expect(last?.first == "20" && last?.count == StreamInbox.acknowledgementsKept)
+    #expect(inbox.take() == nil)
+  }
+
   @Test("what came before the end is not lost where the consumer is slow.")
   func endWhilePaused() async throws {
     let presence = "<presence from='bob@\(TestServer.domain)/x'/>"

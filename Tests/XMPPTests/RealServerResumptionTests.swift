@@ -135,6 +135,24 @@ struct RealServerResumptionTests {
   }
 }
 
+extension RealServerResumptionTests {
+  @Test(
+    "A program that sends and takes no event goes on, however much it sends.",
+    arguments: TestServer.Kind.allCases)
+  func sendingOnly(kind: TestServer.Kind) async throws {
+    let server = try await TestServer.shared(kind)
+    let stream = try await Self.login("alice", to: server).online()
+    for number in 1...600 {
+      try await stream.send([Self.message("k\(number)", to: server.jid("nobody"))])
+      try await stream.probe()
+    }
+    while await stream.management?.isWaiting == true { try await stream.probe() }
+    // None of the server's errors for the unknown recipient was taken.
+    #expect(await stream.inbox.count >= 600)
+    await stream.close()
+  }
+}
+
 extension XMPPStream {
   fileprivate nonisolated var jid: String { configuration.account.description }
 

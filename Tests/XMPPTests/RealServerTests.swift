@@ -29,7 +29,7 @@ struct RealServerTests {
       case .step(.logining(let mechanism)): mechanism.rawValue
       case .step(.loginOK): "loginOK"
       case .closed(let error): error.map { "\($0.code.rawValue)" } ?? "closed"
-      case .message, .presence, .request, .marked, .leftOut, .acknowledged, .received: nil
+      case .message, .presence, .request, .answer, .marked, .leftOut, .acknowledged, .received: nil
       }
     }
   }
