@@ -43,27 +43,6 @@ extension LocalStore {
         ) STRICT, WITHOUT ROWID;
         """)
   }
-
-  /// Deletes everything that is kept of an account.
-  func forget(_ account: String) async throws(Failure) {
-    try await change(durably: true) { try Self.forget(account, $0) }
-  }
-
-  /// The same where no agent runs; blocks on the disk. A database is not made for it.
-  public static func forget(_ account: String, at path: String) throws(Failure) {
-    guard access(path, F_OK) == 0 else { return }
-    let store = try LocalStore(path: path)
-    do { try store.database.write { try forget(account, $0) } } catch { throw failure(error, path) }
-  }
-
-  private static func forget(_ account: String, _ database: Database) throws {
-    for table in ["messages", "outbox", "streams", "gaps", "receipts", "addressees"] + contactTables
-      + conversationTables
-    {
-      try database.execute(sql: "DELETE FROM \(table) WHERE account = ?", arguments: [account])
-      if table == "messages", database.changesCount > 0 { try purgeSearch(database) }
-    }
-  }
 }
 
 extension StoredMessage {

@@ -70,13 +70,6 @@ extension LocalStore {
   static func rebuildSearch(_ database: Database) throws {
     try database.execute(sql: "INSERT INTO search (search) VALUES ('rebuild')")
   }
-
-  /// What was deleted is in no part of the index any more.
-  static func purgeSearch(_ database: Database) throws {
-    let isEmpty = try Row.fetchOne(database, sql: "SELECT 1 FROM messages LIMIT 1") == nil
-    try database.execute(
-      sql: "INSERT INTO search (search) VALUES (?)", arguments: [isEmpty ? "delete-all" : "optimize"])
-  }
 }
 
 extension StoredMessage {

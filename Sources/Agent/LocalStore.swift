@@ -128,7 +128,10 @@ public final class LocalStore: BlockingStore {
     configuration.busyMode = .timeout(5)
     configuration.journalMode = .wal
     // What is written is copied into the database in larger parts: whoever sends much waits for that less often.
-    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA wal_autocheckpoint = 4000") }
+    // What is deleted is overwritten.
+    configuration.prepareDatabase {
+      try $0.execute(sql: "PRAGMA wal_autocheckpoint = 4000; PRAGMA secure_delete = ON")
+    }
     let database = try DatabaseQueue(path: path, configuration: configuration)
     if try !database.read(isCurrent) { try migrator.migrate(database) }
     return database

@@ -59,6 +59,7 @@ extension Session {
       await session.closeStreams()
       session.forgetDataReady()
       try await session.accounts.remove(session.account)
+      try await session.forgetMessages()
       session.restore(PresenceIntent())
     }
   }

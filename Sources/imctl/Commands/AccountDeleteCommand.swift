@@ -53,6 +53,7 @@ struct AccountDeleteCommand: ParsableCommand {
       }
       ?? target.withoutAgent(current, until: deadline) { account throws(Failure) in
         try await account.delete()
+        try LocalStore.forget(account.account, at: AgentPaths.current().database)
         return account.account
       }
     try output.data(Answer(account: deleted), text: "\(peer: deleted) deleted")
