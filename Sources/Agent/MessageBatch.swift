@@ -13,7 +13,7 @@ struct MessageBatch: Sendable {
     case settle([OutboxMessage])
     case receipt(StoredReceipt)
     /// Not stored.
-    case tell(ChatStateEvent)
+    case tell(Event.Body)
 
     /// Events that come of it at most: a message that turns out to be one of the outbox makes two.
     var maximumEvents: Int {
@@ -85,21 +85,33 @@ struct MessageBatch: Sendable {
     self.own = own.bare
     isNext = reading?.isNext == true
     settles = reading?.settles == true
-    var arrived: [(IncomingMessage, hasArchive: Bool)] = []
+    enum Arrival {
+      case message(IncomingMessage, hasArchive: Bool)
+      case shown(PresenceChange)
+    }
+    var arrived: [Arrival] = []
     func keepArrived() {
-      for (message, hasArchive) in arrived { add(message, hasArchive: hasArchive, now: now) }
+      for arrival in arrived {
+        switch arrival {
+        case .message(let message, let hasArchive): add(message, hasArchive: hasArchive, now: now)
+        case .shown(let change): steps.append(.tell(.presence(change)))
+        }
+      }
       arrived = []
     }
     for item in items {
       switch item {
       case .arrived(let message):
         if let incoming = IncomingMessage(message, own: own) {
-          arrived.append((incoming, hasArchive))
+          arrived.append(.message(incoming, hasArchive: hasArchive))
         } else if let page = reading?.page.take(message, own: own), page.belongs, reading?.isKept == true,
           let incoming = page.result.flatMap(IncomingMessage.init)
         {
-          if reading?.collected?.append(incoming) == nil { arrived.append((incoming, true)) }
+          if reading?.collected?.append(incoming) == nil {
+            arrived.append(.message(incoming, hasArchive: true))
+          }
         }
+      case .shown(let change): arrived.append(.shown(change))
       case .handled(let count):
         keepArrived()
         handled = count
@@ -158,7 +170,7 @@ struct MessageBatch: Sendable {
       steps.append(.receipt(receipt))
       hasMessages = true
     }
-    if let change = incoming.chatState(own: own) { steps.append(.tell(change)) }
+    if let change = incoming.chatState(own: own) { steps.append(.tell(.chatState(change))) }
   }
 
   var maximumEvents: Int { steps.reduce(0) { $0 + $1.maximumEvents } }
@@ -174,7 +186,7 @@ struct MessageBatch: Sendable {
       case .acknowledge(let ids): try writing.settle(OutboxMessage.find(ids, of: account, database), database)
       case .settle(let messages): try writing.settle(messages, database)
       case .receipt(let receipt): try writing.keep(receipt, database)
-      case .tell(let change): writing.tell(change)
+      case .tell(let body): writing.tell(body)
       }
     }
     return writing.outcome
@@ -206,11 +218,20 @@ private struct Writing {
     if arrived.sender == own.description, let id = arrived.originID ?? StanzaID.unique(arrived.id) {
       if try settle(id, archiveID: arrived.archiveID, database) { return }
     }
+    // An error is told where it answers a message: a notice, a receipt or a state that came back says nothing to a person.
+    if arrived.type == .error, try !answersMessage(arrived, database) { return }
     guard let message = try checked(arrived, database), try insert(message, database), let answer,
       let asker = answer.to
     else { return }
     let mayKnow = try audience?.admits(asker) == true || addressees.contains(asker, database)
     if mayKnow { outcome.answers.append(answer.element) }
+  }
+
+  /// Whether the account has sent a message with the id of this one, or is to send it.
+  private func answersMessage(_ error: StoredMessage, _ database: Database) throws -> Bool {
+    guard let id = error.id else { return false }
+    return try StoredMessage.recipient(of: id, account, own: own.description, database) != nil
+      || OutboxMessage.find(id, of: account, database) != nil
   }
 
   /// A correction or retraction counts where its sender has sent what it names.
@@ -279,9 +300,8 @@ private struct Writing {
     outcome.receipts.append(receipt.receipt)
   }
 
-  mutating func tell(_ change: ChatStateEvent) {
-    outcome.news.append(
-      .event(Event(account: account, time: Timestamp.now(), cursor: next, body: .chatState(change))))
+  mutating func tell(_ body: Event.Body) {
+    outcome.news.append(.event(Event(account: account, time: Timestamp.now(), cursor: next, body: body)))
     next += 1
   }
 

@@ -10,6 +10,8 @@ struct MessageTraffic {
   enum Item: Sendable {
     /// A message of the stream.
     case arrived(Message)
+    /// What somebody shows, which is not stored, and told behind what has arrived before it.
+    case shown(PresenceChange)
     /// What has arrived before this is made of the stream's stanzas up to this number.
     case handled(UInt32)
     /// What has arrived since the last ``handled`` comes again, where the stream counts.
@@ -22,6 +24,7 @@ struct MessageTraffic {
     case streamChanged
 
     var isArrival: Bool { if case .arrived = self { true } else { false } }
+    var isShown: Bool { if case .shown = self { true } else { false } }
     /// Octets of memory that the server makes it take, about.
     var footprint: Int {
       if case .arrived(let message) = self { message.payload.reduce(0) { $0 + $1.footprint } } else { 0 }
@@ -30,7 +33,7 @@ struct MessageTraffic {
     var isNumber: Bool {
       switch self {
       case .handled, .ended: true
-      case .arrived, .acknowledged, .sent, .streamChanged: false
+      case .arrived, .shown, .acknowledged, .sent, .streamChanged: false
       }
     }
   }

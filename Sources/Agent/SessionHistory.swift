@@ -94,7 +94,9 @@ extension Session {
   func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result
   {
-    if kept == nil, await isToBeOnline() { try await waitUntilOnline(until: .now + Self.patience) }
+    if online == nil, lastFailure == nil, await isToBeOnline() {
+      try await waitUntilOnline(until: .now + Self.patience)
+    }
     guard let stream = online?.stream else {
       throw kept == nil
         ? Failure(.notLoggedIn, stage: .request, detail: account.description)

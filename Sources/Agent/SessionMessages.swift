@@ -8,14 +8,18 @@ import XMPPXML
 // What arrives is stored before the server may forget it, and told to watchers after that: each message once.
 
 extension Session {
-  /// A message of the bound stream. Waits while too many are on their way to the disk.
+  /// A message of the bound stream.
   func received(_ message: Message) async {
     guard let online else { return }
     traffic.own = online.bound.jid
     enqueue(.arrived(message), online.stream)
-    if !traffic.unstored.hasRoom {
-      await withCheckedContinuation { traffic.waitingForRoom.append($0) }
-    }
+    await roomForMessages()
+  }
+
+  /// Waits while too much is on its way to the disk.
+  func roomForMessages() async {
+    if traffic.unstored.hasRoom { return }
+    await withCheckedContinuation { traffic.waitingForRoom.append($0) }
   }
 
   /// Somebody's stanza was too much to be read. A page of the archive would not be complete without it.

@@ -233,7 +233,7 @@ extension Session {
     case .step(let step): if opening?.stream === stream { await handle(step) }
     case .presence(let presence):
       if online?.stream === stream {
-        publish(presence)
+        await tell(presence, on: stream)
         await takeDevice(presence)
         await take(presence)
       }
@@ -391,14 +391,18 @@ extension Session {
           userId: bound.jid.bare.description, fullJID: bound.jid.description, milliseconds: milliseconds)))
   }
 
-  private func publish(_ presence: Presence) {
+  /// Tells of a presence behind the messages that came before it.
+  private func tell(_ presence: Presence, on stream: XMPPStream) async {
     guard let from = presence.from, presence.type == nil || presence.type == .unavailable else { return }
-    let show = PresenceShow(presence)
-    hub.publish(
-      account: account.description,
-      .presence(
-        PresenceChange(
-          from: from.description, show: show, status: presence.status, priority: Int(presence.priority))))
+    let change = PresenceChange(
+      from: from.description, show: PresenceShow(presence), status: presence.status,
+      priority: Int(presence.priority))
+    if traffic.backlog.pending == 0 {
+      hub.publish(account: account.description, .presence(change))
+    } else {
+      enqueue(.shown(change), stream)
+      await roomForMessages()
+    }
   }
 
   /// Asks the server at once whether it is there; a stream without an answer ends, and the session comes back.

@@ -66,7 +66,8 @@ struct UnstoredItems {
         left.append(entry)
         continue
       }
-      if isWhole || place < numbered || !entry.item.isArrival {
+      let waits = entry.item.isArrival || (entry.item.isShown && left.contains { $0.stream === stream })
+      if isWhole || place < numbered || !waits {
         items.append(entry.item)
         size += entry.octets
         isEnough = size >= Self.octetsEach && (isWhole || entry.item.isNumber)

@@ -270,6 +270,28 @@ import XMPPXML
     #expect(Message(element).flatMap { Correction.replaced(by: $0) } == "1")
   }
 
+  @Test("The error that answers a kick notice, a receipt or anything else that is no message is not kept.")
+  func strayErrors() async throws {
+    let error =
+      "<error type='cancel'><service-unavailable xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error>"
+    let notice = KickNotice(name: "laptop", platform: nil, ext: nil).message(to: try own.with(resource: "x"))
+    let kick = try #require(notice.first("kick", "urn:imctl:kick:0"))
+    let outcome = try await take([
+      .arrived(
+        Message(
+          type: .error, to: own, from: try own.with(resource: "x"), id: notice.id,
+          payload: [kick, try #require(try element("<message>\(error)</message>").payload.first)])),
+      .arrived(try element("<message type='error' from='alice@im.example/x' id='k1'>\(error)</message>")),
+      .arrived(try element("<message type='error' from='bob@im.example/x' id='r1'>\(error)</message>")),
+      .handled(3),
+    ])
+    #expect(outcome.events.isEmpty && outcome.settled.isEmpty)
+    let left = try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM messages") }
+    #expect(left == 0)
+    let own = own.bare.description
+    #expect(try await store.read { try StoredConversations.list(own, $0) }.isEmpty)
+  }
+
   @Test("A recipient that answers before the server acknowledges has got the message of the server.")
   func early() async throws {
     try await send("1", isAcknowledged: false)

@@ -1,3 +1,4 @@
+import AgentProtocol
 import Testing
 import XMPP
 import XMPPSASL
@@ -30,6 +31,7 @@ import XMPPStanza
       case .handled(let number): "\(number)"
       case .ended: "end"
       case .acknowledged(let id): id
+      case .shown(let change): change.show.rawValue
       case .sent, .streamChanged: "?"
       }
     }
@@ -37,6 +39,19 @@ import XMPPStanza
 
   private func items(_ items: [UnstoredItems.Item]) -> UnstoredItems {
     items.reduce(into: UnstoredItems()) { $0.append($1, of: one) }
+  }
+
+  @Test("A presence waits for the messages before it that have no number, and for no others.")
+  func presences() {
+    let away = UnstoredItems.Item.shown(
+      PresenceChange(from: "b@c", show: .away, status: nil, priority: 0))
+    var waiting = items([message("a"), .handled(1), message("b"), away])
+    #expect(names(waiting.take(of: one, isCounted: true)) == ["a", "1"])
+    waiting.append(.handled(2), of: one)
+    #expect(names(waiting.take(of: one, isCounted: true)) == ["b", "away", "2"])
+    var numbered = items([message("a"), .handled(1), away])
+    #expect(names(numbered.take(of: one, isCounted: true)) == ["a", "1", "away"])
+    #expect(numbered.count == 0)
   }
 
   @Test("Messages wait for their number, and what is none does not wait for them.")
