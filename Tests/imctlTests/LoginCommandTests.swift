@@ -218,27 +218,6 @@ struct LoginCommandTests {
     }
   }
 
-  @Test(
-    "A signal that ends the question for a password leaves the terminal's echo on.",
-    arguments: [SIGTERM, SIGQUIT, SIGHUP, SIGINT])
-  func echo(signal: Int32) async throws {
-    try await withIMCTL { imctl in
-      let child = try await imctl.startShell(
-        "\"$imctl\" login \(Self.jid); echo \"status $?\"; stty -a | grep -o -- '-*echo '; echo end")
-      try await child.output.contains("Password for \(Self.jid): ")
-      let ids = try await imctl.processes().filter { id in
-        try String(contentsOfFile: "/proc/\(id)/comm", encoding: .utf8) == "imctl\n"
-      }
-      #expect(ids.count == 1)
-      for id in ids { kill(id, signal) }
-      try await child.output.contains("end\r\n")
-      let status = signal == SIGINT ? 130 : 128 + signal
-      #expect(child.output.text.contains("status \(status)\r\n"))
-      #expect(child.output.text.contains("\necho \r\n"))
-      try await child.stop()
-    }
-  }
-
   @Test("On a terminal the last JID is proposed, and the password asked for without echo.")
   func terminal() async throws {
     try await withIMCTL { imctl in

@@ -100,12 +100,11 @@ enum Prompt {
   /// A secret: the terminal does not show it. Echo is back on however this ends.
   static func secret(_ question: String, until deadline: Deadline) throws -> String? {
     Interrupt.install()
-    Echo.off()
+    Echo.off(asking: question)
     defer {
       Echo.on()
       Console.err("")
     }
-    Console.errPart(question)
     return try StandardInput.line(until: deadline)
   }
 }
