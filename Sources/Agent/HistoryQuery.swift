@@ -17,11 +17,16 @@ public struct HistoryQuery: Sendable, Equatable {
   /// All of them are in the body or subject. Case and accents make no difference to whole words; words of scripts
   /// that have no spaces, and what is no word at all, are found anywhere in the text.
   public var words: [String] = []
+  /// Each message once, as it is now: with the text of its newest correction, or as taken back. Otherwise the messages
+  /// as they came, corrections and retractions among them.
+  public var isFolded = false
   /// Seconds since 1970: not before, and before.
   public var after: Double?
   public var before: Double?
   /// The newest of them, this many.
   public var limit: Int
+  /// Only messages at earlier places.
+  var place: Int64?
 
   public init(account: String, peer: String? = nil, limit: Int = 50) {
     self.account = account
@@ -47,10 +52,13 @@ public struct HistoryQuery: Sendable, Equatable {
     }
     if let peer { add("messages.peer = ?", peer) }
     if let thread { add("messages.thread = ?", thread) }
-    conditions.append(Self.isShown)
+    conditions.append(Self.isShown())
+    // Which message a correction with the words belongs to is looked up when it has been found.
+    if isFolded { conditions.append(words.isEmpty ? StoredMessage.isOfItsOwn : "messages.retracts IS NULL") }
     let place = indexed.isEmpty ? "messages.place" : "search.rowid"
     if let after { add("\(place) >= ?", Self.firstPlace(after)) }
     if let before { add("\(place) < ?", Self.firstPlace(before)) }
+    if let limit = self.place { add("\(place) < ?", limit) }
     if !indexed.isEmpty { add("search MATCH ?", indexed.map(Self.phrase).joined(separator: " ")) }
     for word in others {
       let pattern = Self.pattern(word)
@@ -70,10 +78,12 @@ public struct HistoryQuery: Sendable, Equatable {
   }
 
   /// What was removed from a conversation is not shown.
-  static let isShown = """
-    NOT coalesce(messages.time <= (SELECT hiddenBefore FROM conversations
-      WHERE conversations.account = messages.account AND conversations.jid = messages.peer), 0)
+  static func isShown(_ messages: String = "messages") -> String {
     """
+    NOT coalesce(\(messages).time <= (SELECT hiddenBefore FROM conversations
+      WHERE conversations.account = \(messages).account AND conversations.jid = \(messages).peer), 0)
+    """
+  }
 
   /// The first place of the millisecond of a time, or of the next one.
   static func firstPlace(_ seconds: Double, _ rule: FloatingPointRoundingRule = .up) -> Int64 {

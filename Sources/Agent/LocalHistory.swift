@@ -36,37 +36,63 @@ public struct LocalHistory {
     return try database.read { try LocalStore.isCurrent($0) } ? database : nil
   }
 
-  /// Gives the messages, oldest first unless `newestFirst`, as the events that they were.
+  /// Gives the messages, oldest first unless `newestFirst`, as the events that they were, or folded into each other. The
+  /// answer to a folded query with words has to be wanted newest first.
   public func read(
     _ query: HistoryQuery, newestFirst: Bool = false, _ body: (Event) throws -> Void
   ) throws {
+    var query = query
+    var isWhole = false
+    while !isWhole, query.limit > 0 {
+      let places = try places(query)
+      // Of what was found not everything is shown: further down there may be more.
+      isWhole = !query.isFolded || query.words.isEmpty || places.count < query.limit
+      query.place = places.last
+      query.limit -= try read(newestFirst ? places : places.reversed(), query, body)
+    }
+  }
+
+  private func places(_ query: HistoryQuery) throws(Failure) -> [Int64] {
     let statement = query.statement
-    var places = try reading { try Int64.fetchAll($0, sql: statement.sql, arguments: statement.arguments) }
-    if !newestFirst { places.reverse() }
+    return try reading { try Int64.fetchAll($0, sql: statement.sql, arguments: statement.arguments) }
+  }
+
+  /// How many messages there were.
+  private func read(_ places: [Int64], _ query: HistoryQuery, _ body: (Event) throws -> Void) throws -> Int {
+    var places = places[...]
+    var count = 0
     while !places.isEmpty {
       let page = places.prefix(Self.page)
       places.removeFirst(page.count)
       let events = try reading { database in
         let selection = try database.cachedStatement(sql: "SELECT * FROM messages WHERE place = ?")
         return try page.compactMap { place in
-          try Row.fetchOne(selection, arguments: [place]).map { try Self.event($0, database) }
+          try Row.fetchOne(selection, arguments: [place]).flatMap { try Self.event($0, query, database) }
         }
       }
       for event in events { try body(event) }
+      count += events.count
     }
+    return count
   }
 
   /// What was fetched out of the past was no event: its cursor is before all of them. What such a message corrects may
   /// have come behind it, or be somebody else's.
-  private static func event(_ row: Row, _ database: Database) throws -> Event {
-    var message = StoredMessage(row)
+  private static func event(_ row: Row, _ query: HistoryQuery, _ database: Database) throws -> Event? {
     let account: String = row["account"]
+    let cursor = max(0, row["cursor"] as Int64)
+    if query.isFolded {
+      let message =
+        try query.words.isEmpty ? StoredMessage.folded(row, database) : StoredMessage.found(row, database)
+      return message?.event(account: account, cursor: cursor)
+    }
+    var message = StoredMessage(row)
     if let id = message.replaces, (row["cursor"] as Int64) < 0,
       try !StoredMessage.isKnown(id, of: message.sender, account, database)
     {
       message.replaces = nil
     }
-    return message.event(account: account, cursor: max(0, row["cursor"]))
+    return message.event(account: account, cursor: cursor)
   }
 
   private func reading<Value>(_ body: (Database) throws -> Value) throws(Failure) -> Value {

@@ -39,7 +39,7 @@ extension StoredMessage {
   /// What is known of it when its sender has taken it back.
   var takenBack: StoredMessage {
     var message = self
-    (message.body, message.subject, message.isRetracted) = (nil, nil, true)
+    (message.body, message.subject, message.isRetracted, message.isEdited) = (nil, nil, true, false)
     return message
   }
 

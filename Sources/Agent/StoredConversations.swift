@@ -69,10 +69,11 @@ public enum StoredConversations {
       database,
       sql: """
         SELECT * FROM messages INDEXED BY messagesByPeer
-        WHERE account = ? AND peer = ? AND place IS NOT NULL ORDER BY place DESC LIMIT 1
+        WHERE account = ? AND peer = ? AND place IS NOT NULL AND \(StoredMessage.isOfItsOwn)
+        ORDER BY place DESC LIMIT 1
         """, arguments: [account, jid])
     guard let row else { return nil }
-    let message = StoredMessage(row)
+    let message = try StoredMessage.folded(row, database)
     if let hiddenBefore, message.time <= hiddenBefore { return nil }
     return (message.event(account: account, cursor: max(0, row["cursor"])), row["place"])
   }

@@ -33,6 +33,8 @@ struct StoredMessage: Sendable, Equatable {
   var isFromOutbox = false
   /// Its sender has taken it back: nothing is known of what it said.
   var isRetracted = false
+  /// What it says is a correction of what it said. That is found out for readers, and not kept.
+  var isEdited = false
   /// Why it was refused, or why what it answers was.
   var refusal: MessageEvent.Refusal?
 
@@ -62,6 +64,7 @@ struct StoredMessage: Sendable, Equatable {
       thread: thread, carbon: isCarbon, delayed: isDelayed, encrypted: isEncrypted, replaces: replaces,
       retracts: retracts)
     if isRetracted { message.retracted = true }
+    if isEdited { message.edited = true }
     message.error = refusal
     return Event(
       account: account, time: Timestamp.text(Date(timeIntervalSince1970: time)), cursor: cursor,

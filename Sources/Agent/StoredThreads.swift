@@ -43,7 +43,7 @@ public enum StoredThreads {
         SELECT peer, thread, count(*) AS messages, min(time) AS first, max(time) AS last
         FROM messages INDEXED BY messagesByThread
         WHERE account = ?1 AND thread IS NOT NULL AND place IS NOT NULL AND (?2 IS NULL OR peer = ?2)
-          AND type <> 'error' AND \(HistoryQuery.isShown)
+          AND type <> 'error' AND \(HistoryQuery.isShown()) AND \(StoredMessage.isOfItsOwn)
         GROUP BY peer, thread ORDER BY max(place) DESC LIMIT ?3
         """, arguments: [account, peer, limit])
     return rows.map { row in

@@ -38,6 +38,9 @@ public struct MessageEvent: Codable, Sendable, Equatable {
   public var retracts: String?
   /// True of a message that its sender has taken back since: there is no `body`. Else absent.
   public var retracted: Bool?
+  /// True of a message that is told with the text of its newest correction, as the newest one of a conversation is. Else
+  /// absent.
+  public var edited: Bool?
   /// Of a message of the type `error`: why the message with this `id` was refused. Of a message of the account: it was
   /// refused, and this is why. Else absent.
   public var error: Refusal?
@@ -63,7 +66,7 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     self.retracts = retracts
   }
 
-  /// Every key is written; what is not there is null, but for `retracted` and `error`.
+  /// Every key is written; what is not there is null, but for `retracted`, `edited` and `error`.
   public func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(id, forKey: .id)
@@ -81,6 +84,7 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     try fields.encode(replaces, forKey: .replaces)
     try fields.encode(retracts, forKey: .retracts)
     try fields.encodeIfPresent(retracted, forKey: .retracted)
+    try fields.encodeIfPresent(edited, forKey: .edited)
     try fields.encodeIfPresent(error, forKey: .error)
   }
 }

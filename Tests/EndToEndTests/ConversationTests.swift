@@ -222,7 +222,7 @@ struct ConversationTests {
   }
 
   @Test(
-    "What a sender takes back is in the history as that, and is found no more.",
+    "The history has a message once: as its sender has corrected it, or as taken back, which is found no more.",
     arguments: TestServer.Kind.oneOfEach)
   func retracted(kind: TestServer.Kind) async throws {
     let pair = try await Pair(kind)
@@ -243,8 +243,22 @@ struct ConversationTests {
     let history = try await user.imctl.run("history", "--json").objects(Event.self).compactMap(\.message)
     #expect(history.map(\.body) == [nil, "anything else", nil])
     #expect(history.map(\.retracted) == [true, nil, nil])
-    #expect(try await user.imctl.run("history").output.contains("(retracted)"))
     #expect(try await user.imctl.conversations().map(\.unread) == [1])
+    try send(
+      "<replace xmlns='urn:xmpp:message-correct:0' id='regret-001-\(user.name)'/><body>/me regrets</body>",
+      "regret-003")
+    try await pair.here.messages(4)
+    let shown = try await user.imctl.run("history").lines
+    #expect(shown.count == 2)
+    #expect(shown.first?.hasSuffix(": (retracted) ") == true)
+    #expect(shown.last?.hasSuffix(": (edited) * bob regrets") == true)
+    #expect(try await user.imctl.run("conversations", "list").output.hasSuffix(" regrets\n"))
+    #expect(try await user.imctl.run("history", "--json").objects(Event.self).count == 4)
+    try send(
+      "<retract xmlns='urn:xmpp:message-retract:1' id='regret-001-\(user.name)'/><body>gone</body>",
+      "regret-004")
+    try await pair.here.messages(5)
+    #expect(try await user.imctl.run("conversations", "list").output.hasSuffix(": (retracted) \n"))
     try await pair.end()
   }
 }

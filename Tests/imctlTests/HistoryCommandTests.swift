@@ -46,6 +46,26 @@ struct HistoryCommandTests {
       refused == "2026-11-21T02:42:13.123Z <- bob@example.org: (error: service-unavailable: no\\x1b) ")
     let failed = Self.event { $0.error = .init(condition: "item-not-found") }
     #expect(failed == "2026-11-21T02:42:13.123Z <- bob@example.org: (failed: item-not-found) hi")
+    let edited = Self.event { ($0.edited, $0.encrypted) = (true, true) }
+    #expect(edited == "2026-11-21T02:42:13.123Z <- bob@example.org: (edited, encrypted) hi")
+    let retracted = Self.event { ($0.retracted, $0.body) = (true, nil) }
+    #expect(retracted == "2026-11-21T02:42:13.123Z <- bob@example.org: (retracted) ")
+  }
+
+  @Test("/me is told in the third person, as in watch, and harmlessly.")
+  func me() {
+    #expect(
+      Self.event { $0.body = "/me waves\u{1b}[2J" }
+        == "2026-11-21T02:42:13.123Z <- bob@example.org: * bob waves\\x1b[2J")
+    let sent = Self.event {
+      ($0.direction, $0.from, $0.to, $0.body) = (.out, $0.to, $0.from, "/me waves")
+      $0.edited = true
+    }
+    #expect(sent == "2026-11-21T02:42:13.123Z -> bob@example.org: (edited) * alice waves")
+    let room = Self.event {
+      ($0.type, $0.from, $0.body) = ("groupchat", "room@muc.example.org/Bob", "/me waves")
+    }
+    #expect(room == "2026-11-21T02:42:13.123Z <- room@muc.example.org/Bob: * Bob waves")
   }
 
   @Test("Where nothing is stored nothing is printed; no agent is started and no database made.")

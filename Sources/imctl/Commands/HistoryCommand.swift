@@ -11,6 +11,9 @@ struct HistoryCommand: ParsableCommand {
       What is stored on this machine, with or without a connection: the newest messages, oldest first, with JID only \
       those of that conversation. With --search those that have all of the words, newest first. Starts no agent.
 
+      A message that was corrected is shown once, with the newest text, as edited; one that was taken back as retracted. \
+      With --json each correction and retraction is an event of its own, as it came.
+
       With --sync the agent first fetches from the archive what is missing: old messages, until there are as many as are \
       wanted.
 
@@ -114,6 +117,8 @@ struct HistoryCommand: ParsableCommand {
     query.peer = try jid.map { try HistoryQuery.peer($0, of: query.account) }
     query.thread = thread
     query.words = words
+    // JSON is the events as they were.
+    query.isFolded = !output.json
     query.limit = limit == 0 ? .max : limit
     query.before = before?.seconds
     query.after = after?.seconds
@@ -134,13 +139,7 @@ struct HistoryText: CustomStringConvertible {
     var peer = (isSent ? message.to : message.from) ?? event.account
     // In a room the resource is who speaks; else it is some device.
     if message.type != "groupchat" { peer = String(peer.prefix { $0 != "/" }) }
-    let isRetracted = message.retracted == true
-    let mark =
-      isRetracted
-      ? inLanguage("(retracted) ", "（已撤回）")
-      : message.refusalMark.map { "(\($0)) " } ?? (message.encrypted ? "(encrypted) " : "")
-    let subject = message.subject.map { "[\(peer: $0)] " } ?? ""
     description =
-      "\(peer: event.time) \(isSent ? "->" : "<-") \(peer: peer): \(mark)\(subject)\(peer: message.body ?? "")"
+      "\(peer: event.time) \(isSent ? "->" : "<-") \(peer: peer): \(MessageText(message))"
   }
 }

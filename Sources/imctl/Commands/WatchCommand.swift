@@ -2,7 +2,6 @@ import Agent
 import AgentProtocol
 import ArgumentParser
 import Glibc
-import XMPPFeatures
 
 /// `imctl watch`: events as they happen.
 struct WatchCommand: ParsableCommand {
@@ -166,34 +165,20 @@ struct EventText: CustomStringConvertible {
 
   /// `bob@example.org/desk -> alice@example.org: text`, with what else is known of it in front.
   private static func message(_ message: MessageEvent) -> String {
+    var text = MessageText(message)
     var marks: [String] = []
-    if let mark = message.refusalMark { marks.append(mark) }
     if message.carbon { marks.append("carbon") }
     if message.delayed { marks.append("delayed") }
-    if message.encrypted { marks.append("encrypted") }
     if let id = message.replaces { marks.append("replaces \(peer: id)") }
     if let id = message.retracts { marks.append("retracts \(peer: id)") }
-    let mark = marks.isEmpty ? "" : "(\(marks.joined(separator: " "))) "
-    let subject = message.subject.map { "[\(peer: $0)] " } ?? ""
-    let body = message.body ?? ""
-    let text = MeCommand.action(in: body).map { action in
-      "* \(peer: name(of: message)) \(peer: action)"
-    }
-    return
-      "\(mark)\(peer: message.from ?? "") -> \(peer: message.to ?? ""): \(subject)\(text ?? "\(peer: body)")"
+    text.marks += marks
+    return "\(text.mark)\(peer: message.from ?? "") -> \(peer: message.to ?? ""): \(text.content)"
   }
 
   /// `bob@example.org pinned (self)`.
   private static func conversation(_ change: ConversationEvent) -> String {
     let marks = (change.marks ?? []).map { " +\(peer: $0)" }.joined()
     return "\(peer: change.jid) \(change.action.rawValue)\(marks) (\(peer: change.by))"
-  }
-
-  /// What people call somebody: in a room the nickname, else the local part.
-  private static func name(of message: MessageEvent) -> String {
-    let from = message.from ?? ""
-    if message.type == "groupchat" { return String(from.drop { $0 != "/" }.dropFirst()) }
-    return String(from.prefix { $0 != "@" && $0 != "/" })
   }
 
   /// `ID delivered (bob@example.org/desk)`.
