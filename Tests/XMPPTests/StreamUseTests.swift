@@ -107,7 +107,9 @@ struct StreamUseTests {
         Self.enabled, .server(String(repeating: presence, count: 1000)), Self.question,
         .server(String(repeating: presence, count: 1000) + "<a xmlns='urn:xmpp:sm:3' h='0'/>"),
       ])
-    let stream = try await Login(server).online()
+    // Its own acknowledgements would come between.
+    let stream = try await Login(server).with { $0.confirmsStanzas = true }.online()
+    try await stream.untilPaused()
     #expect(try await stream.requestAcknowledgement(timeout: .seconds(60)))
     #expect(await stream.inbox.count >= 2000)
     await stream.close(patience: .milliseconds(1))
