@@ -11,6 +11,9 @@ final class Backlog: Sendable {
   }
   private let state = Mutex(State())
 
+  /// - Parameter count: how many were handed over already.
+  init(of count: Int = 0) { state.withLock { $0.added = count } }
+
   /// Events that the subscriber is not done with.
   var pending: Int { state.withLock { $0.added - $0.done } }
 

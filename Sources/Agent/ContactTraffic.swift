@@ -19,6 +19,22 @@ struct ContactTraffic {
   var isCurrent = false
   /// Something of the roster could not be stored: no version says what is.
   var isIncomplete = false
+  /// Something of the stream that means little before it is known who the contacts are.
+  enum Arrival: Sendable {
+    case presence(Presence)
+    /// Of the roster or of the blocklist.
+    case push(IQ)
+    /// Behind everything that the server sends at the beginning of a session.
+    case begun
+  }
+
+  /// How many of these may wait before the stream has to.
+  static let maximumArrivals = 1000
+
+  /// What has come and was not taken up yet, in the order in which it came.
+  var arrivals: ArraySlice<Arrival> = []
+  var isTakingArrivals = false
+  var waitingForRoom: [CheckedContinuation<Void, Never>] = []
   /// The roster was asked for, and what comes meanwhile waits for it.
   var isLoading = false
   var waitingForRoster: [CheckedContinuation<Void, Never>] = []

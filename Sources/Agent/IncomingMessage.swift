@@ -97,6 +97,15 @@ struct IncomingMessage: Sendable, Equatable {
     return stored
   }
 
+  /// Where it has waited for the account at its server; nil for what has just been sent.
+  var part: SyncPart? {
+    switch source {
+    case .archive: .roaming
+    case .direct: Delay(of: message) == nil ? nil : .offline
+    case .carbon: nil
+    }
+  }
+
   /// The account has sent it to itself. Without a recipient it is for the account of its sender (RFC 6120 §10.3.1).
   func isToOneself(own: JID) -> Bool {
     message.from?.bare == own.bare && message.to.map { $0.bare == own.bare } ?? true

@@ -98,6 +98,13 @@ struct ArchiveStart: Sendable, Equatable {
 }
 
 extension StoredMessage {
+  /// The account has no archive: no message has an id in it.
+  static func forgetArchiveIDs(of account: String, _ database: Database) throws {
+    try database.execute(
+      sql: "UPDATE messages SET archiveID = NULL WHERE account = ? AND archiveID IS NOT NULL",
+      arguments: [account])
+  }
+
   /// Keeps messages of the past, oldest first, before all that is there; gives how many were new. They are no events:
   /// nobody who follows them takes them for news.
   static func insertPast(_ messages: [StoredMessage], _ account: String, _ database: Database) throws -> Int {

@@ -7,8 +7,8 @@ import XMPPXML
 /// What has happened to messages of one account since the last time: stored in one transaction.
 struct MessageBatch: Sendable {
   private enum Step: Sendable {
-    /// A message, and the receipt that it asks for.
-    case keep(StoredMessage, answer: Message?)
+    /// A message, the receipt that it asks for, and to which part of the beginning of a session it belongs.
+    case keep(StoredMessage, answer: Message?, SyncPart?)
     case acknowledge([String])
     case settle([OutboxMessage])
     case receipt(StoredReceipt)
@@ -38,12 +38,30 @@ struct MessageBatch: Sendable {
     let account: String
     /// In order.
     var news: [News] = []
+    /// How many of the news had waited for the account at its server, by where they waited.
+    var waited: [SyncPart: Int] = [:]
     /// Ids of messages of the outbox that the server has.
     var settled: [String] = []
     /// What recipients have told of the account's messages.
     var receipts: [ReceiptEvent] = []
-    /// Receipts for what has come.
-    var answers: [XMLElement] = []
+    /// Receipts that were asked for by what has come.
+    fileprivate var answers: [Answer] = []
+
+    /// A receipt, for somebody who may have to be somebody that the session shows itself to.
+    fileprivate struct Answer: Sendable {
+      var receipt: Message
+      /// The account has written to whom it is for: that one knows of the account anyway.
+      var isForAddressee: Bool
+    }
+
+    var hasAnswers: Bool { !answers.isEmpty }
+
+    /// The receipts that may be sent.
+    ///
+    /// - Parameter audience: who may know that the session is there, beside those whom the account has written to.
+    func answers(for audience: Audience? = nil) -> [XMLElement] {
+      answers.filter { $0.isForAddressee || audience?.admits($0.receipt.to) == true }.map(\.receipt.element)
+    }
 
     /// What is told of the news.
     var events: [Event] {
@@ -76,24 +94,25 @@ struct MessageBatch: Sendable {
   /// - Parameters:
   ///   - items: of one stream.
   ///   - isCounted: the server sends again what the stream has not confirmed.
+  ///   - archiveIDs: what the ids of live messages in the account's archive are worth.
   ///   - reading: the page of the archive that is being read: other results are not believed.
   init(
-    _ items: [MessageTraffic.Item], isCounted: Bool = true, account: JID, own: JID, hasArchive: Bool,
-    reading: inout MessageTraffic.Reading?, now: Double
+    _ items: [MessageTraffic.Item], isCounted: Bool = true, account: JID, own: JID,
+    archiveIDs: MessageTraffic.ArchiveIDs, reading: inout MessageTraffic.Reading?, now: Double
   ) {
     self.account = account.description
     self.own = own.bare
     isNext = reading?.isNext == true
     settles = reading?.settles == true
     enum Arrival {
-      case message(IncomingMessage, hasArchive: Bool)
+      case message(IncomingMessage, MessageTraffic.ArchiveIDs)
       case shown(PresenceChange)
     }
     var arrived: [Arrival] = []
     func keepArrived() {
       for arrival in arrived {
         switch arrival {
-        case .message(let message, let hasArchive): add(message, hasArchive: hasArchive, now: now)
+        case .message(let message, let ids): add(message, ids, now: now)
         case .shown(let change): steps.append(.tell(.presence(change)))
         }
       }
@@ -103,12 +122,12 @@ struct MessageBatch: Sendable {
       switch item {
       case .arrived(let message):
         if let incoming = IncomingMessage(message, own: own) {
-          arrived.append(.message(incoming, hasArchive: hasArchive))
+          arrived.append(.message(incoming, archiveIDs))
         } else if let page = reading?.page.take(message, own: own), page.belongs, reading?.isKept == true,
           let incoming = page.result.flatMap(IncomingMessage.init)
         {
           if reading?.collected?.append(incoming) == nil {
-            arrived.append(.message(incoming, hasArchive: true))
+            arrived.append(.message(incoming, .confirmed))
           }
         }
       case .shown(let change): arrived.append(.shown(change))
@@ -132,10 +151,10 @@ struct MessageBatch: Sendable {
     self.own = own.bare
     isNext = false
     settles = false
-    for message in archived { add(message, hasArchive: true, now: now) }
-    let messages = steps.compactMap { if case .keep(let message, _) = $0 { message } else { nil } }
+    for message in archived { add(message, .confirmed, now: now) }
+    let messages = steps.compactMap { if case .keep(let message, _, _) = $0 { message } else { nil } }
     func retractsWhatIsGone(_ step: Step) -> Bool {
-      guard case .keep(let message, _) = step, let id = message.retracts else { return false }
+      guard case .keep(let message, _, _) = step, let id = message.retracts else { return false }
       return !messages.contains { $0.isCalled(id, by: message.sender) }
     }
     steps = steps.filter(retractsWhatIsGone) + steps.filter { !retractsWhatIsGone($0) }
@@ -156,9 +175,12 @@ struct MessageBatch: Sendable {
     steps.append(.settle(messages))
   }
 
-  private mutating func add(_ incoming: IncomingMessage, hasArchive: Bool, now: Double) {
-    if let message = incoming.stored(own: own, hasArchive: hasArchive, now: now) {
-      steps.append(.keep(message, answer: incoming.answer))
+  private mutating func add(
+    _ incoming: IncomingMessage, _ archiveIDs: MessageTraffic.ArchiveIDs, now: Double
+  ) {
+    if var message = incoming.stored(own: own, hasArchive: archiveIDs != .ignored, now: now) {
+      message.isArchiveIDClaimed = archiveIDs == .claimed
+      steps.append(.keep(message, answer: incoming.answer, incoming.part))
       hasMessages = true
       if case .archive = incoming.source {
         if isNext { readArchiveID = message.archiveID ?? readArchiveID }
@@ -175,14 +197,11 @@ struct MessageBatch: Sendable {
 
   var maximumEvents: Int { steps.reduce(0) { $0 + $1.maximumEvents } }
 
-  /// - Parameter audience: who may know that the session is there, beside those whom the account has written to.
-  func store(
-    under cursors: Range<Int64>, for audience: Audience? = nil, _ database: Database
-  ) throws -> Outcome {
-    var writing = Writing(account: account, own: own, audience: audience, next: cursors.lowerBound)
+  func store(under cursors: Range<Int64>, _ database: Database) throws -> Outcome {
+    var writing = Writing(account: account, own: own, next: cursors.lowerBound)
     for step in steps {
       switch step {
-      case .keep(let message, let answer): try writing.keep(message, answer, database)
+      case .keep(let message, let answer, let part): try writing.keep(message, answer, part, database)
       case .acknowledge(let ids): try writing.settle(OutboxMessage.find(ids, of: account, database), database)
       case .settle(let messages): try writing.settle(messages, database)
       case .receipt(let receipt): try writing.keep(receipt, database)
@@ -201,30 +220,30 @@ private struct Writing {
   /// The cursor of the next event.
   var next: Int64
   var outcome: MessageBatch.Outcome
-  private let audience: Audience?
   private var addressees: Addressees
 
-  init(account: String, own: JID, audience: Audience?, next: Int64) {
+  init(account: String, own: JID, next: Int64) {
     self.account = account
     self.own = own
-    self.audience = audience
     self.next = next
     outcome = MessageBatch.Outcome(account: account)
     addressees = Addressees(of: account)
   }
 
-  mutating func keep(_ arrived: StoredMessage, _ answer: Message?, _ database: Database) throws {
+  mutating func keep(
+    _ arrived: StoredMessage, _ answer: Message?, _ part: SyncPart?, _ database: Database
+  ) throws {
     // It may be a copy of what this device has sent: the server has it.
     if arrived.sender == own.description, let id = arrived.originID ?? StanzaID.unique(arrived.id) {
       if try settle(id, archiveID: arrived.archiveID, database) { return }
     }
     // An error is told where it answers a message: a notice, a receipt or a state that came back says nothing to a person.
     if arrived.type == .error, try !answersMessage(arrived, database) { return }
-    guard let message = try checked(arrived, database), try insert(message, database), let answer,
-      let asker = answer.to
-    else { return }
-    let mayKnow = try audience?.admits(asker) == true || addressees.contains(asker, database)
-    if mayKnow { outcome.answers.append(answer.element) }
+    guard let message = try checked(arrived, database), try insert(message, database) else { return }
+    if let part { outcome.waited[part, default: 0] += 1 }
+    guard let answer, let asker = answer.to else { return }
+    let isForAddressee = try addressees.contains(asker, database)
+    outcome.answers.append(.init(receipt: answer, isForAddressee: isForAddressee))
   }
 
   /// Whether the account has sent a message with the id of this one, or is to send it.

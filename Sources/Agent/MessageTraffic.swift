@@ -43,6 +43,26 @@ struct MessageTraffic {
     case unknown
     case known(Bool)
     case asked(Task<Bool?, Never>)
+
+    /// What an id in the name of the account is worth.
+    var ids: ArchiveIDs {
+      switch self {
+      case .known(true): .confirmed
+      case .known(false): .ignored
+      case .unknown, .asked: .claimed
+      }
+    }
+  }
+
+  /// What an id is worth that a live message has in the name of the account's archive (XEP-0359 §5).
+  enum ArchiveIDs {
+    /// The server has given it.
+    case confirmed
+    /// The server has not said yet whether it gives such ids. The id is stored, and not told; ``Session`` deletes it from
+    /// the store when the server says that there is no archive.
+    case claimed
+    /// There is no archive: the sender may have written it.
+    case ignored
   }
 
   /// A page of the archive that is being read.

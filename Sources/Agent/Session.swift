@@ -22,8 +22,7 @@ actor Session {
   let localStore: LocalStore
   let log: Logger
   let language: String
-  /// A stream on which nothing was received for so long is asked whether the server is still there.
-  let keepAlive: TimeAmount
+  let patience: SessionPatience
   /// Told when ``isBusy`` may have changed.
   private let activity: @Sendable () -> Void
 
@@ -132,8 +131,12 @@ actor Session {
     var hasDirectedPresence = false
     /// The server keeps the session for a while when the connection breaks.
     var isResumable = false
-    /// What is in step with the server, and how many there are.
-    var counts: [SyncPart: Int] = [:]
+    /// What the session brings into step with the server; nothing where it goes on with an earlier one.
+    var synchronisation = Synchronisation([])
+    /// Waits for the parts of that.
+    var partsWait: DeliveryWait?
+    /// Ends when the first requests and the presence are on their way.
+    let greeting = Backlog(of: 1)
 
     init(_ stream: XMPPStream, _ bound: BoundStream, _ plan: LoginPlan) {
       self.stream = stream
@@ -201,7 +204,7 @@ actor Session {
   init(
     account: JID, hub: EventHub, accounts: AccountStore, localStore: LocalStore, log: Logger,
     language: String,
-    keepAlive: TimeAmount = SessionPatience.standard.keepAlive, pace: ServerPace = ServerPace(),
+    patience: SessionPatience = .standard, pace: ServerPace = ServerPace(),
     clock: SessionClock = SessionClock(), activity: @escaping @Sendable () -> Void = {}
   ) {
     self.account = account
@@ -211,7 +214,7 @@ actor Session {
     self.localStore = localStore
     self.log = log
     self.language = language
-    self.keepAlive = keepAlive
+    self.patience = patience
     self.pace = pace
     self.clock = clock
     self.activity = activity

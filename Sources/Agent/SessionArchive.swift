@@ -34,6 +34,7 @@ extension Session {
   }
 
   private func settleMessages(_ bound: BoundStream, on stream: XMPPStream) async {
+    await online?.greeting.empty()
     // What the stream before did not take any more is not in flight.
     await traffic.handingOver?.value
     guard online?.stream === stream else { return }
@@ -47,13 +48,9 @@ extension Session {
     guard let open = await handedOver(to: stream), online?.stream === stream else { return }
     let doubtful = known.doubtful(open)
     if doubtful.isEmpty {
-      let first = await firstPage(on: stream)
-      guard online?.stream === stream else { return }
       openOutbox(known.toSendAgain(open))
-      if let first { await finish(first, on: stream) }
-      _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
-      await completeArchive(on: stream)
-      return
+      await readArchive(on: stream)
+      return await completeArchive(on: stream)
     }
     let isSearched = await search(for: doubtful, known, on: stream)
     let isTold = isSearched ? await keepsEverything(stream) : false
@@ -159,23 +156,40 @@ extension Session {
 
   /// Whether the account has an archive at its server, as far as that can be found out.
   func hasArchive(_ stream: XMPPStream) async -> Bool {
+    switch traffic.archive {
+    case .known(let isThere): isThere
+    // It was there before: asking it costs less than waiting for the answer.
+    case .unknown, .asked: if traffic.archivePosition != nil { true } else { await discover(stream) ?? false }
+    }
+  }
+
+  /// Waits until it is known what the account can do, which is asked once.
+  ///
+  /// - Returns: whether it has an archive; nil where it does not answer.
+  @discardableResult
+  func discover(_ stream: XMPPStream) async -> Bool? {
     if case .unknown = traffic.archive { traffic.archive = .asked(askForArchive(stream)) }
     switch traffic.archive {
     case .known(let isThere): return isThere
-    case .asked(let question): return await question.value ?? (traffic.archivePosition != nil)
-    case .unknown: return false
+    case .asked(let question): return await question.value
+    case .unknown: return nil
     }
   }
 
   private func askForArchive(_ stream: XMPPStream) -> Task<Bool?, Never> {
-    Task {
+    let greeting = online?.greeting
+    return Task {
+      // Behind the presence: the answer tells that what the server sends to that has come.
+      await greeting?.empty()
       do throws(XMPPError) {
         let answer = try await ServiceDiscovery.ask(account(of: stream), on: stream)
+        await stream.mark(Self.begun)
         accountDiscovery = answer
         if online?.stream === stream { sharing.isAsked = true }
         // Who has answered with an archive before has only failed to answer now.
         let isThere = answer.map(Archive.isOffered) ?? (traffic.archivePosition != nil)
         traffic.archive = .known(isThere)
+        if !isThere { Task { await forgetArchiveIDs() } }
         return isThere
       } catch {
         if online?.stream === stream { sharing.isAsked = true }
@@ -183,6 +197,17 @@ extension Session {
         traffic.archive = traffic.archivePosition == nil ? .unknown : .known(true)
         return nil
       }
+    }
+  }
+
+  /// The account has no archive: the ids that messages had in its name until that was known were not the server's.
+  private func forgetArchiveIDs() async {
+    await messagesStored()
+    let name = account.description
+    do throws(Failure) {
+      try await localStore.change { try StoredMessage.forgetArchiveIDs(of: name, $0) }
+    } catch {
+      log.error("archive", metadata: ["account": "\(account)", "failure": "\(error.message)"])
     }
   }
 
@@ -234,6 +259,8 @@ extension Session {
       await keepPosition(newest)
     }
     caughtUp(on: stream)
+    await resolveMarkers()
+    came(.roaming, online?.synchronisation.counts[.roaming] ?? 0, on: stream)
     return isWhole
   }
 
@@ -252,9 +279,9 @@ extension Session {
     }
   }
 
-  /// Catches up where that did not work, or the position was not known.
-  func catchUpAgain(on stream: XMPPStream) async {
-    if let first = await firstPage(on: stream) { await finish(first, on: stream) }
+  /// Stores what is in the archive behind what is known of it; the first time, what nobody has read.
+  func readArchive(on stream: XMPPStream) async {
+    await catchUpFirst(on: stream)
     _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
   }
 

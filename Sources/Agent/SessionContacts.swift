@@ -10,7 +10,7 @@ import XMPPXML
 
 extension Session {
   /// Behind everything that the server sends at the beginning of a session.
-  private static let begun = "contacts"
+  static let begun = "begun"
 
   // MARK: The beginning of a session
 
@@ -36,19 +36,19 @@ extension Session {
   /// presence behind them (RFC 6121 §2.2; XEP-0191 §3.2), with which a server has much to do where the roster is long.
   ///
   /// Returns when what is answered is stored; what the server lacks is no error.
-  func loadContacts(on stream: XMPPStream) async throws(XMPPError) {
+  func loadContacts(on stream: XMPPStream) async {
     contacts.isCurrent = false
     contacts.presences.clear()
     contacts.requested = []
-    let answers = try await askForContacts(on: stream)
-    _ = try answers.first?.get()
-  }
-
-  /// Waits for the answer to what was asked behind the presence: by then the server has sent the open requests to whoever
-  /// may receive messages.
-  func expectRequests(_ presence: PresenceIntent.Value?, on stream: XMPPStream) {
-    guard let presence, presence.priority >= 0, case .asked(let question) = traffic.archive else { return }
-    Task { if await question.value != nil { await stream.mark(Self.begun) } }
+    contacts.arrivals = []
+    do throws(XMPPError) {
+      // A server that does not answer has no roster.
+      let roster = try await askForContacts(on: stream).first
+      _ = try roster?.get()
+    } catch {
+      // The end of the stream is an event of its own.
+      if online?.stream === stream { shownPresence = nil }
+    }
   }
 
   /// An earlier agent's session goes on: what has been told to that one may not have been stored.
@@ -67,7 +67,8 @@ extension Session {
     var stanzas = requests.map { $0.withID.element }
     // As it is by now.
     if isFirst, let shownPresence { stanzas.append(shownPresence.stanza()) }
-    let answers = try await stream.exchange(stanzas, timeout: .seconds(10))
+    let greeting = online?.greeting
+    let answers = try await stream.exchange(stanzas, timeout: .seconds(10)) { greeting?.end() }
     await take(roster: try? answers.first?.get(), blockList: try? answers.last?.get(), on: stream)
     return answers
   }
@@ -88,9 +89,13 @@ extension Session {
     if let blocked { contacts.knowsBlocking = blocked.type == .result }
     let name = account.description
     let known = Set((try? await localStore.read { try StoredBlockList.load(name, $0) }) ?? [])
-    online?.counts[.blocklist] = list?.jids.count
+    let blockedCount = list?.jids.count
     if let new = list, Set(new.jids.lazy.map(\.description)) == known { list = nil }
-    defer { if answer?.type == .result { online?.counts[.roster] = contacts.presences.count } }
+    defer {
+      // What the server does not answer is late.
+      if blocked != nil { came(.blocklist, blockedCount, on: stream) }
+      if let answer { came(.roster, answer.type == .result ? contacts.presences.count : nil, on: stream) }
+    }
     guard roster != nil || list != nil else {
       contacts.isCurrent = answer != nil
       return
@@ -128,9 +133,38 @@ extension Session {
 
   // MARK: What comes
 
-  /// A push of the roster or the blocklist. Returns when it is stored.
-  func received(push: IQ) async {
+  /// Takes up what has come; while it is not known who the contacts are, it waits in a queue, so that the messages behind
+  /// it do not have to.
+  func received(_ arrival: ContactTraffic.Arrival) async {
+    contacts.arrivals.append(arrival)
+    if !contacts.isTakingArrivals {
+      contacts.isTakingArrivals = true
+      if contacts.isLoading { Task { await takeArrivals() } } else { await takeArrivals() }
+    }
+    if contacts.arrivals.count > ContactTraffic.maximumArrivals {
+      await withCheckedContinuation { contacts.waitingForRoom.append($0) }
+    }
+  }
+
+  private func takeArrivals() async {
     await contactsKnown()
+    while let arrival = contacts.arrivals.popFirst() {
+      for waiter in contacts.waitingForRoom { waiter.resume() }
+      contacts.waitingForRoom = []
+      await take(arrival)
+    }
+    contacts.isTakingArrivals = false
+  }
+
+  private func take(_ arrival: ContactTraffic.Arrival) async {
+    switch arrival {
+    case .presence(let presence): await take(presence)
+    case .push(let push): await take(push: push)
+    case .begun: await waitingCame()
+    }
+  }
+
+  private func take(push: IQ) async {
     guard let own = online?.bound.jid else { return }
     if let push = Roster.Push(push, own: own) {
       await take(push)
@@ -188,8 +222,7 @@ extension Session {
   }
 
   /// A presence of somebody: what a contact shows is kept, and who asks to see the account's.
-  func take(_ presence: Presence) async {
-    await contactsKnown()
+  private func take(_ presence: Presence) async {
     guard let online else { return }
     contacts.presences.take(presence)
     let own = online.bound.jid
@@ -213,10 +246,9 @@ extension Session {
     }
   }
 
-  /// What the server sends at the beginning of a session has come: a request that was not among it was answered on
-  /// another device, or withdrawn (RFC 6121 §3.1.3).
-  func reached(_ mark: String) async {
-    guard mark == Self.begun else { return }
+  /// All open requests have come: one that is stored and was not among them was answered on another device, or withdrawn
+  /// (RFC 6121 §3.1.3).
+  func forgetOldRequests() async {
     let name = account.description
     let requested = contacts.requested
     // Of so many it is not known which have come.

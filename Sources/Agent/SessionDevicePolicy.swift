@@ -101,7 +101,7 @@ extension Session {
     if let stream, online?.stream === stream { online?.hasSetPolicy = true }
     try await accounts.change(account) { $0.take(changed, isPublished: false) }
     guard let stream, online?.stream === stream else { return .init(policy, published: false) }
-    _ = await hasArchive(stream)
+    await discover(stream)
     do throws(Failure) { try await publish(policy, on: stream) } catch {
       log.error(
         "the device policy is not published",

@@ -33,7 +33,7 @@ extension Session {
 
   /// The session is synced: tells the other devices of this one where nobody else sees it, and learns of them.
   func announceDevice(on stream: XMPPStream) async {
-    _ = await hasArchive(stream)
+    await discover(stream)
     guard let online, online.stream === stream, online.plan.credential.kind != .anonymous else { return }
     let own = online.bound.jid
     await tell(devices.settle(own: own))

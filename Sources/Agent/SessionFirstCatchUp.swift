@@ -8,18 +8,12 @@ import XMPPFeatures
 // that have given it to the archive do not send it as offline messages, too (XEP-0386 §3.2).
 
 extension Session {
-  /// Reads the newest page of the archive, where nothing is known of it yet: where catching up goes on from has to be
-  /// known before anything is sent. nil where there is nothing to do, or no answer.
-  func firstPage(on stream: XMPPStream) async -> FirstCatchUp? {
-    guard traffic.archivePosition == nil, await hasArchive(stream) else { return nil }
+  /// Reads as much of the archive as is wanted, where nothing is known of it yet, and stores all of it together: an agent
+  /// that is killed before that begins anew.
+  func catchUpFirst(on stream: XMPPStream) async {
+    guard traffic.archivePosition == nil, await hasArchive(stream) else { return }
     var first = FirstCatchUp(own: account, now: clock.now())
-    guard let page = first.next([:]), await read(page, of: &first, on: stream) else { return nil }
-    return first
-  }
-
-  /// Reads as much more as is wanted, and stores all of it together: an agent that is killed before begins anew.
-  func finish(_ first: FirstCatchUp, on stream: XMPPStream) async {
-    var first = first
+    guard let page = first.next([:]), await read(page, of: &first, on: stream) else { return }
     if let loading = sharing.loading { await bounded(loading) }
     let markers = await displayedMarkers()
     while let page = first.next(markers), await read(page, of: &first, on: stream) {}
@@ -39,6 +33,7 @@ extension Session {
     let wanted = MessageTraffic.Reading(page: page, isKept: true, collected: [])
     guard let reading = await read(wanted, on: stream) else { return false }
     first.take(reading.page, reading.collected ?? [])
+    online?.synchronisation.add([:])
     return true
   }
 
@@ -63,10 +58,11 @@ extension Session {
     let batch = MessageBatch(archived: news, account: account, own: own, now: now)
     let reservation = hub.reserve(batch.maximumEvents)
     let outcome: MessageBatch.Outcome
+    let read: Int
     do throws(Failure) {
-      outcome = try await localStore.change(durably: true) { database in
+      (outcome, read) = try await localStore.change(durably: true) { database in
         let old = past.compactMap { $0.stored(own: own, hasArchive: true, now: now) }
-        _ = try StoredMessage.insertPast(old, name, database)
+        let read = try StoredMessage.insertPast(old, name, database)
         let outcome = try batch.store(under: reservation.cursors, database)
         for jid in try StoredConversation.unresolved(of: name, database) {
           var stored = try StoredConversation.load(jid, of: name, database)
@@ -75,7 +71,7 @@ extension Session {
         }
         if let start = first.start { try ArchiveStart.keep(start, of: name, database) }
         try StreamRecord.keep(archivePosition: position, of: name, database)
-        return outcome
+        return (outcome, read)
       }
     } catch {
       hub.fulfil(reservation, with: [])
@@ -83,6 +79,7 @@ extension Session {
     }
     hub.fulfil(reservation) { outcome.events }
     traffic.archivePosition = position
+    online?.synchronisation.add(outcome.waited.merging([.roaming: read], uniquingKeysWith: +))
     for id in outcome.settled { traffic.finish(id) }
     for receipt in outcome.receipts { traffic.take(receipt) }
   }

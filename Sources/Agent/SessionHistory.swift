@@ -18,15 +18,15 @@ extension Session {
 
   /// Tries to catch up again where that was cut short, and fills the gaps that it has left.
   func completeArchive(on stream: XMPPStream) async {
+    if case .known(false) = traffic.archive { return came(.roaming, nil, on: stream) }
     var pause = Self.firstPause
     for _ in 0..<Self.attempts where !traffic.isCaughtUp {
       guard online?.stream === stream, await hasArchive(stream) else { return }
       try? await clock.sleep(pause)
       pause *= 4
       guard online?.stream === stream, !traffic.isCaughtUp else { break }
-      await catchUpAgain(on: stream)
+      await readArchive(on: stream)
     }
-    await resolveMarkers()
     if traffic.isCaughtUp { await fillGaps(on: stream) }
   }
 

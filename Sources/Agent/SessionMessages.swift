@@ -93,12 +93,11 @@ extension Session {
   private func storeItems() async {
     var pause = 1
     while let (items, stream, isCounted) = await nextItems() {
-      let hasArchive = items.contains(where: \.isArrival) ? await hasArchive(stream) : false
       // What is not stored has not been read.
       var reading = traffic.reading
       let batch = MessageBatch(
-        items, isCounted: isCounted, account: account, own: traffic.own ?? account, hasArchive: hasArchive,
-        reading: &reading, now: Date().timeIntervalSince1970)
+        items, isCounted: isCounted, account: account, own: traffic.own ?? account,
+        archiveIDs: traffic.archive.ids, reading: &reading, now: Date().timeIntervalSince1970)
       do throws(Failure) {
         try await store(batch, of: stream)
         pause = 1
@@ -150,11 +149,10 @@ extension Session {
     let resumption = snapshot.flatMap { Resumption(stream: $0, presence: shownPresence).text }
     let position = traffic.isCaughtUp ? batch.newestArchiveID : batch.readArchiveID
     let name = account.description
-    let audience = audience
     let outcome: MessageBatch.Outcome
     do throws(Failure) {
       outcome = try await localStore.change(durably: batch.hasMessages) { database in
-        let outcome = try batch.store(under: reservation.cursors, for: audience, database)
+        let outcome = try batch.store(under: reservation.cursors, database)
         if batch.changesStream { try StreamRecord.keep(resumption: resumption, of: name, database) }
         if let position {
           try StreamRecord.keep(archivePosition: position, of: name, database)
@@ -169,9 +167,20 @@ extension Session {
     hub.fulfil(reservation) { outcome.events }
     if let position { traffic.archivePosition = position }
     if let handled = batch.handled { await stream.confirm(through: handled) }
+    if online?.stream === stream { online?.synchronisation.add(outcome.waited) }
     for id in outcome.settled { traffic.finish(id) }
     for receipt in outcome.receipts { traffic.take(receipt) }
-    if !outcome.answers.isEmpty { Task { try? await stream.send(outcome.answers) } }
+    answer(outcome, on: stream)
     handOver()
+  }
+
+  /// Sends the receipts that were asked for, as soon as it is known who the contacts are.
+  private func answer(_ outcome: MessageBatch.Outcome, on stream: XMPPStream) {
+    guard outcome.hasAnswers else { return }
+    Task {
+      await contactsKnown()
+      let answers = outcome.answers(for: audience)
+      if !answers.isEmpty { try? await stream.send(answers) }
+    }
   }
 }

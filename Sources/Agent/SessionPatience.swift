@@ -7,8 +7,10 @@ struct SessionPatience: Sendable {
   var keepAlive = TimeAmount.seconds(60)
   /// Seconds for an attempt that nobody waits for.
   var attempt = 30.0
+  /// Seconds for which a new session waits for what it brings into step, where nothing of it comes.
+  var silence = 5.0
 
-  /// In a debug build the variable `IMCTL_TEST_PATIENCE` may give both, in seconds: `1.5,4`.
+  /// In a debug build the variable `IMCTL_TEST_PATIENCE` may give the first two, in seconds: `1.5,4`.
   static let standard: Self = {
     var patience = Self()
     #if DEBUG

@@ -35,6 +35,7 @@ struct SharedTraffic {
 extension Session {
   /// Bound of each request at the beginning of a session.
   private static let patience = TimeAmount.seconds(10)
+  private static let sharedParts: [SyncPart] = [.groups, .conversations, .markers]
   /// How many events one item may cause.
   private static let eventsPerItem = 4
 
@@ -43,7 +44,7 @@ extension Session {
 
   /// What the own account says it can do; nil where it does not answer.
   func accountDiscovery(on stream: XMPPStream) async -> ServiceDiscovery? {
-    if !sharing.isAsked { _ = await hasArchive(stream) }
+    if !sharing.isAsked { await discover(stream) }
     if sharing.isAsked { return accountDiscovery }
     sharing.isAsked = true
     let answer = try? await ServiceDiscovery.ask(account.bare, on: stream)
@@ -67,27 +68,23 @@ extension Session {
   func loadShared(on stream: XMPPStream, isFirst: Bool) async {
     if isFirst {
       guard let account = await accountDiscovery(on: stream), PrivateNode.isOffered(in: account) else {
+        for part in Self.sharedParts { came(part, nil, on: stream) }
         return
       }
     }
     async let bookmarks = bookmarks(on: stream)
     async let conversations = try? ConversationSettings.node.items(on: stream, timeout: Self.patience)
     async let markers = try? DisplayedMarker.node.items(on: stream, timeout: Self.patience)
-    var counts: [SyncPart: Int] = [:]
-    if let bookmarks = await bookmarks {
-      await take(bookmarks, isNews: !isFirst)
-      counts[.groups] = bookmarks.count
-    }
-    if let items = await conversations {
-      await take(conversations: items, isNews: !isFirst)
-      counts[.conversations] = items.count
-    }
-    if let items = await markers {
-      await take(markers: items, isNews: !isFirst)
-      counts[.markers] = items.count
-    }
+    let rooms = await bookmarks
+    if let rooms { await take(rooms, isNews: !isFirst) }
+    came(.groups, rooms?.count, on: stream)
+    let settings = await conversations
+    if let settings { await take(conversations: settings, isNews: !isFirst) }
+    came(.conversations, settings?.count, on: stream)
+    let displayed = await markers
+    if let displayed { await take(markers: displayed, isNews: !isFirst) }
+    came(.markers, displayed?.count, on: stream)
     guard let online, online.stream === stream else { return }
-    online.counts.merge(counts) { $1 }
     sharing.isCurrent = true
     let name = account.description
     _ = try? await localStore.change { database in

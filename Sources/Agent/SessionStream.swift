@@ -158,8 +158,8 @@ extension Session {
     configuration.confirmsStanzas = true
     configuration.managesStream = managesStream
     configuration.resendsMessages = false
-    configuration.keepAlive = keepAlive
-    configuration.acknowledgementTimeout = min(keepAlive, .seconds(20))
+    configuration.keepAlive = patience.keepAlive
+    configuration.acknowledgementTimeout = min(patience.keepAlive, .seconds(20))
     configuration.enablesCarbons = true
     configuration.responders.merge(ClientIdentity.responders(for: audience)) { $1 }
     configuration.otherHost = otherHost
@@ -222,6 +222,8 @@ extension Session {
   func endOnline(_ next: SessionState) -> Online? {
     stateToTell = next
     suspendOutbox()
+    online?.partsWait?.end()
+    online?.greeting.end()
     defer { online = nil }
     return online
   }
@@ -235,10 +237,11 @@ extension Session {
       if online?.stream === stream {
         await tell(presence, on: stream)
         await takeDevice(presence)
-        await take(presence)
+        await received(.presence(presence))
       }
-    case .request(let push): if online?.stream === stream { await received(push: push) }
-    case .marked(let mark): if online?.stream === stream { await reached(mark) }
+    case .request(let push): if online?.stream === stream { await received(.push(push)) }
+    case .marked(Self.begun): if online?.stream === stream { await received(.begun) }
+    case .marked: break
     case .message(let message):
       if online?.stream === stream {
         await takeDevice(message)
@@ -326,7 +329,9 @@ extension Session {
   private func synchronise(_ stream: XMPPStream) async {
     guard let online, online.stream === stream else { return }
     let isResumed = online.bound.isResumed
-    advance(.syncing) { if !isResumed { $0.parts = online.parts(showing: presence.effective) } }
+    let parts = isResumed ? [] : online.parts(showing: presence.effective)
+    online.synchronisation = Synchronisation(parts)
+    advance(.syncing) { if !isResumed { $0.parts = parts } }
     if opening?.stream === stream, let refusal = await policyRefusal(on: stream) {
       guard self.online?.stream === stream else { return }
       endOnline(.loginFailed)
@@ -335,29 +340,22 @@ extension Session {
     }
     guard self.online?.stream === stream else { return }
     if !isResumed { sharing = SharedTraffic(continuing: sharing) }
-    // Beside the roster: it costs no round trip. The first time it is not known whether there is anything to ask for, and
-    // nobody waits for the answer.
+    // Beside the roster: it costs no round trip. The first time it is not known whether there is anything to ask for.
     let isShared = isResumed ? false : await wasShared()
-    let loading = isShared ? Task { await loadShared(on: stream, isFirst: false) } : nil
-    sharing.loading = loading
-    do throws(XMPPError) {
-      if online.bound.isResumed {
-        if online.plan.sendsPresence, presence.effective != shownPresence { await applyPresence() }
-      } else {
-        let isShown = online.plan.sendsPresence && presence.effective.show != .offline
-        shownPresence = isShown ? presence.effective : nil
-        try await loadContacts(on: stream)
-      }
-    } catch {
-      // The stream's end is an event of its own; a server that does not answer has no roster.
-      shownPresence = nil
-    }
+    if isShared { sharing.loading = Task { await loadShared(on: stream, isFirst: false) } }
     settle(online.bound, on: stream)
-    if !online.bound.isResumed { expectRequests(shownPresence, on: stream) }
-    if loading == nil, !sharing.isCurrent {
+    if isResumed {
+      online.greeting.end()
+      if online.plan.sendsPresence, presence.effective != shownPresence { await applyPresence() }
+    } else {
+      let isShown = online.plan.sendsPresence && presence.effective.show != .offline
+      shownPresence = isShown ? presence.effective : nil
+      Task { await loadContacts(on: stream) }
+    }
+    if !isShared, !sharing.isCurrent {
       sharing.loading = Task { await loadShared(on: stream, isFirst: await !wasShared()) }
     }
-    if let loading { await bounded(loading) }
+    let late = await partsCame(on: stream, within: opening?.attempt.remaining)
     // Of a stream that has ended meanwhile its own event tells.
     guard await stream.isOpen, self.online?.stream === stream else { return }
     reconnectPolicy.succeeded()
@@ -365,19 +363,26 @@ extension Session {
     due = nil
     advance(.syncOK) {
       $0.fullJID = online.bound.jid.description
-      if !isResumed { $0.counts = online.counts }
+      if isResumed { return }
+      $0.counts = online.synchronisation.counts
+      if !late.isEmpty { $0.late = late }
     }
-    if let opening, opening.stream === stream { succeed(opening) }
+    if !late.isEmpty {
+      log.warning(
+        "not in step yet",
+        metadata: ["account": "\(account)", "parts": "\(late.map(\.rawValue).joined(separator: " "))"])
+    }
+    if let opening, opening.stream === stream { succeed(opening, late: late) }
     // A new session is an active one, and so is a resumed one (XEP-0352 §5).
     if idle == .csi { await tellClientState() }
     if isResumed { await reloadContacts(on: stream) }
-    if loading == nil, let loading = sharing.loading { await loading.value }
+    if let loading = sharing.loading { await loading.value }
     await publishPending(on: stream)
     if !isResumed || !devices.isKnown || online.lastLogin != nil { await announceDevice(on: stream) }
     if !isResumed { await enablePush(on: stream) }
   }
 
-  func succeed(_ opening: Opening) {
+  func succeed(_ opening: Opening, late: [SyncPart] = []) {
     guard let bound = online?.bound else { return }
     let milliseconds = Int((ContinuousClock.now - opening.attempt.started) / .milliseconds(1))
     kept = online?.plan
@@ -385,10 +390,10 @@ extension Session {
     lastFailure = nil
     end = nil
     trying = nil
-    endOpening(
-      .success(
-        LoginSuccess(
-          userId: bound.jid.bare.description, fullJID: bound.jid.description, milliseconds: milliseconds)))
+    var success = LoginSuccess(
+      userId: bound.jid.bare.description, fullJID: bound.jid.description, milliseconds: milliseconds)
+    if !late.isEmpty { success.late = late }
+    endOpening(.success(success))
   }
 
   /// Tells of a presence behind the messages that came before it.

@@ -35,6 +35,8 @@ struct StoredMessage: Sendable, Equatable {
   var isRetracted = false
   /// What it says is a correction of what it said. That is found out for readers, and not kept.
   var isEdited = false
+  /// The server has not said yet that ``archiveID`` is its own: the id is stored and not told. This is not stored.
+  var isArchiveIDClaimed = false
   /// Why it was refused, or why what it answers was.
   var refusal: MessageEvent.Refusal?
 
@@ -59,7 +61,7 @@ struct StoredMessage: Sendable, Equatable {
 
   func event(account: String, cursor: Int64) -> Event {
     var message = MessageEvent(
-      id: id ?? originID, stanzaId: archiveID, from: from, to: to,
+      id: id ?? originID, stanzaId: isArchiveIDClaimed ? nil : archiveID, from: from, to: to,
       direction: direction == .sent ? .out : .in, type: type.rawValue, body: body, subject: subject,
       thread: thread, carbon: isCarbon, delayed: isDelayed, encrypted: isEncrypted, replaces: replaces,
       retracts: retracts)

@@ -13,6 +13,7 @@ public struct Event: Sendable, Equatable {
 
   public enum Body: Sendable, Equatable {
     case state(StateChange)
+    case synced(SyncedPart)
     case dataReady(code: Int)
     case success(LoginSuccess)
     case presence(PresenceChange)
@@ -42,6 +43,7 @@ public struct Event: Sendable, Equatable {
   public var name: String {
     switch body {
     case .state: "state"
+    case .synced: "synced"
     case .dataReady: "dataReady"
     case .success: "success"
     case .presence: "presence"
@@ -112,6 +114,8 @@ public struct StateChange: Codable, Sendable, Equatable {
   /// How many there are of the parts that are in step by now, where the state is `syncOK`. What the server lacks, or is
   /// still on its way, is not among them.
   public var counts: [SyncPart: Int]?
+  /// Parts that took too long, where the state is `syncOK`: they are still on their way. Absent where there are none.
+  public var late: [SyncPart]?
 
   public init(state: SessionState, previous: SessionState) {
     self.state = state
@@ -126,8 +130,18 @@ public enum SyncPart: String, Codable, CodingKeyRepresentable, Sendable, CaseIte
   /// Bookmarks of rooms; settings of conversations; how far conversations were read on other devices.
   case groups, conversations, markers
   /// Messages that came meanwhile, from the archive and as the server has kept them; requests to see presence.
-  /// These go on behind `syncOK`.
   case roaming, offline, notices
+}
+
+/// Fields of the event `synced`: a part of a new session is in the local store.
+public struct SyncedPart: Codable, Sendable, Equatable {
+  public var part: SyncPart
+  /// How many there are. Messages count where they were not known before. Absent where the server lacks the part.
+  public var count: Int?
+  public init(part: SyncPart, count: Int?) {
+    self.part = part
+    self.count = count
+  }
 }
 
 /// TLS version and cipher, as OpenSSL names them: `TLSv1.3`, `TLS_AES_256_GCM_SHA384`.
@@ -146,6 +160,8 @@ public struct LoginSuccess: Codable, Sendable, Equatable {
   public var userId: String
   public var fullJID: String
   public var milliseconds: Int
+  /// Parts of the session that were still on their way. Absent where there are none.
+  public var late: [SyncPart]?
   /// Always `loginSuccess`; absent from an earlier agent.
   public var result: LoginResult? = .loginSuccess
   public init(userId: String, fullJID: String, milliseconds: Int) {
@@ -257,6 +273,7 @@ extension Event: Codable {
     try envelope.encode(cursor, forKey: .cursor)
     switch body {
     case .state(let change): try change.encode(to: encoder)
+    case .synced(let part): try part.encode(to: encoder)
     case .dataReady(let code): try envelope.encode(code, forKey: .code)
     case .success(let success): try success.encode(to: encoder)
     case .presence(let change): try change.encode(to: encoder)
@@ -282,6 +299,7 @@ extension Event: Codable {
     let name = try envelope.decode(String.self, forKey: .event)
     switch name {
     case "state": body = .state(try StateChange(from: decoder))
+    case "synced": body = .synced(try SyncedPart(from: decoder))
     case "dataReady": body = .dataReady(code: try envelope.decode(Int.self, forKey: .code))
     case "success": body = .success(try LoginSuccess(from: decoder))
     case "presence": body = .presence(try PresenceChange(from: decoder))

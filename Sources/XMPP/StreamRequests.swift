@@ -19,9 +19,11 @@ extension XMPPStream {
   ///
   /// A request has an `id`. In the place of an answer is why there is none: `networkError` when the stream ends or it does
   /// not come in time, `cancelled` when the task is.
+  ///
+  /// - Parameter written: called when the stanzas are on their way: what is sent after that comes behind them.
   /// - Throws: `notLoggedIn`, `invalidParameter` for an id that already waits for an answer.
   public func exchange(
-    _ stanzas: [XMLElement], timeout: TimeAmount = .seconds(30)
+    _ stanzas: [XMLElement], timeout: TimeAmount = .seconds(30), written: @Sendable () -> Void = {}
   ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
     guard state.isOpen else { throw Self.notOnline }
     let asked = stanzas.compactMap(IQ.init).filter(\.isRequest)
@@ -40,6 +42,7 @@ extension XMPPStream {
         }
         updateReading()
         write(stanzas)
+        written()
       }
     } onCancel: {
       let cancelled = XMPPError(.cancelled, stage: .request, "the request was cancelled")

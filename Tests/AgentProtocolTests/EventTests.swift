@@ -18,8 +18,11 @@ import Testing
         var change = StateChange(state: .syncOK, previous: .syncing)
         change.parts = SyncPart.allCases
         change.counts = [.roster: 2, .groups: 0]
+        change.late = [.roaming]
         return change
       }()),
+    .synced(SyncedPart(part: .offline, count: 800)),
+    .synced(SyncedPart(part: .blocklist, count: nil)),
     .dataReady(code: 33002),
     .success(LoginSuccess(userId: "a@b", fullJID: "a@b/c", milliseconds: 12)),
     .presence(PresenceChange(from: "a@b/c", show: .away, status: "lunch", priority: -1)),

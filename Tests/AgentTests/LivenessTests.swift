@@ -14,7 +14,7 @@ import XMPPStanza
         .session(then: [
           .client("<iq type='get' id='{ping}'><ping xmlns='urn:xmpp:ping'/></iq>"), .stall,
         ]), .session(),
-      ], keepAlive: .seconds(2))
+      ], patience: SessionPatience(keepAlive: .seconds(2)))
     _ = try await desk.session.login(try await desk.parameters())
     try await desk.until("its loss") { $0.contains { $0.state == .loseConnection } }
     #expect(desk.changes.first { $0.state == .loseConnection }?.cause?.name == .networkError)
@@ -34,7 +34,7 @@ import XMPPStanza
       account: try JID(server.jid("alice")), hub: hub,
       accounts: AccountStore(directory: home.path + "/config"),
       localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en",
-      keepAlive: .seconds(1))
+      patience: SessionPatience(keepAlive: .seconds(1)))
     var parameters = LoginMethod.Parameters(account: server.jid("alice"))
     parameters.password = server.password("alice")
     parameters.options.host = TestServer.host

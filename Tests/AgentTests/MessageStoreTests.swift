@@ -226,7 +226,7 @@ import XMPPXML
     var reading: MessageTraffic.Reading?
     let own = try JID("a@b/c")
     return MessageBatch(
-      [.acknowledged(id)], account: own.bare, own: own, hasArchive: false, reading: &reading, now: 10)
+      [.acknowledged(id)], account: own.bare, own: own, archiveIDs: .ignored, reading: &reading, now: 10)
   }
 
   @Test("A copy out of the archive settles what was sent, and is told as sent.")
@@ -249,7 +249,8 @@ import XMPPXML
     var reading: MessageTraffic.Reading? = .init(
       page: ArchivePage(.after(nil), maximum: 5, id: "q"), isKept: true)
     let batch = MessageBatch(
-      [.arrived(wrapper), .handled(1)], account: own.bare, own: own, hasArchive: true, reading: &reading,
+      [.arrived(wrapper), .handled(1)], account: own.bare, own: own, archiveIDs: .confirmed,
+      reading: &reading,
       now: 10)
     #expect(batch.handled == 1)
     let outcome = try await store.change { try batch.store(under: 7..<8, $0) }
@@ -266,7 +267,7 @@ import XMPPXML
     let second = Message(from: to, body: "2")
     let batch = MessageBatch(
       [.arrived(first), .handled(1), .arrived(second), .ended], account: own.bare, own: own,
-      hasArchive: false,
+      archiveIDs: .ignored,
       reading: &reading, now: 10)
     #expect(batch.maximumEvents == 2 && batch.handled == 1)
   }

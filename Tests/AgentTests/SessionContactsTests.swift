@@ -17,12 +17,12 @@ struct SessionContactsTests {
       .client("<iq type='get' id='{roster}'><query xmlns='jabber:iq:roster' ver='\(version)'/></iq>"),
       .client("<iq type='set' id='{carbons}'/>"),
       .client("<iq type='get' id='{blocked}'><blocklist xmlns='urn:xmpp:blocking'/></iq>"),
-      .client("<presence/>"),
+      .client("<presence/>"), .client("<iq type='get' id='{features}'/>"),
       .server(
         "<iq type='result' id='{roster}'>\(roster)</iq><iq type='error' id='{carbons}'/>" + more
           + "<iq type='result' id='{blocked}'><blocklist xmlns='urn:xmpp:blocking'>\(blocked)</blocklist></iq>"
       ),
-      .client("<iq type='get' id='{features}'/>"), .server("<iq type='error' id='{features}'/>"),
+      .server("<iq type='error' id='{features}'/>"),
     ]
   }
 
@@ -47,13 +47,17 @@ struct SessionContactsTests {
     let full = Self.begin(
       roster, version: "", blocked: "<item jid='spam.example'/><item jid='evil.example'/>")
     let poor = [ScriptedServer.Step].session()
-    for (script, counts) in [(full, [SyncPart.roster: 1, .blocklist: 2]), (poor, [.roster: 0])] {
+    for (script, counts) in [
+      (full, [SyncPart.roster: 1, .blocklist: 2, .offline: 0, .notices: 0]),
+      (poor, [.roster: 0, .offline: 0, .notices: 0]),
+    ] {
       let desk = try await SessionDesk([script])
       _ = try await desk.session.login(try await desk.parameters())
       try await desk.until("its beginning") { $0.last?.state == .syncOK }
       #expect(desk.changes.map(\.parts).compactMap(\.self) == [SyncPart.allCases])
       #expect(desk.changes.map(\.counts).compactMap(\.self) == [counts])
       #expect(desk.changes.filter { $0.parts != nil }.map(\.state) == [.syncing])
+      #expect(desk.changes.compactMap(\.late) == [])
       #expect(desk.changes.filter { $0.counts != nil }.map(\.state) == [.syncOK])
       await desk.session.close()
     }
@@ -82,13 +86,13 @@ struct SessionContactsTests {
     let refusals = (1...7).map { ScriptedServer.Step.client("<iq type='error' id='f\($0)'/>") }
     let first =
       Self.begin(roster, version: "", then: early, blocked: "<item jid='spam.example'/>") + [
-        .client("<presence/>"), .server(hostile),
+        .client("<iq type='result' id='p1'/>"), .client("<presence/>"), .server(hostile),
       ] + refusals + [
         .server(Self.push("<item jid='dan@im.example' subscription='none'/>", id: "p2", version: "v7")),
         .client("<iq type='result' id='p2'/>"),
       ]
     let second = Self.begin("", version: "v7", blocked: "<item jid='spam.example'/>")
-    let desk = try await SessionDesk([.acknowledging("p1", in: first), second])
+    let desk = try await SessionDesk([first, second])
     _ = try await desk.session.login(try await desk.parameters())
     try await desk.server.finished()
     try await eventuallyHolds { told(desk).contains("add dan@im.example") }
@@ -139,22 +143,5 @@ struct SessionContactsTests {
       if ContinuousClock.now > limit { throw TestSupportError("it did not come") }
       try await Task.sleep(for: .milliseconds(5))
     }
-  }
-}
-
-extension [ScriptedServer.Step] {
-  /// The same where the client acknowledges a push that came with the answers, before it asks anything else.
-  fileprivate static func acknowledging(_ id: String, in steps: Self) -> Self {
-    guard let index = steps.lastIndex(where: { $0.isQuestion }) else { return steps }
-    var steps = steps
-    steps.insert(.client("<iq type='result' id='\(id)'/>"), at: index)
-    return steps
-  }
-}
-
-extension ScriptedServer.Step {
-  /// The client asks for the features of its account.
-  fileprivate var isQuestion: Bool {
-    if case .client(let text) = self { text.contains("{features}") } else { false }
   }
 }

@@ -67,7 +67,7 @@ final class SessionDesk: Sendable {
   init(
     _ scripts: [[ScriptedServer.Step]], sessions: Int = .max, clock: QuickClock = QuickClock(),
     home: TemporaryDirectory? = nil,
-    pace: ServerPace = ServerPace(), keepAlive: TimeAmount = SessionPatience.standard.keepAlive
+    pace: ServerPace = ServerPace(), patience: SessionPatience = .standard
   ) async throws {
     server = try await ScriptedServer(eachConnection: scripts)
     let home = try home ?? TemporaryDirectory()
@@ -77,7 +77,7 @@ final class SessionDesk: Sendable {
       account: try JID(Self.jid), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
       localStore: try LocalStore(path: home.path + "/messages/imctl.sqlite"),
       log: Logger(label: "test") { _ in ErrorLog(lines: lines) }, language: "en",
-      keepAlive: keepAlive, pace: pace,
+      patience: patience, pace: pace,
       clock: clock.clock)
     subscription = hub.subscribe(EventHub.Filter(), buffer: 100_000)
     Task { [weak self, subscription] in
@@ -138,9 +138,9 @@ final class SessionDesk: Sendable {
     try await until(what) { holds(changes) }
   }
 
-  func until(_ what: String, _ holds: () -> Bool) async throws {
+  func until(_ what: String, _ holds: () async throws -> Bool) async throws {
     let limit = ContinuousClock.now + .seconds(60)
-    while !holds() {
+    while try await !holds() {
       if ContinuousClock.now > limit {
         throw TestSupportError("\(what) did not come: \(changes.map(\.state)), \(server.mismatches)")
       }

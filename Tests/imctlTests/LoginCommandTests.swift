@@ -66,7 +66,9 @@ struct LoginCommandTests {
       let watched = try #require(try agent.parameters(of: WatchMethod.self))
       #expect(watched.account == Self.jid)
       #expect(
-        watched.events == ["state", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired"])
+        watched.events == [
+          "state", "synced", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired",
+        ])
       agent.end()
     }
   }

@@ -158,7 +158,7 @@ struct WatchCommandTests {
     try await withIMCTL { imctl in
       let result = try await imctl.run("watch", "--events", names)
       #expect((result.output, result.status) == ("", 64))
-      #expect(result.errors.contains("state, dataReady, success, presence, message"))
+      #expect(result.errors.contains("state, synced, dataReady, success, presence, message"))
     }
   }
 }

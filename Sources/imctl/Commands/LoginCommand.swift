@@ -155,7 +155,7 @@ struct LoginCommand: ParsableCommand {
     var watch = WatchMethod.Parameters()
     watch.account = parameters.account
     watch.events =
-      ["state", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired"]
+      ["state", "synced", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired"]
       + (output.verbose > 1 ? ["wire"] : [])
     let progress = Progress(
       inLanguage("logging in…", "正在登录…"), wanted: !output.json && !output.quiet && output.verbose == 0)
@@ -189,6 +189,12 @@ struct LoginCommand: ParsableCommand {
       try output.data(
         result, text: "\(peer: success.fullJID) online" + (facts.isEmpty ? "" : " (\(peer: facts))"))
       if result.already { output.note(inLanguage("it was online already", "此前已在线")) }
+    }
+    if let late = success.late {
+      let parts = late.map(\.rawValue).joined(separator: " ")
+      output.note(
+        inLanguage(
+          "the session is not synced yet, and goes on with: \(parts)", "会话尚未同步完成，仍在进行：\(parts)"))
     }
     noteShortfall(result.kept)
     if result.leavesOutExtension == true {
@@ -227,6 +233,8 @@ struct LoginCommand: ParsableCommand {
       try output.data(event, text: "")
     } else if case .state(let change) = event.body {
       output.step(EventText.step(change))
+    } else if case .synced = event.body {
+      output.step("synced " + EventText.body(event.body))
     } else if case .wire(let line) = event.body {
       output.step(EventText.wire(line))
     } else if case .tokenUnavailable(let cause) = event.body {

@@ -10,7 +10,7 @@ struct WatchCommand: ParsableCommand {
     abstract: "Print events as they happen.",
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
-      status 69. Events: state, dataReady, success, presence, message, receipt, chatState, contact, group (nothing is \
+      status 69. Events: state, synced, dataReady, success, presence, message, receipt, chatState, contact, group (nothing is \
       told under it yet), conversation, device, kicked, loginRequired, tokenUnavailable, and only when named: wire, of \
       sessions that were logged in with -vv. Without --account those of every account.
 
@@ -25,7 +25,8 @@ struct WatchCommand: ParsableCommand {
       """)
 
   static let names = [
-    "state", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact", "group",
+    "state", "synced", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact",
+    "group",
     "conversation", "device", "kicked", "loginRequired", "tokenUnavailable", "wire",
   ]
 
@@ -145,6 +146,8 @@ struct EventText: CustomStringConvertible {
   static func body(_ body: Event.Body) -> String {
     switch body {
     case .state(let change): "\(change.previous.rawValue) -> " + step(change)
+    case .synced(let part):
+      ([part.part.rawValue] + [part.count.map(String.init)].compactMap(\.self)).joined(separator: " ")
     case .dataReady(let code): String(code)
     case .success(let success): "\(peer: success.fullJID) in \(success.milliseconds) ms"
     case .presence(let change):
@@ -244,6 +247,7 @@ struct EventText: CustomStringConvertible {
     if let fullJID = change.fullJID { parts.append("\(peer: fullJID)") }
     parts += (change.parts ?? []).map(\.rawValue)
     parts += SyncPart.allCases.compactMap { part in change.counts?[part].map { "\(part.rawValue) \($0)" } }
+    if let late = change.late { parts.append("late: " + late.map(\.rawValue).joined(separator: " ")) }
     if change.resumed == true { parts.append("resumed") }
     if let attempt = change.attempt, attempt > 1 { parts.append("attempt \(attempt)") }
     if let retryIn = change.retryIn { parts.append("next attempt in \(retryIn) s") }
