@@ -80,19 +80,21 @@ struct IncomingMessage: Sendable, Equatable {
       // It is for clients that know of no retractions.
       stored.body = nil
     }
-    // It comes directly and as a copy of either kind, to every device.
-    if isToOneself, stored.originID == nil { stored.originID = StanzaID.unique(stored.id) }
+    stored.isToOneself = isToOneself
     switch source {
     case .direct:
+      stored.copy = .direct
       if hasArchive { stored.archiveID = StanzaID.given(to: message, by: own) }
     case .carbon(let isSent):
       if isSent, !isToOneself { stored.direction = .sent }
       if hasArchive { stored.archiveID = StanzaID.given(to: message, by: own) }
       stored.isCarbon = true
+      stored.copy = isSent ? .sent : .received
     case .archive(let id):
       if sender == own, !isToOneself { stored.direction = .sent }
       stored.archiveID = id
       stored.isDelayed = true
+      stored.copy = .archived
     }
     return stored
   }

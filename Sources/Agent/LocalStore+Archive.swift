@@ -101,7 +101,10 @@ extension StoredMessage {
   /// The account has no archive: no message has an id in it.
   static func forgetArchiveIDs(of account: String, _ database: Database) throws {
     try database.execute(
-      sql: "UPDATE messages SET archiveID = NULL WHERE account = ? AND archiveID IS NOT NULL",
+      sql: """
+        UPDATE messages SET archiveID = NULL, secondArchiveID = NULL
+        WHERE account = ? AND archiveID IS NOT NULL
+        """,
       arguments: [account])
   }
 

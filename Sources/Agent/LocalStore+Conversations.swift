@@ -226,7 +226,8 @@ struct StoredConversation: Sendable, Equatable {
   /// Takes over how far another device has read, where that is further; whether it is.
   mutating func take(displayed id: String, _ account: String, _ database: Database) throws -> Bool {
     let place = try Int64.fetchOne(
-      database, sql: "SELECT place FROM messages WHERE account = ? AND archiveID = ?",
+      database,
+      sql: "SELECT place FROM messages WHERE account = ?1 AND (archiveID = ?2 OR secondArchiveID = ?2)",
       arguments: [account, id])
     guard let place else {
       // It may be on its way.

@@ -55,7 +55,7 @@ extension StoredMessage {
   func insert(
     _ account: String, cursor: Int64, isShown: Bool = true, _ database: Database
   ) throws -> StoredMessage? {
-    if let kept = try repeated(account, database) {
+    if let kept = try repeated(account, database) ?? counterpart(account, database) {
       try complete(kept, database)
       return nil
     }
@@ -63,14 +63,14 @@ extension StoredMessage {
       sql: """
         INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, archiveID,
           fromJID, toJID, type, body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts,
-          isFromOutbox, place, refusal, refusalText)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          isFromOutbox, place, refusal, refusalText, copies)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
     let place = isShown ? try place(cursor, database) : nil
     try insertion.execute(arguments: [
       cursor, account, direction.rawValue, sender, time, id, originID, archiveID, from, to, type.rawValue,
       body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts, isFromOutbox, place,
-      refusal?.condition, refusal?.text,
+      refusal?.condition, refusal?.text, isToOneself ? copy?.rawValue : nil,
     ])
     if database.changesCount > 0 {
       if let place { try index(place, database) }
@@ -109,14 +109,6 @@ extension StoredMessage {
         LIMIT 1
         """)
     return try Int64.fetchOne(selection, arguments: [account, sender, id, type.rawValue, body])
-  }
-
-  /// Gives what is kept the id in the archive, if it has none.
-  private func complete(_ cursor: Int64, _ database: Database) throws {
-    guard let archiveID else { return }
-    let completion = try database.cachedStatement(
-      sql: "UPDATE OR IGNORE messages SET archiveID = ? WHERE cursor = ? AND archiveID IS NULL")
-    try completion.execute(arguments: [archiveID, cursor])
   }
 
   init(_ row: Row) {

@@ -168,6 +168,7 @@ public final class LocalStore: BlockingStore {
     migrator.registerMigration("refusals", migrate: addRefusals)
     migrator.registerMigration("corrections", migrate: addCorrections)
     migrator.registerMigration("threads", migrate: indexThreads)
+    migrator.registerMigration("copies", migrate: addCopies)
     return migrator
   }
 

@@ -35,6 +35,10 @@ struct StoredMessage: Sendable, Equatable {
   var isRetracted = false
   /// What it says is a correction of what it said. That is found out for readers, and not kept.
   var isEdited = false
+  /// How this copy of the message has come; nil where there is only one. This is not stored.
+  var copy: Copy?
+  /// The account has sent it to itself. This is not stored.
+  var isToOneself = false
   /// The server has not said yet that ``archiveID`` is its own: the id is stored and not told. This is not stored.
   var isArchiveIDClaimed = false
   /// Why it was refused, or why what it answers was.

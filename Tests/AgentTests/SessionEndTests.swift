@@ -45,16 +45,18 @@ struct SessionEndTests {
 
   @Test("though it has just come back, and is not in step yet.", arguments: [false, true])
   func notSynced(isLogout: Bool) async throws {
+    let late: Steps = [.client("<message id='m1'/>"), .client("<presence/>")]
+    let answers: Steps = [Steps.synced[4], Steps.synced[6], Self.acknowledgement(7)]
     let scripts: [Steps] = [
       Self.counted + Steps.synced[4...] + [Self.acknowledgement(5), .client("<presence/>"), .close],
       // Its roster is late.
-      Self.counted + [.client("<presence/>")] + Steps.synced[4...] + [Self.acknowledgement(6)]
-        + [.client("<message id='m1'/>"), Self.question, Self.acknowledgement(7)] + Self.farewell,
+      Self.counted + [Steps.synced[5]] + late + answers + Self.farewell,
     ]
     let desk = try await SessionDesk(scripts, sessions: 1)
     let session = desk.session
     _ = try await session.login(try await desk.parameters())
     try await desk.until("its return") { changes in changes.last?.state == .syncing && changes.count > 5 }
+    try await desk.until("its question") { _ in desk.server.received(connection: 2).contains("disco#info") }
     try await desk.send("m1")
     let end = Task {
       if isLogout {
