@@ -24,13 +24,18 @@ struct OwnMessageTests {
     #expect(try await user.imctl.run("send", user.jid + "/two", "to two").status == 0)
     #expect(try await user.imctl.run("send", user.jid + "/gone", "to nobody").status == 0)
     #expect(try await user.imctl.run("send", user.jid, "to all").status == 0)
+    // A client that counts its messages from 1 on, each time anew, and one that gives them no id.
+    for (id, text) in [("id='1'", "counted"), ("id='1'", "counted"), ("", "no id")] {
+      try phone.send(xml: "<message type='chat' to='\(user.jid)' \(id)><body>\(text)</body></message>")
+    }
     // A client whose messages have no id but that of the stanza.
     for (to, id) in [("/one", "from-the-phone-1"), ("/gone", "from-the-phone-2"), ("", "from-the-phone-3")] {
       try phone.send(
         xml: "<message type='chat' to='\(user.jid)\(to)' id='\(id)'><body>\(id)</body></message>")
     }
     let bodies = [
-      "to two", "to nobody", "to all", "from-the-phone-1", "from-the-phone-2", "from-the-phone-3",
+      "to two", "to nobody", "to all", "counted", "counted", "no id", "from-the-phone-1", "from-the-phone-2",
+      "from-the-phone-3",
     ]
     for child in [own, watch] {
       try await child.output.first("the last") { $0.text.contains("from-the-phone-3") ? () : nil }

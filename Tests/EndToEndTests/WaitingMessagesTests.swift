@@ -53,7 +53,6 @@ struct WaitingMessagesTests {
       let texts = ["one", "two", "three"]
       try await send(texts, from: bob, to: user)
       try await user.goOnline()
-      try await eventually("the messages") { try await messages(user.imctl).count == 3 }
       #expect(try await messages(user.imctl).map(\.body) == texts)
       #expect(try await unread(user.imctl, with: sender) == 3)
       let told = try await user.imctl.watch("--events", "message", "--since", "0")
@@ -69,10 +68,41 @@ struct WaitingMessagesTests {
       try await other.goOnline()
       // What was read before, and what the account has sent, is no news.
       let all = texts + ["an answer", "four"]
-      try await eventually("all messages") { try await messages(other.imctl).count == all.count }
       #expect(try await messages(other.imctl).compactMap(\.body).sorted() == all.sorted())
       #expect(try await unread(other.imctl, with: sender) == 1)
       #expect(try await other.imctl.run("logout").status == 0)
+      try await bob.end()
+      try await server.end()
+    }
+  }
+
+  @Test(
+    "are all there when a login returns, be they many, at the first login of a device and later.",
+    .namesServer)
+  func many() async throws {
+    await Everywhere.run { kind in
+      let server = try await server(kind, archiveInSQLite: true)
+      let user = try await User(on: kind, server: server)
+      let bob = try await Counterpart("bob", on: server)
+      var texts = (1...800).map { "first \($0)" }
+      try await send(texts, from: bob, to: user)
+      try await user.goOnline()
+      #expect(try await messages(user.imctl).compactMap(\.body) == texts)
+      #expect(try await user.imctl.run("logout").status == 0)
+
+      let more = (1...800).map { "second \($0)" }
+      try await send(more, from: bob, to: user)
+      texts += more
+      let login = try await user.login("--json")
+      #expect(try await messages(user.imctl).compactMap(\.body) == texts)
+      let changes = try login.objects(Event.self)
+      let counts = changes.compactMap { if case .state(let change) = $0.body { change.counts } else { nil } }
+        .last
+      // Whichever way they came.
+      #expect((counts?[.offline] ?? 0) + (counts?[.roaming] ?? 0) == 800, "\(counts ?? [:])")
+      let ends = changes.compactMap { if case .synced(let part) = $0.body { part.part } else { nil } }
+      #expect(Set(ends) == Set(SyncPart.allCases) && ends.count == SyncPart.allCases.count)
+      #expect(try await user.imctl.run("logout").status == 0)
       try await bob.end()
       try await server.end()
     }
