@@ -18,7 +18,9 @@ extension XMPPStream {
     let parser = parser
     do {
       try buffer.withUnsafeReadableBytes { bytes in
-        try parser.parse(bytes) { event in try received(event, bytesBehind: parser.bytesAfterLastEvent) }
+        try parser.parse(bytes) { event in
+          try received(event, behind: bytes[(bytes.count - parser.bytesAfterLastEvent)...])
+        }
       }
       acknowledgeReception()
       if hasLeftOut {
@@ -45,7 +47,10 @@ extension XMPPStream {
     }
   }
 
-  private func received(_ event: XMLStreamParser.Event, bytesBehind: Int) throws(XMLStreamError) {
+  /// - Parameter behind: what the same read held behind the event.
+  private func received(
+    _ event: XMLStreamParser.Event, behind: Slice<UnsafeRawBufferPointer>
+  ) throws(XMLStreamError) {
     if let log = configuration.wireLog {
       switch event {
       case .opened(let element), .element(let element), .leftOut(let element, _):
@@ -53,11 +58,16 @@ extension XMPPStream {
       case .closed: log(.received, "</stream:stream>")
       }
     }
+    if case .closed = event, behind.contains(where: { ![0x20, 0x0A, 0x0D, 0x09].contains($0) }) {
+      // Of a stream that this side has closed nothing matters any more.
+      if case .closing = state { return finish(nil) }
+      throw XMLStreamError(.badFormat, "something behind the end of the stream")
+    }
     switch state {
     case .connecting:
       switch event {
       case .opened(let header): negotiate(.opened(header))
-      case .element(let element): negotiate(.element(element, bytesBehind: bytesBehind))
+      case .element(let element): negotiate(.element(element, bytesBehind: behind.count))
       case .leftOut(_, let excess): throw XMLStreamError(.limitExceeded, excess)
       case .closed: negotiate(.closed)
       }
@@ -149,6 +159,7 @@ extension XMPPStream {
       case .limitExceeded: .policyViolation
       case .badNamespacePrefix: .badNamespacePrefix
       case .unsupportedEncoding: .unsupportedEncoding
+      case .badFormat: .badFormat
       default: .notWellFormed
       }
     // It would come again.

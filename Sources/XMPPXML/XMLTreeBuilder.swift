@@ -30,6 +30,8 @@ struct XMLTreeBuilder: ~Copyable {
 
   private let limits: XMLStreamParser.Limits
   private var failure: XMLStreamError?
+  /// The root's name, where libxml2 keeps it: each spelling has one place.
+  private var rootName: (local: UnsafePointer<xmlChar>?, namespace: UnsafePointer<xmlChar>?)
   private var open = MoveStack<OpenElement>()
   /// The children read so far of all open elements, the innermost element's last.
   private var nodes = MoveStack<XMLNode>()
@@ -50,6 +52,7 @@ struct XMLTreeBuilder: ~Copyable {
 
   init(limits: XMLStreamParser.Limits) {
     self.limits = limits
+    rootName = (nil, nil)
   }
 
   /// The error that ends the stream, after libxml2 has returned a status.
@@ -134,6 +137,9 @@ struct XMLTreeBuilder: ~Copyable {
     let next = xmpp_xml_byte(context)
     // A start tag that stops short of its end: libxml2 is about to say so.
     guard next == UInt8(ascii: ">") || next == UInt8(ascii: "/") else { return }
+    if open.count == 1, local == rootName.local, namespace == rootName.namespace {
+      return stop(XMLStreamError(.badFormat, "a second stream header"))
+    }
     guard open.count < limits.maximumDepth, attributeCount + declarations <= limits.maximumAttributes,
       namespaces + declarations <= limits.maximumNamespaces, excess == nil
     else {
@@ -153,6 +159,7 @@ struct XMLTreeBuilder: ~Copyable {
       if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
       start = end
       headerEnd = end
+      rootName = (local, namespace)
       deliver(.opened(XMLElement(name: names[place], attributes: attributes)), end: end)
     }
     open.append(

@@ -106,6 +106,34 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
+  @Test(
+    "does so with a pause, and as a new one, where the server began another stream in the one there was.",
+    arguments: [
+      "<stream:stream xmlns:stream='http://etherx.jabber.org/streams' id='2' version='1.0'>",
+      "</stream:stream><stream:stream xmlns:stream='http://etherx.jabber.org/streams' id='2' version='1.0'>",
+    ])
+  func secondStream(_ xml: String) async throws {
+    let clock = QuickClock()
+    let synced = [ScriptedServer.Step].synced
+    var counted: [ScriptedServer.Step] =
+      .login(until: .bound, features: "<sm xmlns='urn:xmpp:sm:3'/>", jid: SessionDesk.jid + "/scripted")
+    counted += [
+      .client("<enable xmlns='urn:xmpp:sm:3'/>"),
+      .server("<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true'/>"),
+    ]
+    counted += synced[..<4] + [.client("<r xmlns='urn:xmpp:sm:3'/>")] + synced[4...]
+    counted += [.server("<a xmlns='urn:xmpp:sm:3' h='5'/>"), .client("<presence/>")]
+    let desk = try await SessionDesk([counted + [.server(xml), .stall], counted], clock: clock)
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } == 2 }
+    let ends = desk.changes.filter { $0.state == .loseConnection }
+    #expect(ends.map(\.cause?.name) == [.protocolError] && ends.map(\.cause?.exit) == [76])
+    #expect(desk.kicks.isEmpty && desk.server.mismatches == [])
+    #expect(clock.pauses.count == 1)
+    await desk.session.close()
+    #expect(desk.lawless == [])
+  }
+
   @Test("to a server that resets it each time does so more slowly each time.")
   func resets() async throws {
     let clock = QuickClock()

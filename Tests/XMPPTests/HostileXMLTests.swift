@@ -22,6 +22,18 @@ struct HostileXMLTests {
       .server("<?xml version='1.0'?><stream:stream xmlns:stream='http://etherx.jabber.org/streams'>"),
       "not-well-formed"
     ),
+    (
+      "a second header without a declaration",
+      .server("<stream:stream xmlns:stream='http://etherx.jabber.org/streams' id='2' version='1.0'>"),
+      "bad-format"
+    ),
+    ("a second header that is empty", .server("<stream:stream/>"), "bad-format"),
+    (
+      "a second root",
+      .server("</stream:stream>\n<stream:stream xmlns:stream='http://etherx.jabber.org/streams'>"),
+      "bad-format"
+    ),
+    ("a second root of another name", .server("</stream:stream><a/>"), "bad-format"),
     ("an undeclared prefix", .server("<evil:message/>"), "bad-namespace-prefix"),
     ("an undeclared prefix of an attribute", .server("<message evil:id='1'/>"), "bad-namespace-prefix"),
     (

@@ -16,6 +16,8 @@ import XMPPXML
       ("<s><m a='&nbsp;'/>", .restrictedXML), ("<s a='&xxe;'>", .restrictedXML),
       (header + "<?xml version='1.0'?>", .notWellFormed), (header + header, .notWellFormed),
       (" <?xml version='1.0'?><s>", .notWellFormed), ("<s><!DOCTYPE s>     ", .notWellFormed),
+      ("<s><s>", .badFormat), ("<s><a/> <s/>", .badFormat),
+      ("<x:s xmlns:x='u'><y:s xmlns:y='u' a='b'/>", .badFormat),
       ("<s><![CDATA[x]]>", .badFormat), ("<s>text<a/>", .badFormat), ("<s>&#65;<a/>", .badFormat),
       ("<x:s>", .badNamespacePrefix), ("<s><x:m/>", .badNamespacePrefix),
       ("<s><m x:a=''/>", .badNamespacePrefix),
@@ -44,6 +46,13 @@ import XMPPXML
   func refused(_ xml: String, _ code: XMLStreamError.Code) {
     let reading = Reading.everyWay(xml)
     #expect(reading.error == code)
+  }
+
+  @Test(
+    "Only an element right inside the root with the root's whole name is a second header.",
+    arguments: ["<a><s/></a>", "<s xmlns='u'/>", "<x:s xmlns:x='u'/>"])
+  func noHeader(_ stanza: String) {
+    #expect(Reading.everyWay("<s>\(stanza)</s>").elements.count == 1)
   }
 
   @Test("UTF-8 may be declared, in any case of letters.", arguments: ["UTF-8", "utf-8"])
