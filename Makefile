@@ -99,7 +99,7 @@ format: ## Format all Swift sources in place
 	@swift format --in-place --parallel --recursive Package.swift Sources Tests Examples
 
 .PHONY: bench
-bench: setup build ## Measure: start-up, presence, round trips and sending against other clients; parsing against C; 1,000 accounts; 10,000 contacts; a history
+bench: setup build ## Measure: start-up, presence, round trips and sending against other clients; parsing against C, and hostile stanzas; 1,000 accounts; 10,000 contacts; a history
 	@$(build_release) --product ParseXML
 	@.build/release/ParseXML
 	@Tests/Benchmarks/run

@@ -23,13 +23,16 @@ extension Session {
   }
 
   /// Somebody's stanza was too much to be read. A page of the archive would not be complete without it.
-  func leftOut(_ stanza: XMLElement, _ excess: String) async {
+  func leftOut(_ stanza: XMLElement, _ excess: String, _ octets: Int) async {
+    let from = stanza["from"].flatMap { try? JID($0) }?.description
     log.warning(
       "left out",
       metadata: [
         "account": "\(account)", "stanza": "\(stanza.name.local)",
-        "from": "\(stanza["from"].flatMap { try? JID($0) }?.description ?? "")", "excess": "\(excess)",
+        "from": "\(from ?? "")", "excess": "\(excess)",
       ])
+    let refused = StanzaRefused(from: from, id: stanza["id"], size: octets, reason: excess)
+    hub.publish(account: account.description, .stanzaRefused(refused))
     if let message = Message(stanza), Archive.isClaimed(by: message) { await received(message) }
   }
 

@@ -250,7 +250,8 @@ extension Session {
       }
     case .answer: break
     case .received(let count): if online?.stream === stream { await received(through: count, on: stream) }
-    case .leftOut(let stanza, let excess): if online?.stream === stream { await leftOut(stanza, excess) }
+    case .leftOut(let stanza, let excess, let octets):
+      if online?.stream === stream { await leftOut(stanza, excess, octets) }
     case .acknowledged(let stanzas): acknowledged(stanzas, by: stream)
     case .closed(let error): await ended(stream, error)
     }

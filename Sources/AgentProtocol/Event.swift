@@ -28,6 +28,7 @@ public struct Event: Sendable, Equatable {
     case tokenUnavailable(cause: Failure)
     case kicked(Kick)
     case loginRequired(LoginRequired)
+    case stanzaRefused(StanzaRefused)
     /// Events between the wanted cursor and this one are not replayed.
     case gap
   }
@@ -57,6 +58,7 @@ public struct Event: Sendable, Equatable {
     case .tokenUnavailable: "tokenUnavailable"
     case .kicked: "kicked"
     case .loginRequired: "loginRequired"
+    case .stanzaRefused: "stanzaRefused"
     case .gap: "gap"
     }
   }
@@ -287,6 +289,7 @@ extension Event: Codable {
     case .tokenUnavailable(let cause): try envelope.encode(cause, forKey: .cause)
     case .kicked(let kick): try kick.encode(to: encoder)
     case .loginRequired(let required): try required.encode(to: encoder)
+    case .stanzaRefused(let refused): try refused.encode(to: encoder)
     case .gap: break
     }
   }
@@ -314,6 +317,7 @@ extension Event: Codable {
       body = .tokenUnavailable(cause: try envelope.decode(Failure.self, forKey: .cause))
     case "kicked": body = .kicked(try Kick(from: decoder))
     case "loginRequired": body = .loginRequired(try LoginRequired(from: decoder))
+    case "stanzaRefused": body = .stanzaRefused(try StanzaRefused(from: decoder))
     case "gap": body = .gap
     default:
       throw DecodingError.dataCorruptedError(

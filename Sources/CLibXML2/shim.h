@@ -36,6 +36,20 @@ static inline int xmpp_xml_is_ahead(xmlParserCtxtPtr context, const unsigned cha
   return context->input->cur == text;
 }
 
+/// What the parser was given behind its position. Gone when it is stopped.
+static inline const unsigned char *xmpp_xml_unread(xmlParserCtxtPtr context, long *count) {
+  *count = context->input->end - context->input->cur;
+  return context->input->cur;
+}
+
+/// Whether the parser is inside a CDATA section, of which it hands over a piece at a time.
+static inline int xmpp_xml_is_in_cdata(xmlParserCtxtPtr context) {
+  return context->instate == XML_PARSER_CDATA_SECTION;
+}
+
+/// How many names, prefixes and namespaces the parser has met.
+static inline long xmpp_xml_names(xmlParserCtxtPtr context) { return xmlDictSize(context->dict); }
+
 /// The encoding that the XML declaration names, or NULL.
 static inline const unsigned char *xmpp_xml_encoding(xmlParserCtxtPtr context) {
   const xmlChar *encoding = (const xmlChar *)context->input->encoding;

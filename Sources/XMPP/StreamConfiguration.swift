@@ -68,8 +68,9 @@ public struct StreamConfiguration: Sendable {
   /// Messages that the server says it has not are sent again when it goes on with a session; else they are left to the
   /// consumer (``BoundStream/unacknowledged``), who may know better.
   public var resendsMessages = true
-  /// What the server may make the parser hold. With ``XMLStreamParser/Limits/maximumExcessTokenBytes`` a stanza beyond
-  /// it does not end a session, but is left out (``StreamEvent/leftOut(_:_:)``).
+  /// What the server may make the parser hold. A stanza with too many elements, attributes or names does not end a
+  /// session, but is left out (``StreamEvent/leftOut(_:_:octets:)``); one beyond other limits is so only with
+  /// ``XMLStreamParser/Limits/maximumExcessTokenBytes``.
   public var limits = XMLStreamParser.Limits()
   /// Runs between a verified authentication and the bind request: where a login replaces a running session, this
   /// is when the old one is ended.

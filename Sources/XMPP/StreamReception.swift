@@ -53,7 +53,7 @@ extension XMPPStream {
   ) throws(XMLStreamError) {
     if let log = configuration.wireLog {
       switch event {
-      case .opened(let element), .element(let element), .leftOut(let element, _):
+      case .opened(let element), .element(let element), .leftOut(let element, _, _):
         log(.received, WireLog.line(element))
       case .closed: log(.received, "</stream:stream>")
       }
@@ -68,7 +68,7 @@ extension XMPPStream {
       switch event {
       case .opened(let header): negotiate(.opened(header))
       case .element(let element): negotiate(.element(element, bytesBehind: behind.count))
-      case .leftOut(_, let excess): throw XMLStreamError(.limitExceeded, excess)
+      case .leftOut(_, let excess, _): throw XMLStreamError(.limitExceeded, excess)
       case .closed: negotiate(.closed)
       }
     case .beforeLogin, .online, .closing: try receivedOpen(event)
@@ -84,8 +84,9 @@ extension XMPPStream {
       management?.received(element)
       if element.name == XMLName("features", Namespaces.streams) { features = StreamFeatures(element) }
       route(StanzaRouter.route(element), .online, bound.jid)
-    case (.leftOut(let element, let excess), .online(let bound)): leaveOut(element, excess, bound.jid)
-    case (.leftOut(_, let excess), .beforeLogin): throw XMLStreamError(.limitExceeded, excess)
+    case (.leftOut(let element, let excess, let octets), .online(let bound)):
+      leaveOut(element, excess, octets, bound.jid)
+    case (.leftOut(_, let excess, _), .beforeLogin): throw XMLStreamError(.limitExceeded, excess)
     case (.closed, .closing): finish(nil)
     case (.closed, .beforeLogin):
       finish(XMPPError(.networkError, stage: .stream, "the server closed the stream"))
@@ -136,7 +137,7 @@ extension XMPPStream {
   }
 
   /// Somebody's stanza was too much. It has come all the same, or the server would send it again with every session.
-  private func leaveOut(_ element: XMLElement, _ excess: String, _ own: JID) {
+  private func leaveOut(_ element: XMLElement, _ excess: String, _ octets: Int, _ own: JID) {
     hasLeftOut = true
     management?.received(element)
     // Nobody takes what is left of it for the whole.
@@ -148,7 +149,7 @@ extension XMPPStream {
     case .refused(let answer): write([answer])
     default: break
     }
-    report(.leftOut(element, excess))
+    report(.leftOut(element, excess, octets: octets))
   }
 
   /// What is no XML, or more than the limits allow, ends the stream with the matching error (RFC 6120 §4.9.3).

@@ -21,7 +21,7 @@ public enum StreamEvent: Sendable {
   case marked(String)
   /// A stanza was more than ``StreamConfiguration/limits`` allow, and how: all there is of it is its start tag and that
   /// of the child in which the rest was, without what was too much. It counts as handled.
-  case leftOut(XMLElement, String)
+  case leftOut(XMLElement, String, octets: Int)
   /// The server has these stanzas, oldest first (XEP-0198 §4). Who takes no events and sends is told of the last
   /// 10,000 of them.
   case acknowledged([SentStanza])
@@ -38,7 +38,7 @@ public enum StreamEvent: Sendable {
       case .message(let message): message.payload
       case .presence(let presence): presence.payload
       case .request(let iq), .answer(let iq): iq.payload
-      case .leftOut(let element, _): [element]
+      case .leftOut(let element, _, _): [element]
       case .step, .marked, .acknowledged, .received, .closed: [XMLElement]()
       }
     return elements.reduce(0) { $0 + $1.footprint }

@@ -13,13 +13,18 @@ public final class XMLStreamParser {
     /// A complete child of the root: a stanza, or a step of the negotiation.
     case element(XMLElement)
     /// A child of the root that went beyond the limits and was not kept, and how: its start tag and that of the child
-    /// in which the rest was, without what was too much. Only with ``Limits/maximumExcessTokenBytes``.
-    case leftOut(XMLElement, String)
+    /// in which the rest was, without what was too much.
+    case leftOut(XMLElement, String, octets: Int)
     /// The end tag of the root: the end of the stream.
     case closed
   }
 
-  /// What a peer may make the parser hold. Going beyond is an ``XMLStreamError/Code/limitExceeded``.
+  /// What a peer may make the parser hold. Going beyond is an ``XMLStreamError/Code/limitExceeded``; a child of the root
+  /// with too many elements, attributes or names is left out (``Event/leftOut(_:_:octets:)``), and the stream goes on.
+  ///
+  /// An element takes some 100 octets of memory, an attribute some 50, whatever they have on the wire, and each name that
+  /// is new costs the parser more than the one before. A contact list of 20,000 has some 60,000 elements and as many
+  /// attributes.
   public struct Limits: Sendable {
     /// Bytes of one child of the root, or of all before the end of the root's start tag.
     public var maximumElementBytes: Int
@@ -32,19 +37,29 @@ public final class XMLStreamParser {
     public var maximumAttributes: Int
     /// Namespace declarations in scope at once.
     public var maximumNamespaces: Int
-    /// Not 0: a child of the root that goes beyond the three above is left out (``Event/leftOut(_:_:)``), and its tokens
-    /// may have so many bytes, where that is more than ``maximumTokenBytes``. 0: whatever is too much ends the stream.
+    /// Elements of one child of the root, and texts between them.
+    public var maximumElements: Int
+    /// Attributes and namespace declarations of one child of the root.
+    public var maximumAttributesInAll: Int
+    /// Different names, prefixes and namespaces of one child of the root that those before it did not have.
+    public var maximumNames: Int
+    /// Not 0: a child of the root is left out also where it goes beyond the limits of depth, of namespaces in scope, of one
+    /// tag's attributes or of a token, which may have so many bytes then. 0: that ends the stream.
     public var maximumExcessTokenBytes: Int
 
     public init(
       maximumElementBytes: Int = 4 << 20, maximumTokenBytes: Int = 64 << 10, maximumDepth: Int = 128,
-      maximumAttributes: Int = 256, maximumNamespaces: Int = 256, maximumExcessTokenBytes: Int = 0
+      maximumAttributes: Int = 256, maximumNamespaces: Int = 256, maximumElements: Int = 1 << 17,
+      maximumAttributesInAll: Int = 1 << 17, maximumNames: Int = 1 << 10, maximumExcessTokenBytes: Int = 0
     ) {
       self.maximumElementBytes = maximumElementBytes
       self.maximumTokenBytes = maximumTokenBytes
       self.maximumDepth = maximumDepth
       self.maximumAttributes = maximumAttributes
       self.maximumNamespaces = maximumNamespaces
+      self.maximumElements = maximumElements
+      self.maximumAttributesInAll = maximumAttributesInAll
+      self.maximumNames = maximumNames
       self.maximumExcessTokenBytes = maximumExcessTokenBytes
     }
   }
@@ -53,6 +68,8 @@ public final class XMLStreamParser {
   private static let sliceBytes = 16 << 10
   /// The longest header that a parser begins again with, in bytes.
   private static let longestHeader = 1 << 10
+  /// Bytes that are read of a start tag that is too long.
+  private static let shortenedTag = 1 << 10
 
   /// libxml2's parser, and what it calls.
   private struct Reader {
@@ -97,6 +114,10 @@ public final class XMLStreamParser {
   /// The bytes up to the end of the root's start tag, by which a parser that rested begins again; empty before it has
   /// come, and where it is too long to be kept.
   private var header: [UInt8] = []
+  /// What is passed over, up to its end.
+  private var skimmed: XMLTreeBuilder.Skimmed?
+  /// Where events go while the caller parses.
+  private var handler: XMLTreeBuilder.Handler?
   private var isFinished = false
   private var isParsing = false
   /// Bytes that the caller gave, and those of them that libxml2 was given.
@@ -141,9 +162,16 @@ public final class XMLStreamParser {
   /// The reader, or a new one that has read the header.
   private func wake() throws -> Reader {
     if let reader { return reader }
-    guard let reader = Reader(limits) else { throw XMLStreamError(.internalError, "no memory for a parser") }
+    let reader = try reopened()
     self.reader = reader
     parsed = header.count
+    reader.builder.pointee.handler = handler
+    return reader
+  }
+
+  /// A new reader that has read the header.
+  private func reopened() throws -> Reader {
+    guard let reader = Reader(limits) else { throw XMLStreamError(.internalError, "no memory for a parser") }
     _ = header.withUnsafeBytes { reader.read($0) }
     return reader
   }
@@ -159,32 +187,103 @@ public final class XMLStreamParser {
 
   private func parseNow(_ bytes: UnsafeRawBufferPointer, _ handle: @escaping (Event) throws -> Void) throws {
     guard !isFinished, !isParsing else { throw XMLStreamError(.finished, "the parser has ended") }
-    let reader = try wake()
-    let builder = reader.builder
     isParsing = true
-    fed += bytes.count
-    builder.pointee.handler = XMLTreeBuilder.Handler { event, end in
+    handler = XMLTreeBuilder.Handler { event, end in
       self.lastEvent = end
       try handle(event)
     }
     defer {
-      builder.pointee.handler = nil
+      handler = nil
+      reader?.builder.pointee.handler = nil
       isParsing = false
     }
-    var start = 0
-    while start < bytes.count {
-      let slice = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + Self.sliceBytes, bytes.count)])
-      start += slice.count
-      parsed += slice.count
-      let isOpening = builder.pointee.headerEnd == nil
-      let status = reader.read(slice)
-      if isOpening { keepHeader(slice, until: builder.pointee.headerEnd) }
-      let failure = builder.pointee.failure(status: status, parsed: parsed)
-      isFinished = failure != nil || builder.pointee.isClosed
-      if let thrown = builder.pointee.thrown { throw thrown }
-      if let failure { throw failure }
-      if isFinished { return }
+    if skimmed == nil { try wake().builder.pointee.handler = handler }
+    fed += bytes.count
+    do {
+      try feed(bytes)
+    } catch {
+      isFinished = true
+      throw error
     }
+  }
+
+  private func feed(_ bytes: UnsafeRawBufferPointer) throws {
+    var start = 0
+    while start < bytes.count, !isFinished {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
+      if skimmed != nil {
+        start += try skim(rest)
+        continue
+      }
+      let slice = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.sliceBytes))
+      start += slice.count
+      try read(slice)
+    }
+  }
+
+  private func read(_ slice: UnsafeRawBufferPointer) throws {
+    let reader = try wake()
+    let builder = reader.builder
+    parsed += slice.count
+    let isOpening = builder.pointee.headerEnd == nil
+    let status = reader.read(slice)
+    if isOpening { keepHeader(slice, until: builder.pointee.headerEnd) }
+    let failure = builder.pointee.failure(status: status, parsed: parsed)
+    if let thrown = builder.pointee.thrown { throw thrown }
+    if let failure { throw failure }
+    isFinished = builder.pointee.isClosed
+    if let skimmed = builder.pointee.skimmed { try begin(skimmed) }
+  }
+
+  // MARK: - What is passed over
+
+  /// libxml2 gives way to the scanner, and gives back what it has not read.
+  private func begin(_ skimmed: XMLTreeBuilder.Skimmed) throws {
+    guard !header.isEmpty else { throw XMLStreamError(.limitExceeded, skimmed.reason) }
+    reader?.free()
+    reader = nil
+    self.skimmed = skimmed
+    var unread = skimmed.unread
+    // A carriage return at the end of what it is given libxml2 keeps for later.
+    if unread.count < parsed - skimmed.position { unread.append(0x0D) }
+    parsed = skimmed.position
+    try unread.withUnsafeBytes { unread in
+      if skimmed.isTag { self.skimmed?.element = try opening(unread) }
+      try feed(unread)
+    }
+  }
+
+  /// The element that a start tag too long to be read begins; without a name where that is too long.
+  private func opening(_ tag: UnsafeRawBufferPointer) throws -> XMLElement {
+    var element = XMLElement(name: XMLName(""))
+    guard let short = XMLDepthScanner.shortened(tag, to: Self.shortenedTag) else { return element }
+    let reader = try reopened()
+    defer { reader.free() }
+    reader.builder.pointee.handler = XMLTreeBuilder.Handler { event, _ in
+      if case .element(let opened) = event { element = opened }
+    }
+    _ = short.withUnsafeBytes { reader.read($0) }
+    return element
+  }
+
+  /// Passes over bytes up to the end of the child of the root, and tells how many; with the end another reader begins.
+  private func skim(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+    guard var skimmed else { return 0 }
+    let length = try skimmed.scanner.end(in: bytes)
+    parsed += length ?? bytes.count
+    let octets = parsed - skimmed.start
+    if octets > limits.maximumElementBytes { throw XMLTreeBuilder.elementTooLong(limits) }
+    guard length != nil else {
+      self.skimmed = skimmed
+      return bytes.count
+    }
+    self.skimmed = nil
+    let behind = fed - parsed
+    fed = header.count + behind
+    lastEvent = header.count
+    parsed = header.count
+    try handler?.handle(.leftOut(skimmed.element, skimmed.reason, octets: octets), header.count)
+    return length ?? 0
   }
 
   /// Reads on, and returns what is complete; where an error follows, the events before it are lost.

@@ -17,6 +17,20 @@ struct XMLTreeBuilder: ~Copyable {
     let handle: (XMLStreamParser.Event, Int) throws -> Void
   }
 
+  /// A child of the root that is passed over from here on.
+  struct Skimmed {
+    var element: XMLElement
+    let reason: String
+    /// Where in the input it begins, and where libxml2 has stopped.
+    let start: Int
+    let position: Int
+    /// What libxml2 was given behind that.
+    let unread: [UInt8]
+    /// Its own start tag is what was not read.
+    var isTag = false
+    var scanner: XMLDepthScanner
+  }
+
   /// libxml2's context, which owns the pointer to this builder.
   var context: xmlParserCtxtPtr?
   /// Where events go while the caller parses.
@@ -27,6 +41,9 @@ struct XMLTreeBuilder: ~Copyable {
   private(set) var isClosed = false
   /// Where in the input the root's start tag ended.
   private(set) var headerEnd: Int?
+
+  /// What libxml2 is to read no more of.
+  private(set) var skimmed: Skimmed?
 
   private let limits: XMLStreamParser.Limits
   private var failure: XMLStreamError?
@@ -41,6 +58,8 @@ struct XMLTreeBuilder: ~Copyable {
   /// The attributes of the start tag in hand.
   private var attributes = MoveStack<XMLAttribute>()
   private var namespaces = 0
+  /// Of the present child of the root.
+  private var breadth = XMLBreadth()
   /// Why the present child of the root is left out.
   private var excess: String?
   /// The start tag of its child in which something was too much.
@@ -57,15 +76,16 @@ struct XMLTreeBuilder: ~Copyable {
 
   /// The error that ends the stream, after libxml2 has returned a status.
   mutating func failure(status: Int32, parsed: Int) -> XMLStreamError? {
-    if isClosed || failure != nil { return failure }
+    if isClosed || failure != nil || skimmed != nil { return failure }
     guard status == 0, let context else {
       return XMLStreamError(.notWellFormed, "libxml2 error \(status)")
     }
-    let tokenBytes =
-      open.count == 0
-      ? limits.maximumTokenBytes : max(limits.maximumTokenBytes, limits.maximumExcessTokenBytes)
-    if parsed - xmpp_xml_position(context) > tokenBytes {
-      return XMLStreamError(.limitExceeded, "a token of more than \(tokenBytes) bytes")
+    if parsed - xmpp_xml_position(context) > limits.maximumTokenBytes {
+      let reason = "a token of more than \(limits.maximumTokenBytes) bytes"
+      guard open.count > 0, limits.maximumExcessTokenBytes > 0 else {
+        return XMLStreamError(.limitExceeded, reason)
+      }
+      skim(excess ?? reason, isInStartTag: false)
     }
     if open.count != 1 && parsed - start > limits.maximumElementBytes { return Self.elementTooLong(limits) }
     return nil
@@ -74,7 +94,7 @@ struct XMLTreeBuilder: ~Copyable {
   /// Whether nothing but the root is open.
   var isBetweenChildren: Bool { open.count == 1 && text.count == 0 && failure == nil }
 
-  private static func elementTooLong(_ limits: XMLStreamParser.Limits) -> XMLStreamError {
+  static func elementTooLong(_ limits: XMLStreamParser.Limits) -> XMLStreamError {
     XMLStreamError(.limitExceeded, "an element of more than \(limits.maximumElementBytes) bytes")
   }
 
@@ -133,7 +153,7 @@ struct XMLTreeBuilder: ~Copyable {
     attributeCount: Int,
     attributes fields: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
   ) {
-    guard failure == nil, let context else { return xmlStopParser(context) }
+    guard failure == nil, skimmed == nil, let context else { return xmlStopParser(context) }
     let next = xmpp_xml_byte(context)
     // A start tag that stops short of its end: libxml2 is about to say so.
     guard next == UInt8(ascii: ">") || next == UInt8(ascii: "/") else { return }
@@ -144,6 +164,10 @@ struct XMLTreeBuilder: ~Copyable {
       namespaces + declarations <= limits.maximumNamespaces, excess == nil
     else {
       return startExcess(local, namespace, attributes: attributeCount + declarations)
+    }
+    breadth.add(attributes: attributeCount + declarations, hasTextBefore: text.count > 0)
+    if let reason = breadth.excess(xmpp_xml_names(context), limits) {
+      return skim(reason, isInStartTag: true)
     }
     namespaces += declarations
     if text.count > 0 {
@@ -159,6 +183,7 @@ struct XMLTreeBuilder: ~Copyable {
       if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
       start = end
       headerEnd = end
+      breadth = XMLBreadth(names: xmpp_xml_names(context))
       rootName = (local, namespace)
       deliver(.opened(XMLElement(name: names[place], attributes: attributes)), end: end)
     }
@@ -167,12 +192,43 @@ struct XMLTreeBuilder: ~Copyable {
         name: names[place], attributes: attributes, firstChild: nodes.count, namespaces: declarations))
   }
 
+  /// Has the rest of the present child of the root passed over.
+  ///
+  /// - Parameter isInStartTag: libxml2 is behind the attributes of a start tag; else before a tag, or in text.
+  @inline(never)
+  private mutating func skim(_ reason: String, isInStartTag: Bool) {
+    guard let context else { return }
+    var element = XMLElement(name: XMLName(""))
+    if open.count > 1 {
+      let parents = open.elements
+      if enclosing == nil, open.count > 2 {
+        enclosing = XMLElement(name: parents[2].name, attributes: parents[2].attributes)
+      }
+      let children = enclosing.map { [XMLNode.element($0)] } ?? []
+      element = XMLElement(name: parents[1].name, attributes: parents[1].attributes, children: children)
+    }
+    let place: XMLDepthScanner.Place =
+      isInStartTag ? .startTag(isEmpty: false) : xmpp_xml_is_in_cdata(context) != 0 ? .data(0) : .text
+    var count = 0
+    let unread = UnsafeBufferPointer(start: xmpp_xml_unread(context, &count), count: count)
+    skimmed = Skimmed(
+      element: element, reason: reason, start: start, position: xmpp_xml_position(context),
+      unread: Array(unread), isTag: open.count == 1,
+      scanner: XMLDepthScanner(
+        at: place, depth: open.count - 1 + skipped,
+        maximumTokenBytes: max(limits.maximumTokenBytes, limits.maximumExcessTokenBytes)))
+    xmlStopParser(context)
+  }
+
   /// A start tag that is too much, or inside of what is.
   @inline(never)
   private mutating func startExcess(
     _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, attributes: Int
   ) {
-    guard excess == nil else {
+    if let excess {
+      if let context, breadth.hasTooManyNames(xmpp_xml_names(context), limits) {
+        return skim(excess, isInStartTag: true)
+      }
       skipped += 1
       return
     }
@@ -214,7 +270,7 @@ struct XMLTreeBuilder: ~Copyable {
   }
 
   fileprivate mutating func endElement() {
-    guard failure == nil, let context else { return xmlStopParser(context) }
+    guard failure == nil, skimmed == nil, let context else { return xmlStopParser(context) }
     if excess != nil { return endExcess() }
     guard let element = open.removeLast() else { return }
     namespaces -= element.namespaces
@@ -259,7 +315,8 @@ struct XMLTreeBuilder: ~Copyable {
     guard open.count == 1 else { return }
     self.excess = nil
     enclosing = nil
-    finish(.leftOut(rest, excess), at: xmpp_xml_position(context))
+    let end = xmpp_xml_position(context)
+    finish(.leftOut(rest, excess, octets: end - start), at: end)
   }
 
   /// Hands over a child of the root.
@@ -267,11 +324,12 @@ struct XMLTreeBuilder: ~Copyable {
   private mutating func finish(_ event: consuming XMLStreamParser.Event, at end: Int) {
     if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
     start = end
+    if let context { breadth = XMLBreadth(names: xmpp_xml_names(context)) }
     deliver(event, end: end)
   }
 
   fileprivate mutating func characters(_ bytes: UnsafePointer<xmlChar>, _ count: Int) {
-    guard failure == nil, let context else { return xmlStopParser(context) }
+    guard failure == nil, skimmed == nil, let context else { return xmlStopParser(context) }
     if excess != nil { return }
     let bytes = UnsafeBufferPointer(start: bytes, count: count)
     if open.count > 1 { return text.append(bytes) }

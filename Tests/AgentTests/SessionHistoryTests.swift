@@ -128,6 +128,25 @@ import XMPPStanza
     #expect(try bodies() == ["honest", "far", "future", "before"])
   }
 
+  @Test("A page with a message of too many elements is complete, and the message is not asked for again.")
+  func refused() async throws {
+    let many = String(repeating: "<a/>", count: 140_000)
+    let large = Self.result("n", query: "{q1}").replacing("<body>n</body>", with: many)
+    let (session, server, _) = try await session(
+      catchingUp: Self.page(
+        1, large + Self.result("o", query: "{q1}"), ends: ("n", "o"), complete: true))
+    #expect(try bodies() == ["o"])
+    #expect(await session.traffic.archivePosition == "o")
+    await session.close()
+    #expect(server.mismatches.isEmpty)
+
+    let last = try await self.session(
+      catchingUp: Self.page(1, large, ends: ("n", "n"), complete: true))
+    #expect(await last.0.traffic.archivePosition == "n")
+    await last.0.close()
+    #expect(last.1.mismatches.isEmpty)
+  }
+
   @Test("What a message claims of its age does not end the search for older ones.")
   func claimedAge() async throws {
     let claim =

@@ -70,6 +70,37 @@ struct SessionMishapTests {
     #expect(desk.lawless == [])
   }
 
+  @Test("where a stanza has too many elements, attributes or names: it is told, and nothing else happens.")
+  func breadth() async throws {
+    let from = "from='mallory@\(TestServer.domain)/x'"
+    let elements = String(repeating: "<a/>", count: 140_000)
+    let attributes = String(repeating: "<a b='' c='' d='' e=''/>", count: 40_000)
+    let names = (0..<2000).map { "<a\($0)/>" }.joined()
+    let hello = "<message \(from) type='chat'><body>hello</body></message>"
+    let stanzas = [
+      "<message \(from) id='1'>\(elements)</message>", "<presence \(from)><x>\(attributes)</x></presence>",
+      "<message id='3'>\(names)</message>",
+    ]
+    let desk = try await SessionDesk([
+      .session(then: stanzas.map { .server($0) } + [.server(hello), .stall])
+    ])
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("the message") { _ in !desk.events.messages.isEmpty }
+    #expect(desk.events.messages.map(\.body) == ["hello"])
+    let mallory = "mallory@\(TestServer.domain)/x"
+    #expect(
+      desk.events.refused == [
+        StanzaRefused(
+          from: mallory, id: "1", size: stanzas[0].utf8.count, reason: "more than 131072 elements"),
+        StanzaRefused(
+          from: mallory, id: nil, size: stanzas[1].utf8.count, reason: "more than 131072 attributes in all"),
+        StanzaRefused(from: nil, id: "3", size: stanzas[2].utf8.count, reason: "more than 1024 names"),
+      ])
+    #expect(desk.changes.count { $0.state == .loseConnection } == 0 && desk.server.connections == 1)
+    await desk.session.close()
+    #expect(desk.lawless == [])
+  }
+
   @Test("while the store fails, and what has come before is stored when it works again.")
   func failingStore() async throws {
     let message = "<message from='bob@\(TestServer.domain)/x' type='chat'><body>hello</body></message>"
@@ -99,6 +130,10 @@ struct SessionMishapTests {
 }
 
 extension [Event] {
+  fileprivate var refused: [StanzaRefused] {
+    compactMap { if case .stanzaRefused(let refused) = $0.body { refused } else { nil } }
+  }
+
   fileprivate var messages: [MessageEvent] {
     compactMap { if case .message(let message) = $0.body { message } else { nil } }
   }

@@ -31,7 +31,7 @@ public func fuzzXMLStreamParser(_ start: UnsafePointer<UInt8>, _ count: Int) -> 
 // Of the limits, that of a token allows a little more in one piece than in others.
 private let smallLimits = XMLStreamParser.Limits(
   maximumElementBytes: 1000, maximumTokenBytes: 1 << 20, maximumDepth: 8, maximumAttributes: 8,
-  maximumNamespaces: 8)
+  maximumNamespaces: 8, maximumElements: 20, maximumAttributesInAll: 20, maximumNames: 16)
 
 private func read(
   _ bytes: UnsafeRawBufferPointer, pieceBytes: Int, limits: XMLStreamParser.Limits = smallLimits

@@ -142,7 +142,7 @@ struct HostileManagementTests {
     while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
     try await stream.send([Presence().element])
     let leftOut = await stream.first {
-      if case .leftOut(let element, let excess) = $0 { (element["id"], excess) } else { nil }
+      if case .leftOut(let element, let excess, _) = $0 { (element["id"], excess) } else { nil }
     }
     #expect(leftOut?.0 == "m")
     #expect(leftOut?.1 == "more than 128 elements inside each other")
@@ -150,6 +150,27 @@ struct HostileManagementTests {
       try await stream.request(
         IQ(type: .get, payload: [XMLElement("ping", namespace: "urn:xmpp:ping")]), timeout: .seconds(30))
     }
+    try await server.finished()
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+
+  @Test("A stanza with too many elements counts as handled, whatever else is left out.")
+  func breadth() async throws {
+    let many = String(repeating: "<a/>", count: 140_000)
+    let server = try await ScriptedServer(
+      Self.enabled + Self.presence + [
+        .server(
+          "<message id='m' from='bob@\(TestServer.domain)/x'>\(many)</message><r xmlns='urn:xmpp:sm:3'/>"),
+        .client("<a xmlns='urn:xmpp:sm:3' h='1'/>"),
+      ])
+    let stream = try await Login(server).online()
+    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.send([Presence().element])
+    let leftOut = await stream.first {
+      if case .leftOut(let element, let excess, _) = $0 { (element["id"], excess) } else { nil }
+    }
+    #expect(leftOut?.0 == "m" && leftOut?.1 == "more than 131072 elements")
     try await server.finished()
     await stream.close(patience: .milliseconds(10))
     try await server.end()

@@ -31,7 +31,7 @@ import XMPPXML
           XMLElement(
             "m", namespace: "", attributes: ["id": "1"],
             children: isDeep ? [XMLElement("b", namespace: "")] : []),
-          excess),
+          excess, octets: xml.utf8.count),
         .element(XMLElement("z", namespace: "", children: [XMLElement("y", namespace: "")])), .closed,
       ])
     var strict = Self.limits
@@ -41,10 +41,11 @@ import XMPPXML
 
   @Test("Attributes that are too many are not kept.")
   func ownAttributes() {
-    let reading = Reading.everyWay("<s><m id='1' a='' b='' c=''>text<b/></m><z/></s>", limits: Self.limits)
+    let stanza = "<m id='1' a='' b='' c=''>text<b/></m>"
+    let reading = Reading.everyWay("<s>\(stanza)<z/></s>", limits: Self.limits)
     #expect(
       Array(reading.events.dropFirst()) == [
-        .leftOut(XMLElement("m", namespace: ""), "more than 3 attributes"),
+        .leftOut(XMLElement("m", namespace: ""), "more than 3 attributes", octets: stanza.utf8.count),
         .element(XMLElement("z", namespace: "")), .closed,
       ])
   }
@@ -96,5 +97,109 @@ import XMPPXML
       #expect(try events(stanza).count == 2)
     }
     #expect(throws: XMLStreamError.self) { try parser.parse(Array("<m><a a='\(long)\(long)\(long)'/>".utf8)) }
+  }
+
+  // MARK: Breadth
+
+  private static let narrow = XMLStreamParser.Limits(
+    maximumElements: 6, maximumAttributesInAll: 5, maximumNames: 9)
+
+  @Test(
+    "Elements, texts, attributes and names are counted: a stanza with too many is left out, and the stream goes on.",
+    arguments: [
+      ("<m id='1'>\(String(repeating: "<b/>", count: 6))</m>", [], "more than 6 elements"),
+      (
+        "<m id='1'><b>\(String(repeating: "t<c/>", count: 3))</b></m>", ["b"], "more than 6 elements"
+      ),
+      (
+        "<m id='1'><b><b a='/>' b=\"'\" c=''><c/></b><b a='' b=''>&gt;<![CDATA[</m>]]]><c/>></b></b><b/></m>",
+        ["b"], "more than 5 attributes in all"
+      ),
+      (
+        "<m id='1'><b xmlns:a='u' xmlns:b='u' xmlns:c='u' xmlns:d='u' xmlns:e='u'/><b></b ></m>", [],
+        "more than 5 attributes in all"
+      ),
+      (
+        "<m id='1'><b/><f xmlns:n='u1'>t<n:n n1='' n2='' n3=''/><n:n4 n5='>'><n6 /></n:n4></f></m>", ["f"],
+        "more than 9 names"
+      ),
+    ])
+  func breadth(_ xml: String, _ children: [String], _ excess: String) {
+    let reading = Reading.everyWay("<s><a/>\(xml)<z><y/></z>\(xml) <z/></s>", limits: Self.narrow)
+    #expect(reading.error == nil)
+    let leftOut = { (event: XMLStreamParser.Event?) in
+      guard case .leftOut(let element, let reason, let octets)? = event else { return false }
+      return element.name == XMLName("m") && element["id"] == "1" && reason == excess
+        && element.elements.map(\.name.local) == children && octets == xml.utf8.count
+    }
+    #expect(reading.events.count == 7)
+    #expect(reading.elements.map(\.name.local) == ["a", "z", "z"])
+    #expect(leftOut(reading.events.dropFirst(2).first))
+    #expect(leftOut(reading.events.dropFirst(4).first))
+  }
+
+  @Test("A stanza with as many as are allowed is read.")
+  func fits() {
+    let xml = "<m id='1'>t<b a=''/><b xmlns='u1'/>t<d a='' b=''/></m>"
+    let reading = Reading.everyWay("<s>\(xml)\(xml)</s>", limits: Self.narrow)
+    #expect(reading.elements.count == 2 && reading.error == nil)
+  }
+
+  @Test(
+    "What a stream must not carry ends it also where it is passed over.",
+    arguments: ["<!-- x -->", "<?x?>", "<!DOCTYPE x>", "< b/>"])
+  func restricted(_ xml: String) {
+    let many = String(repeating: "<b/>", count: 7)
+    #expect(Reading.everyWay("<s><m>\(many)\(xml)</m>", limits: Self.narrow).error != nil)
+  }
+
+  @Test("What is passed over is bounded: in all, and in each tag.")
+  func boundedBreadth() {
+    var limits = Self.narrow
+    limits.maximumElementBytes = 200
+    let many = String(repeating: "<b/>", count: 7)
+    let text = String(repeating: "x", count: 200)
+    #expect(Reading.everyWay("<s><m>\(many)\(text)</m>", limits: limits).error == .limitExceeded)
+    limits.maximumElementBytes = 4 << 20
+    let parser = XMLStreamParser(limits: limits)
+    #expect(throws: XMLStreamError.self) {
+      _ = try parser.parse(Array("<s><m>\(many)<c a='".utf8))
+      for _ in 0..<1000 { _ = try parser.parse(Array(text.utf8)) }
+    }
+  }
+
+  @Test("A list of 20,000 contacts and a picture of a megabyte are read.")
+  func large() throws {
+    let contact = { (number: Int) in
+      "<item jid='contact-number-\(number)@somewhere.example' name='Contact number \(number)' subscription='both'"
+        + " ask='subscribe'><group>Friends</group><group>Number \(number % 100)</group></item>"
+    }
+    let list =
+      "<iq type='result'><query xmlns='jabber:iq:roster'>\((0..<20_000).map(contact).joined())</query></iq>"
+    let lines = String(repeating: String(repeating: "QUJD", count: 19) + "&#10;", count: 18_400)
+    let picture = "<iq type='result'><vCard xmlns='vcard-temp'><BINVAL>\(lines)</BINVAL></vCard></iq>"
+    let reading = Reading(["<s>\(list)\(picture)</s>"].map { Array($0.utf8)[...] })
+    #expect(reading.elements.count == 2 && reading.error == nil)
+    #expect(reading.elements.first?.elements.first?.elements.count == 20_000)
+  }
+
+  @Test("A start tag that is too long is told with what of it can be read.")
+  func longTag() throws {
+    let parser = XMLStreamParser(limits: .init(maximumExcessTokenBytes: 1 << 20))
+    _ = try parser.parse(Array("<s xmlns='u' xmlns:p='v'>".utf8))
+    let long = String(repeating: "x", count: 100_000)
+    let names = (0..<10_000).map { " a\($0)=''" }.joined()
+    for (tag, name, id) in [
+      ("m id='1' a='\(long)'", XMLName("m", "u"), "1"), ("p:m\n id=\"1\"\(names)", XMLName("m", "v"), "1"),
+      ("m a='\(long)' id='1'", XMLName("m", "u"), nil), (long, XMLName(""), nil),
+    ] as [(String, XMLName, String?)] {
+      let stanza = "<\(tag)><b/><c>'</c></\(tag.prefix { $0 != " " && $0 != "\n" })>"
+      let events = try parser.parse(Array("\(stanza)<z/>".utf8))
+      guard case .leftOut(let element, _, stanza.utf8.count)? = events.first, events.count == 2 else {
+        Issue.record("\(tag.prefix(30)): \(events.count) events")
+        continue
+      }
+      #expect(element.name == name && element["id"] == id, "\(element)")
+    }
   }
 }

@@ -11,8 +11,8 @@ struct WatchCommand: ParsableCommand {
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
       status 69. Events: state, synced, dataReady, success, presence, message, receipt, chatState, contact, group (nothing is \
-      told under it yet), conversation, device, kicked, loginRequired, tokenUnavailable, and only when named: wire, of \
-      sessions that were logged in with -vv. Without --account those of every account.
+      told under it yet), conversation, device, kicked, loginRequired, tokenUnavailable, stanzaRefused, and only when named: \
+      wire, of sessions that were logged in with -vv. Without --account those of every account.
 
       With --since messages, receipts and changes of contacts, devices and conversations that came after an event are \
       told first: at most the newest 100,000, and of the last three the newest 10,000 each of an account; the event gap \
@@ -25,9 +25,8 @@ struct WatchCommand: ParsableCommand {
       """)
 
   static let names = [
-    "state", "synced", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact",
-    "group",
-    "conversation", "device", "kicked", "loginRequired", "tokenUnavailable", "wire",
+    "state", "synced", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact", "group",
+    "conversation", "device", "kicked", "loginRequired", "tokenUnavailable", "stanzaRefused", "wire",
   ]
 
   @Option(
@@ -162,6 +161,8 @@ struct EventText: CustomStringConvertible {
     case .tokenUnavailable(let cause): "(\(peer: cause.message))"
     case .kicked(let kick): kicked(kick)
     case .loginRequired(let required): loginRequired(required)
+    case .stanzaRefused(let refused):
+      "\(peer: refused.from ?? "") \(refused.size) octets: \(peer: refused.reason)"
     case .gap: "older events are lost"
     }
   }

@@ -80,6 +80,8 @@ func processorSeconds(_ work: () throws -> Void) rethrows -> Double {
   return Double(after.tv_sec - before.tv_sec) + Double(after.tv_nsec - before.tv_nsec) / 1e9
 }
 
+HostileStanzas.measure()
+
 let arguments = CommandLine.arguments.dropFirst().compactMap { Int($0) }
 let megabytes = arguments.first ?? 100
 let rounds = arguments.dropFirst().first ?? 5

@@ -1,4 +1,5 @@
 #pragma once
+#include <malloc.h>
 #include <stddef.h>
 
 /// What was read, so that two programs can be seen to have read the same.
