@@ -16,6 +16,9 @@ struct CommandEnd {
       self.init(failure, json: json)
     case let login as FailedLogin:
       self.init(error: (try? JSONLine.encode(login)) ?? Self.text(login.error), status: login.error.exit)
+    case let error as ValidationError where !json:
+      // ArgumentParser knows of no command where it has not read the arguments, or has read them all.
+      self.init(error: UsageText(error, of: CommandName.command).description, status: 64)
     default:
       self.init(unknown: error, json: json)
     }

@@ -5,6 +5,8 @@ import ArgumentParser
 enum CommandName {
   /// The command of this process: `["account", "import"]`; empty without one.
   private(set) nonisolated(unsafe) static var path: [String] = []
+  /// The type that it is of.
+  private(set) nonisolated(unsafe) static var command: any ParsableCommand.Type = Imctl.self
 
   /// What other programs call it.
   private static let aliases = ["ls": "list", "rm": "remove"]
@@ -15,7 +17,7 @@ enum CommandName {
   /// call it an unexpected argument, or show the help of what is above it.
   static func resolve(_ arguments: [String]) throws(Failure) -> [String] {
     var arguments = arguments
-    var command: any ParsableCommand.Type = Imctl.self
+    command = Imctl.self
     var index = arguments.first == "help" ? 1 : 0
     path = []
     while index < arguments.count, !arguments[index].hasPrefix("-") {

@@ -104,7 +104,14 @@ private struct Sorting {
           "--\(name) is taken only before the recipient; if it is a text, put `--` before it.",
           "--\(name) 只能放在收件人之前；如果它是文本，请在其前加 `--`。"))
     }
-    if argument == "-h" || !isKnown(argument) { throw Self.refused(argument) }
+    // They would be answered, and the text that they may be would be sent to nobody.
+    if ["h", "help", "version"].contains(name) {
+      throw ValidationError(
+        inLanguage(
+          "\(argument) stands where the text does; if it is a text, put `--` before it.",
+          "\(argument) 处于文本的位置；如果它是文本，请在其前加 `--`。"))
+    }
+    if !isKnown(argument) { throw Self.refused(argument) }
     return false
   }
 

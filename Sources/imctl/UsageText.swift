@@ -1,4 +1,5 @@
 import AgentProtocol
+import ArgumentParser
 
 /// What ArgumentParser says of wrong arguments, said as every other error is: with the name of the program in front, and
 /// in the language of this process.
@@ -9,6 +10,14 @@ struct UsageText: CustomStringConvertible {
   init(_ message: String, _ language: Language = .current) {
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     description = lines.map { Self.line($1, isFirst: $0 == 0, language) }.joined(separator: "\n")
+  }
+
+  /// - Parameter command: the one that was given what `error` says.
+  init(_ error: ValidationError, of command: any ParsableCommand.Type, _ language: Language = .current) {
+    let usage = Imctl.usageString(for: command).replacing("\n", with: "\n       ")
+    let name = (["imctl"] + CommandName.path).joined(separator: " ")
+    self.init(
+      "Error: \(error.message)\nUsage: \(usage)\n  See '\(name) --help' for more information.", language)
   }
 
   private static func line(_ line: Substring, isFirst: Bool, _ language: Language) -> String {

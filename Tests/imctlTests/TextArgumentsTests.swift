@@ -24,6 +24,7 @@ struct TextArgumentsTests {
       ["send", "--", "b@c", "--json"]: ["send", "--", "b@c", "--json"],
       ["send", "--to-file", "f", "b@c", "hi"]: ["send", "--to-file", "f", "--", "b@c", "hi"],
       ["send", "--help"]: ["send", "--help"],
+      ["send", "b@c", "--", "--help"]: ["send", "--", "b@c", "--help"],
       ["send", "--nonsense"]: ["send", "--nonsense"],
       ["devices", "send", "phone", "-5 degrees"]: ["devices", "send", "--", "phone", "-5 degrees"],
       ["presence", "dnd", "--", "make", "-h"]: ["presence", "dnd", "--", "make", "-h"],
@@ -36,7 +37,9 @@ struct TextArgumentsTests {
   @Test(
     "are refused where a word behind the recipient looks like an option that does not exist, or runs or reads something.",
     arguments: [
-      ["send", "b@c", "-hello"], ["send", "b@c", "-h"], ["send", "b@c", "--hello"], ["send", "b@c", "-5"],
+      ["send", "b@c", "-hello"], ["send", "b@c", "-h"], ["send", "b@c", "--hello"],
+      ["send", "b@c", "--help"], ["send", "b@c", "hi", "--help"], ["edit", "b@c", "1", "--version"],
+      ["devices", "send", "phone", "-h"], ["presence", "dnd", "--help"], ["send", "b@c", "-5"],
       ["send", "b@c", "-vh"], ["send", "-hello"], ["send", "b@c", "--nonsense=x"],
       ["send", "b@c", "--to-file", "/etc/passwd"], ["send", "b@c", "--to-file=/etc/passwd"],
       ["send", "b@c", "--password-command", "id"], ["send", "b@c", "--proxy-password-command=touch x"],
@@ -45,6 +48,31 @@ struct TextArgumentsTests {
     ])
   func refused(arguments: [String]) {
     #expect(throws: (any Error).self) { try Self.sorted(arguments) }
+  }
+
+  @Test(
+    "What is refused before the arguments are parsed shows the usage of the command, in the user's language.",
+    arguments: [
+      ["send", "b@c", "-hello"], ["edit", "b@c", "1", "--help"], ["devices", "send", "phone", "-x"],
+      ["presence", "dnd", "-h"],
+    ])
+  func usage(arguments: [String]) async throws {
+    let name = "imctl " + (arguments[0] == "devices" ? "devices send" : arguments[0])
+    try await withIMCTL { imctl in
+      let english = try await imctl.run(arguments)
+      #expect((english.output, english.status) == ("", 64))
+      #expect(english.errors.contains("put `--` before it.\nUsage: \(name) "), "\(english.errors)")
+      #expect(english.errors.hasSuffix("\n  See '\(name) --help' for more information.\n"))
+      let parsed = try await imctl.run(["send", "b@c", ""])
+      if arguments[0] == "send" {
+        #expect(
+          parsed.errors.split(separator: "\n").dropFirst()
+            == english.errors.split(separator: "\n").dropFirst())
+      }
+      let chinese = try await imctl.run(arguments, environment: ["LANG": "zh_CN.UTF-8"])
+      #expect(
+        chinese.errors.contains("\n用法：\(name) ") && chinese.errors.hasSuffix("\n  详见 '\(name) --help'。\n"))
+    }
   }
 
   @Test("A second recipient is no text where standard input may be the text.")
