@@ -49,7 +49,9 @@ extension AccountAtServer {
         } catch {
           throw Failure(error)
         }
-        if seconds == nil { try tell(some, .sent) }
+        // A refusal may have come before the acknowledgement.
+        let failures = receipts.failures
+        if seconds == nil { for message in some { try tell([message], .sent, failures[message.id]) } }
       }
       guard let seconds else { return }
       await receipts.wait(seconds: seconds)

@@ -33,6 +33,47 @@ struct DirectSendTests {
     #expect(wrong.output.isEmpty)
   }
 
+  @Test(
+    "tells what has become of each recipient's message; the exit status is the worst.",
+    arguments: TestServer.Kind.allCases)
+  func recipients(kind: TestServer.Kind) async throws {
+    let user = try await User(on: kind)
+    let bob = try await Counterpart("bob", on: user.server)
+    let nobody = "nobody@" + TestServer.domain
+    let direct =
+      ["send", "--direct", "-a", user.jid, "--password-stdin", "--to", nobody, "--wait", "delivered"]
+      + user.connection + [bob.jid, "all \(user.name)"]
+    for isJSON in [true, false] {
+      let text = "all \(user.name) \(isJSON)"
+      let send = try await user.imctl.start(direct.dropLast() + (isJSON ? ["--json", text] : [text]))
+      send.write(user.password)
+      send.closeInput()
+      let message = try await bob.message { $0.body == text }
+      try bob.send(
+        xml:
+          "<message type='chat' to='\(message.from)'><received xmlns='urn:xmpp:receipts' id='\(message.id)'/></message>"
+      )
+      #expect(try await send.ended(within: .seconds(90)) == .exited(74))
+      if isJSON {
+        let outcomes = try send.output.text.split(separator: "\n").map {
+          try JSONDecoder().decode(MessageSendMethod.Outcome.self, from: Data($0.utf8))
+        }
+        #expect(outcomes.map(\.to) == [bob.jid, nobody] && Set(outcomes.map(\.id)).count == 2)
+        #expect(outcomes.map(\.state) == [.delivered, .sent] && outcomes.first?.error == nil)
+        #expect(outcomes.last?.error?.name == .stanzaError)
+      } else {
+        #expect(send.errors.text.contains("\(nobody): ") && !send.errors.text.contains("\(bob.jid): "))
+      }
+    }
+    let good = try await user.imctl.run(
+      ["send", "--direct", "-a", user.jid, "--password-stdin", "--json", "--to", bob.jid + "/x"]
+        + user.connection + [bob.jid, "both \(user.name)"], input: user.password)
+    #expect(good.status == 0, "\(good.errors)")
+    #expect(try good.objects(MessageSendMethod.Outcome.self).map(\.to) == [bob.jid, bob.jid + "/x"])
+    try await bob.end()
+    try await user.imctl.end()
+  }
+
   @Test("takes what is stored, leaves the session alone, and waits for a receipt.")
   func stored() async throws {
     let user = try await User()

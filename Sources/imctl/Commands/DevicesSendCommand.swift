@@ -35,8 +35,7 @@ struct DevicesSendCommand: ParsableCommand {
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout)
-    let body = try text ?? InputLines.all(until: deadline)
-    if body.isEmpty { throw Failure.invalid(inLanguage("there is no text", "没有文本")) }
+    let body = try InputLines.body(text, until: deadline)
     let answer = try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
       var request = DevicesSendMethod.Parameters(
         account: account.account, resource: resource, body: body, timeout: deadline.secondsLeft ?? 0)
@@ -44,12 +43,9 @@ struct DevicesSendCommand: ParsableCommand {
       return try agent.answer(to: agent.send(DevicesSendMethod.self, request))
     }
     guard let answer else { throw Failure.noAnswer }
-    if output.json {
-      try output.data(answer, text: "")
-    } else {
-      output.step("\(answer.id) \(answer.state.rawValue)")
-    }
-    if let error = answer.error { throw error }
-    if answer.state == .queued { throw Failure.unconfirmed(queued: 1) }
+    try output.outcome(answer)
+    var shortfall = Shortfall(.server)
+    shortfall.add(answer)
+    if let failure = shortfall.failure { throw failure }
   }
 }

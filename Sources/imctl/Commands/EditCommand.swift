@@ -22,14 +22,7 @@ struct EditCommand: ParsableCommand {
   @Flag(help: "Correct the newest message to JID.")
   var last = false
 
-  @Option(
-    help: ArgumentHelp(
-      """
-      What to wait for: server, its acknowledgement; delivered, that of a client of the recipient; none, that the \
-      correction is stored.
-      """, valueName: "what"))
-  var wait = MessageSendMethod.Wait.server
-
+  @OptionGroup var waiting: WaitOption
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
@@ -54,21 +47,14 @@ struct EditCommand: ParsableCommand {
     Interrupt.install()
     let deadline = Deadline(timeout)
     let text = words.count > (last ? 0 : 1) ? words.last : nil
-    let body = try text ?? InputLines.all(until: deadline)
-    if body.isEmpty { throw Failure.invalid(inLanguage("there is no text", "没有文本")) }
+    let body = try InputLines.body(text, until: deadline)
     var message = OutgoingMessage(to: recipient, body: body)
     message.id = MessageSender.makeID()
     message.corrects = last ? .last : .message(words[0])
     var call = MessageSendMethod.Parameters(account: account.account, messages: [message])
-    call.wait = wait
-    let sender = MessageSender(wait, isBounded: true, until: deadline)
-    try sender.send([call]) { outcome in
-      if output.json {
-        try output.data(outcome, text: "")
-      } else {
-        output.step("\(outcome.id) \(outcome.state.rawValue)")
-      }
-    }
-    if wait != .none, let failure = sender.shortfall.failure { throw failure }
+    call.wait = waiting.wait
+    let sender = MessageSender(call.wait, isBounded: true, until: deadline)
+    try sender.send([call], report: output.outcome)
+    if call.wait != .none, let failure = sender.shortfall.failure { throw failure }
   }
 }

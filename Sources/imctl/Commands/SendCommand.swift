@@ -42,13 +42,7 @@ struct SendCommand: ParsableCommand {
   )
   var lines = false
 
-  @Option(
-    help: ArgumentHelp(
-      """
-      What to wait for: server, its acknowledgement; delivered, that of a client of the recipient; none, that the \
-      message is stored.
-      """, valueName: "what"))
-  var wait = MessageSendMethod.Wait.server
+  @OptionGroup var waiting: WaitOption
 
   @Option(help: ArgumentHelp("Subject of the message.", valueName: "text"))
   var subject: String?
@@ -86,6 +80,8 @@ struct SendCommand: ParsableCommand {
   var timeout: Timeout?
 
   enum MessageType: String, ExpressibleByArgument, CaseIterable { case chat, normal, headline, groupchat }
+
+  private var wait: MessageSendMethod.Wait { waiting.wait }
 
   func validate() throws {
     if ([recipient] + to).contains("") {
@@ -179,10 +175,10 @@ struct SendCommand: ParsableCommand {
     let messages = try directMessages(to: recipients, until: deadline)
     let shortfall = Mutex(Shortfall(wait))
     do {
-      try target.withoutAgent(secret, until: deadline) { [wait, asksReceipts] account throws(Failure) in
+      try target.withoutAgent(secret, until: deadline) { [waiting, asksReceipts] account throws(Failure) in
         try await account.send(
           messages, asksReceipts: asksReceipts,
-          awaitingReceipts: wait == .delivered ? (deadline.secondsLeft ?? 0) : nil
+          awaitingReceipts: waiting.wait == .delivered ? (deadline.secondsLeft ?? 0) : nil
         ) { outcome in
           shortfall.withLock { $0.add(outcome) }
           try report(outcome)
@@ -208,10 +204,8 @@ struct SendCommand: ParsableCommand {
 
   /// TEXT, or all of standard input, for each recipient.
   private func wholeMessages(to recipients: [String], until deadline: Deadline) throws -> [OutgoingMessage] {
-    let body = try text ?? InputLines.all(until: deadline)
-    guard !body.isEmpty || subject != nil else {
-      throw Failure.invalid(inLanguage("there is no text", "没有文本"))
-    }
+    let body =
+      try subject == nil ? InputLines.body(text, until: deadline) : text ?? InputLines.all(until: deadline)
     return recipients.map { message(body, to: $0) }
   }
 
@@ -253,14 +247,12 @@ struct SendCommand: ParsableCommand {
   }
 
   private func report(_ outcome: MessageSendMethod.Outcome) throws {
-    if output.json { return try output.data(outcome, text: "") }
-    output.step("\(outcome.id) \(outcome.state.rawValue)")
-    guard !to.isEmpty || toFile != nil, wait != .none else { return }
+    try output.outcome(outcome)
+    guard !output.json, !to.isEmpty || toFile != nil, wait != .none else { return }
     var alone = Shortfall(wait)
     alone.add(outcome)
     if let failure = alone.failure { Console.remark("\(peer: outcome.to): \(peer: failure.message)") }
   }
 }
 
-extension MessageSendMethod.Wait: ExpressibleByArgument {}
 extension ChatState: ExpressibleByArgument {}
