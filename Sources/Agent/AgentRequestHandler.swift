@@ -134,6 +134,12 @@ struct AgentRequestHandler: Sendable {
       let parameters = try call.parameters(of: HistorySyncMethod.self)
       try parameters.check()
       return try await service.syncHistory(parameters)
+    case RecipientsResolveMethod.name:
+      let parameters = try call.parameters(of: RecipientsResolveMethod.self)
+      if !(1...RecipientsResolveMethod.maximumWords).contains(parameters.words.count) {
+        throw invalid("words")
+      }
+      return try await service.resolve(parameters)
     case ContactsListMethod.name:
       return try await service.contacts(call.parameters(of: ContactsListMethod.self))
     case ContactRequestsMethod.name:

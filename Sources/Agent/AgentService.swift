@@ -51,6 +51,8 @@ public protocol AgentService: Sendable {
   func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile
   func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result
+  func resolve(_ parameters: RecipientsResolveMethod.Parameters) async throws(Failure)
+    -> RecipientsResolveMethod.Result
   func contacts(_ parameters: ContactsListMethod.Parameters) async throws(Failure)
     -> ContactsListMethod.Result
   func contactRequests(_ parameters: ContactRequestsMethod.Parameters) async throws(Failure)

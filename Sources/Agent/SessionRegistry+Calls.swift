@@ -52,6 +52,12 @@ extension SessionRegistry {
     try await storedSession(parameters.account).syncHistory(parameters)
   }
 
+  func resolve(_ parameters: RecipientsResolveMethod.Parameters) async throws(Failure)
+    -> RecipientsResolveMethod.Result
+  {
+    try await storedSession(parameters.account).resolve(parameters)
+  }
+
   func contacts(_ parameters: ContactsListMethod.Parameters) async throws(Failure)
     -> ContactsListMethod.Result
   {

@@ -16,6 +16,14 @@ extension FailureAdvice {
         "Give the password with --password-stdin or --password-command; on a terminal `imctl login` asks for it.",
         "请用 --password-stdin 或 --password-command 给出密码；在终端上 `imctl login` 会询问密码。")),
     FailureAdvice(
+      name: .invalidParameter, detail: "nobody is called *",
+      hint: Sentence(
+        "`imctl contacts list` shows the names; a domain without a dot needs one at its end.",
+        "`imctl contacts list` 显示各联系人的名称；不含点的域名须在末尾加点。")),
+    FailureAdvice(
+      name: .invalidParameter, detail: "more than one is called *",
+      hint: Sentence("Give the JID of the one that is meant.", "请给出所指对象的 JID。")),
+    FailureAdvice(
       name: .invalidParameter, detail: "* is no contact",
       hint: Sentence("`imctl contacts list` shows the contacts.", "`imctl contacts list` 显示联系人。")),
     FailureAdvice(

@@ -57,6 +57,9 @@ public enum FailureDetail {
     // Messages.
     ("no message that could be corrected was sent to *", "没有可更正的消息发给 *"),
     ("no message with the id * was sent to *", "没有 id 为 * 的消息发给 *"),
+    ("nobody is called *; near it: *", "没有名为 * 的联系人或聊天室；相近的有：*"),
+    ("nobody is called *", "没有名为 * 的联系人或聊天室"),
+    ("more than one is called *: *", "有多个名为 * 的：*"),
     ("no chat state is called *", "没有名为 * 的聊天状态"),
     // Credentials.
     ("a quote in the command is not closed", "命令中的引号没有闭合"),

@@ -65,22 +65,9 @@ enum CommandName {
     return group.map { $0.name + " " + word }
   }
 
-  /// How many letters have to be added, left out or replaced.
+  /// A long word is near to no command.
   private static func distance(_ one: String, _ other: String) -> Int {
-    // A long word is near to no command.
-    let one = Array(one.prefix(40))
-    let other = Array(other)
-    var row = Array(0...other.count)
-    for (place, letter) in one.enumerated() {
-      var diagonal = row[0]
-      row[0] = place + 1
-      for column in other.indices {
-        let replaced = diagonal + (letter == other[column] ? 0 : 1)
-        diagonal = row[column + 1]
-        row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
-      }
-    }
-    return row[other.count]
+    Spelling.distance(String(one.prefix(40)), other)
   }
 }
 

@@ -159,6 +159,12 @@ final class FakeService: AgentService {
     HistorySyncMethod.Result(fetched: parameters.limit, complete: parameters.with == nil)
   }
 
+  func resolve(_ parameters: RecipientsResolveMethod.Parameters) async throws(Failure)
+    -> RecipientsResolveMethod.Result
+  {
+    parameters.words.map { $0 + "@c" }
+  }
+
   func contacts(_ parameters: ContactsListMethod.Parameters) async throws(Failure)
     -> ContactsListMethod.Result
   {

@@ -16,7 +16,12 @@ extension AccountCommandOptions {
     return answer
   }
 
-  /// Carries changes out, one after the other, all within the bound; with `--json` each result is told.
+  /// Whom the words mean that the command names recipients by.
+  func recipients(_ words: [String], until deadline: Deadline) throws -> [String] {
+    try RecipientNames.resolve(words, account: account.account, until: deadline)
+  }
+
+  /// Carries changes out, one after the other, all within the deadline; with `--json` each result is told.
   ///
   /// - Parameters:
   ///   - account: where the parameters name the account, and `timeout` what is left of the bound.
@@ -24,9 +29,9 @@ extension AccountCommandOptions {
   func carryOut<Method: AgentMethod>(
     _ method: Method.Type, _ changes: [Method.Parameters],
     account: WritableKeyPath<Method.Parameters, String?>, timeout: WritableKeyPath<Method.Parameters, Double>,
+    until deadline: Deadline,
     note: (Method.Parameters, Method.Result) -> String?
   ) throws where Method.Result: Encodable {
-    let deadline = Deadline(self.timeout)
     try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
       for var change in changes {
         if deadline.isOver { throw Failure.timedOut(inLanguage("the server", "服务器")) }

@@ -259,7 +259,7 @@ extension AgentClient {
     OutboxListMethod.name,
     ServerTimeMethod.name, ServerPingMethod.name, ServerVersionMethod.name, ServerInfoMethod.name,
     ProfileGetMethod.name, ContactsListMethod.name, ContactRequestsMethod.name, ContactsBlockedMethod.name,
-    DevicesListMethod.name,
+    DevicesListMethod.name, RecipientsResolveMethod.name,
     // The agent gives it up.
     LoginMethod.name,
   ]

@@ -81,6 +81,15 @@ enum StoredAccounts {
     try StoredContacts.blocked(load().account(account).account, at: AgentPaths.current().database)
   }
 
+  /// Whom the words mean that a user calls recipients by.
+  static func resolve(_ words: [String], account: String?) throws -> [String] {
+    let known = words.compactMap(RecipientsResolveMethod.jid)
+    if known.count == words.count { return known }
+    let account = try account.map { try BareJID.normalise($0) } ?? load().account(nil).account
+    let names = try KnownNames(of: account, at: AgentPaths.current().database)
+    return try words.map { try names.jid($0) }
+  }
+
   /// Deletes what is stored of an account's messages.
   static func forgetMessages(_ account: String) throws {
     try LocalStore.forget(BareJID.normalise(account), at: AgentPaths.current().database)

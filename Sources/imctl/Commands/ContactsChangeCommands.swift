@@ -9,8 +9,13 @@ struct ContactsChangeOptions: ParsableArguments {
 
   /// Carries the changes out, one after the other; with `--json` each is told.
   func run(_ changes: [ContactsChangeMethod.Parameters]) throws {
+    let deadline = Deadline(common.timeout)
+    var changes = changes
+    let jids = try common.recipients(changes.compactMap(\.jid), until: deadline)
+    if jids.count == changes.count { for (index, jid) in jids.enumerated() { changes[index].jid = jid } }
     try common.carryOut(
-      ContactsChangeMethod.self, changes, account: \.account, timeout: \.timeout, note: Self.note)
+      ContactsChangeMethod.self, changes, account: \.account, timeout: \.timeout, until: deadline,
+      note: Self.note)
   }
 
   func run(_ change: ContactsChangeMethod.Change, _ jids: [String]) throws {

@@ -73,9 +73,13 @@ struct ConversationsChangeOptions: ParsableArguments {
 
   /// Carries the changes out, one after the other; with `--json` each is told.
   func run(_ changes: [ConversationsChangeMethod.Parameters]) throws {
-    try common.carryOut(ConversationsChangeMethod.self, changes, account: \.account, timeout: \.timeout) {
-      Self.note($1)
-    }
+    let deadline = Deadline(common.timeout)
+    var changes = changes
+    let jids = try common.recipients(changes.map(\.jid), until: deadline)
+    for (index, jid) in jids.enumerated() { changes[index].jid = jid }
+    try common.carryOut(
+      ConversationsChangeMethod.self, changes, account: \.account, timeout: \.timeout, until: deadline
+    ) { Self.note($1) }
   }
 
   func run(_ change: ConversationsChangeMethod.Change, _ jids: [String]) throws {

@@ -48,7 +48,8 @@ struct EditCommand: ParsableCommand {
     let deadline = Deadline(timeout)
     let text = words.count > (last ? 0 : 1) ? words.last : nil
     let body = try InputLines.body(text, until: deadline)
-    var message = OutgoingMessage(to: recipient, body: body)
+    let recipients = try RecipientNames.resolve([recipient], account: account.account, until: deadline)
+    var message = OutgoingMessage(to: recipients[0], body: body)
     message.id = MessageSender.makeID()
     message.corrects = last ? .last : .message(words[0])
     var call = MessageSendMethod.Parameters(account: account.account, messages: [message])

@@ -114,7 +114,9 @@ struct HistoryCommand: ParsableCommand {
   private func query() throws -> HistoryQuery {
     let named = try account.account.map { try BareJID.normalise($0) }
     var query = HistoryQuery(account: try named ?? StoredAccounts.load().account(nil).account)
-    query.peer = try jid.map { try HistoryQuery.peer($0, of: query.account) }
+    query.peer = try jid.map {
+      try HistoryQuery.peer(StoredAccounts.resolve([$0], account: query.account)[0], of: query.account)
+    }
     query.thread = thread
     query.words = words
     // JSON is the events as they were.

@@ -16,14 +16,17 @@ struct Recipients {
   /// - Parameters:
   ///   - given: as they stand in the command.
   ///   - file: has one on each line; empty lines are left out. `-` is standard input.
-  init(_ given: [String], file: String?, until deadline: Deadline) throws {
-    let all = try given + (file.map { try Self.lines(of: $0, until: deadline) } ?? [])
+  ///   - account: whose contacts may be called by their names.
+  ///   - asksAgent: as of ``RecipientNames``.
+  init(_ given: [String], file: String?, account: String?, asksAgent: Bool, until deadline: Deadline) throws {
+    var all = try given + (file.map { try Self.lines(of: $0, until: deadline) } ?? [])
     if all.count > Self.maximum {
       throw Failure.invalid(
         inLanguage(
           "there are \(all.count) recipients; at most \(Self.maximum) are allowed",
           "收件人有 \(all.count) 个；最多允许 \(Self.maximum) 个"))
     }
+    all = try RecipientNames.resolve(all, account: account, asksAgent: asksAgent, until: deadline)
     if all.count == 1 {
       // The agent reads it anyway.
       jids = all

@@ -138,7 +138,9 @@ struct SendCommand: ParsableCommand {
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout ?? Timeout(seconds: lines ? 0 : 30))
-    let recipients = try Recipients([recipient] + to, file: toFile, until: deadline).jids
+    let recipients = try Recipients(
+      [recipient] + to, file: toFile, account: account.account, asksAgent: !direct, until: deadline
+    ).jids
     if let state { return try tell(state, to: recipients, until: deadline) }
     if direct { return try sendDirectly(to: recipients, until: deadline) }
     let sender = MessageSender(wait, isBounded: timeout != nil || !lines, until: deadline)

@@ -42,7 +42,9 @@ struct ThreadsListCommand: ParsableCommand {
     Deadline(options.timeout).endProcess(waitingFor: AccountCommand.store, json: options.output.json)
     let named = try options.account.account.map { try BareJID.normalise($0) }
     let account = try named ?? StoredAccounts.load().account(nil).account
-    let peer = try jid.map { try HistoryQuery.peer($0, of: account) }
+    let peer = try jid.map {
+      try HistoryQuery.peer(StoredAccounts.resolve([$0], account: account)[0], of: account)
+    }
     let threads = try StoredThreads.list(
       account, with: peer, limit: limit == 0 ? .max : limit, at: AgentPaths.current().database)
     for thread in threads { try options.output.data(thread, text: Self.text(thread)) }

@@ -1,0 +1,72 @@
+import AgentProtocol
+import Testing
+import XMPPFeatures
+import XMPPStanza
+
+@testable import Agent
+
+@Suite("Whom a word of the command line means")
+struct KnownNamesTests {
+  private static let names = KnownNames([
+    .init(jid: "bob@c", name: "Bob"), .init(jid: "bob@d", name: "Robert"), .init(jid: "twin@c", name: "Twin"),
+    .init(jid: "twin@d", name: "Twin"), .init(jid: "team@rooms.c", name: "The Team"),
+    .init(jid: "silent@c", name: nil), .init(jid: "trap@c", name: "example.org"),
+    .init(jid: "same@c", name: "Same"), .init(jid: "same@c", name: "Same"),
+  ])
+
+  @Test(
+    "is a JID where it has an @, the exact name of one contact or room, or a domain with a dot.",
+    arguments: [
+      ("Bob", "bob@c"), ("The Team", "team@rooms.c"), ("Same", "same@c"), ("Bob@x", "Bob@x"),
+      ("server.c", "server.c"), ("server.c/res", "server.c/res"), ("example.org", "trap@c"),
+      ("xmpp:example.org", "example.org"), ("example.org.", "example.org"), ("localhost.", "localhost"),
+      ("xmpp:localhost", "localhost"), ("xmpp:bob@c", "bob@c"), ("server.c/a@b", "server.c/a@b"),
+    ])
+  func meant(word: String, jid: String) throws {
+    #expect(try Self.names.jid(word) == jid)
+  }
+
+  @Test(
+    "is refused where nobody is meant, or more than one: with those that come close.",
+    arguments: [
+      ("bob", "nobody is called bob; near it: Bob (bob@c), Robert (bob@d)"),
+      ("Bobb", "nobody is called Bobb; near it: Bob (bob@c), Robert (bob@d)"),
+      ("silent", "nobody is called silent; near it: silent@c"),
+      ("Twin", "more than one is called Twin: twin@c, twin@d"),
+      ("Rob", "nobody is called Rob; near it: Robert (bob@d), Bob (bob@c)"),
+      ("team", "nobody is called team; near it: The Team (team@rooms.c)"),
+      ("localhost", "nobody is called localhost"), ("", "nobody is called "),
+      ("Dr. Who", "nobody is called Dr. Who"), (".", "nobody is called ."),
+    ])
+  func refused(word: String, detail: String) {
+    #expect(throws: Failure(.invalidParameter, stage: .input, detail: detail)) { try Self.names.jid(word) }
+  }
+
+  @Test("Of many that come close a few are told.")
+  func many() {
+    let names = KnownNames((1...100).map { .init(jid: "\($0)@c", name: "friend \($0)") })
+    #expect {
+      try names.jid("friend")
+    } throws: { error in
+      let detail = (error as? Failure)?.detail ?? ""
+      return detail.hasSuffix(", …") && detail.split(separator: "@").count == 6
+    }
+  }
+
+  @Test("Names of contacts and of bookmarked rooms are read from the local store, each account's own.")
+  func stored() async throws {
+    let directory = try TemporaryDirectory()
+    #expect(throws: Failure.self) { try KnownNames(of: "a@b", at: directory.paths.database).jid("Bob") }
+    let store = try LocalStore(path: directory.paths.database)
+    let item = Roster.Item(jid: try JID("bob@c"), name: "Bob", subscription: .both, groups: [])
+    _ = try await store.change { database in
+      try item.keep("a@b", database)
+      try database.execute(
+        sql: "INSERT INTO bookmarks (account, jid, name, joins) VALUES ('a@b', 'room@c', 'Room', 0)")
+      return true
+    }
+    let names = try KnownNames(of: "a@b", at: store.path)
+    #expect(try names.jid("Bob") == "bob@c" && names.jid("Room") == "room@c")
+    #expect(throws: Failure.self) { try KnownNames(of: "other@b", at: store.path).jid("Bob") }
+  }
+}
