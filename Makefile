@@ -86,7 +86,11 @@ test: setup test-asan ## All tests, against private Prosody and ejabberd servers
 
 .PHONY: test-asan
 test-asan: setup ## The tests of the XML and TLS rooms, with the address sanitizer
-	@Tests/Servers/sanitize
+	@Tests/Servers/sanitize address
+
+.PHONY: test-tsan
+test-tsan: setup ## The agent's tests, with the thread sanitizer
+	@Tests/Servers/sanitize thread
 
 .PHONY: lint
 lint: ## Formatting and syntax of everything

@@ -8,6 +8,8 @@ func application(_ name: String, _ package: String) -> Target.Dependency {
 }
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioConcurrencyHelpers: Target.Dependency = .product(
+  name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
@@ -62,7 +64,7 @@ let package = Package(
     .target(
       name: "XMPPTransport",
       dependencies: [
-        "COpenSSL", "CResolv", nioCore, nioPosix, nioHTTP1,
+        "COpenSSL", "CResolv", nioCore, nioConcurrencyHelpers, nioPosix, nioHTTP1,
         .product(name: "NIOSOCKS", package: "swift-nio-extras"),
         .product(name: "NIOExtras", package: "swift-nio-extras"),
       ],
@@ -81,7 +83,7 @@ let package = Package(
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
         "CLinux",
-        nioCore, nioPosix, logging, subprocess, grdb, unixSignals,
+        nioCore, nioConcurrencyHelpers, nioPosix, logging, subprocess, grdb, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -116,7 +118,7 @@ let package = Package(
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
         "Agent",
-        "TestSupport", nioCore, nioPosix, nioEmbedded, logging, grdb,
+        "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded, logging, grdb,
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
     .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "AgentProtocol"]),
@@ -124,7 +126,7 @@ let package = Package(
     // Private servers, a scripted server and counterparts, for the tests above.
     .target(
       name: "TestSupport",
-      dependencies: [subprocess],
+      dependencies: [nioConcurrencyHelpers, subprocess],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
 

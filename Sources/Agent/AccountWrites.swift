@@ -1,6 +1,6 @@
 import AgentProtocol
+import NIOConcurrencyHelpers
 import NIOPosix
-import Synchronization
 
 /// Changes of `accounts.json` that wait to be written together.
 ///
@@ -15,12 +15,12 @@ final class AccountWrites: Sendable {
     var isWriting = false
   }
 
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   /// Makes the change in its turn. Throws as ``AccountStore/update(_:)``.
   func make(_ change: @escaping Change, in store: AccountStore) async throws(Failure) {
     let result: Result<Void, Failure> = await withCheckedContinuation { done in
-      let isFirst = state.withLock { state in
+      let isFirst = state.withLockedValue { state in
         state.waiting.append((change, done))
         defer { state.isWriting = true }
         return !state.isWriting
@@ -33,7 +33,7 @@ final class AccountWrites: Sendable {
   /// Writes until nothing waits.
   private func write(to store: AccountStore) {
     while true {
-      let changes = state.withLock { state in
+      let changes = state.withLockedValue { state in
         defer { state.waiting = [] }
         state.isWriting = !state.waiting.isEmpty
         return state.waiting
@@ -58,13 +58,13 @@ extension AccountStore {
   func updateInBackground<Value: Sendable>(
     _ change: @escaping @Sendable (inout AccountFile) -> Value
   ) async throws(Failure) -> Value {
-    let value = Mutex<Value?>(nil)
+    let value = NIOLockedValueBox<Value?>(nil)
     try await writes.make(
       { file in
         let result = change(&file)
-        value.withLock { $0 = result }
+        value.withLockedValue { $0 = result }
       }, in: self)
-    guard let value = value.withLock({ $0 }) else { throw Failure(.internalError, stage: .store) }
+    guard let value = value.withLockedValue({ $0 }) else { throw Failure(.internalError, stage: .store) }
     return value
   }
 }

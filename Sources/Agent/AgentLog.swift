@@ -1,7 +1,7 @@
 import AgentProtocol
 import Glibc
 import Logging
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The agent's log: a file of mode 0600 and bounded size.
 ///
@@ -13,14 +13,19 @@ public final class AgentLog: Sendable {
   /// Characters of one line.
   static let maximumLine = 4000
 
-  private struct State: ~Copyable {
-    var file: FileDescriptor?
+  private final class OpenFile: Sendable {
+    let descriptor: FileDescriptor
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+  }
+
+  private struct State {
+    var file: OpenFile?
     var size = 0
   }
 
   public let path: String
   private let limit: Int
-  private let state: Mutex<State>
+  private let state: NIOLockedValueBox<State>
 
   /// The log of the agent whose files are at `paths`; its directory must be there.
   public convenience init(_ paths: AgentPaths) { self.init(path: paths.log, limit: Self.maximumSize) }
@@ -28,7 +33,7 @@ public final class AgentLog: Sendable {
   init(path: String, limit: Int) {
     self.path = path
     self.limit = limit
-    state = Mutex(State(file: nil))
+    state = NIOLockedValueBox(State())
   }
 
   /// A logger that writes here.
@@ -39,14 +44,14 @@ public final class AgentLog: Sendable {
   /// Adds one line. Control and format characters in it are shown as `\u{…}`: they may come from a peer.
   func append(_ line: String) {
     let bytes = Array((Self.neutralised(line) + "\n").utf8)
-    state.withLock { state in
+    state.withLockedValue { state in
       if state.file == nil { open(&state) }
       if state.size > 0, state.size + bytes.count > limit {
         state.file = nil
         rename(path, path + ".1")
         open(&state)
       }
-      guard (try? state.file?.write(bytes)) != nil else { return }
+      guard (try? state.file?.descriptor.write(bytes)) != nil else { return }
       state.size += bytes.count
     }
   }
@@ -55,7 +60,7 @@ public final class AgentLog: Sendable {
     do throws(Errno) {
       let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW)
       state.size = Int(try file.status().st_size)
-      state.file = consume file
+      state.file = OpenFile(file)
     } catch {
       state.size = 0
     }

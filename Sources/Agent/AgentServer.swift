@@ -1,9 +1,9 @@
 import AgentProtocol
 import Glibc
 import Logging
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// Listens on the agent's socket and serves its clients until it is stopped or nobody needs it any more.
 public final class AgentServer: Sendable {
@@ -25,7 +25,7 @@ public final class AgentServer: Sendable {
   private let logger: Logger
   private let eventBuffer: Int
   private let owner: uid_t
-  private let state: Mutex<State>
+  private let state: NIOLockedValueBox<State>
   private let connections: AsyncStream<ClientConnection.Channel>
   private let connected: AsyncStream<ClientConnection.Channel>.Continuation
 
@@ -49,12 +49,12 @@ public final class AgentServer: Sendable {
     self.group = group
     self.eventBuffer = eventBuffer
     self.owner = owner
-    state = Mutex(State(idle: idle))
+    state = NIOLockedValueBox(State(idle: idle))
     (connections, connected) = AsyncStream.makeStream()
   }
 
   /// Clients connected now.
-  public var clients: Int { state.withLock { $0.clients } }
+  public var clients: Int { state.withLockedValue { $0.clients } }
 
   /// Tells how many accounts are logged in or about to be (one stands for many): while there is one the agent does not end by itself.
   public func keepAlive(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
@@ -77,7 +77,7 @@ public final class AgentServer: Sendable {
     } onCancel: {
       stop()
     }
-    state.withLock { $0.timer?.cancel() }
+    state.withLockedValue { $0.timer?.cancel() }
     logger.info("stopped listening")
   }
 
@@ -130,7 +130,7 @@ public final class AgentServer: Sendable {
       logger.warning("a client of another user was refused")
       return await refuse(channel, nil)
     }
-    let handle: ClientHandle? = state.withLock { state in
+    let handle: ClientHandle? = state.withLockedValue { state in
       guard state.clients < Self.maximumClients else { return nil }
       state.clients += 1
       defer { state.nextClient += 1 }
@@ -147,7 +147,7 @@ public final class AgentServer: Sendable {
       handler: AgentRequestHandler(service: service, hub: hub, store: store, clients: { self.clients }),
       eventBuffer: eventBuffer, logger: logger
     ).run()
-    state.withLock { $0.clients -= 1 }
+    state.withLockedValue { $0.clients -= 1 }
     update { _ in }
   }
 
@@ -166,7 +166,7 @@ public final class AgentServer: Sendable {
 
   /// Changes what is known about who needs the agent, and sets the timer anew.
   private func update(_ change: (inout IdleExit) -> Void) {
-    state.withLock { state in
+    state.withLockedValue { state in
       state.idle.update(clients: state.clients, at: .now)
       change(&state.idle)
       state.timer?.cancel()
@@ -179,7 +179,7 @@ public final class AgentServer: Sendable {
   }
 
   private func endIfIdle() {
-    let due = state.withLock { state in state.idle.deadline.map { $0 <= .now } ?? false }
+    let due = state.withLockedValue { state in state.idle.deadline.map { $0 <= .now } ?? false }
     if due {
       logger.info("nobody needs the agent")
       stop()

@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 import XMPPStanza
 
 /// Who may know that a session is there: its own account and server, and those who are shown its presence.
@@ -19,22 +19,22 @@ final class Audience: Sendable {
   }
 
   private let account: JID
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   init(account: JID) { self.account = account.bare }
 
   /// The presence that subscribers see; false: none.
   var isShown: Bool {
-    get { state.withLock { $0.isShown } }
-    set { state.withLock { $0.isShown = newValue } }
+    get { state.withLockedValue { $0.isShown } }
+    set { state.withLockedValue { $0.isShown = newValue } }
   }
 
   /// Who is subscribed, of the whole roster: bare JIDs.
-  func replace(subscribers: Set<JID>) { state.withLock { $0.subscribers = subscribers } }
+  func replace(subscribers: Set<JID>) { state.withLockedValue { $0.subscribers = subscribers } }
 
   /// A contact is subscribed from now on, or is not any more.
   func change(_ contact: JID, isSubscriber: Bool) {
-    state.withLock { state in
+    state.withLockedValue { state in
       if isSubscriber {
         state.subscribers.insert(contact.bare)
       } else {
@@ -45,7 +45,7 @@ final class Audience: Sendable {
 
   /// Somebody was sent presence of their own, or is told that it is over.
   func direct(to jid: JID, isAvailable: Bool) {
-    state.withLock { state in
+    state.withLockedValue { state in
       if !isAvailable {
         state.directed.remove(jid.bare)
       } else if state.directed.count < Self.maximumDirected {
@@ -55,13 +55,13 @@ final class Audience: Sendable {
   }
 
   /// A new session: nobody was sent presence of their own yet.
-  func forgetDirected() { state.withLock { $0.directed = [] } }
+  func forgetDirected() { state.withLockedValue { $0.directed = [] } }
 
   /// Whether somebody may know; a request without a sender is the own server's.
   func admits(_ jid: JID?) -> Bool {
     guard let bare = jid?.bare else { return true }
     if bare == account || bare.description == account.domain { return true }
-    return state.withLock { state in
+    return state.withLockedValue { state in
       state.directed.contains(bare) || (state.isShown && state.subscribers.contains(bare))
     }
   }

@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// How many events were handed to a subscriber and how many it is done with.
 final class Backlog: Sendable {
@@ -9,22 +9,22 @@ final class Backlog: Sendable {
     var isOver = false
     var waiting: [(until: Int, isReleasable: Bool, CheckedContinuation<Void, Never>)] = []
   }
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   /// - Parameter count: how many were handed over already.
   init(of count: Int = 0) { state.withLock { $0.added = count } }
 
   /// Events that the subscriber is not done with.
-  var pending: Int { state.withLock { $0.added - $0.done } }
+  var pending: Int { state.withLockedValue { $0.added - $0.done } }
 
   /// Octets of memory that they take, as far as these were told.
-  var octets: Int { state.withLock { $0.octets } }
+  var octets: Int { state.withLockedValue { $0.octets } }
 
   /// Nobody will be done with anything any more.
-  var isOver: Bool { state.withLock { $0.isOver } }
+  var isOver: Bool { state.withLockedValue { $0.isOver } }
 
   func add(octets: Int = 0) {
-    state.withLock { state in
+    state.withLockedValue { state in
       state.added += 1
       state.octets += octets
     }
@@ -48,7 +48,7 @@ final class Backlog: Sendable {
   /// - Parameter isReleasable: or when it turns out that this takes long.
   func empty(isReleasable: Bool = false) async {
     await withCheckedContinuation { waiter in
-      let isEmpty = state.withLock { state in
+      let isEmpty = state.withLockedValue { state in
         if state.isOver || state.done >= state.added { return true }
         state.waiting.append((state.added, isReleasable, waiter))
         return false
@@ -58,7 +58,7 @@ final class Backlog: Sendable {
   }
 
   private func wake(released: Bool = false, _ change: (inout State) -> Void) {
-    let woken = state.withLock { state in
+    let woken = state.withLockedValue { state in
       change(&state)
       let (isOver, done) = (state.isOver, state.done)
       func isWoken(_ until: Int, _ isReleasable: Bool) -> Bool {

@@ -1,5 +1,5 @@
 import AgentProtocol
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Waits until all of some messages have come to where they are to, or for long enough.
 final class DeliveryWait: Sendable {
@@ -9,15 +9,15 @@ final class DeliveryWait: Sendable {
     var isOver = false
     var waiter: CheckedContinuation<Void, Never>?
   }
-  private let state: Mutex<State>
+  private let state: NIOLockedValueBox<State>
 
-  init(_ ids: some Sequence<String>) { state = Mutex(State(open: Set(ids))) }
+  init(_ ids: some Sequence<String>) { state = NIOLockedValueBox(State(open: Set(ids))) }
 
   /// Why messages will not come there, by their ids.
-  var failures: [String: Failure] { state.withLock { $0.failures } }
+  var failures: [String: Failure] { state.withLockedValue { $0.failures } }
 
   /// Ids of the messages that are not known to be there.
-  var open: Set<String> { state.withLock { $0.open } }
+  var open: Set<String> { state.withLockedValue { $0.open } }
 
   /// This message is there, or it is to be waited for no more.
   func done(_ id: String, _ failure: Failure? = nil) {
@@ -37,7 +37,7 @@ final class DeliveryWait: Sendable {
     defer { limit.cancel() }
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
-        let isOver = state.withLock { state in
+        let isOver = state.withLockedValue { state in
           if state.isOver || state.open.isEmpty { return true }
           state.waiter = waiter
           return false
@@ -58,7 +58,7 @@ final class DeliveryWait: Sendable {
   }
 
   private func wake(_ change: (inout State) -> Bool) {
-    let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+    let waiter = state.withLockedValue { state -> CheckedContinuation<Void, Never>? in
       guard change(&state) else { return nil }
       defer { state.waiter = nil }
       return state.waiter

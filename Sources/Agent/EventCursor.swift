@@ -1,5 +1,5 @@
 import AgentProtocol
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Event cursors that go on growing over restarts, with one write to the store for many events.
 public final class EventCursor: Sendable {
@@ -8,7 +8,7 @@ public final class EventCursor: Sendable {
 
   private let store: LocalStore
   /// Up to where cursors are set aside, and whether more are being.
-  private let reserved: Mutex<(limit: Int64, busy: Bool)>
+  private let reserved: NIOLockedValueBox<(limit: Int64, busy: Bool)>
   /// The first event's cursor is greater.
   public let start: Int64
 
@@ -16,12 +16,12 @@ public final class EventCursor: Sendable {
   public init(store: LocalStore) throws(Failure) {
     self.store = store
     start = try store.reserveCursors(Self.block)
-    reserved = Mutex((start &+ Self.block, false))
+    reserved = NIOLockedValueBox((start &+ Self.block, false))
   }
 
   /// Sets the next block aside, in the background, when half of this one is used. Returns at once.
   public func used(_ cursor: Int64) {
-    let due = reserved.withLock { reserved in
+    let due = reserved.withLockedValue { reserved in
       guard !reserved.busy, reserved.limit &- cursor < Self.block / 2 else { return false }
       reserved.busy = true
       return true
@@ -31,7 +31,7 @@ public final class EventCursor: Sendable {
       let more =
         (try? await store.inBackground { store throws(Failure) in try store.reserveCursors(Self.block) })
         != nil
-      reserved.withLock { reserved in
+      reserved.withLockedValue { reserved in
         if more { reserved.limit &+= Self.block }
         reserved.busy = false
       }

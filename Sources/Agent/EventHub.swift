@@ -1,5 +1,5 @@
 import AgentProtocol
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Hands every event to everyone who watches.
 ///
@@ -134,7 +134,7 @@ public final class EventHub: Sendable {
   static let maximumOctets = 32 << 20
   static let maximumKeptOctets = 4 << 20
 
-  private let state: Mutex<State>
+  private let state: NIOLockedValueBox<State>
   private let now: @Sendable () -> String
   private let used: @Sendable (Int64) -> Void
 
@@ -146,16 +146,16 @@ public final class EventHub: Sendable {
     cursor: Int64, used: @escaping @Sendable (Int64) -> Void = { _ in },
     now: @escaping @Sendable () -> String = Timestamp.now
   ) {
-    state = Mutex(State(cursor: cursor, handedOut: cursor))
+    state = NIOLockedValueBox(State(cursor: cursor, handedOut: cursor))
     self.used = used
     self.now = now
   }
 
   /// The cursor of the newest event.
-  public var cursor: Int64 { state.withLock { $0.handedOut } }
+  public var cursor: Int64 { state.withLockedValue { $0.handedOut } }
 
   public var subscribers: Int {
-    state.withLock { state in
+    state.withLockedValue { state in
       state.forgetEnded()
       return state.subscribers.count
     }
@@ -165,7 +165,7 @@ public final class EventHub: Sendable {
   @discardableResult
   public func publish(account: String, _ body: Event.Body) -> Event {
     let time = now()
-    let (event, handedOut) = state.withLock { state in
+    let (event, handedOut) = state.withLockedValue { state in
       state.cursor += 1
       let event = Event(account: account, time: time, cursor: state.cursor, body: body)
       state.held.append(.event(event))
@@ -178,7 +178,7 @@ public final class EventHub: Sendable {
 
   /// Sets cursors aside. Every reservation has to be fulfilled, with or without events.
   func reserve(_ count: Int) -> Reservation {
-    let reservation = state.withLock { state in
+    let reservation = state.withLockedValue { state in
       let first = state.cursor + 1
       state.cursor += Int64(count)
       let reservation = Reservation(id: state.nextReservation, cursors: first..<state.cursor + 1)
@@ -192,7 +192,7 @@ public final class EventHub: Sendable {
 
   /// Hands out the events that have got cursors of the reservation, and what has waited behind it.
   func fulfil(_ reservation: Reservation, with events: [Event]) {
-    let handedOut = state.withLock { state in
+    let handedOut = state.withLockedValue { state in
       let place = state.held.firstIndex {
         if case .reservation(reservation.id) = $0 { true } else { false }
       }
@@ -205,7 +205,7 @@ public final class EventHub: Sendable {
 
   /// The same with events that are kept: where nobody watches they are not made.
   func fulfil(_ reservation: Reservation, making events: () -> [Event]) {
-    let passed = state.withLock { state -> HandedOut? in
+    let passed = state.withLockedValue { state -> HandedOut? in
       state.forgetEnded()
       guard state.subscribers.isEmpty, case .reservation(reservation.id)? = state.held.first else {
         return nil
@@ -220,7 +220,7 @@ public final class EventHub: Sendable {
   /// Returns when everything that was published before this call was handed out.
   private func handedOut() async {
     await withCheckedContinuation { waiter in
-      let isDone = state.withLock { state in
+      let isDone = state.withLockedValue { state in
         if state.held.isEmpty { return true }
         state.held.append(.waiter(waiter))
         return false
@@ -284,7 +284,7 @@ public final class EventHub: Sendable {
   ) -> Subscription {
     let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingOldest(buffer))
     let backlog = Backlog()
-    let (id, cursor) = state.withLock { state in
+    let (id, cursor) = state.withLockedValue { state in
       state.forgetEnded()
       let id = state.nextSubscriber
       state.nextSubscriber += 1
@@ -301,10 +301,10 @@ public final class EventHub: Sendable {
       cursor: cursor)
   }
 
-  private func lags(_ id: UInt64) -> Bool { state.withLock { $0.subscribers[id]?.lags ?? false } }
+  private func lags(_ id: UInt64) -> Bool { state.withLockedValue { $0.subscribers[id]?.lags ?? false } }
 
   private func endLag(of id: UInt64, handling count: Int) -> Int64? {
-    state.withLock { state in
+    state.withLockedValue { state in
       // The event that is being handled counts as pending.
       guard let subscriber = state.subscribers[id], subscriber.lags, subscriber.backlog.pending <= count
       else {
@@ -317,7 +317,7 @@ public final class EventHub: Sendable {
 
   /// Ends every subscription.
   public func finish() {
-    let all = state.withLock { state in
+    let all = state.withLockedValue { state in
       defer { state.subscribers = [:] }
       return state.subscribers.values.map(\.continuation)
     }

@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The stored accounts as this process has last seen or made them: what differs from that is somebody else's doing.
 final class KnownAccounts: Sendable {
@@ -12,12 +12,12 @@ final class KnownAccounts: Sendable {
     var isStart = false
   }
 
-  private let known = Mutex([String: Account]())
-  private let hasRead = Mutex(false)
+  private let known = NIOLockedValueBox([String: Account]())
+  private let hasRead = NIOLockedValueBox(false)
 
   /// A write of this process. What somebody else had changed before it and nobody has looked at yet stays news.
   func wrote(_ old: AccountFile, _ new: AccountFile) {
-    known.withLock { known in
+    known.withLockedValue { known in
       for name in Set(old.accounts.map(\.account)).union(new.accounts.map(\.account)) {
         guard old[name] != new[name], known[name] == old[name] else { continue }
         known[name] = new[name]
@@ -27,11 +27,11 @@ final class KnownAccounts: Sendable {
 
   /// What is in the file and was not known. It is known from now on.
   func news(in file: AccountFile) -> [Change] {
-    let isStart = hasRead.withLock { hasRead in
+    let isStart = hasRead.withLockedValue { hasRead in
       defer { hasRead = true }
       return !hasRead
     }
-    return known.withLock { known in
+    return known.withLockedValue { known in
       let stored = Dictionary(uniqueKeysWithValues: file.accounts.map { ($0.account, $0) })
       defer { known = stored }
       return Set(known.keys).union(stored.keys).sorted().compactMap { name in

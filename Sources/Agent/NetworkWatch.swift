@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 import Logging
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// The addresses or routes of this machine have changed, or it has slept: a connection may be dead by now.
 struct NetworkChange: Sendable, Equatable {
@@ -27,20 +27,20 @@ enum NetworkWatch {
     interval: TimeAmount = interval
   ) -> AsyncStream<NetworkChange> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { feed in
-      let clock = Mutex(clock)
+      let clock = NIOLockedValueBox(clock)
       let timer = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
-        if clock.withLock({ $0.hasSlept() }) { feed.yield(NetworkChange()) }
+        if clock.withLockedValue({ $0.hasSlept() }) { feed.yield(NetworkChange()) }
       }
-      let listening = Mutex<(any Channel)?>(nil)
-      let isOver = Mutex(false)
+      let listening = NIOLockedValueBox<(any Channel)?>(nil)
+      let isOver = NIOLockedValueBox(false)
       @Sendable func listen() {
-        if isOver.withLock({ $0 }) { return }
+        if isOver.withLockedValue({ $0 }) { return }
         open(on: eventLoop, feed).whenComplete { result in
           switch result {
           case .failure(let error):
             log.warning("changes of the network are not noticed", metadata: ["error": "\(error)"])
           case .success(let channel):
-            listening.withLock { $0 = channel }
+            listening.withLockedValue { $0 = channel }
             // More was told than could be taken: nobody knows what.
             channel.closeFuture.whenComplete { _ in
               feed.yield(NetworkChange())
@@ -51,9 +51,9 @@ enum NetworkWatch {
       }
       listen()
       feed.onTermination = { _ in
-        isOver.withLock { $0 = true }
+        isOver.withLockedValue { $0 = true }
         timer.cancel()
-        listening.withLock { $0 }?.close(promise: nil)
+        listening.withLockedValue { $0 }?.close(promise: nil)
       }
     }
   }

@@ -1,6 +1,6 @@
 import AgentProtocol
 import FoundationEssentials
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// What the accounts at one server have in common: how many come back to it, and until when none may.
 ///
@@ -16,32 +16,32 @@ final class ServerPace: Sendable {
   /// A limit that lasts longer was written by a clock that was wrong.
   private static let longest = 3600.0
 
-  private let servers: Mutex<[String: Server]>
+  private let servers: NIOLockedValueBox<[String: Server]>
   private let store: LocalStore?
 
   /// - Parameter store: where the limits are kept; blocks on the disk.
   init(store: LocalStore? = nil) {
     self.store = store
     let limits = (try? store?.rateLimits()) ?? [:]
-    servers = Mutex(limits.mapValues { Server(closedUntil: $0) })
+    servers = NIOLockedValueBox(limits.mapValues { Server(closedUntil: $0) })
   }
 
   /// An account is to be online at a server; gives how many are.
   @discardableResult
   func join(_ account: String, at server: String) -> Int {
-    servers.withLock { servers in
+    servers.withLockedValue { servers in
       servers[server, default: Server()].accounts.insert(account)
       return servers[server]?.accounts.count ?? 1
     }
   }
 
   func leave(_ account: String, at server: String) {
-    servers.withLock { _ = $0[server]?.accounts.remove(account) }
+    servers.withLockedValue { _ = $0[server]?.accounts.remove(account) }
   }
 
   /// Seconds that the server is left alone for, from a time on (seconds since 1970); nil where it is not.
   func pause(of server: String, at now: Double) -> Double? {
-    servers.withLock { servers in
+    servers.withLockedValue { servers in
       guard let until = servers[server]?.closedUntil, until > now, until - now <= Self.longest else {
         return nil
       }
@@ -51,7 +51,7 @@ final class ServerPace: Sendable {
 
   /// The server asked for a slower pace: nobody of this agent comes to it before a time (seconds since 1970).
   func close(_ server: String, until: Double) async {
-    let isLonger = servers.withLock { servers in
+    let isLonger = servers.withLockedValue { servers in
       guard until > servers[server]?.closedUntil ?? 0 else { return false }
       servers[server, default: Server()].closedUntil = until
       return true

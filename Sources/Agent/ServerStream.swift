@@ -1,7 +1,7 @@
 import AgentProtocol
 import FoundationEssentials
+import NIOConcurrencyHelpers
 import NIOCore
-import Synchronization
 import XMPP
 import XMPPFeatures
 import XMPPSASL
@@ -160,10 +160,10 @@ public struct ServerStream: Sendable {
       configure(&configuration)
       configuration.managesStream = false
       configuration.anticipation.offer = nil
-      let seen = Mutex((mechanism: SASLMechanismName?.none, offered: [SASLMechanismName]()))
+      let seen = NIOLockedValueBox((mechanism: SASLMechanismName?.none, offered: [SASLMechanismName]()))
       let (stream, steps) = stream(configuration) { _ in
       } onStep: { step in
-        seen.withLock { seen in
+        seen.withLockedValue { seen in
           switch step {
           case .linkOK(_, let offer): seen.offered = offer.sasl.mechanisms
           case .logining(let mechanism): seen.mechanism = mechanism
@@ -173,7 +173,7 @@ public struct ServerStream: Sendable {
       }
       do throws(XMPPError) { return (stream, try await connect(stream)) } catch {
         await steps.value
-        let tried = seen.withLock { $0 }
+        let tried = seen.withLockedValue { $0 }
         let failure = plan.interpret(
           Failure(error), of: tried.mechanism, offered: tried.offered, presented: presented,
           at: Date().timeIntervalSince1970)

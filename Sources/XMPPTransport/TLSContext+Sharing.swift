@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import NIOConcurrencyHelpers
 
 // Connections with the same settings share what they trust: a thousand accounts on one server hold it once.
 
@@ -14,10 +14,10 @@ extension TLSContext {
   public static func shared(_ configuration: TLSConfiguration) throws(TransportError) -> TLSContext {
     guard configuration.clientCertificate == nil else { return try TLSContext(configuration) }
     let key = SharedContexts.Key(configuration)
-    if let context = SharedContexts.all.withLock({ $0.find(key, at: .now) }) { return context }
+    if let context = SharedContexts.all.withLockedValue({ $0.find(key, at: .now) }) { return context }
     let context = try TLSContext(configuration)
     // Another thread may have made one meanwhile: the first is everybody's.
-    return SharedContexts.all.withLock { $0.find(key, at: .now) ?? $0.add(context, key, at: .now) }
+    return SharedContexts.all.withLockedValue { $0.find(key, at: .now) ?? $0.add(context, key, at: .now) }
   }
 
   /// How old a context may be that a new connection is given.
@@ -26,7 +26,7 @@ extension TLSContext {
 
 /// The contexts in use. Those that no connection holds any more are forgotten when another is added.
 struct SharedContexts {
-  static let all = Mutex(SharedContexts())
+  static let all = NIOLockedValueBox(SharedContexts())
 
   struct Key: Hashable {
     var configuration: TLSConfiguration

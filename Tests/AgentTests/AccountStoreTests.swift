@@ -1,6 +1,6 @@
 import AgentProtocol
 import Glibc
-import Synchronization
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import Agent
@@ -149,13 +149,15 @@ import Testing
     try add("a@example.org")
     chmod(store.path, 0o644)
     chmod(store.directory, 0o755)
-    let repairs = Mutex<[AccountStore.Repair]>([])
-    let store = AccountStore(directory: store.directory) { repair in repairs.withLock { $0.append(repair) } }
+    let repairs = NIOLockedValueBox<[AccountStore.Repair]>([])
+    let store = AccountStore(directory: store.directory) { repair in
+      repairs.withLockedValue { $0.append(repair) }
+    }
     #expect(try store.load().accounts.count == 1)
-    #expect(repairs.withLock { $0 } == [.modeOfDirectory(store.directory), .modeOfFile(store.path)])
+    #expect(repairs.withLockedValue { $0 } == [.modeOfDirectory(store.directory), .modeOfFile(store.path)])
     #expect(mode(store.path) == 0o600 && mode(store.directory) == 0o700)
     for language in Language.allCases {
-      #expect(repairs.withLock { $0[1].localized(language) }.contains(store.path))
+      #expect(repairs.withLockedValue { $0[1].localized(language) }.contains(store.path))
     }
   }
 

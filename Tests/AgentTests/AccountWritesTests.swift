@@ -1,6 +1,6 @@
 import AgentProtocol
 import Glibc
-import Synchronization
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import Agent
@@ -25,8 +25,8 @@ import Testing
     "Changes that are made at a time are written together, and each is on the disk when its caller goes on.")
   func together() async throws {
     var store = store
-    let written = Mutex(0)
-    store.before = { step in if step == .write { written.withLock { $0 += 1 } } }
+    let written = NIOLockedValueBox(0)
+    store.before = { step in if step == .write { written.withLockedValue { $0 += 1 } } }
     let shared = store
     try await withThrowingTaskGroup { group in
       for number in 0..<200 {
@@ -42,7 +42,7 @@ import Testing
       try await group.waitForAll()
     }
     #expect(try store.load().accounts.count == 200)
-    #expect(written.withLock { $0 } < 200)
+    #expect(written.withLockedValue { $0 } < 200)
   }
 
   @Test("A caller is told what its change gave, and what was there before it.")
@@ -60,9 +60,9 @@ import Testing
   @Test("All whose changes could not be written are told, and the next ones are written.")
   func failure() async throws {
     var store = store
-    let isFull = Mutex(true)
+    let isFull = NIOLockedValueBox(true)
     store.before = { step throws(Errno) in
-      if step == .synchronise, isFull.withLock({ $0 }) { throw Errno(ENOSPC) }
+      if step == .synchronise, isFull.withLockedValue({ $0 }) { throw Errno(ENOSPC) }
     }
     let shared = store
     let failures = await withTaskGroup { group in
@@ -83,7 +83,7 @@ import Testing
     }
     #expect(failures == 20)
     #expect(try store.load().accounts.isEmpty)
-    isFull.withLock { $0 = false }
+    isFull.withLockedValue { $0 = false }
     try await shared.updateInBackground {
       $0["c@example.org"] = Account(account: "c@example.org", domain: "example.org")
     }

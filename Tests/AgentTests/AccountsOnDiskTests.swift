@@ -1,7 +1,7 @@
 import AgentProtocol
 import Glibc
 import Logging
-import Synchronization
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import Agent
@@ -77,9 +77,9 @@ import Testing
   @Test("Every way to change the file is noticed, also where the whole directory has been replaced.")
   func watched() async throws {
     final class Looks: Sendable {
-      private let number = Mutex(0)
-      var count: Int { number.withLock { $0 } }
-      func add() { number.withLock { $0 += 1 } }
+      private let number = NIOLockedValueBox(0)
+      var count: Int { number.withLockedValue { $0 } }
+      func add() { number.withLockedValue { $0 += 1 } }
     }
     let looks = Looks()
     let watching = Task { [accounts] in await accounts.watch { looks.add() } }

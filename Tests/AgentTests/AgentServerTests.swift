@@ -1,8 +1,8 @@
 import AgentProtocol
 import Glibc
 import Logging
+import NIOConcurrencyHelpers
 import NIOPosix
-import Synchronization
 import Testing
 
 @testable import Agent

@@ -1,4 +1,5 @@
 import AgentProtocol
+import NIOConcurrencyHelpers
 import NIOPosix
 import Synchronization
 import Testing
@@ -136,22 +137,22 @@ import Testing
   @Test("Events that are kept are made only where somebody watches, and never missed by who begins to.")
   func unwatched() async {
     let hub = EventHub(cursor: 0)
-    let made = Mutex(0)
+    let made = NIOLockedValueBox(0)
     func fulfil(_ reservation: EventHub.Reservation) {
       hub.fulfil(reservation) {
-        made.withLock { $0 += 1 }
+        made.withLockedValue { $0 += 1 }
         return [message(reservation.cursors.lowerBound)]
       }
     }
     fulfil(hub.reserve(2))
-    #expect(made.withLock { $0 } == 0 && hub.cursor == 2)
+    #expect(made.withLockedValue { $0 } == 0 && hub.cursor == 2)
     // Behind another one somebody may come before it is its turn.
     let first = hub.reserve(1)
     fulfil(hub.reserve(1))
-    #expect(made.withLock { $0 } == 1 && hub.cursor == 2)
+    #expect(made.withLockedValue { $0 } == 1 && hub.cursor == 2)
     let subscription = hub.subscribe()
     fulfil(first)
-    #expect(made.withLock { $0 } == 2)
+    #expect(made.withLockedValue { $0 } == 2)
     var events = subscription.makeAsyncIterator()
     #expect(await events.next()?.cursor == 3)
     #expect(await events.next()?.cursor == 4)
@@ -175,8 +176,8 @@ import Testing
   @Test("Messages do not overflow the buffer of who can read them elsewhere, other events do.")
   func lag() async {
     let hub = EventHub(cursor: 0)
-    let lost = Mutex(0)
-    let subscription = hub.subscribe(buffer: 10, readsStore: true) { lost.withLock { $0 += 1 } }
+    let lost = NIOLockedValueBox(0)
+    let subscription = hub.subscribe(buffer: 10, readsStore: true) { lost.withLockedValue { $0 += 1 } }
     var events = subscription.makeAsyncIterator()
     for _ in 0..<100 {
       let reservation = hub.reserve(1)
@@ -191,20 +192,20 @@ import Testing
     }
     #expect(cursors == [1, 2, 3, 4, 5])
     #expect(end == 100)
-    #expect(!subscription.lags && lost.withLock { $0 } == 0)
+    #expect(!subscription.lags && lost.withLockedValue { $0 } == 0)
     // From now on they come again.
     let reservation = hub.reserve(1)
     hub.fulfil(reservation, with: [message(101)])
     #expect(await events.next()?.cursor == 101)
     for _ in 0..<12 { hub.publish(account: "a@b", .gap) }
-    #expect(lost.withLock { $0 } == 1)
+    #expect(lost.withLockedValue { $0 } == 1)
   }
 
   @Test("Long messages are not buffered for who reads the store, other long events until there are too many.")
   func octets() async {
     let hub = EventHub(cursor: 0)
-    let lost = Mutex(0)
-    let subscription = hub.subscribe(readsStore: true) { lost.withLock { $0 += 1 } }
+    let lost = NIOLockedValueBox(0)
+    let subscription = hub.subscribe(readsStore: true) { lost.withLockedValue { $0 += 1 } }
     let long = String(repeating: "x", count: EventHub.maximumKeptOctets / 2)
     for _ in 0..<20 {
       let reservation = hub.reserve(1)
@@ -220,14 +221,14 @@ import Testing
     for _ in 0..<EventHub.maximumOctets / long.utf8.count - 1 {
       hub.publish(account: "a@b", .presence(presence))
     }
-    #expect(lost.withLock { $0 } == 0)
+    #expect(lost.withLockedValue { $0 } == 0)
     // Who reads them is told any number.
     for _ in 0..<20 {
       _ = await events.next()
       hub.publish(account: "a@b", .presence(presence))
     }
-    #expect(lost.withLock { $0 } == 0)
+    #expect(lost.withLockedValue { $0 } == 0)
     for _ in 0..<3 { hub.publish(account: "a@b", .presence(presence)) }
-    #expect(lost.withLock { $0 } == 1)
+    #expect(lost.withLockedValue { $0 } == 1)
   }
 }

@@ -1,5 +1,5 @@
 import AgentProtocol
-import Synchronization
+import NIOConcurrencyHelpers
 
 @testable import Agent
 
@@ -13,13 +13,13 @@ final class FakeService: AgentService {
     var cancelled = 0
   }
 
-  private let notes = Mutex(Notes())
+  private let notes = NIOLockedValueBox(Notes())
   private let onStop: @Sendable () -> Void
 
   init(onStop: @escaping @Sendable () -> Void = {}) { self.onStop = onStop }
 
-  var seen: Notes { notes.withLock { $0 } }
-  private func note(_ call: String) { notes.withLock { $0.calls.append(call) } }
+  var seen: Notes { notes.withLockedValue { $0 } }
+  private func note(_ call: String) { notes.withLockedValue { $0.calls.append(call) } }
 
   /// Waits until the client goes away; `refused@…` fails at once.
   func login(_ parameters: LoginMethod.Parameters, client: ClientHandle) async throws(Failure)
@@ -29,9 +29,9 @@ final class FakeService: AgentService {
     if parameters.account.hasPrefix("refused") {
       throw Failure(.authFailed, stage: .authenticate, condition: "not-authorized", text: "no")
     }
-    notes.withLock { $0.waiting += 1 }
+    notes.withLockedValue { $0.waiting += 1 }
     try? await Task.sleep(for: .seconds(3600))
-    notes.withLock { $0.cancelled += 1 }
+    notes.withLockedValue { $0.cancelled += 1 }
     throw Failure(.cancelled, stage: .authenticate)
   }
 
@@ -99,7 +99,7 @@ final class FakeService: AgentService {
   {
     note("send \(parameters.messages.map { $0.body ?? "" }.joined(separator: ","))")
     let wait = DeliveryWait(parameters.wait == .none ? [] : ["all"])
-    notes.withLock { $0.sendings.append(wait) }
+    notes.withLockedValue { $0.sendings.append(wait) }
     return Sending {
       await wait.wait(seconds: 0)
       return parameters.messages.map {
@@ -110,7 +110,7 @@ final class FakeService: AgentService {
 
   /// The server has what was sent with the first call that waits.
   func acknowledge() {
-    let wait = notes.withLock { $0.sendings.isEmpty ? nil : $0.sendings.removeFirst() }
+    let wait = notes.withLockedValue { $0.sendings.isEmpty ? nil : $0.sendings.removeFirst() }
     wait?.done("all")
   }
 
@@ -242,5 +242,5 @@ final class FakeService: AgentService {
     onStop()
   }
 
-  func clientClosed(_ client: ClientHandle) async { notes.withLock { $0.closed.append(client) } }
+  func clientClosed(_ client: ClientHandle) async { notes.withLockedValue { $0.closed.append(client) } }
 }

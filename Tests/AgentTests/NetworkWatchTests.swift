@@ -1,10 +1,10 @@
 import AgentProtocol
 import Glibc
 import Logging
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOEmbedded
 import NIOPosix
-import Synchronization
 import TestSupport
 import Testing
 import XMPPStanza
@@ -16,9 +16,9 @@ import XMPPStanza
 
   /// What was reported.
   private final class Reports: Sendable {
-    private let all = Mutex([NetworkChange]())
-    var value: [NetworkChange] { all.withLock { $0 } }
-    func add(_ change: NetworkChange) { all.withLock { $0.append(change) } }
+    private let all = NIOLockedValueBox([NetworkChange]())
+    var value: [NetworkChange] { all.withLockedValue { $0 } }
+    func add(_ change: NetworkChange) { all.withLockedValue { $0.append(change) } }
   }
 
   private func channel(_ reports: Reports, name: @escaping (UInt32) -> String? = { "v\($0)" }) throws
@@ -72,13 +72,13 @@ import XMPPStanza
 
   @Test("A sleep is told once, however the clocks run otherwise.")
   func sleep() {
-    let asleep = Mutex(Duration.zero)
-    var clock = SleepClock { asleep.withLock { $0 } }
+    let asleep = NIOLockedValueBox(Duration.zero)
+    var clock = SleepClock { asleep.withLockedValue { $0 } }
     let gains: [Duration] = [
       .zero, .milliseconds(1500), .milliseconds(1500), .seconds(40), .zero, .seconds(-3), .seconds(2),
     ]
     let told = gains.map { gain in
-      asleep.withLock { $0 += gain }
+      asleep.withLockedValue { $0 += gain }
       return clock.hasSlept()
     }
     #expect(told == [false, false, false, true, false, false, true])

@@ -1,7 +1,7 @@
 import AgentProtocol
 import Logging
+import NIOConcurrencyHelpers
 import NIOCore
-import Synchronization
 import TestSupport
 import XMPPStanza
 
@@ -13,21 +13,21 @@ final class QuickClock: Sendable {
     var now = 1_800_000_000.0
     var pauses: [Double] = []
   }
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
   /// Pauses last until somebody ends them.
   private let holds: Bool
 
   init(holds: Bool = false) { self.holds = holds }
 
-  var now: Double { state.withLock { $0.now } }
-  var pauses: [Double] { state.withLock { $0.pauses } }
-  func advance(_ seconds: Double) { state.withLock { $0.now += seconds } }
+  var now: Double { state.withLockedValue { $0.now } }
+  var pauses: [Double] { state.withLockedValue { $0.pauses } }
+  func advance(_ seconds: Double) { state.withLockedValue { $0.now += seconds } }
 
   var clock: SessionClock {
     SessionClock(
       now: { self.now }, uptime: { self.now },
       sleep: { seconds in
-        self.state.withLock { $0.pauses.append(seconds) }
+        self.state.withLockedValue { $0.pauses.append(seconds) }
         if self.holds { try await Task.sleep(for: .seconds(3600)) }
         try Task.checkCancellation()
         self.advance(seconds)
@@ -38,9 +38,9 @@ final class QuickClock: Sendable {
 /// Keeps what is logged as an error.
 struct ErrorLog: LogHandler {
   final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock { $0 } }
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    private let lines = NIOLockedValueBox<[String]>([])
+    var all: [String] { lines.withLockedValue { $0 } }
+    func add(_ line: String) { lines.withLockedValue { $0.append(line) } }
   }
   let lines: Lines
   var logLevel = Logger.Level.error
@@ -60,7 +60,7 @@ final class SessionDesk: Sendable {
   let hub = EventHub(cursor: 0)
   let errors = ErrorLog.Lines()
   let home: TemporaryDirectory
-  private let seen = Mutex<[Event]>([])
+  private let seen = NIOLockedValueBox<[Event]>([])
   private let subscription: EventHub.Subscription
 
   /// - Parameter sessions: how many of them show another presence when they are in step.
@@ -84,7 +84,7 @@ final class SessionDesk: Sendable {
       var left = sessions
       for await event in subscription {
         guard let self else { return }
-        seen.withLock { $0.append(event) }
+        seen.withLockedValue { $0.append(event) }
         // The server waits for this: it knows then that the session is in step with it.
         guard case .state(let change) = event.body, change.state == .syncOK, left > 0 else { continue }
         left -= 1
@@ -104,7 +104,7 @@ final class SessionDesk: Sendable {
     }
   }
 
-  var events: [Event] { seen.withLock { $0 } }
+  var events: [Event] { seen.withLockedValue { $0 } }
   var changes: [StateChange] {
     events.compactMap { if case .state(let change) = $0.body { change } else { nil } }
   }

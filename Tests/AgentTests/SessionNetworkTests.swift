@@ -1,8 +1,8 @@
 import AgentProtocol
 import Logging
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-import Synchronization
 import TestSupport
 import Testing
 
@@ -98,12 +98,12 @@ struct SessionNetworkTests {
     let session = desk.session
     _ = try await session.login(try await desk.parameters())
     try await desk.until("its presence") { _ in desk.server.received.contains("<show>away</show>") }
-    let asleep = Mutex(Duration.zero)
+    let asleep = NIOLockedValueBox(Duration.zero)
     let changes = NetworkWatch.changes(
       on: MultiThreadedEventLoopGroup.singleton.any(), log: Logger(label: "test"),
-      clock: SleepClock { asleep.withLock { $0 } }, interval: .milliseconds(20))
+      clock: SleepClock { asleep.withLockedValue { $0 } }, interval: .milliseconds(20))
     let watching = Task { for await change in changes { await session.networkChanged(change) } }
-    asleep.withLock { $0 += .seconds(3600) }
+    asleep.withLockedValue { $0 += .seconds(3600) }
     try await desk.until("the answer") { changes in
       changes.contains { $0.state == .netChanged } && changes.last?.state == .syncOK
     }

@@ -1,6 +1,6 @@
 import Glibc
+import NIOConcurrencyHelpers
 import Subprocess
-import Synchronization
 
 #if canImport(System)
   import System

@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// A proxy on loopback that knows names of its own: SOCKS5 or HTTP CONNECT. It ends with this process.
 public final class ProxyServer: Sendable {
@@ -22,7 +22,7 @@ public final class ProxyServer: Sendable {
   /// Where it listens, on `TestServer.host`.
   public let port: Int
   private let script: Script
-  private let lastLook = Mutex(0)
+  private let lastLook = NIOLockedValueBox(0)
 
   /// - Parameters:
   ///   - names: `host:port` to a port on loopback; of others only 127.0.0.1 is known.
@@ -52,7 +52,7 @@ public final class ProxyServer: Sendable {
   /// What it was asked for so far, by those who may.
   public func requests() async throws -> [Request] {
     struct Told: Decodable { var told: String }
-    let number = lastLook.withLock { number in
+    let number = lastLook.withLockedValue { number in
       number += 1
       return "\(number)"
     }

@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// A network of its own: a server's address, and a client's that can be moved. Needs root; ends with this process.
 public final class TestNetwork: Sendable {
@@ -14,7 +14,7 @@ public final class TestNetwork: Sendable {
   public let host: String
   public let port: Int
   private let script: Script
-  private let orders = Mutex(0)
+  private let orders = NIOLockedValueBox(0)
 
   /// - Parameter port: a server's on loopback, which is reached at ``host`` and ``port`` from the namespace.
   public init(to port: Int) async throws {
@@ -36,7 +36,7 @@ public final class TestNetwork: Sendable {
 
   private func order(_ order: [String: String]) async throws {
     struct Done: Decodable { var done: Int }
-    let number = orders.withLock { count in
+    let number = orders.withLockedValue { count in
       count += 1
       return count
     }

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// What a child process has written so far, and a way to wait for more of it.
 ///
@@ -12,7 +12,7 @@ public final class Transcript: Sendable {
     var nextWaiter = 0
   }
   private let descriptor: Int32
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   /// Reads a pipe to its end, and closes it.
   init(reading descriptor: Int32) {
@@ -37,7 +37,7 @@ public final class Transcript: Sendable {
   /// Everything written so far; bytes that are not UTF-8 are shown as U+FFFD.
   public var text: String {
     read()
-    return state.withLock { String(decoding: $0.bytes, as: UTF8.self) }
+    return state.withLockedValue { String(decoding: $0.bytes, as: UTF8.self) }
   }
 
   /// Everything written so far, line by line, without a last line that has no end yet.
@@ -50,7 +50,7 @@ public final class Transcript: Sendable {
   /// True when no more will come.
   public var isFinished: Bool {
     read()
-    return state.withLock { $0.isFinished }
+    return state.withLockedValue { $0.isFinished }
   }
 
   /// Returns when no more will come.
@@ -67,7 +67,7 @@ public final class Transcript: Sendable {
   ) async throws -> T {
     let deadline = ContinuousClock.now + limit
     while true {
-      let (seen, finished) = state.withLock { ($0.bytes.count, $0.isFinished) }
+      let (seen, finished) = state.withLockedValue { ($0.bytes.count, $0.isFinished) }
       if let found = try match(self) { return found }
       if finished { throw TestSupportError("\(wanted) never came; all there was:\n\(text)") }
       if ContinuousClock.now >= deadline {
@@ -92,7 +92,7 @@ public final class Transcript: Sendable {
 
   /// Takes what is there.
   private func read() {
-    let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+    let waiting = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
       guard !state.isFinished else { return [] }
       let before = state.bytes.count
       var chunk = [UInt8](repeating: 0, count: 1 << 16)
@@ -112,16 +112,16 @@ public final class Transcript: Sendable {
   }
 
   private func change(since seen: Int, until deadline: ContinuousClock.Instant) async {
-    let waiter = state.withLock { state in
+    let waiter = state.withLockedValue { state in
       state.nextWaiter += 1
       return state.nextWaiter
     }
     let alarm = Task {
       try? await Task.sleep(until: deadline, clock: .continuous)
-      self.state.withLock { $0.waiting.removeValue(forKey: waiter) }?.resume()
+      self.state.withLockedValue { $0.waiting.removeValue(forKey: waiter) }?.resume()
     }
     await withCheckedContinuation { continuation in
-      let passed = state.withLock { state in
+      let passed = state.withLockedValue { state in
         if state.bytes.count > seen || state.isFinished || ContinuousClock.now >= deadline { return true }
         state.waiting[waiter] = continuation
         return false

@@ -36,7 +36,7 @@ import Testing
     }
     #expect(context == nil)
     for number in 0..<10 { _ = try TLSContext.shared(Self.configuration("f\(number).example")) }
-    let kept = SharedContexts.all.withLock { $0.count }
+    let kept = SharedContexts.all.withLockedValue { $0.count }
     #expect(kept < 10)
   }
 
