@@ -70,16 +70,16 @@ public struct AccountFile: Sendable, Equatable {
 }
 
 extension AccountFile: Codable {
+  /// What stands in it may mean something else.
+  struct LaterVersion: Error {}
+
   private enum Key: String, CodingKey, CaseIterable { case version, `default`, last, idle, accounts }
 
   /// Two spellings of one JID give one entry, the first.
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Key.self)
     let version = try fields.decode(Int.self, forKey: .version)
-    guard version <= Self.version else {
-      throw DecodingError.dataCorruptedError(
-        forKey: .version, in: fields, debugDescription: "written by a later imctl")
-    }
+    guard version <= Self.version else { throw LaterVersion() }
     for account in try fields.decodeIfPresent([Account].self, forKey: .accounts) ?? []
     where self[account.account] == nil {
       self[account.account] = account

@@ -1,8 +1,8 @@
 import AgentProtocol
 import FoundationEssentials
 import Glibc
+import NIOConcurrencyHelpers
 import NIOPosix
-import Synchronization
 
 /// Reads and replaces `accounts.json`.
 ///
@@ -69,6 +69,9 @@ public struct AccountStore: BlockingStore {
     return try read()
   }
 
+  /// The contents as this value has last read or written them; nil where it has not.
+  var lastKnown: AccountFile? { lastRead.contents }
+
   /// Reads the file, lets `change` work on it and replaces it where something changed.
   ///
   /// Not to be nested: the second call waits for the first and gives up with `databaseError`.
@@ -88,6 +91,19 @@ public struct AccountStore: BlockingStore {
     _ = consume lock
     return result
   }
+
+  /// Lets `body` see the contents while no other process writes them. Where this one may not write, it does not wait
+  /// for those that do.
+  func inspect<Result>(_ body: (AccountFile) -> Result) throws(Failure) -> Result {
+    try ensureDirectory()
+    let lock = try isReadOnly ? nil : acquireLock()
+    let result = body(try read())
+    _ = consume lock
+    return result
+  }
+
+  /// The directory is on a file system that cannot be written, or may not be by this user.
+  private var isReadOnly: Bool { access(directory, W_OK) != 0 && (errno == EROFS || errno == EACCES) }
 
   private func ensureDirectory() throws(Failure) {
     var status = stat()
@@ -121,8 +137,11 @@ public struct AccountStore: BlockingStore {
         throw refusal("other users can write it; check its contents, then chmod 600 it")
       }
       if status.st_mode & 0o077 != 0 {
-        if fchmod(file.number, 0o600) != 0 { throw Errno.last }
-        onRepair(.modeOfFile(path))
+        if fchmod(file.number, 0o600) == 0 {
+          onRepair(.modeOfFile(path))
+        } else if errno != EROFS {
+          throw Errno.last
+        }
       }
       stamp = FileStamp(try file.status())
       if let contents = lastRead.contents(as: stamp) { return contents }
@@ -186,6 +205,7 @@ public struct AccountStore: BlockingStore {
         ? "" : " at " + keys.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
     }
     return switch error {
+    case is AccountFile.LaterVersion: "made by a later version of imctl"
     case DecodingError.keyNotFound(let key, let context): "incomplete\(place(context, [key]))"
     case DecodingError.valueNotFound(_, let context): "incomplete\(place(context))"
     case DecodingError.typeMismatch(_, let context): "wrong type\(place(context))"
@@ -199,13 +219,15 @@ public struct AccountStore: BlockingStore {
 /// The contents of the file as they were last read or written, which need not be read again while it is the same file.
 /// A thousand accounts take tens of milliseconds to decode.
 private final class LastRead: Sendable {
-  private let last = Mutex<(contents: AccountFile, stamp: FileStamp)?>(nil)
+  private let last = NIOLockedValueBox<(contents: AccountFile, stamp: FileStamp)?>(nil)
+
+  var contents: AccountFile? { last.withLockedValue { $0?.contents } }
 
   func contents(as stamp: FileStamp) -> AccountFile? {
-    last.withLock { $0?.stamp == stamp ? $0?.contents : nil }
+    last.withLockedValue { $0?.stamp == stamp ? $0?.contents : nil }
   }
 
-  func keep(_ contents: AccountFile, as stamp: FileStamp) { last.withLock { $0 = (contents, stamp) } }
+  func keep(_ contents: AccountFile, as stamp: FileStamp) { last.withLockedValue { $0 = (contents, stamp) } }
 }
 
 /// Another one for every replacement and every change of a file.

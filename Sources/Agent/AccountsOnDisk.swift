@@ -1,6 +1,6 @@
 import AgentProtocol
 import Logging
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The stored accounts while the agent runs: says what somebody else has changed in them.
 ///
@@ -14,7 +14,7 @@ final class AccountsOnDisk: Sendable {
   let store: AccountStore
   private let known: KnownAccounts
   private let log: Logger
-  private let problem = Mutex<Failure?>(nil)
+  private let problem = NIOLockedValueBox<Failure?>(nil)
 
   init(directory: String, log: Logger) {
     let known = KnownAccounts()
@@ -26,7 +26,36 @@ final class AccountsOnDisk: Sendable {
   }
 
   /// Why the accounts cannot be read now.
-  var failure: Failure? { problem.withLock { $0 } }
+  var failure: Failure? { problem.withLockedValue { $0 } }
+
+  /// The stored accounts; where they cannot be read, as they were before (see ``failure``).
+  ///
+  /// - Throws: why they cannot be read, where they never could.
+  func load() async throws(Failure) -> AccountFile {
+    do throws(Failure) {
+      let file = try await store.inBackground { store throws(Failure) in try store.load() }
+      note(nil)
+      return file
+    } catch {
+      note(error)
+      guard let last = store.lastKnown else { throw error }
+      return last
+    }
+  }
+
+  /// Tells in the log what is new of whether the accounts can be read.
+  private func note(_ failure: Failure?) {
+    let before = problem.withLockedValue { problem in
+      defer { problem = failure }
+      return problem
+    }
+    if before == failure { return }
+    if let failure {
+      log.error("the accounts cannot be read, the last ones hold: \(failure.message)")
+    } else {
+      log.info("the accounts can be read again")
+    }
+  }
 
   /// What is new in the file. Nothing where it cannot be read.
   func news() async -> [KnownAccounts.Change] {
@@ -34,21 +63,12 @@ final class AccountsOnDisk: Sendable {
       let known = known
       // A writer that is at work has told of it when the lock is free again.
       let news = try await store.inBackground { store throws(Failure) in
-        try store.update { file throws(Failure) in known.news(in: file) }
+        try store.inspect(known.news)
       }
-      if problem.withLock({ problem in
-        defer { problem = nil }
-        return problem != nil
-      }) {
-        log.info("the accounts can be read again")
-      }
+      note(nil)
       return news
     } catch {
-      let isNew = problem.withLock { problem in
-        defer { problem = error }
-        return problem != error
-      }
-      if isNew { log.error("the accounts cannot be read, the last ones hold: \(error.message)") }
+      note(error)
       return []
     }
   }

@@ -2,8 +2,8 @@ import AgentProtocol
 import CLinux
 import Glibc
 import Logging
+import NIOConcurrencyHelpers
 import NIOPosix
-import Synchronization
 import UnixSignals
 
 /// The agent as a process: takes the lock, opens the stores, logs in who was logged in, serves, and says goodbye.
@@ -12,6 +12,7 @@ public struct AgentProcess: Sendable {
   private static let patience = 20.0
 
   private let accounts: AccountsOnDisk
+  private let store: LocalStore
   private let hub: EventHub
   private let registry: SessionRegistry
   private let server: AgentServer
@@ -34,6 +35,7 @@ public struct AgentProcess: Sendable {
     let accounts = AccountsOnDisk(directory: paths.configuration, log: log)
     self.accounts = accounts
     let store = try LocalStore(path: paths.database, log: log)
+    self.store = store
     hub = try EventCursor(store: store).hub()
     let server = AgentServer(
       lock: lock, hub: hub, store: store, logger: log, idle: IdleExit(started: .now, isKept: terms.isKept))
@@ -53,6 +55,8 @@ public struct AgentProcess: Sendable {
         told.yield()
       },
       onEnding: { Self.end(notify, log) }, onStop: { server.stop() })
+    let registry = registry
+    store.tell { news in Task { await registry.storeChanged(news) } }
   }
 
   /// After so long without a change of state what logins have needed is given back, and after so long again what
@@ -105,9 +109,9 @@ public struct AgentProcess: Sendable {
   }
 
   private final class Flag: Sendable {
-    private let value = Mutex(false)
-    var isSet: Bool { value.withLock { $0 } }
-    func set() { value.withLock { $0 = true } }
+    private let value = NIOLockedValueBox(false)
+    var isSet: Bool { value.withLockedValue { $0 } }
+    func set() { value.withLockedValue { $0 = true } }
   }
 
   /// Hands the events on until there are no more; why the session is in its last state, where that is a failure.
@@ -142,6 +146,7 @@ public struct AgentProcess: Sendable {
     work.cancel()
     await registry.closeAll()
     let worked = await work.result
+    try? await store.inBackground { store throws(Failure) in store.close() }
     log.info("ended")
     for result in [served, worked] {
       do {

@@ -1,8 +1,12 @@
+import FoundationEssentials
+
 /// Any JSON value: what an `accounts.json` of another version has in keys that we do not know.
 enum JSONValue: Sendable, Equatable, Codable {
   case null
   case bool(Bool)
   case integer(Int64)
+  /// What is no `Int64`, to 38 digits.
+  case decimal(Decimal)
   case number(Double)
   case string(String)
   case array([JSONValue])
@@ -16,6 +20,8 @@ enum JSONValue: Sendable, Equatable, Codable {
       self = .bool(bool)
     } else if let integer = try? value.decode(Int64.self) {
       self = .integer(integer)
+    } else if let decimal = try? value.decode(Decimal.self) {
+      self = .decimal(decimal)
     } else if let number = try? value.decode(Double.self) {
       self = .number(number)
     } else if let string = try? value.decode(String.self) {
@@ -33,6 +39,7 @@ enum JSONValue: Sendable, Equatable, Codable {
     case .null: try container.encodeNil()
     case .bool(let bool): try container.encode(bool)
     case .integer(let integer): try container.encode(integer)
+    case .decimal(let decimal): try container.encode(decimal)
     case .number(let number): try container.encode(number)
     case .string(let string): try container.encode(string)
     case .array(let array): try container.encode(array)

@@ -1,7 +1,7 @@
 import AgentProtocol
 import GRDB
+import NIOConcurrencyHelpers
 import NIOPosix
-import Synchronization
 
 // Changes of many sessions and clients share transactions: what is asked for while one is being written to the disk
 // is written together after it.
@@ -23,15 +23,16 @@ final class ChangeQueue: Sendable {
   private struct State {
     var waiting: [Change] = []
     var isRunning = false
+    var isTidyingPlanned = false
   }
 
   /// Changes of one transaction: others are to see the database in between.
   private static let batch = 1000
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   /// Whether somebody has to take up the work.
   func add(_ change: Change) -> Bool {
-    state.withLock { state in
+    state.withLockedValue { state in
       state.waiting.append(change)
       defer { state.isRunning = true }
       return !state.isRunning
@@ -40,13 +41,26 @@ final class ChangeQueue: Sendable {
 
   /// What is to be done next; nil when nothing waits, and the work ends.
   func take() -> [Change]? {
-    state.withLock { state in
+    state.withLockedValue { state in
       let next = Array(state.waiting.prefix(Self.batch))
       state.waiting.removeFirst(next.count)
       state.isRunning = !next.isEmpty
       return next.isEmpty ? nil : next
     }
   }
+}
+
+extension ChangeQueue {
+  /// Whether nobody else is to empty the log after these changes.
+  func planTidying() -> Bool {
+    state.withLockedValue { state in
+      defer { state.isTidyingPlanned = true }
+      return !state.isTidyingPlanned
+    }
+  }
+
+  /// What changes from now on is for the next time.
+  func beginTidying() { state.withLockedValue { $0.isTidyingPlanned = false } }
 }
 
 extension LocalStore {
@@ -59,15 +73,15 @@ extension LocalStore {
     durably: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(Failure) -> Value {
     let outcome: Result<Value, Failure> = await withCheckedContinuation { waiter in
-      let value = Mutex<Result<Value, any Error>?>(nil)
+      let value = NIOLockedValueBox<Result<Value, any Error>?>(nil)
       enqueue(
         ChangeQueue.Change(isDurable: durably) { database in
           let done = try body(database)
-          value.withLock { $0 = .success(done) }
+          value.withLockedValue { $0 = .success(done) }
         } fail: { error in
-          value.withLock { $0 = .failure(error) }
+          value.withLockedValue { $0 = .failure(error) }
         } finish: { [path] error in
-          let result = value.withLock { $0 }
+          let result = value.withLockedValue { $0 }
           waiter.resume(
             returning: (error.map { .failure($0) } ?? result
               ?? .failure(DatabaseError(resultCode: .SQLITE_ABORT)))
@@ -91,34 +105,44 @@ extension LocalStore {
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(Failure) -> Value {
-    try await inBackground { store throws(Failure) in
-      do { return try store.database.read(body) } catch { throw Self.failure(error, store.path) }
+    let value = try await inBackground { store throws(Failure) -> Value? in
+      do { return try store.database.read(body) } catch {
+        if Self.isDamage(error) { return nil }
+        throw Self.failure(error, store.path)
+      }
     }
+    if let value { return value }
+    // It is damaged, and is repaired in its turn among the changes.
+    return try await change(body)
   }
 
   private func enqueue(_ change: ChangeQueue.Change) {
     guard changes.add(change) else { return }
     NIOThreadPool.singleton.submit { _ in
       while let changes = self.changes.take() { self.commit(changes) }
+      self.tidyLater()
     }
   }
 
   private func commit(_ changes: [ChangeQueue.Change]) {
     var failure: (any Error)?
+    let database = database
     do {
       do {
         try perform(changes)
-      } catch  where repair(after: error) {
+      } catch  where repair(database, after: error) {
         try perform(changes)
       }
     } catch {
       failure = error
+      noteWrite(error)
     }
     for change in changes { change.finish(failure) }
   }
 
   private func perform(_ changes: [ChangeQueue.Change]) throws {
-    try database.writeWithoutTransaction { database in
+    let hasWritten = try database.writeWithoutTransaction { database in
+      let before = database.totalChangesCount
       try database.execute(
         sql: "PRAGMA synchronous = \(changes.contains(where: \.isDurable) ? "FULL" : "NORMAL")")
       do {
@@ -126,10 +150,12 @@ extension LocalStore {
           for change in changes { try change.perform(database) }
           return .commit
         }
-      } catch  where !Self.isDamage(error) {
+      } catch  where !Self.isDamage(error) && !StoreCondition.isObstacle(error) {
         try performApart(changes, database)
       }
+      return database.totalChangesCount != before
     }
+    if hasWritten { noteWrite(nil) }
   }
 
   /// One of them has thrown: each leaves all behind that it does, or nothing. To provide for that costs more than most
@@ -142,7 +168,7 @@ extension LocalStore {
             try change.perform(database)
             return .commit
           }
-        } catch  where !Self.isDamage(error) {
+        } catch  where !Self.isDamage(error) && !StoreCondition.isObstacle(error) {
           change.fail(error)
         }
       }

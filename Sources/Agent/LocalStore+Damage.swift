@@ -16,11 +16,10 @@ extension LocalStore {
     (error as? DatabaseError)?.extendedResultCode == .SQLITE_CORRUPT_VTAB
   }
 
-  /// Moves the database aside and makes a fresh one, with what can still be read of the messages that wait to be sent
-  /// and of how far the archives were read.
+  /// Moves the database aside and makes a fresh one, with what can still be read.
   static func replace(
     _ path: String, _ log: Logger?
-  ) throws(Failure) -> (database: DatabaseQueue, movedAside: String) {
+  ) throws(Failure) -> (database: DatabaseQueue, damage: Damage) {
     let target = try moveAside(path)
     log?.error("a damaged database was moved to \(target)")
     do {
@@ -30,8 +29,9 @@ extension LocalStore {
         try database.execute(
           sql: "INSERT INTO meta (key, value) VALUES ('cursor', ?)", arguments: [microseconds()])
       }
-      for table in ["outbox", "streams"] { salvage(table, from: target, into: database) }
-      return (database, target)
+      let damage = Damage(path: path, movedAside: target, salvage: try Salvage(from: target, into: database))
+      log?.error("\(damage.salvage.summary)")
+      return (database, damage)
     } catch {
       throw failure(error, path)
     }
@@ -56,26 +56,5 @@ extension LocalStore {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
     return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
-  }
-
-  /// Copies a table, up to the first row that cannot be read.
-  private static func salvage(_ table: String, from path: String, into fresh: DatabaseQueue) {
-    var configuration = Configuration()
-    configuration.readonly = true
-    guard let damaged = try? DatabaseQueue(path: path, configuration: configuration) else { return }
-    try? damaged.read { damaged in
-      let rows = try Row.fetchCursor(damaged, sql: "SELECT * FROM \(table)")
-      try fresh.writeWithoutTransaction { database in
-        while let row = try rows.next() {
-          let names = row.columnNames.map(\.quotedDatabaseIdentifier)
-          let places = names.map { _ in "?" }
-          try database.execute(
-            sql:
-              "INSERT INTO \(table) (\(names.joined(separator: ","))) VALUES (\(places.joined(separator: ",")))",
-            arguments: StatementArguments(row.databaseValues))
-        }
-      }
-    }
-    try? damaged.close()
   }
 }

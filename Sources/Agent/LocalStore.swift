@@ -2,8 +2,8 @@ import AgentProtocol
 import GRDB
 import Glibc
 import Logging
+import NIOConcurrencyHelpers
 import NIOPosix
-import Synchronization
 
 /// The agent's database: what outlives it beside the accounts.
 ///
@@ -12,47 +12,73 @@ import Synchronization
 public final class LocalStore: BlockingStore {
   private struct State {
     var database: DatabaseQueue
-    var movedAside: String?
+    var condition = StoreCondition()
+    var onNews: (@Sendable (StoreNews) -> Void)?
   }
 
-  private let state: Mutex<State>
+  private let state: NIOLockedValueBox<State>
   let changes = ChangeQueue()
   public let path: String
   private let log: Logger?
+  /// How long after a change its log is emptied; others may come meanwhile.
+  let tidiness: Duration
+  private let repairing = NIOLock()
 
-  var database: DatabaseQueue { state.withLock { $0.database } }
+  var database: DatabaseQueue { state.withLockedValue { $0.database } }
   /// Where a file was moved that SQLite could not read, to tell the user.
-  public var movedAside: String? { state.withLock { $0.movedAside } }
+  public var movedAside: String? { condition.damage?.movedAside }
+  /// What is wrong with it.
+  var condition: StoreCondition { state.withLockedValue { $0.condition } }
 
   /// Opens the database at `path` and makes it where there is none.
   ///
   /// A damaged one is moved aside and a fresh one made. Throws `databaseError` (33002) where that cannot be done, and
   /// where the database is of a later version than this one.
-  public init(path: String, log: Logger? = nil) throws(Failure) {
+  public convenience init(path: String, log: Logger? = nil) throws(Failure) {
+    try self.init(path: path, log: log, tidiness: .seconds(30))
+  }
+
+  init(path: String, log: Logger? = nil, tidiness: Duration) throws(Failure) {
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     try PrivateDirectory.ensure(directory)
     do {
-      state = Mutex(State(database: try Self.open(path)))
+      state = NIOLockedValueBox(State(database: try Self.open(path)))
     } catch {
       guard Self.isDamage(error) else { throw Self.failure(error, path) }
-      let (database, target) = try Self.replace(path, log)
-      state = Mutex(State(database: database, movedAside: target))
+      let (database, damage) = try Self.replace(path, log)
+      state = NIOLockedValueBox(State(database: database, condition: StoreCondition(damage: damage)))
     }
     self.path = path
     self.log = log
+    self.tidiness = tidiness
   }
 
   /// Sets aside `count` event cursors; gives the last one that was set aside before. Never gives the same range
   /// again, whatever happens to the process.
   public func reserveCursors(_ count: Int64) throws(Failure) -> Int64 {
+    try write { database in
+      let last = try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'cursor'") ?? 0
+      let (next, overflow) = last.addingReportingOverflow(count)
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO meta (key, value) VALUES ('cursor', ?)",
+        arguments: [overflow ? Int64.max : next])
+      return last
+    }
+  }
+
+  /// Has news of what is wrong with the store told. What has happened before is in ``condition``.
+  func tell(_ onNews: @escaping @Sendable (StoreNews) -> Void) {
+    state.withLockedValue { $0.onNews = onNews }
+  }
+
+  /// Writes with a transaction of its own. Blocks on the disk.
+  private func write<Value>(_ body: (Database) throws -> Value) throws(Failure) -> Value {
+    let database = database
     do {
-      return try database.write { database in
-        let last = try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'cursor'") ?? 0
-        let (next, overflow) = last.addingReportingOverflow(count)
-        try database.execute(
-          sql: "INSERT OR REPLACE INTO meta (key, value) VALUES ('cursor', ?)",
-          arguments: [overflow ? Int64.max : next])
-        return last
+      do {
+        return try database.write(body)
+      } catch  where repair(database, after: error) {
+        return try self.database.write(body)
       }
     } catch {
       throw Self.failure(error, path)
@@ -61,21 +87,39 @@ public final class LocalStore: BlockingStore {
 
   /// Makes the database one that can be used, where an error says that it is damaged; whether it did. Blocks on the
   /// disk; what was going on in it must have ended.
-  func repair(after error: any Error) -> Bool {
+  ///
+  /// - Parameter damaged: where the error comes from; somebody else may have replaced it meanwhile.
+  func repair(_ damaged: DatabaseQueue, after error: any Error) -> Bool {
     guard Self.isDamage(error) else { return false }
-    if Self.isDamagedIndex(error), (try? database.write(Self.rebuildSearch)) != nil {
-      log?.error("the index of the messages was damaged, and was made again")
-      return true
+    return repairing.withLock {
+      if database !== damaged { return true }
+      if Self.isDamagedIndex(error), (try? damaged.write(Self.rebuildSearch)) != nil {
+        log?.error("the index of the messages was damaged, and was made again")
+        return true
+      }
+      try? damaged.close()
+      do throws(Failure) {
+        let (fresh, damage) = try Self.replace(path, log)
+        let tell = state.withLockedValue { state in
+          state.database = fresh
+          state.condition.damage = damage
+          return state.onNews
+        }
+        tell?(StoreNews(cause: damage.failure, lost: damage.salvage.lost))
+        return true
+      } catch {
+        log?.error("a damaged database cannot be replaced", metadata: ["failure": "\(error.message)"])
+        return false
+      }
     }
-    try? database.close()
-    do {
-      let (fresh, target) = try Self.replace(path, log)
-      state.withLock { $0 = State(database: fresh, movedAside: target) }
-      return true
-    } catch {
-      log?.error("a damaged database cannot be replaced", metadata: ["failure": "\(error.message)"])
-      return false
-    }
+  }
+
+  /// Notes how a write went, and tells of it where that is news. nil: well.
+  func noteWrite(_ error: (any Error)?) {
+    if let error, !StoreCondition.isObstacle(error) { return }
+    let obstacle = error.map { Self.failure($0, path) }
+    let tell = state.withLockedValue { $0.condition.wrote(obstacle) ? $0.onNews : nil }
+    tell?(StoreNews(cause: obstacle))
   }
 
   /// Until when which server is left alone, in seconds since 1970.
@@ -93,16 +137,12 @@ public final class LocalStore: BlockingStore {
 
   /// Leaves a server alone until a time, in seconds since 1970. Times that have passed are forgotten.
   func setRateLimit(_ until: Double, of server: String) throws(Failure) {
-    do {
-      try database.write { database in
-        try database.execute(
-          sql: "DELETE FROM meta WHERE key LIKE 'rateLimit %' AND value < unixepoch()")
-        try database.execute(
-          sql: "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
-          arguments: ["rateLimit \(server)", until])
-      }
-    } catch {
-      throw Self.failure(error, path)
+    try write { database in
+      try database.execute(
+        sql: "DELETE FROM meta WHERE key LIKE 'rateLimit %' AND value < unixepoch()")
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
+        arguments: ["rateLimit \(server)", until])
     }
   }
 
@@ -128,9 +168,14 @@ public final class LocalStore: BlockingStore {
     configuration.busyMode = .timeout(5)
     configuration.journalMode = .wal
     // What is written is copied into the database in larger parts: whoever sends much waits for that less often.
-    // What is deleted is overwritten.
+    // A log that a reader has let grow beyond that is cut off. What is deleted is overwritten.
     configuration.prepareDatabase {
-      try $0.execute(sql: "PRAGMA wal_autocheckpoint = 4000; PRAGMA secure_delete = ON")
+      try $0.execute(
+        sql: """
+          PRAGMA wal_autocheckpoint = 4000;
+          PRAGMA journal_size_limit = 16777216;
+          PRAGMA secure_delete = ON
+          """)
     }
     let database = try DatabaseQueue(path: path, configuration: configuration)
     if try !database.read(isCurrent) { try migrator.migrate(database) }
@@ -175,9 +220,7 @@ public final class LocalStore: BlockingStore {
   static func failure(_ error: any Error, _ path: String) -> Failure {
     if let failure = error as? Failure { return failure }
     if error is TooNew {
-      let why =
-        Language.current == .chinese ? "由更新版本的 imctl 创建" : "made by a later version of imctl"
-      return Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+      return Failure(.databaseError, stage: .store, detail: "\(path): made by a later version of imctl")
     }
     let why = (error as? DatabaseError).map { $0.message ?? "\($0.resultCode)" } ?? "cannot be opened"
     return Failure(.databaseError, stage: .store, detail: "\(path): \(why)")

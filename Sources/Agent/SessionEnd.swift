@@ -54,7 +54,11 @@ extension Session {
           unrevoked = error
         }
       }
-      if let failure { throw failure }
+      if let failure {
+        var result = LogoutMethod.Result(accounts: [session.account.description], unsent: unsent)
+        result.unstored = failure
+        return result
+      }
       if parameters.forget, unrevoked == nil, unsent == 0 {
         try await session.accounts.remove(session.account)
         try await session.forgetMessages()

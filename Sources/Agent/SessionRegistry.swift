@@ -8,10 +8,10 @@ import XMPPStanza
 ///
 /// Knows which account a call means; what is done with it is the session's.
 actor SessionRegistry: AgentService {
-  private let onDisk: AccountsOnDisk
+  let onDisk: AccountsOnDisk
   private var accounts: AccountStore { onDisk.store }
-  private let hub: EventHub
-  private let localStore: LocalStore
+  let hub: EventHub
+  let localStore: LocalStore
   private let log: Logger
   private let language: String
   private let started = Timestamp.now()
@@ -22,7 +22,7 @@ actor SessionRegistry: AgentService {
   private let onEnding: @Sendable () -> Void
   private let onStop: @Sendable () async -> Void
   private let activity: @Sendable () -> Void
-  private var sessions: [JID: Session] = [:]
+  private(set) var sessions: [JID: Session] = [:]
   /// Whose presence a client holds.
   private var holds: [ClientHandle: Set<JID>] = [:]
   /// Sessions that are idle because the process is stopped.
@@ -80,13 +80,9 @@ actor SessionRegistry: AgentService {
     return try await session(of: try JID(given: file.get().account(name).account))
   }
 
-  /// The stored accounts, or why they cannot be read.
+  /// The stored accounts, as they could be read last, or why they never could.
   private func loaded() async -> Result<AccountFile, Failure> {
-    do throws(Failure) {
-      return .success(try await accounts.inBackground { store throws(Failure) in try store.load() })
-    } catch {
-      return .failure(error)
-    }
+    do throws(Failure) { return .success(try await onDisk.load()) } catch { return .failure(error) }
   }
 
   /// The session of an account that need not be stored; of the default one where none is named.
@@ -238,7 +234,7 @@ actor SessionRegistry: AgentService {
       }
     } else if let session = await unstored(parameters.account, beside: .success(file)) {
       if parameters.probe { await session.probe(timeout: parameters.bound) }
-      return try await localStore.countQueued([await session.currentStatus()])
+      return try await completed([await session.currentStatus()])
     }
     let chosen = try parameters.all ? file.accounts : [file.account(parameters.account)]
     if parameters.probe { await probe(chosen, within: parameters.bound) }
@@ -249,7 +245,7 @@ actor SessionRegistry: AgentService {
         answer.append(SessionStatus(stored: account))
       }
     }
-    return try await localStore.countQueued(answer)
+    return try await completed(answer)
   }
 
   /// Asks the servers of these accounts, side by side.
@@ -358,20 +354,16 @@ actor SessionRegistry: AgentService {
   }
 
   func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
-    var count = sessions.count
-    var failure: Failure?
-    switch await loaded() {
-    case .success(let file): count = file.accounts.count
-    case .failure(let error): failure = error
-    }
+    let count = (try? await loaded().get())?.accounts.count ?? sessions.count
     var online = 0
     for session in sessions.values where await session.isOnline { online += 1 }
     var status = AgentStatusMethod.Result(
       version: Version.current, pid: Int(getpid()), started: started, accounts: count,
       online: online, clients: clients)
     if isService { status.service = true }
-    status.accountsError = failure
+    status.accountsError = onDisk.failure
     status.damagedStore = localStore.movedAside
+    status.warnings = await warnings()
     return status
   }
 

@@ -29,6 +29,7 @@ public struct Event: Sendable, Equatable {
     case kicked(Kick)
     case loginRequired(LoginRequired)
     case stanzaRefused(StanzaRefused)
+    case store(StoreChange)
     /// Events between the wanted cursor and this one are not replayed.
     case gap
   }
@@ -59,6 +60,7 @@ public struct Event: Sendable, Equatable {
     case .kicked: "kicked"
     case .loginRequired: "loginRequired"
     case .stanzaRefused: "stanzaRefused"
+    case .store: "store"
     case .gap: "gap"
     }
   }
@@ -222,6 +224,19 @@ public struct LoginRequired: Codable, Sendable, Equatable {
   }
 }
 
+/// Fields of the event `store`: what the agent keeps on the disk was damaged or cannot be read or written, or all of it
+/// can be again.
+public struct StoreChange: Codable, Sendable, Equatable {
+  /// Absent: the obstacle is gone.
+  public var cause: Failure?
+  /// Ids of this account's messages that waited to be sent and are lost; absent where none is known to be.
+  public var lost: [String]?
+  public init(cause: Failure?, lost: [String]? = nil) {
+    self.cause = cause
+    self.lost = lost
+  }
+}
+
 /// Fields of the event `wire`: an element that was sent or received, its secrets replaced. Only who asks for `wire`
 /// by name gets it, of sessions that were logged in with `wire`.
 public struct WireLine: Codable, Sendable, Equatable {
@@ -290,6 +305,7 @@ extension Event: Codable {
     case .kicked(let kick): try kick.encode(to: encoder)
     case .loginRequired(let required): try required.encode(to: encoder)
     case .stanzaRefused(let refused): try refused.encode(to: encoder)
+    case .store(let change): try change.encode(to: encoder)
     case .gap: break
     }
   }
@@ -318,6 +334,7 @@ extension Event: Codable {
     case "kicked": body = .kicked(try Kick(from: decoder))
     case "loginRequired": body = .loginRequired(try LoginRequired(from: decoder))
     case "stanzaRefused": body = .stanzaRefused(try StanzaRefused(from: decoder))
+    case "store": body = .store(try StoreChange(from: decoder))
     case "gap": body = .gap
     default:
       throw DecodingError.dataCorruptedError(

@@ -51,6 +51,21 @@ extension FailureAdvice {
       hint: Sentence(
         "Another command is writing it: try again when that has ended.", "另一条命令正在写入：请等它结束后重试。")),
     FailureAdvice(
+      name: .databaseError, detail: "*: made by a later version of imctl",
+      hint: Sentence(
+        "Use that version: this one would lose what it does not understand.", "请使用那个版本：本版本会丢失无法理解的内容。")),
+    FailureAdvice(
+      name: .databaseError, detail: "*: not JSON",
+      hint: Sentence(
+        "Mend the file; an agent that runs goes on with what it has read before.",
+        "请修正该文件；正在运行的代理进程沿用先前读取的内容。")),
+    FailureAdvice(
+      name: .databaseError, detail: "* was damaged, and is now *",
+      message: Sentence("the local store was damaged and begins afresh", "本地数据库已损坏，现已重新创建"),
+      hint: Sentence(
+        "What could be read is in the new file; `imctl history --sync` fetches older messages from the server.",
+        "能读出的内容已放入新文件；`imctl history --sync` 可从服务器取回更早的消息。")),
+    FailureAdvice(
       name: .agentUnreachable, detail: "it has too many clients",
       hint: Sentence(
         "End some of the commands that stay connected, such as `imctl watch`, then try again.",

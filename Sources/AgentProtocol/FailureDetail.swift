@@ -54,6 +54,14 @@ public enum FailureDetail {
     ("the token says: *", "令牌中写明：*"),
     ("the token command gave none, and no other token is there", "令牌命令没有给出令牌，也没有其他令牌"),
     ("the token command gave none: the given one is used", "令牌命令没有给出令牌：使用所给的令牌"),
+    // The local store.
+    ("*: made by a later version of imctl", "*：由更新版本的 imctl 创建"),
+    ("* was damaged, and is now *: nothing that waited to be sent is lost", "* 已损坏，现移至 *：待发送的消息没有丢失"),
+    ("* was damaged, and is now *: lost of what waited to be sent: *", "* 已损坏，现移至 *：待发送的消息中丢失了：*"),
+    (
+      "* was damaged, and is now *: not all of what waited to be sent could be read",
+      "* 已损坏，现移至 *：待发送的消息未能全部读出"
+    ),
     // Messages.
     ("no message that could be corrected was sent to *", "没有可更正的消息发给 *"),
     ("no message with the id * was sent to *", "没有 id 为 * 的消息发给 *"),

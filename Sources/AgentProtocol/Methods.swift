@@ -63,6 +63,8 @@ public enum LogoutMethod: AgentMethod {
     public var unsent: Int
     /// Why the server has not forgotten a token, which is kept for `token.revoke`. Absent: nothing went wrong.
     public var unrevoked: Failure?
+    /// Why it could not be stored that they are logged out: the next agent logs them in. Absent: nothing went wrong.
+    public var unstored: Failure?
     /// What stays stored of the secrets, by account; absent where nothing does.
     public var kept: [String: StorePolicy]?
     public init(accounts: [String], unsent: Int = 0, unrevoked: Failure? = nil) {
@@ -76,6 +78,7 @@ public enum LogoutMethod: AgentMethod {
       accounts += other.accounts
       unsent += other.unsent
       unrevoked = unrevoked ?? other.unrevoked
+      unstored = unstored ?? other.unstored
       if let others = other.kept { kept = (kept ?? [:]).merging(others) { $1 } }
     }
   }
@@ -150,6 +153,9 @@ public struct SessionStatus: Codable, Sendable, Equatable {
   public var idle: IdleMode?
   /// Why the session is in this state, where it is a failure.
   public var cause: Failure?
+  /// What keeps the agent from working as it should, whatever the state is: the stored accounts cannot be read, the local
+  /// store was damaged or cannot be written. Absent: nothing.
+  public var warnings: [Failure]?
   public init(account: String, state: SessionState) {
     self.account = account
     self.state = state
@@ -234,6 +240,8 @@ public enum AgentStatusMethod: AgentMethod {
     public var accountsError: Failure?
     /// Where the local store was moved that was damaged: this agent has begun a fresh one.
     public var damagedStore: String?
+    /// As ``SessionStatus/warnings``.
+    public var warnings: [Failure]?
     public init(version: String, pid: Int, started: String, accounts: Int, online: Int, clients: Int) {
       self.version = version
       self.pid = pid
@@ -296,7 +304,7 @@ extension PresenceStatus {
 }
 
 extension SessionStatus {
-  /// `cause` and `attempt` alone may be absent.
+  /// `cause`, `attempt` and `warnings` alone may be absent.
   public func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(account, forKey: .account)
@@ -315,6 +323,7 @@ extension SessionStatus {
     try fields.encode(idle, forKey: .idle)
     try fields.encode(uncertain, forKey: .uncertain)
     try fields.encodeIfPresent(cause, forKey: .cause)
+    try fields.encodeIfPresent(warnings, forKey: .warnings)
   }
 }
 

@@ -46,7 +46,9 @@ public enum PrivateDirectory {
       if status.st_mode & 0o077 == 0 { return }
       throw refusal(path, "open to other users")
     }
-    if chmod(path, 0o700) != 0 { throw refusal(path, String(cString: strerror(errno))) }
+    if chmod(path, 0o700) == 0 { return }
+    // Nobody can change what is on a read-only file system.
+    if errno != EROFS { throw refusal(path, String(cString: strerror(errno))) }
   }
 
   private static func refusal(_ path: String, _ why: String) -> Failure {

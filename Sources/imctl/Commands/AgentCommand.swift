@@ -199,6 +199,7 @@ struct AgentState: Encodable {
   let service: Bool?
   let accountsError: Failure?
   let damagedStore: String?
+  let warnings: [Failure]?
 
   init(_ agent: AgentStatusMethod.Result?) {
     running = agent != nil
@@ -211,6 +212,7 @@ struct AgentState: Encodable {
     service = agent?.service
     accountsError = agent?.accountsError
     damagedStore = agent?.damagedStore
+    warnings = agent?.warnings
   }
 
   var text: String {
@@ -221,8 +223,7 @@ struct AgentState: Encodable {
       "running, pid \(pid), version \(peer: version), since \(peer: started), "
       + "\(online) of \(accounts) accounts online"
     if service == true { text += inLanguage(", as a service", "，作为服务运行") }
-    if let accountsError { text += "\n\(peer: accountsError.message)" }
-    if let damagedStore { text += "\n" + AgentClient.remark(onDamaged: damagedStore) }
+    for warning in warnings ?? [] { text += "\n\(peer: warning.message)" }
     return text
   }
 }

@@ -91,6 +91,13 @@ struct LogoutCommand: ParsableCommand {
       try output.data(Answer(account: account, kept: kept), text: "\(peer: account) offline")
       if let kept { output.note(Self.remark(on: kept, of: account)) }
     }
+    if let failure = result.unstored {
+      output.note(
+        inLanguage(
+          "this could not be stored: run it again when the file can be written, or the next agent logs in",
+          "这一状态未能保存：文件可写入后请再次运行，否则下一个代理进程会重新登录"))
+      throw failure
+    }
     if result.unsent > 0, result.unrevoked == nil { throw Failure.unconfirmed(queued: result.unsent) }
     if let failure = result.unrevoked {
       output.note(

@@ -78,6 +78,7 @@ struct StatusText: CustomStringConvertible {
     if session.queued > 0 { lines.append(("queued", String(session.queued))) }
     if session.uncertain > 0 { lines.append(("uncertain", String(session.uncertain))) }
     if let cause = session.cause { lines.append(("cause", cause.message)) }
+    for warning in session.warnings ?? [] { lines.append(("warning", warning.message)) }
     description = lines.map { line in
       line.name + String(repeating: " ", count: max(1, 10 - line.name.count)) + "\(peer: line.value)"
     }.joined(separator: "\n")

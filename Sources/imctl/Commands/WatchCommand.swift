@@ -11,7 +11,7 @@ struct WatchCommand: ParsableCommand {
     discussion: """
       A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
       status 69. Events: state, synced, dataReady, success, presence, message, receipt, chatState, contact, group (nothing is \
-      told under it yet), conversation, device, kicked, loginRequired, tokenUnavailable, stanzaRefused, and only when named: \
+      told under it yet), conversation, device, kicked, loginRequired, tokenUnavailable, stanzaRefused, store, and only when named: \
       wire, of sessions that were logged in with -vv. Without --account those of every account.
 
       With --since messages, receipts and changes of contacts, devices and conversations that came after an event are \
@@ -25,8 +25,9 @@ struct WatchCommand: ParsableCommand {
       """)
 
   static let names = [
-    "state", "synced", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact", "group",
-    "conversation", "device", "kicked", "loginRequired", "tokenUnavailable", "stanzaRefused", "wire",
+    "state", "synced", "dataReady", "success", "presence", "message", "receipt", "chatState", "contact",
+    "group",
+    "conversation", "device", "kicked", "loginRequired", "tokenUnavailable", "stanzaRefused", "store", "wire",
   ]
 
   @Option(
@@ -163,6 +164,7 @@ struct EventText: CustomStringConvertible {
     case .loginRequired(let required): loginRequired(required)
     case .stanzaRefused(let refused):
       "\(peer: refused.from ?? "") \(refused.size) octets: \(peer: refused.reason)"
+    case .store(let change): store(change)
     case .gap: "older events are lost"
     }
   }
@@ -236,6 +238,11 @@ struct EventText: CustomStringConvertible {
       + (required.asksCommand
         ? inLanguage("the command of --on-auth-failure is asked", "正在运行 --on-auth-failure 的命令")
         : "\(peer: required.cause.hint)")
+  }
+
+  static func store(_ change: StoreChange) -> String {
+    guard let cause = change.cause else { return inLanguage("works again", "已恢复正常") }
+    return "(\(peer: cause.message))"
   }
 
   /// A step of the login: the state and the facts that come with it.

@@ -1,0 +1,196 @@
+import AgentProtocol
+import FoundationEssentials
+import GRDB
+import Glibc
+
+/// What could be brought out of a damaged database into a fresh one.
+///
+/// SQLite's own recovery reads pages past the schema, and is no part of the system's library. What is done without it:
+/// a table is read from its beginning up to what is damaged, and from its end back to there; what is malformed in the
+/// schema hides nothing but itself; and a table that is hidden so is read in a copy that has the schema of a fresh
+/// database. Rows that are no rows of such a table are left out.
+struct Salvage: Sendable, Equatable {
+  /// Ids of the messages that waited to be sent and are lost, by account.
+  private(set) var lost: [String: [String]] = [:]
+  /// The ids of all that waited could be read.
+  private(set) var isOutboxKnown = true
+
+  /// How the messages that waited are doing, in words.
+  var summary: String {
+    if !isOutboxKnown { return "not all of what waited to be sent could be read" }
+    let ids = lost.values.flatMap(\.self).sorted()
+    if ids.isEmpty { return "nothing that waited to be sent is lost" }
+    let more = ids.count > Self.maximumNamed ? " and \(ids.count - Self.maximumNamed) more" : ""
+    return "lost of what waited to be sent: \(ids.prefix(Self.maximumNamed).joined(separator: ", "))\(more)"
+  }
+
+  /// Ids in a text.
+  private static let maximumNamed = 10
+
+  /// Copies what can be read. Throws where the fresh database cannot be written.
+  init(from path: String, into fresh: DatabaseQueue) throws {
+    let tables = try fresh.read(Table.all)
+    var (hidden, waiting) = try Self.copy(tables, from: path, into: fresh)
+    if !hidden.isEmpty || waiting == nil, let copy = try? Self.mended(path, as: fresh) {
+      defer { for suffix in ["", "-wal", "-shm"] { unlink(copy + suffix) } }
+      let (_, more) = try Self.copy(hidden, from: copy, into: fresh)
+      if let more { waiting = more.union(waiting ?? []) }
+    }
+    isOutboxKnown = waiting != nil
+    let left = try fresh.write { database in
+      // The index has the words of what was copied.
+      try LocalStore.rebuildSearch(database)
+      return try Waiting.all("SELECT account, id FROM outbox", database)
+    }
+    lost = Dictionary(grouping: (waiting ?? []).subtracting(left), by: \.account).mapValues {
+      $0.map(\.id).sorted()
+    }
+  }
+
+  /// A message that waits to be sent.
+  private struct Waiting: Hashable {
+    let account: String
+    let id: String
+
+    static func all(_ sql: String, _ database: Database) throws -> Set<Waiting> {
+      var all: Set<Waiting> = []
+      let rows = try Row.fetchCursor(database, sql: sql)
+      while let row = try rows.next() {
+        if let account = String.fromDatabaseValue(row[0]), let id = String.fromDatabaseValue(row[1]) {
+          all.insert(Waiting(account: account, id: id))
+        }
+      }
+      return all
+    }
+  }
+
+  /// Gives the tables that are not there, and all that waited to be sent: nil where that is not known.
+  private static func copy(
+    _ tables: [Table], from path: String, into fresh: DatabaseQueue
+  ) throws -> (hidden: [Table], waiting: Set<Waiting>?) {
+    var configuration = Configuration()
+    configuration.readonly = true
+    // What is malformed in the schema is passed over.
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA writable_schema = ON") }
+    guard let damaged = try? DatabaseQueue(path: path, configuration: configuration) else {
+      return (tables, nil)
+    }
+    defer { try? damaged.close() }
+    var hidden: [Table] = []
+    for table in tables where try !copy(table, from: damaged, into: fresh) { hidden.append(table) }
+    // The ids have an index of their own: it may be whole where the table is not.
+    let waiting = try? damaged.read {
+      try Waiting.all("SELECT account, id FROM outbox ORDER BY account, id", $0)
+    }
+    let rows = try? damaged.read {
+      try Waiting.all("SELECT account, id FROM outbox NOT INDEXED", $0)
+    }
+    if let waiting, let rows { return (hidden, waiting.union(rows)) }
+    return (hidden, waiting ?? rows)
+  }
+
+  /// False where there is no such table. Throws where the fresh database cannot be written.
+  private static func copy(
+    _ table: Table, from damaged: DatabaseQueue, into fresh: DatabaseQueue
+  ) throws -> Bool {
+    var unwritable: (any Error)?
+    let isThere = try? damaged.read { damaged in
+      let there = try String.fetchAll(
+        damaged, sql: "SELECT name FROM pragma_table_info(?)", arguments: [table.name])
+      let columns = table.columns.filter(there.contains)
+      if columns.isEmpty { return false }
+      do {
+        try fresh.write { try copy(table, columns, from: damaged, into: $0) }
+      } catch {
+        unwritable = error
+      }
+      return true
+    }
+    if let unwritable { throw unwritable }
+    return isThere ?? false
+  }
+
+  private static func copy(
+    _ table: Table, _ columns: [String], from damaged: Database, into fresh: Database
+  ) throws {
+    let names = columns.map(\.quotedDatabaseIdentifier).joined(separator: ", ")
+    let places = columns.map { _ in "?" }.joined(separator: ", ")
+    let insertion = try fresh.makeStatement(
+      sql: "INSERT OR IGNORE INTO \(table.name) (\(names)) VALUES (\(places))")
+    for direction in ["ASC", "DESC"] {
+      let order = table.key.map { "\($0.quotedDatabaseIdentifier) \(direction)" }.joined(separator: ", ")
+      do {
+        let rows = try Row.fetchCursor(damaged, sql: "SELECT \(names) FROM \(table.name) ORDER BY \(order)")
+        while let row = try rows.next() {
+          do {
+            try insertion.execute(arguments: StatementArguments(row.databaseValues))
+          } catch let error as DatabaseError
+            where error.resultCode.primaryResultCode == .SQLITE_CONSTRAINT
+          {
+            // No row of such a table.
+          } catch {
+            throw Unwritable(error: error)
+          }
+        }
+        return
+      } catch let error as Unwritable {
+        throw error.error
+      } catch {
+        // What is behind it is read from the other end.
+      }
+    }
+  }
+
+  private struct Unwritable: Error { let error: any Error }
+
+  /// A copy of the damaged database whose schema says of each table what that of a fresh one says. Throws where that
+  /// cannot be made.
+  private static func mended(_ path: String, as fresh: DatabaseQueue) throws -> String {
+    let copy = path + ".reading"
+    for suffix in ["", "-wal"] where access(path + suffix, F_OK) == 0 {
+      try? FileManager.default.removeItem(atPath: copy + suffix)
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+    }
+    let schema = try fresh.read {
+      try Row.fetchAll($0, sql: "SELECT type, tbl_name, sql, name FROM sqlite_master WHERE sql IS NOT NULL")
+    }
+    var configuration = Configuration()
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA writable_schema = ON") }
+    let database = try DatabaseQueue(path: copy, configuration: configuration)
+    defer { try? database.close() }
+    try database.write { database in
+      for object in schema {
+        try database.execute(
+          sql: "UPDATE sqlite_master SET type = ?, tbl_name = ?, sql = ? WHERE name = ?",
+          arguments: StatementArguments(object.databaseValues))
+      }
+    }
+    return copy
+  }
+}
+
+/// A table of the fresh database, and how all of it is read.
+private struct Table: Equatable {
+  let name: String
+  let columns: [String]
+  /// What its rows are kept in the order of.
+  let key: [String]
+
+  /// All but those that belong to the index and to the migrations. What waits to be sent is first.
+  static func all(_ database: Database) throws -> [Table] {
+    let rows = try Row.fetchAll(
+      database,
+      sql: """
+        SELECT name, wr FROM pragma_table_list
+        WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'grdb_*'
+        ORDER BY name <> 'outbox', name = 'messages', name
+        """)
+    return try rows.map { row in
+      let name: String = row[0]
+      let columns = try Row.fetchAll(database, sql: "SELECT name, pk FROM pragma_table_info('\(name)')")
+      let key = columns.filter { ($0[1] as Int) > 0 }.sorted { ($0[1] as Int) < ($1[1] as Int) }
+      return Table(
+        name: name, columns: columns.map { $0[0] }, key: row[1] ? key.map { $0[0] } : ["rowid"])
+    }
+  }
+}
