@@ -12,7 +12,7 @@ final class Backlog: Sendable {
   private let state = NIOLockedValueBox(State())
 
   /// - Parameter count: how many were handed over already.
-  init(of count: Int = 0) { state.withLock { $0.added = count } }
+  init(of count: Int = 0) { state.withLockedValue { $0.added = count } }
 
   /// Events that the subscriber is not done with.
   var pending: Int { state.withLockedValue { $0.added - $0.done } }

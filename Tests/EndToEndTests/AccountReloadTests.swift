@@ -111,6 +111,27 @@ struct AccountReloadTests {
     #expect(try await user.imctl.run("agent", "status").output.contains("accounts.json") == false)
   }
 
+  @Test("While the file is broken, status and logout do their work, and say what is wrong.")
+  func brokenButOnline() async throws {
+    let user = try await User()
+    try await user.goOnline()
+    let good = try String(contentsOf: URL(filePath: user.accountsPath), encoding: .utf8)
+    try Self.edit(user) { String($0.dropLast(20)) }
+    for arguments in [[], ["--all"], ["--account", user.jid]] {
+      let status = try await user.imctl.run(["status"] + arguments)
+      #expect(status.status == 0 && status.output.contains("syncOK"))
+      #expect(status.output.contains("accounts.json: not JSON"))
+    }
+    #expect(try await user.status().warnings?.map(\.name) == [.databaseError])
+    let logout = try await user.imctl.run("logout")
+    #expect(logout.status == 73 && logout.output == "\(user.jid) offline\n")
+    #expect(logout.errors.contains("this could not be stored") && logout.errors.contains("not JSON"))
+    try await user.agentEnded()
+    try Self.edit(user) { _ in good }
+    #expect(try await user.imctl.run("logout").status == 0)
+    #expect(try user.stored().map(\.isLogin) == [false])
+  }
+
   @Test("What the agent writes itself has it do nothing.")
   func ownWrites() async throws {
     let user = try await User()
