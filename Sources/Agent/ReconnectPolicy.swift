@@ -25,11 +25,18 @@ struct ReconnectPolicy: Sendable {
   static let afterRateLimit = 300.0
   /// Seconds online after which the end of a session has nothing to do with the one before.
   static let settled = 60.0
+  /// Links that may be lost one soon after the other and taken up again at once, and how many seconds online make one of
+  /// them good.
+  static let quickReturns = 5.0
+  static let secondsEachReturn = 2.0
   /// Accounts of one server that come back within a second.
   static let accountsEachSecond = 100.0
 
   /// Failed attempts, and sessions that the server ended soon, since the session was last well.
   private(set) var attempts = 0
+
+  /// Links that were lost soon, as far as no time online has made them good.
+  private var shortLinks = 0.0
 
   /// Attempts that were granted again, as far as they count.
   private(set) var retries = 0
@@ -37,20 +44,32 @@ struct ReconnectPolicy: Sendable {
   /// The session is online.
   mutating func succeeded() { retries = 0 }
 
-  /// A session ended that was online for so many seconds. Who lets everybody in and throws them out at once is not
-  /// asked ever faster.
+  /// A session ended that was online for so many seconds.
+  ///
+  /// A server that lets everybody in and throws them out at once is asked ever more slowly, be it that it cuts the
+  /// connection. A link that breaks now and then is taken up at once, a few times also where it breaks soon.
   mutating func lost(after seconds: Double, _ cause: Cause) {
-    if cause == .link || seconds >= Self.settled { attempts = 0 }
+    if seconds >= Self.settled {
+      attempts = 0
+      shortLinks = 0
+    } else if cause == .link {
+      shortLinks = max(0, shortLinks - max(0, seconds) / Self.secondsEachReturn)
+      if shortLinks < Self.quickReturns { attempts = 0 }
+      shortLinks += 1
+    }
   }
 
   /// A login by hand begins: its retries are its own.
   mutating func begin() {
     retries = 0
-    attempts = 0
+    restart()
   }
 
   /// What has failed before says nothing any more.
-  mutating func restart() { attempts = 0 }
+  mutating func restart() {
+    attempts = 0
+    shortLinks = 0
+  }
 
   /// Whether there is to be another attempt.
   ///

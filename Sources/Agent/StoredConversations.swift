@@ -65,14 +65,13 @@ public enum StoredConversations {
   private static func last(
     _ jid: String, _ account: String, hiddenBefore: Double?, _ database: Database
   ) throws -> (event: Event, place: Int64)? {
-    let row = try Row.fetchOne(
-      database,
+    let selection = try database.cachedStatement(
       sql: """
         SELECT * FROM messages INDEXED BY messagesByPeer
         WHERE account = ? AND peer = ? AND place IS NOT NULL AND \(StoredMessage.isOfItsOwn)
         ORDER BY place DESC LIMIT 1
-        """, arguments: [account, jid])
-    guard let row else { return nil }
+        """)
+    guard let row = try Row.fetchOne(selection, arguments: [account, jid]) else { return nil }
     let message = try StoredMessage.folded(row, database)
     if let hiddenBefore, message.time <= hiddenBefore { return nil }
     return (message.event(account: account, cursor: max(0, row["cursor"])), row["place"])
@@ -82,13 +81,16 @@ public enum StoredConversations {
   static func unread(
     _ jid: String, _ account: String, _ kept: StoredConversation, _ database: Database
   ) throws -> Int {
-    try Int.fetchOne(
-      database,
+    let counting = try database.cachedStatement(
       sql: """
         SELECT count(*) FROM messages INDEXED BY messagesByPeer
         WHERE account = ?1 AND peer = ?2 AND place > ?3 AND time > ?4
           AND direction = 0 AND cursor > 0 AND NOT isRetracted AND retracts IS NULL AND replaces IS NULL
           AND type NOT IN ('error', 'headline')
-        """, arguments: [account, jid, kept.readPlace ?? -1, kept.settings.hiddenBefore ?? -1]) ?? 0
+        """)
+    let arguments: StatementArguments = [
+      account, jid, kept.readPlace ?? -1, kept.settings.hiddenBefore ?? -1,
+    ]
+    return try Int.fetchOne(counting, arguments: arguments) ?? 0
   }
 }

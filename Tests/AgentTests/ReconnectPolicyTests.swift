@@ -61,6 +61,43 @@ import Testing
     }
   }
 
+  @Test(
+    "A session that is cut off as soon as it is online comes back ever more slowly, whatever has ended it.",
+    arguments: ReconnectPolicy.Cause.allCases, [1, 1000])
+  func instantEnds(cause: ReconnectPolicy.Cause, accounts: Int) {
+    for seed in 0..<20 {
+      var generator = Seeded(state: UInt64(seed))
+      var policy = ReconnectPolicy()
+      var pauses: [Double] = []
+      for _ in 0..<40 {
+        policy.lost(after: 0.1, cause)
+        pauses.append(policy.pause(after: cause, among: accounts, using: &generator))
+        policy.succeeded()
+      }
+      var time = 0.0
+      let early = pauses.prefix {
+        time += $0
+        return time < 12
+      }
+      #expect(early.count <= 20 && pauses.suffix(20).allSatisfy { $0 >= 30 }, "\(pauses)")
+      // One that has held is taken up at once again.
+      policy.lost(after: ReconnectPolicy.settled, cause)
+      let next = policy.pause(after: cause, among: accounts, using: &generator)
+      #expect(cause == .later || cause == .rateLimit || next <= 10)
+    }
+  }
+
+  @Test("A link that breaks every few seconds is taken up at once, however often.")
+  func poorLink() {
+    var generator = Seeded(state: 3)
+    var policy = ReconnectPolicy()
+    for _ in 0..<1000 {
+      policy.lost(after: 2, .link)
+      #expect(policy.pause(after: .link, using: &generator) <= 1)
+      policy.succeeded()
+    }
+  }
+
   @Test("A reset is followed by the next attempt at once.", arguments: 0..<20)
   func reset(_ seed: UInt64) {
     var generator = Seeded(state: seed)
