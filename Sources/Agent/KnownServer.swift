@@ -67,9 +67,10 @@ extension KnownServer {
 }
 
 extension AuthenticationOffer {
-  /// Fit to be kept: its names are names, not text by the megabyte.
+  /// Fit to be kept: its names are names, not text by the megabyte, and no more than servers have.
   fileprivate var isReasonable: Bool {
-    (mechanisms + (extensible?.mechanisms ?? []) + (extensible?.tokenMechanisms ?? [])).allSatisfy(
-      \.isWellFormed)
+    let names = mechanisms + (extensible?.mechanisms ?? []) + (extensible?.tokenMechanisms ?? [])
+    let others = (channelBindings?.count ?? 0) + (extensible?.bindFeatures?.count ?? 0)
+    return names.count + others <= 256 && names.allSatisfy(\.isWellFormed)
   }
 }

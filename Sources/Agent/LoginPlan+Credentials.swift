@@ -186,7 +186,7 @@ extension LoginPlan {
   private func noWay(for what: String, _ offered: [SASLMechanismName]) -> String? {
     let hasPlain = offered.contains(.plain)
     guard !usesBearer, !offered.isEmpty, !hasPlain || offered.contains(where: \.isSCRAM) else { return nil }
-    let list = offered.map(\.rawValue).joined(separator: ", ")
+    let list = offered.prefix(16).map(\.rawValue).joined(separator: ", ")
     let reason = hasPlain ? "; PLAIN is not used where there is SCRAM" : ""
     return "no usable mechanism for the \(what): the server offers \(list)\(reason)"
   }

@@ -17,10 +17,12 @@ struct StoredReceipt: Sendable, Equatable {
       body: .receipt(receipt))
   }
 
-  /// Whether it may say something of a message to `recipient`.
+  /// Whether it may say something of a message to `recipient`. Another device of the same person may have got it; but that
+  /// it came back is said by whom it was for, or by the account's server: behind the bare JID of a room are many.
   func isBelievable(ofMessageTo recipient: JID?) -> Bool {
     guard let sender else { return true }
-    return sender.bare == recipient?.bare
+    guard let recipient, sender.bare == recipient.bare else { return false }
+    return receipt.kind != .failed || recipient.isBare || sender == recipient || sender.isBare
   }
 }
 

@@ -88,7 +88,7 @@ extension StreamFeatures {
   private var channelBindings: [ChannelBindingType]? {
     element.first("sasl-channel-binding", Namespaces.channelBinding).map { list in
       list.elements.lazy.filter { $0.name.local == "channel-binding" }.compactMap { $0["type"] }
-        .filter { $0.utf8.count <= 64 }.prefix(Self.limit).map(ChannelBindingType.init)
+        .filter { $0.utf8.count <= 64 }.map(ChannelBindingType.init)
     }
   }
 
@@ -100,19 +100,17 @@ extension StreamFeatures {
       tokenMechanisms: Self.mechanisms(in: inline?.first("fast", Namespaces.fast)),
       bindFeatures: inline?.first("bind", Namespaces.bind2).map { bind in
         (bind.first("inline", Namespaces.bind2)?.elements ?? []).lazy.filter { $0.name.local == "feature" }
-          .compactMap { $0["var"] }.filter { $0.utf8.count <= 128 }.prefix(Self.limit).map(\.self)
+          .compactMap { $0["var"] }.filter { $0.utf8.count <= 128 }
       },
       resumes: inline?.first("sm", Namespaces.streamManagement).map { _ in true })
   }
 
-  /// Names of the list's own namespace.
+  /// Names of the list's own namespace: all of them, for the one that both sides have may be the last, and the server may
+  /// sign the list (XEP-0474). How long it can be is ``StreamConfiguration/limits``.
   private static func mechanisms(in list: XMLElement?) -> [SASLMechanismName] {
     guard let list else { return [] }
     return list.elements.lazy
       .filter { $0.name.local == "mechanism" && $0.name.namespace == list.name.namespace }
-      .prefix(limit).map { SASLMechanismName(rawValue: $0.text) }
+      .map { SASLMechanismName(rawValue: $0.text) }
   }
-
-  /// Entries of a list that are looked at.
-  private static let limit = 64
 }

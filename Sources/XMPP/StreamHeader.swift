@@ -25,6 +25,31 @@ enum StreamHeader {
 
   static let close = Array("</stream:stream>".utf8)
 
+  /// Where a header says what namespace its stanzas have.
+  static let contentNamespace = XMLName("xmlns", "http://www.w3.org/2000/xmlns/")
+
+  /// A header that is one of XMPP, and of another stream than was asked for.
+  struct Mismatch: Sendable {
+    var condition: StreamError.Condition
+    var message: String
+  }
+
+  /// What does not fit: the server's name (§4.7.1) or the namespace of the stanzas (§4.8.2). Some servers say neither.
+  static func mismatch(of header: XMLElement, with account: JID) -> Mismatch? {
+    if let namespace = header[contentNamespace], ![Namespaces.client, Namespaces.streams].contains(namespace)
+    {
+      return Mismatch(
+        condition: .invalidNamespace,
+        message: "the server does not speak with clients: \(namespace.prefix(64))")
+    }
+    guard let from = header["from"] else { return nil }
+    if let jid = try? JID(from), jid.local == nil, jid.isBare, jid.asciiDomain == account.asciiDomain {
+      return nil
+    }
+    return Mismatch(
+      condition: .invalidFrom, message: "the server speaks for \(from.prefix(64)), not for \(account.domain)")
+  }
+
   /// Refuses a root that is no stream (§4.8.1) and a server older than RFC 3920 (§4.7.5).
   static func check(_ header: XMLElement, stage: XMPPError.Stage) throws(XMPPError) {
     guard header.name == XMLName("stream", Namespaces.streams) else {

@@ -31,16 +31,18 @@ extension StreamNegotiator {
     }
     return .element(
       XMLElement(
-        "iq", namespace: Namespaces.client, attributes: ["type": "set", "id": Self.bindID], children: [bind]))
+        "iq", namespace: Namespaces.client, attributes: ["type": "set", "id": configuration.bindID],
+        children: [bind]))
   }
 
   mutating func receivedResult(_ element: XMLElement) throws(XMPPError) -> [Action] {
-    let wanted = owed.first == .binding ? Self.bindID : Self.sessionID
-    guard let iq = IQ(element), iq.id == wanted else { throw unexpected(element) }
+    let isBinding = owed.first == .binding
+    let wanted = isBinding ? configuration.bindID : configuration.sessionID
+    guard let iq = IQ(element), iq.id == wanted, isOfOwnServer(iq.from) else { throw unexpected(element) }
     if let error = iq.error { throw XMPPError(bindError: error) }
     guard iq.type == .result else { throw unexpected(element) }
     owed.removeFirst()
-    if wanted == Self.bindID {
+    if isBinding {
       let jid = try boundJID(element.first("bind", Namespaces.bind)?.first("jid")?.text)
       login?.jid = jid
       if features?.requiresSession == true { return [establishSession()] }
@@ -48,6 +50,16 @@ extension StreamNegotiator {
     guard var login else { throw unexpected(element) }
     login.features = features
     return end(with: .bound(login))
+  }
+
+  /// Whether an answer to what was asked of the own server is its own (RFC 6120 §8.1.2.1): older ones put their domain,
+  /// or the JID that they have bound, also where that is not the account's.
+  private func isOfOwnServer(_ from: JID?) -> Bool {
+    guard let from else { return true }
+    if from.description == configuration.jid.domain { return true }
+    return from.domain == configuration.jid.domain
+      && (configuration.credentials.isAnonymous || from.local == configuration.jid.local
+        || from.local == configuration.credentials.authcid)
   }
 
   /// The server may choose the resource (RFC 6120 §7.7.1), but not whose it is; unless nobody said who comes.
@@ -90,7 +102,7 @@ extension StreamNegotiator {
     return write([
       .element(
         XMLElement(
-          "iq", namespace: Namespaces.client, attributes: ["type": "set", "id": Self.sessionID],
+          "iq", namespace: Namespaces.client, attributes: ["type": "set", "id": configuration.sessionID],
           children: [XMLElement("session", namespace: Namespaces.session)]))
     ])
   }

@@ -42,6 +42,9 @@ public struct StreamNegotiator: Sendable {
     public var resuming: StreamManagement?
     public var managesStream = true
     public var enablesCarbons = false
+    /// The ids of its requests, which nobody can guess.
+    var bindID = IQ.makeID()
+    var sessionID = IQ.makeID()
 
     public init(
       jid: JID, resource: String? = nil, credentials: SASLCredentials, tls: TLSMode, language: String? = nil,
@@ -137,12 +140,11 @@ public struct StreamNegotiator: Sendable {
   /// The session to go on with, until the server has been asked.
   var resumption: StreamManagement?
   private var isEncrypting = false
+  /// What is wrong with the stream's header, unless the server says itself why it cannot go on.
+  private var mismatch: StreamHeader.Mismatch?
   private var isOver = false
   /// Round trips so far: TCP, the TLS handshake, and every flight that waits for its answer.
   public private(set) var roundTrips = 0
-
-  static let bindID = "bind"
-  static let sessionID = "session"
 
   public init(_ configuration: Configuration) {
     self.configuration = configuration
@@ -302,6 +304,7 @@ extension StreamNegotiator {
   private mutating func opened(_ header: XMLElement) throws(XMPPError) -> [Action] {
     guard owed.first == .header else { throw unexpected(header) }
     try StreamHeader.check(header, stage: stage)
+    mismatch = StreamHeader.mismatch(of: header, with: configuration.jid)
     owed.removeFirst()
     return []
   }
@@ -315,6 +318,7 @@ extension StreamNegotiator {
       throw XMPPError(
         streamError: error, phase: level == .authenticated ? .binding : .beforeLogin, stage: stage)
     }
+    if let mismatch { return refuse(mismatch) }
     guard let answer = owed.first else { throw unexpected(element) }
     switch (answer, element.name.local, element.name.namespace) {
     case (.features, "features", Namespaces.streams):
@@ -364,6 +368,13 @@ extension StreamNegotiator {
       if !features.streamManagement { resumption = nil }
       return owed.isEmpty ? [write([requestSession()])] : []
     }
+  }
+
+  /// Nothing of a login is sent to a server that speaks for somebody else, or to somebody else than clients.
+  private mutating func refuse(_ mismatch: StreamHeader.Mismatch) -> [Action] {
+    let failure = end(with: .fail(XMPPError(.protocolError, stage: stage, mismatch.message)))
+    if level == .authenticated { return failure }
+    return [write([.element(StreamError(mismatch.condition).element)])] + failure
   }
 
   func unexpected(_ element: XMLElement) -> XMPPError {

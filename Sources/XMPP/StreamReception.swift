@@ -66,7 +66,9 @@ extension XMPPStream {
     switch state {
     case .connecting:
       switch event {
-      case .opened(let header): negotiate(.opened(header))
+      case .opened(var header):
+        header[StreamHeader.contentNamespace] = parser.contentNamespace
+        negotiate(.opened(header))
       case .element(let element): negotiate(.element(element, bytesBehind: behind.count))
       case .leftOut(_, let excess, _): throw XMLStreamError(.limitExceeded, excess)
       case .closed: negotiate(.closed)

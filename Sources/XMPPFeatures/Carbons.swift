@@ -13,7 +13,7 @@ public enum Carbons {
 
   /// The request for copies (§4); a server that does not know them answers with an error.
   public static func request() -> IQ {
-    IQ(type: .set, id: "carbons", payload: [XMLElement("enable", namespace: Namespaces.carbons)])
+    IQ(type: .set, payload: [XMLElement("enable", namespace: Namespaces.carbons)])
   }
 
   /// Whether the message claims to be a copy, whoever has sent it.

@@ -59,7 +59,7 @@ struct XMLNameCache {
     return place
   }
 
-  private static func string(_ text: UnsafePointer<xmlChar>) -> String? {
+  static func string(_ text: UnsafePointer<xmlChar>) -> String? {
     String(utf8: UnsafeBufferPointer(start: text, count: Int(xmlStrlen(text))))
   }
 }

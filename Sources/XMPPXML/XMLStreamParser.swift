@@ -140,6 +140,9 @@ public final class XMLStreamParser {
   /// nothing was smuggled in behind it.
   public var bytesAfterLastEvent: Int { fed - lastEvent }
 
+  /// The default namespace that the root declares: that of its children where they declare none.
+  public var contentNamespace: String? { reader?.builder.pointee.contentNamespace }
+
   /// Gives back its memory, if nothing but the root is open: for a stream that becomes idle.
   ///
   /// The next bytes cost some microseconds more. Does nothing inside a stanza.

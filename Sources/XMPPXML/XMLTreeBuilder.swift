@@ -42,6 +42,8 @@ struct XMLTreeBuilder: ~Copyable {
   /// Where in the input the root's start tag ended.
   private(set) var headerEnd: Int?
 
+  /// The default namespace that the root declares.
+  private(set) var contentNamespace: String?
   /// What libxml2 is to read no more of.
   private(set) var skimmed: Skimmed?
 
@@ -149,8 +151,8 @@ struct XMLTreeBuilder: ~Copyable {
   }
 
   fileprivate mutating func startElement(
-    _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, declarations: Int,
-    attributeCount: Int,
+    _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?,
+    declared: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?, declarations: Int, attributeCount: Int,
     attributes fields: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
   ) {
     guard failure == nil, skimmed == nil, let context else { return xmlStopParser(context) }
@@ -183,6 +185,9 @@ struct XMLTreeBuilder: ~Copyable {
       if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
       start = end
       headerEnd = end
+      for place in 0..<declarations where declared?[2 * place] == nil {
+        contentNamespace = declared?[2 * place + 1].flatMap(XMLNameCache.string)
+      }
       breadth = XMLBreadth(names: xmpp_xml_names(context))
       rootName = (local, namespace)
       deliver(.opened(XMLElement(name: names[place], attributes: attributes)), end: end)
@@ -357,10 +362,11 @@ struct XMLTreeBuilder: ~Copyable {
     var handler = xmlSAXHandler()
     handler.initialized = XML_SAX2_MAGIC
     handler.startDocument = { builder($0).pointee.startDocument() }
-    handler.startElementNs = { context, local, _, namespace, declarations, _, count, _, attributes in
+    handler.startElementNs = { context, local, _, namespace, declarations, declared, count, _, attributes in
       guard let local else { return }
       builder(context).pointee.startElement(
-        local, namespace, declarations: Int(declarations), attributeCount: Int(count), attributes: attributes)
+        local, namespace, declared: declared, declarations: Int(declarations), attributeCount: Int(count),
+        attributes: attributes)
     }
     handler.endElementNs = { context, _, _, _ in builder(context).pointee.endElement() }
     // One function for all three: libxml2 then does not look for ignorable white space.

@@ -26,6 +26,8 @@ struct Conversation {
       jid: jid, resource: resource,
       credentials: SASLCredentials(authcid: jid.local ?? "", password: Secret(password)), tls: tls,
       anticipation: anticipation)
+    configuration.bindID = "bind"
+    configuration.sessionID = "session"
     change(&configuration)
     negotiator = StreamNegotiator(configuration)
   }
@@ -67,7 +69,9 @@ struct Conversation {
     try Array(xml.joined().utf8).withUnsafeBytes { bytes in
       try parser.parse(bytes) { event in
         switch event {
-        case .opened(let header): apply(.opened(header))
+        case .opened(var header):
+          header[StreamHeader.contentNamespace] = parser.contentNamespace
+          apply(.opened(header))
         case .element(let element): apply(.element(element, bytesBehind: parser.bytesAfterLastEvent))
         case .leftOut: break
         case .closed: apply(.closed)

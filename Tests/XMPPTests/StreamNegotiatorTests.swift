@@ -351,6 +351,75 @@ import XMPPXML
     }
   }
 
+  @Test(
+    "A stream of another domain, or for others than clients, is refused before anything of the login is sent.",
+    arguments: [
+      ("from='evil.example' xmlns='jabber:client'", "invalid-from"),
+      ("from='alice@example.org' xmlns='jabber:client'", "invalid-from"),
+      ("from='example.org/x' xmlns='jabber:client'", "invalid-from"),
+      ("from='a b' xmlns='jabber:client'", "invalid-from"),
+      ("from='example.org' xmlns='jabber:server'", "invalid-namespace"),
+      ("from='example.org' xmlns=''", "invalid-namespace"),
+      ("from='EXAMPLE.org' xmlns='jabber:client'", nil),
+      ("", nil),
+    ] as [(String, String?)])
+  func foreignHeader(_ attributes: String, _ condition: String?) throws {
+    let header =
+      "<?xml version='1.0'?><stream:stream \(attributes) xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>"
+    var talk = try encrypted()
+    let sent = talk.log.count
+    try talk.server(header, C.mechanisms("PLAIN"))
+    #expect(talk.failure?.code == (condition == nil ? nil : .protocolError))
+    let rest = talk.log.dropFirst(sent).joined()
+    #expect(rest.contains(canonical(Self.plain)) == (condition == nil))
+    if let condition { #expect(rest.contains(condition)) }
+    // What the server says itself counts more: a server that does not know a domain may speak for another one.
+    var other = try encrypted()
+    try other.server(
+      header, "<stream:error><host-unknown xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>")
+    #expect(other.failure?.code == .unknownDomain)
+  }
+
+  @Test(
+    "Nobody but the own server answers the request to bind.",
+    arguments: [
+      ("mallory@evil.example/x", false), ("bob@example.org/x", false), ("evil.example", false),
+      ("example.org", true), ("alice@example.org", true), ("alice@example.org/x", true),
+    ])
+  func foreignBinding(_ from: String, _ isOwn: Bool) throws {
+    for answer in [
+      C.bound("alice@example.org/x"),
+      "<iq type='error' id='bind'><error type='cancel'><conflict xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>",
+    ] {
+      var talk = try authenticated()
+      try talk.server(C.header, C.bindFeatures)
+      try talk.server(answer.replacing("<iq ", with: "<iq from='\(from)' "))
+      #expect((talk.failure?.code == .protocolError) == !isOwn)
+    }
+  }
+
+  @Test("The ids of its requests are others each time, and no one can guess them.")
+  func ids() throws {
+    let ids = try (0..<100).flatMap { _ in
+      let configuration = StreamNegotiator.Configuration(
+        jid: try JID("alice@example.org"), credentials: SASLCredentials(authcid: "alice"), tls: .direct)
+      return [configuration.bindID, configuration.sessionID]
+    }
+    #expect(Set(ids).count == ids.count && ids.allSatisfy { $0.count >= 12 })
+  }
+
+  @Test("Of a long list of mechanisms the last one is found, too.", arguments: [true, false])
+  func longList(isFirst: Bool) throws {
+    let unknown = (0..<10_000).map { "<mechanism>X-UNKNOWN-\($0)</mechanism>" }.joined()
+    let plain = "<mechanism>PLAIN</mechanism>"
+    var talk = try encrypted()
+    try talk.server(
+      C.header,
+      "<stream:features><mechanisms xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>"
+        + (isFirst ? plain + unknown : unknown + plain) + "</mechanisms></stream:features>")
+    #expect(talk.log.last == canonical(Self.plain))
+  }
+
   @Test("Compression is never negotiated.")
   func compression() throws {
     var talk = try authenticated()

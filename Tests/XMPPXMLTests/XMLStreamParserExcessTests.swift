@@ -120,7 +120,8 @@ import XMPPXML
         "more than 5 attributes in all"
       ),
       (
-        "<m id='1'><b/><f xmlns:n='u1'>t<n:n n1='' n2='' n3=''/><n:n4 n5='>'><n6 /></n:n4></f></m>", ["f"],
+        "<m id='1'><b/><f xmlns:n='u1'>t<n:n n1='' n2=''/><n:n4 n5='>'><n6 /></n:n4><n7/></f><n8/></m>",
+        ["f"],
         "more than 9 names"
       ),
     ])
