@@ -16,10 +16,17 @@ final class StreamChannelHandler: ChannelInboundHandler {
 
   /// A stream that nobody has any more ends.
   private weak let stream: XMPPStream?
+  /// What the stream calls this connection, and the race that it is in.
+  private let number: Int
+  private let race: Int
   private var happenings = CircularBuffer<Happening>()
   private var isTelling = false
 
-  init(_ stream: XMPPStream) { self.stream = stream }
+  init(_ stream: XMPPStream, _ number: Int, in race: Int) {
+    self.stream = stream
+    self.number = number
+    self.race = race
+  }
 
   private func tell(_ happening: Happening) {
     happenings.append(happening)
@@ -28,10 +35,14 @@ final class StreamChannelHandler: ChannelInboundHandler {
     defer { isTelling = false }
     while let happening = happenings.popFirst() {
       guard let stream else { return happenings.removeAll() }
-      switch happening {
-      case .encrypted(let info): stream.assumeIsolated { $0.encrypted(info) }
-      case .received(let buffer): stream.assumeIsolated { $0.received(buffer) }
-      case .broke(let error): stream.assumeIsolated { $0.broke(error) }
+      stream.assumeIsolated { [number, race] stream in
+        stream.act(for: number, in: race) { stream in
+          switch happening {
+          case .encrypted(let info): stream.encrypted(info)
+          case .received(let buffer): stream.received(buffer)
+          case .broke(let error): stream.broke(error)
+          }
+        }
       }
     }
   }
@@ -53,7 +64,9 @@ final class StreamChannelHandler: ChannelInboundHandler {
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     let isWritable = context.channel.isWritable
-    stream?.assumeIsolated { $0.writabilityChanged(to: isWritable) }
+    stream?.assumeIsolated { [number, race] stream in
+      stream.act(for: number, in: race) { $0.writabilityChanged(to: isWritable) }
+    }
     context.fireChannelWritabilityChanged()
   }
 

@@ -6,15 +6,22 @@ extension StreamConfiguration {
   /// The servers to try, in order: first where the server has sent to, then where the session to resume is kept
   /// (XEP-0198 §3).
   func targets() async throws(TransportError) -> [ServerTarget] {
-    let preferred = [otherHost, resuming?.location.flatMap { HostAddress($0) }].compactMap(\.self)
+    let preferred = elsewhere
     if preferred.isEmpty { return try await usualTargets() }
     let tls = tls ?? anticipatedTarget?.tls ?? .startTLS
     return preferred.map { $0.target(tls) } + ((try? await usualTargets()) ?? [])
   }
 
+  /// Those of the targets where the server has sent to, which come first.
+  var elsewhere: [HostAddress] {
+    [otherHost, resuming?.location.flatMap { HostAddress($0) }].compactMap(\.self)
+  }
+
   private func usualTargets() async throws(TransportError) -> [ServerTarget] {
     if host != nil || port != nil || proxy != nil {
       let tls = tls ?? .startTLS
+      // An IPv6 address may stand in brackets.
+      let host = host.map { text in text.hasPrefix("[") ? HostAddress(text)?.host ?? text : text }
       return [ServerTarget(host: host ?? account.asciiDomain, port: port ?? Self.port(for: tls), tls: tls)]
     }
     let domain = account.asciiDomain

@@ -5,7 +5,7 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-// From a domain to a bound resource: targets are tried in order, the negotiator decides, this carries it out.
+// From a domain to a bound resource: targets are tried, the negotiator decides, this carries it out.
 
 extension XMPPStream {
   /// Connects, negotiates and binds.
@@ -69,6 +69,9 @@ extension XMPPStream {
   /// How far a login has come that ends now.
   private var connectingStage: XMPPError.Stage {
     if let negotiator { return negotiator.stage }
+    if let contender = running?.contenders.min(by: { $0.key < $1.key }) {
+      return contender.value.negotiator.stage
+    }
     return target == nil ? .dns : configuration.proxy == nil ? .connect : .proxy
   }
 
@@ -86,40 +89,30 @@ extension XMPPStream {
   }
 
   private func establish() async {
-    var failure = XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)")
     do {
-      var targets = try await configuration.targets()[...]
-      // A target that swallows everything leaves the others their share of the time.
-      let share = TimeAmount.nanoseconds(configuration.timeout.nanoseconds / Int64(max(targets.count, 1)))
-      while let target = targets.popFirst() {
-        let tls = configuration.tlsConfiguration(for: target)
-        // Reads certificates from files.
-        tlsContext = try await Self.onThread { () throws(TransportError) in try TLSContext.shared(tls) }
-        guard case .connecting = state else { return }
-        report(.step(.linking(target)))
-        switch await link(target, within: share) {
-        case .success: return
-        case .failure(let error):
-          failure = error
-          if let other = error.otherHost {
-            guard redirections < Self.maximumRedirections else { return finish(Self.redirectedTooOften) }
-            redirections += 1
-            targets = [other.target(target.tls)]
-            // Another target may do better only when this one could not be reached.
-          } else if error.stage != .connect && error.stage != .dns {
-            return finish(error)
-          }
+      var targets = try await configuration.targets()
+      var elsewhere = configuration.elsewhere.count
+      while case .connecting = state {
+        guard !targets.isEmpty else {
+          return finish(
+            XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)"))
         }
+        guard case .failure(let error) = await race(targets, elsewhere: elsewhere) else { return }
+        guard case .connecting = state else { return }
+        guard let other = error.otherHost else { return finish(error) }
+        guard redirections < Self.maximumRedirections else { return finish(Self.redirectedTooOften) }
+        redirections += 1
+        targets = [other.target(target?.tls ?? .startTLS)]
+        elsewhere = 1
         abandonConnection()
       }
     } catch {
-      failure = XMPPError(transportError: error)
+      finish(XMPPError(transportError: error))
     }
-    finish(failure)
   }
 
   /// Runs what blocks or computes long away from the event loop.
-  private static func onThread<Value: Sendable, Failure: Error>(
+  static func onThread<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let result: Result<Value, Failure> = await withCheckedContinuation { waiter in
@@ -128,47 +121,7 @@ extension XMPPStream {
     return try result.get()
   }
 
-  /// Connects to one target, within a limit, and negotiates; a success has made the stream online.
-  private func link(
-    _ target: ServerTarget, within limit: TimeAmount
-  ) async -> Result<Negotiated, XMPPError> {
-    self.target = target
-    do throws(XMPPError) { try await dial(target, within: limit) } catch {
-      if case .none = negotiation { return .failure(error) }
-      endNegotiation(.failure(error))
-    }
-    switch negotiation {
-    case .ended(let result): return result
-    case .running: return await withCheckedContinuation { negotiation = .running($0) }
-    case .none: return .failure(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
-    }
-  }
-
-  private func dial(_ target: ServerTarget, within limit: TimeAmount) async throws(XMPPError) {
-    let password = try await configuration.proxyPassword?()
-    guard case .connecting = state else { return }
-    do throws(TransportError) {
-      _ = try await TCPConnector().connect(
-        to: target, through: configuration.proxy, password: password?.revealed(), on: eventLoop,
-        timeout: limit
-      ) { channel in try self.assumeIsolated { try $0.begin(on: channel, target) } }
-    } catch {
-      throw XMPPError(transportError: error)
-    }
-  }
-
-  /// Begins as soon as the connection is there and before anything is read from it.
-  private func begin(on channel: any Channel, _ target: ServerTarget) throws {
-    guard case .connecting = state else { throw CancellationError() }
-    try channel.pipeline.syncOperations.addHandler(StreamChannelHandler(self))
-    take(channel)
-    negotiation = .running(nil)
-    restart()
-    negotiator = StreamNegotiator(negotiation(with: target))
-    negotiate(.connected)
-  }
-
-  private func negotiation(with target: ServerTarget) -> StreamNegotiator.Configuration {
+  func negotiation(with target: ServerTarget) -> StreamNegotiator.Configuration {
     var negotiation = StreamNegotiator.Configuration(
       jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
       tls: target.tls, language: configuration.language, anticipation: configuration.anticipation,
@@ -195,6 +148,7 @@ extension XMPPStream {
     hangUp()
     negotiator = nil
     negotiation = .none
+    running = nil
     tls = nil
   }
 
@@ -289,9 +243,9 @@ extension XMPPStream {
   }
 
   func endNegotiation(_ result: Result<Negotiated, XMPPError>) {
-    guard case .running(let waiter) = negotiation else { return }
+    guard case .running = negotiation else { return }
     negotiation = .ended(result)
-    waiter?.resume(returning: result)
+    if !isInRace { endRace(result) }
   }
 
   private func startTLS(on channel: any Channel) {
@@ -299,7 +253,7 @@ extension XMPPStream {
     restart()
     do {
       let handler = try TLSHandler(
-        tlsContext, resuming: redirections == 0 ? configuration.tlsSession : nil)
+        tlsContext, resuming: running?.acting == 0 && redirections == 0 ? configuration.tlsSession : nil)
       try channel.pipeline.syncOperations.addHandler(handler, position: .first)
     } catch let error as TransportError {
       endNegotiation(.failure(XMPPError(transportError: error)))

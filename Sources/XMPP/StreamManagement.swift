@@ -233,6 +233,9 @@ public struct StreamManagement: Sendable, Equatable {
   /// The session cannot be resumed any more.
   public mutating func end() { id = nil }
 
+  /// Where the server wants it to be resumed there is no server that can: it is resumed where the account's own is.
+  public mutating func forgetLocation() { location = nil }
+
   private mutating func settle(_ count: UInt32?) throws(MiscountError) -> [SentStanza] {
     guard isRestored, let count else { return try cover(count) }
     isRestored = false

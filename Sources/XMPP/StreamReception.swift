@@ -7,6 +7,7 @@ import XMPPXML
 
 extension XMPPStream {
   func encrypted(_ info: TLSInfo) {
+    win()
     tls = info
     negotiate(.encrypted(info))
   }

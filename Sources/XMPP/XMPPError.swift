@@ -33,6 +33,9 @@ public struct XMPPError: Error, Sendable, Equatable {
   /// So much has come at a time that the server did not wait for its acknowledgement (XEP-0198): it comes again with the
   /// next session, too, and a session without acknowledgements takes it.
   public var isOverrun = false
+  /// What failed is not the account's own server, but where that had sent to (`see-other-host`, or where a session is to
+  /// be resumed), and before anything was said of the account: the own server may be as well as ever.
+  public var isElsewhere = false
   /// What happened, for a person; never contains a secret.
   public var message: String
   /// The condition on the wire: `not-authorized`, `conflict`.

@@ -84,8 +84,7 @@ public actor XMPPStream {
   /// What becomes of the present connection while ``connect()`` runs.
   enum Negotiation {
     case none
-    /// With who waits for its end: a connection may break before anyone does.
-    case running(CheckedContinuation<Result<Negotiated, XMPPError>, Never>?)
+    case running
     case ended(Result<Negotiated, XMPPError>)
   }
 
@@ -105,6 +104,8 @@ public actor XMPPStream {
   var tls: TLSInfo?
   var tlsContext: TLSContext?
   var negotiation = Negotiation.none
+  /// The connections of which one becomes the present one.
+  var running: RunningRace?
   var purpose = StreamNegotiator.Purpose.login
   /// Waits for ``connect()`` as a whole.
   var connection: CheckedContinuation<Result<Negotiated, XMPPError>, Never>?
@@ -268,6 +269,7 @@ public actor XMPPStream {
     hangUp()
     let reason = error ?? XMPPError(.cancelled, stage: .stream, "the stream was closed")
     endNegotiation(.failure(reason))
+    endRace(.failure(reason))
     connection?.resume(returning: .failure(reason))
     connection = nil
     for waiter in requests.takeAll() { waiter(.failure(reason)) }
@@ -282,7 +284,10 @@ public actor XMPPStream {
   /// must not reach it when another connection has gone on. A late `<resume/>` would take the session from that one.
   func reset(_ error: XMPPError) {
     isOutputOpen = false
-    _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+    running?.silence()
+    for channel in [channel].compactMap(\.self) + (running?.channels ?? []) {
+      _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+    }
     finish(error)
   }
 
