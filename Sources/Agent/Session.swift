@@ -176,6 +176,8 @@ actor Session {
     var offered: [SASLMechanismName] = []
     /// Whether it failed for going ahead of the server.
     var objection = XMPPError.Objection.none
+    /// What failed is where the server had sent to.
+    var isElsewhere = false
     /// It was to go on with an earlier session.
     var isResuming = false
     /// It was given up because this machine has lost the address of its connection.

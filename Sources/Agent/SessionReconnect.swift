@@ -34,7 +34,9 @@ extension Session {
     var failure = error
     var comesBack = true
     let needsSecret = ReconnectPolicy.needsFreshSecret(after: error)
-    if ReconnectPolicy.comesBack(after: error) || (error.name == .protocolError && hasExceededLimits) {
+    if ReconnectPolicy.comesBack(after: error) || tried.isElsewhere
+      || (error.name == .protocolError && hasExceededLimits)
+    {
       do throws(Failure) { try grantRetry(plan, after: error) } catch {
         failure = error
         comesBack = false

@@ -51,7 +51,7 @@ extension Session {
           continue
         }
         // A server that cannot go on with the session has perhaps a new one.
-        if error.name == .protocolError, tried.isResuming {
+        if error.name == .protocolError, tried.isResuming, !tried.isElsewhere {
           resumable?.end()
           continue
         }
@@ -441,6 +441,8 @@ extension Session {
         .networkError, stage: .stream, detail: "the server has taken up an earlier attempt of this session")
     }
     tried.objection = error?.objection ?? .none
+    tried.isElsewhere = error?.isElsewhere == true
+    if tried.isElsewhere { resumable?.forgetLocation() }
     let lost = online?.stream === stream ? endOnline(state(after: failure, of: stream)) : nil
     await messagesEnded(of: stream)
     if lost != nil {

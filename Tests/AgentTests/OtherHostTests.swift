@@ -45,6 +45,66 @@ struct OtherHostTests {
     await session.close()
   }
 
+  /// What a server does to whom an honest one has sent to it.
+  private static let bad: [[ScriptedServer.Step]] = [
+    .login(until: .mechanisms),
+    [.header, .features("<mechanisms xmlns='urn:ietf:params:xml:ns:xmpp-sasl'/>")],
+    [.header, .server("hello")], [.header, .reset], [.stall],
+  ]
+
+  @Test(
+    "to be resumed comes back where it was when nothing can be resumed there.", arguments: bad.indices)
+  func location(_ index: Int) async throws {
+    var options = ScriptedServer.Options()
+    if index == 0 { options.certificate = try await TestAuthority.shared.certificate(for: ["evil.example"]) }
+    let evil = try await ScriptedServer(Self.bad[index], options: options)
+    let feature = "<sm xmlns='urn:xmpp:sm:3'/>"
+    let synced = [ScriptedServer.Step].synced
+    let question = ScriptedServer.Step.client("<r xmlns='urn:xmpp:sm:3'/>")
+    var first: [ScriptedServer.Step] =
+      .login(until: .bound, features: feature, jid: SessionDesk.jid + "/scripted")
+    first += [
+      .client("<enable xmlns='urn:xmpp:sm:3'/>"),
+      .server(
+        "<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true' location='\(TestServer.host):\(evil.port)'/>"),
+    ]
+    first += synced[..<4] + [question] + synced[4...]
+    first += [.server("<a xmlns='urn:xmpp:sm:3' h='5'/>"), .client("<presence/>"), .reset]
+    var second: [ScriptedServer.Step] =
+      .login(until: .bound, features: feature, jid: SessionDesk.jid + "/scripted")
+    second.insert(
+      contentsOf: [
+        .client("<resume xmlns='urn:xmpp:sm:3' previd='s1' h='*'/>"),
+        .server("<failed xmlns='urn:xmpp:sm:3'/>"),
+      ], at: second.count - 2)
+    second += [.client("<enable xmlns='urn:xmpp:sm:3'/>"), .server("<enabled xmlns='urn:xmpp:sm:3'/>")]
+    second += synced[..<4] + [question] + synced[4...]
+    let desk = try await SessionDesk([first, second], sessions: 1)
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } == 2 }
+    #expect(evil.connections == 1 && desk.server.connections == 2)
+    #expect(!evil.received.contains("<auth") && desk.kicks.isEmpty)
+    #expect(desk.server.mismatches == [])
+    await desk.session.close()
+    #expect(desk.lawless == [])
+    try await evil.end()
+  }
+
+  @Test("comes back where it was when what it was sent to is no server of XMPP.")
+  func noServer() async throws {
+    let evil = try await ScriptedServer([.header, .server("hello")])
+    let away =
+      "<stream:error><see-other-host xmlns='urn:ietf:params:xml:ns:xmpp-streams'>\(TestServer.host):\(evil.port)"
+      + "</see-other-host></stream:error></stream:stream>"
+    let desk = try await SessionDesk([.session(then: [.server(away), .close]), .session()])
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } == 2 }
+    #expect(evil.connections == 1 && desk.server.connections == 2 && desk.kicks.isEmpty)
+    await desk.session.close()
+    #expect(desk.lawless == [])
+    try await evil.end()
+  }
+
   @Test("comes back where it was when the other one is not the domain's, which gets no password.")
   func foreign() async throws {
     let first = try await TestServer.shared(.prosody)
