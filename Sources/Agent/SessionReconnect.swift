@@ -61,6 +61,15 @@ extension Session {
     }
   }
 
+  /// A login that went ahead of a server has failed with the connection. Once that may be a passing fault; after the second
+  /// time in a row the server is spoken to step by step.
+  func keepObjection(to plan: LoginPlan) async {
+    guard let server = plan.server else { return }
+    let objections = min(2, server.objections + 1)
+    kept?.server?.objections = objections
+    try? await accounts.change(account) { $0.server?.objections = objections }
+  }
+
   /// Whoever asks later is told why a first login in the background has failed, although nothing else is stored of it.
   private func leaveTrace(of failure: Failure, _ plan: LoginPlan) async {
     do throws(Failure) { try await accounts.leaveTrace(of: failure, plan) } catch {
@@ -101,9 +110,12 @@ extension Session {
     // However short it is, it is one.
     seconds = max(1, (seconds * 1000).rounded()) / 1000
     status.nextRetry = timestamp(seconds)
-    enter(.waiting, cause: cause) {
-      $0.retryIn = seconds
-      $0.attempt = attempt
+    // A login that is to replace a running session waits beside it.
+    if status.state != .syncOK {
+      enter(.waiting, cause: cause) {
+        $0.retryIn = seconds
+        $0.attempt = attempt
+      }
     }
     isHurried = false
     let pause = Task { [clock, seconds] in try await clock.sleep(seconds) }

@@ -55,10 +55,10 @@ extension Session {
           resumable?.end()
           continue
         }
-        let objection = tried.objection.rawValue
-        if !plan.isStepByStep, !attempt.isStepByStep, objection > (plan.server == nil ? 1 : 0) {
+        if tried.objection == .possible, !plan.isStepByStep { await keepObjection(to: plan) }
+        if tried.objection == .stated, !plan.isStepByStep, !attempt.isStepByStep {
           log.info("once more, step by step", metadata: ["account": "\(account)"])
-          plan.objections = objection
+          plan.objections = tried.objection.rawValue
           attempt.isStepByStep = true
           continue
         }

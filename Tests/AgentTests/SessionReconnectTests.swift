@@ -29,7 +29,7 @@ struct SessionReconnectTests {
   func status() async throws {
     let clock = QuickClock(holds: true)
     let desk = try await SessionDesk(
-      [.session(then: [.reset]), [.close], [.close], .session()], clock: clock)
+      [.session(then: [.reset]), [.close], .session()], clock: clock)
     _ = try await desk.session.login(try await desk.parameters())
     try await desk.until("a pause") { $0.last?.state == .waiting }
     let lost = await desk.session.currentStatus()
@@ -130,6 +130,31 @@ struct SessionReconnectTests {
     #expect(ends.map(\.cause?.name) == [.protocolError] && ends.map(\.cause?.exit) == [76])
     #expect(desk.kicks.isEmpty && desk.server.mismatches == [])
     #expect(clock.pauses.count == 1)
+    await desk.session.close()
+    #expect(desk.lawless == [])
+  }
+
+  @Test(
+    "makes one connection an attempt, also where that is broken while the server was answered before it asked."
+  )
+  func brokenAhead() async throws {
+    let clock = QuickClock()
+    let broken: [[ScriptedServer.Step]] = [
+      [.header, .client("<starttls/>"), .reset],
+      .login(until: .secured) + [.header, .client("<auth/>"), .reset],
+    ]
+    // From here on the client waits for what it answers.
+    let stepByStep: [ScriptedServer.Step] = [
+      .header, .features("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"), .client("<starttls/>"),
+      .reset,
+    ]
+    let desk = try await SessionDesk(
+      [.session(then: [.reset])] + broken + [stepByStep, .session()], clock: clock)
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } == 2 }
+    #expect(desk.server.connections == 5)
+    #expect(desk.changes.count { $0.state == .linkFailed || $0.state == .loginFailed } == 3)
+    #expect(await desk.session.kept?.server?.isStepByStep == true)
     await desk.session.close()
     #expect(desk.lawless == [])
   }
