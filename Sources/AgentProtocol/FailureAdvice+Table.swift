@@ -66,7 +66,12 @@ extension FailureAdvice {
         "What could be read is in the new file; `imctl history --sync` fetches older messages from the server.",
         "能读出的内容已放入新文件；`imctl history --sync` 可从服务器取回更早的消息。")),
     FailureAdvice(
-      name: .agentUnreachable, detail: "it has too many clients",
+      name: .connectTimeout, detail: "the agent does not answer",
+      hint: Sentence(
+        "It may be busy or stopped: look at its log with `imctl agent log`, or end its process; the next command starts a new one.",
+        "它可能正忙或已被暂停：请用 `imctl agent log` 查看其日志，或结束其进程；下一条命令会启动新的代理进程。")),
+    FailureAdvice(
+      name: .agentUnreachable, detail: "it has * clients, and serves no more at a time",
       hint: Sentence(
         "End some of the commands that stay connected, such as `imctl watch`, then try again.",
         "请结束一些保持连接的命令（例如 `imctl watch`），然后重试。")),

@@ -108,7 +108,8 @@ public enum FailureDetail {
     ),
     ("the server allows nobody * by itself: ask whoever runs it", "服务器不允许自行操作（*）：请联系服务器管理员"),
     ("too many of this address lately", "该地址近来请求过多"),
-    ("it has too many clients", "它的客户端过多"),
+    ("the agent does not answer", "代理进程没有应答"),
+    ("it has * clients, and serves no more at a time", "它已有 * 个客户端，不能同时服务更多"),
     // Proxies.
     ("a proxy is socks5h://host:port or http://host:port", "代理的格式为 socks5h://主机:端口 或 http://主机:端口"),
     (

@@ -59,8 +59,8 @@ final class AgentClient {
   /// Connects where an agent runs, which says who it is while the arguments are still being parsed.
   static func connectEarly() {
     guard let paths = try? AgentPaths.current() else { return }
-    var socket = try? AgentSocket.connect(to: paths.socket)
-    guard socket?.write(greetingLine) == true else { return }
+    var socket = try? AgentSocket.connect(to: paths.socket, until: .past)
+    guard socket?.write(greetingLine, until: .past) == .all else { return }
     connectedEarly.withLock { $0 = socket.take() }
   }
 
@@ -93,7 +93,10 @@ final class AgentClient {
     while true {
       var connected = connectedEarly.withLock { $0.take() }
       let isEarly = connected != nil
-      guard let socket = try connected.take() ?? AgentSocket.connect(to: AgentPaths.current().socket) else {
+      guard
+        let socket = try connected.take()
+          ?? AgentSocket.connect(to: AgentPaths.current().socket, until: deadline)
+      else {
         if start == .never { return nil }
         try AgentLauncher.launch(until: deadline, isOwn: isOwn)
         hasLaunched = true
@@ -109,7 +112,7 @@ final class AgentClient {
       } catch is Useless where start == .never {
         return nil
       } catch Useless.otherVersion where attempts > 0 {
-        try agent.stop()
+        try agent.stop(until: deadline.atMost(.ofStop))
         isOwn = true
       } catch Useless.endedAtOnce where attempts > 0 {
         continue
@@ -191,7 +194,7 @@ final class AgentClient {
   func expectEnd() throws { _ = try nextReply() }
 
   /// Asks the agent to end, and waits until it did.
-  func stop(until end: Deadline = Deadline(Timeout(seconds: 15))) throws {
+  func stop(until end: Deadline) throws {
     deadline = end
     do {
       _ = try send(AgentStopMethod.self, Nothing())
@@ -218,10 +221,15 @@ final class AgentClient {
   private func flush() throws {
     let lines = unsent
     unsent = ""
-    if socket.write(lines) { return }
-    // It may have said why.
-    while try nextReply() != nil {}
-    throw Failure.noAnswer
+    switch socket.write(lines, until: deadline) {
+    case .all: return
+    case .end:
+      // It may have said why.
+      while try nextReply() != nil {}
+      throw Failure.noAnswer
+    case .timeout: throw Failure.noAnswer
+    case .interrupted: throw Failure.cancelled(hasOpenChange ? Self.mayBeDone : nil)
+    }
   }
 
   /// Nil where it is something else. Events that this version does not know are left out.
@@ -231,7 +239,7 @@ final class AgentClient {
 
   /// Nil at the deadline.
   private func nextReply() throws -> RPCReply? {
-    switch try socket.line(until: deadline) {
+    switch try socket.line(until: greeting == nil ? deadline.ofAnswer : deadline) {
     case .line(let line):
       guard let reply = try? RPCReply(line: line) else { throw Failure.noAgentSpeaks }
       if reply.id == .null { try refuse(with: reply) }
@@ -272,6 +280,6 @@ extension AgentClient {
 
 extension Failure {
   static var noAnswer: Failure {
-    Failure(.connectTimeout, stage: .request, detail: inLanguage("the agent does not answer", "代理进程没有应答"))
+    Failure(.connectTimeout, stage: .request, detail: "the agent does not answer")
   }
 }

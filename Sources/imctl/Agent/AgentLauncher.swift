@@ -17,15 +17,15 @@ enum AgentLauncher {
     // One that cannot be started is no reason to be without an agent.
     if !isOwn, UserManager.isInstalled, UserManager.isRunning,
       (try? UserManager.systemctl("start", ServiceUnit.name, until: deadline)) != nil,
-      try AgentSocket.connect(to: paths.socket) != nil
+      try AgentSocket.connect(to: paths.socket, until: deadline) != nil
     {
       return
     }
     let reports = try Report()
     var child: pid_t? = try spawn(paths, reports)
     let deadline = deadline.atMost(.ofRequest)
-    var pause: useconds_t = 1_000
-    while try AgentSocket.connect(to: paths.socket) == nil {
+    var pause: Int32 = 1
+    while try AgentSocket.connect(to: paths.socket, until: deadline) == nil {
       if let started = child, hasEnded(started) {
         let failure = reports.failure ?? .agentUnreachable(inLanguage("it ended at once", "启动后立即退出"))
         // Another one may have won; anything else went wrong.
@@ -33,8 +33,8 @@ enum AgentLauncher {
         child = nil
       }
       if deadline.isOver { throw Failure.timedOut(inLanguage("the start of the agent", "代理进程启动")) }
-      usleep(pause)
-      pause = min(pause * 2, 20_000)
+      try Interrupt.pause(milliseconds: pause)
+      pause = min(pause * 2, 20)
     }
   }
 

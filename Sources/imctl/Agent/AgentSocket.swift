@@ -23,7 +23,18 @@ struct AgentSocket: ~Copyable {
   deinit { close(descriptor) }
 
   /// Nil when nobody listens there: no socket, or one that is left over.
-  static func connect(to path: String) throws -> AgentSocket? {
+  /// What writing has come to.
+  enum Written {
+    case all
+    /// The agent closed the connection.
+    case end
+    case interrupted
+    case timeout
+  }
+
+  ///
+  /// - Throws: `connectTimeout` where more wait to be let in than the agent's queue holds, until the deadline.
+  static func connect(to path: String, until deadline: Deadline) throws -> AgentSocket? {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let fits = withUnsafeMutableBytes(of: &address.sun_path) { room in
@@ -32,17 +43,20 @@ struct AgentSocket: ~Copyable {
       return true
     }
     guard fits else { throw Failure.agentUnreachable(path) }
-    let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = Glibc.socket(
+      AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard descriptor >= 0 else { throw Failure.agentUnreachable(systemError()) }
     let socket = AgentSocket(descriptor)
-    let connected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    if connected != 0 {
+    var pause: Int32 = 1
+    while !connect(descriptor, to: &address) {
       if [ENOENT, ECONNREFUSED, ENOTDIR].contains(errno) { return nil }
-      throw Failure.agentUnreachable("\(path): \(systemError())")
+      guard errno == EAGAIN || errno == EINTR else {
+        throw Failure.agentUnreachable("\(path): \(systemError())")
+      }
+      // Nothing tells when there is room in the queue.
+      if deadline.isOver { throw Failure.noAnswer }
+      try Interrupt.pause(milliseconds: pause)
+      pause = min(pause * 2, 50)
     }
     // Who answers gets to see passwords: nobody but this user may.
     guard PeerCredentials(socket: descriptor)?.uid == geteuid() else {
@@ -53,6 +67,14 @@ struct AgentSocket: ~Copyable {
   }
 
   /// What there is to do for whoever reads standard input beside the socket.
+  private static func connect(_ descriptor: Int32, to address: inout sockaddr_un) -> Bool {
+    withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+  }
+
   struct Readiness {
     var hasInput = false
     var hasLine = false
@@ -75,8 +97,7 @@ struct AgentSocket: ~Copyable {
     }
   }
 
-  /// Whether all of it was written; not so when the agent closed the connection.
-  func write(_ text: String) -> Bool {
+  func write(_ text: String, until deadline: Deadline) -> Written {
     var text = text
     return text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
@@ -85,10 +106,18 @@ struct AgentSocket: ~Copyable {
         if count > 0 {
           rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         } else if errno != EINTR {
-          return false
+        } else if errno == EAGAIN {
+          var waits = [
+            pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0),
+            pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
+          ]
+          let ready = poll(&waits, nfds_t(waits.count), deadline.pollTimeout)
+          if ready == 0 { return .timeout }
+          if ready > 0, waits[1].revents != 0 { return .interrupted }
+          return .end
         }
       }
-      return true
+      return .all
     }
   }
 
@@ -132,7 +161,7 @@ struct AgentSocket: ~Copyable {
     withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { room in
       let count = read(descriptor, room.baseAddress, room.count)
       if count > 0 { framer.append(room[..<count]) }
-      return count > 0 || (count < 0 && errno == EINTR)
+      return count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN))
     }
   }
 }

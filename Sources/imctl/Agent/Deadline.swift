@@ -5,8 +5,12 @@ import Glibc
 /// A point in time that a wait ends at, or never.
 struct Deadline: Sendable {
   private let nanoseconds: UInt64?
+  /// How much later an answer may come.
+  private var patience = 0.0
 
   static let never = Deadline(Timeout(seconds: 0))
+  /// What takes any time at all is not waited for.
+  static let past = Deadline(nanoseconds: 0)
 
   init(_ timeout: Timeout) {
     self.init(nanoseconds: timeout.seconds > 0 ? Self.now + UInt64(timeout.seconds * 1e9) : nil)
@@ -27,8 +31,16 @@ struct Deadline: Sendable {
     nanoseconds.map { $0 > Self.now ? Double($0 - Self.now) / 1e9 : 0 }.map { max($0, 0.001) }
   }
 
-  /// For an agent that keeps to this one by itself: when it does not answer at all.
-  var ofAgent: Deadline { later(by: 5) }
+  /// For an agent that keeps to this one by itself, and then says how far it came. One that has not said a word by then
+  /// says nothing more.
+  var ofAgent: Deadline {
+    var deadline = self
+    deadline.patience = 1
+    return deadline
+  }
+
+  /// Until when an answer is waited for of an agent that has said something.
+  var ofAnswer: Deadline { later(by: patience) }
 
   /// For a stream that keeps to this one by itself, and then says how far it came.
   var ofStream: Deadline { later(by: 0.5) }

@@ -12,7 +12,7 @@ enum IdleAgent {
         let sessions = try agent.answer(to: agent.send(StatusMethod.self, .init(account: nil, all: true)))
         guard state.online == 0, sessions.allSatisfy(\.isAtRest) else { return true }
         if state.clients > 1 { return false }
-        try agent.stop()
+        try agent.stop(until: deadline)
         return true
       }
       if isDone ?? true { return }

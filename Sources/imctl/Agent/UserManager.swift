@@ -42,10 +42,13 @@ enum UserManager {
     let error = ArgumentVector.with(all) { posix_spawnp(&child, all[0], &actions, nil, $0, environ) }
     close(ends[1])
     guard error == 0 else { throw Failure.agentUnreachable("systemctl: \(systemError(error))") }
-    guard let said = read(ends[0], until: deadline) else {
+    let said: String
+    do {
+      said = try read(ends[0], until: deadline, waitingFor: all.joined(separator: " "))
+    } catch {
       kill(child, SIGKILL)
       waitpid(child, nil, 0)
-      throw Failure.timedOut(all.joined(separator: " "))
+      throw error
     }
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0 && errno == EINTR {}
@@ -55,13 +58,21 @@ enum UserManager {
     }
   }
 
-  /// What is read until the end, as far as it is worth telling; nil at the deadline.
-  private static func read(_ descriptor: Int32, until deadline: Deadline) -> String? {
+  /// What is read until the end, as far as it is worth telling.
+  private static func read(
+    _ descriptor: Int32, until deadline: Deadline, waitingFor what: String
+  ) throws -> String {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4096)
     while true {
-      var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      if poll(&wait, 1, deadline.pollTimeout) == 0 { return nil }
+      var waits = [
+        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      let ready = poll(&waits, nfds_t(waits.count), deadline.pollTimeout)
+      if ready == 0 { throw Failure.timedOut(what) }
+      if ready > 0, waits[1].revents != 0 { throw Failure.cancelled() }
+      if ready < 0 { continue }
       let count = Glibc.read(descriptor, &chunk, chunk.count)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }

@@ -165,7 +165,7 @@ struct LoginCommand: ParsableCommand {
       try agent.greet()
       parameters.timeout = deadline.secondsLeft ?? 0
       // The agent keeps to the time; this bound is for an agent that does not answer at all.
-      agent.deadline = deadline.secondsLeft.map { Deadline(Timeout(seconds: $0 + 5)) } ?? .never
+      agent.deadline = deadline.ofAgent
       _ = try agent.send(WatchMethod.self, watch)
       return try agent.answer(to: agent.send(LoginMethod.self, parameters)) { event in
         if case .success = event.body { succeeded = true }

@@ -182,9 +182,11 @@ struct TokenRevokeCommand: ParsableCommand {
     Interrupt.install()
     let stored = try StoredAccounts.load().account(account.account)
     let parameters = TokenRevokeMethod.Parameters(account: stored.account, timeout: timeout.seconds)
-    let bound = Timeout(seconds: timeout.seconds == 0 ? 0 : timeout.seconds + 5)
+    let answer = try AgentClient.session(start: .never, until: Deadline(timeout).ofAgent) {
+      try $0.answer(to: $0.send(TokenRevokeMethod.self, parameters))
+    }
     let revoked =
-      try AgentClient.ask(TokenRevokeMethod.self, parameters, start: .never, timeout: bound)?.revoked
+      try answer?.revoked
       ?? StoredAccounts.revoke(stored, timeout: timeout.seconds)
     if output.json { try output.data(Answer(account: stored.account, revoked: revoked), text: "") }
     if !revoked {

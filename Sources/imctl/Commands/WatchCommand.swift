@@ -125,7 +125,7 @@ struct WatchCommand: ParsableCommand {
   private func watch(
     _ parameters: WatchMethod.Parameters, until deadline: Deadline, onEvent: (Event) throws -> Void
   ) throws {
-    try AgentClient.session(start: .whenNoneRuns, timeout: .ofRequest) { agent in
+    try AgentClient.session(start: .whenNoneRuns, until: deadline.atMost(.ofRequest)) { agent in
       let watch = try agent.send(WatchMethod.self, parameters)
       _ = try agent.answer(to: watch, onEvent: onEvent)
       output.step(inLanguage("watching", "正在监视"))

@@ -1,3 +1,4 @@
+import AgentProtocol
 import Glibc
 
 /// SIGINT as something that can be polled for: the self-pipe trick.
@@ -24,6 +25,18 @@ enum Interrupt {
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { _ in Interrupt.note() }
     sigaction(SIGINT, &action, nil)
+  }
+
+  /// Of what has come until now nothing is told any more.
+  static func forget() {
+    var byte: UInt8 = 0
+    while readEnd >= 0, read(readEnd, &byte, 1) == 1 {}
+  }
+
+  /// Returns after a while; throws at once on SIGINT.
+  static func pause(milliseconds: Int32) throws {
+    var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    if poll(&wait, 1, milliseconds) > 0 { throw Failure.cancelled() }
   }
 
   private static func note() {

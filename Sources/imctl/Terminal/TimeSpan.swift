@@ -39,6 +39,8 @@ struct Timeout: ExpressibleByArgument, Equatable, Sendable {
 
   /// The default of commands that ask the agent and wait for nobody else.
   static let ofRequest = Timeout(seconds: 5)
+  /// For an agent to end: its sessions say goodbye.
+  static let ofStop = Timeout(seconds: 15)
 
   init(seconds: Double) { self.seconds = seconds }
 
