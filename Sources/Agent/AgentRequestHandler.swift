@@ -9,6 +9,7 @@ struct AgentRequestHandler: Sendable {
   let store: LocalStore?
   /// Clients connected now.
   let clients: @Sendable () -> Int
+  let places: Places
 
   /// What follows from a request.
   struct Outcome: Sendable {
@@ -18,6 +19,8 @@ struct AgentRequestHandler: Sendable {
     var later: (@Sendable () async -> String)?
     /// The agent is to end after the answer.
     var stops = false
+    /// The client needs its place for as long as it is there.
+    var keepsPlace = false
   }
 
   /// Starts a subscription for `watch`, from a cursor on where one is named, and gives its own cursor. Its events are
@@ -33,6 +36,9 @@ struct AgentRequestHandler: Sendable {
     }
     var outcome = Outcome()
     do {
+      if Self.needsPlace(call.method) {
+        try await places.take(client, waits: Self.waitsForPlace(call.method))
+      }
       if call.method == MessageSendMethod.name {
         let parameters = try call.parameters(of: MessageSendMethod.self)
         try parameters.check()
@@ -65,6 +71,7 @@ struct AgentRequestHandler: Sendable {
       let result = try await perform(call, of: client, subscribe: subscribe)
       outcome.answer = call.id.map { RPC.answer($0, result) }
       outcome.stops = call.method == AgentStopMethod.name
+      outcome.keepsPlace = try keepsPlace(call)
     } catch let error as RPCError {
       outcome.answer = call.id.map { RPC.answer($0, error) }
     } catch let failure as Failure {
@@ -74,6 +81,26 @@ struct AgentRequestHandler: Sendable {
       outcome.answer = call.id.map { RPC.answer($0, RPCError(failure)) }
     }
     return outcome
+  }
+
+  /// Whether a request is only worked on for a client that has a place. However many clients there are, one can look
+  /// how things are, log out, and end the agent.
+  private static func needsPlace(_ method: String) -> Bool {
+    ![
+      AgentStatusMethod.name, AgentStopMethod.name, StatusMethod.name, LogoutMethod.name,
+      PresenceGetMethod.name, OutboxListMethod.name, OutboxCancelMethod.name,
+    ].contains(method)
+  }
+
+  /// Whether a request waits where there is no place, in the order in which it came.
+  private static func waitsForPlace(_ method: String) -> Bool {
+    [MessageSendMethod.name, MessageSendLinesMethod.name, DevicesSendMethod.name].contains(method)
+  }
+
+  private func keepsPlace(_ call: RPCCall) throws(RPCError) -> Bool {
+    if call.method == WatchMethod.name { return true }
+    guard call.method == PresenceSetMethod.name else { return false }
+    return try call.parameters(of: PresenceSetMethod.self).hold
   }
 
   private func perform(

@@ -7,8 +7,13 @@ import NIOPosix
 
 /// Listens on the agent's socket and serves its clients until it is stopped or nobody needs it any more.
 public final class AgentServer: Sendable {
-  /// Clients at a time; who comes later is told so and closed.
-  public static let maximumClients = 64
+  /// Clients that something is done for at a time (``Places``).
+  public static let maximumClients = 1024
+  /// Connections at a time, whatever they are for: who comes later is told so and closed, and may come again. Each keeps
+  /// at most a line (``LineFramer/maximumLine``) and its events.
+  public static let maximumConnections = 4096
+  /// Descriptors that are left for everything else: sessions, the store, what is run.
+  private static let otherDescriptors = 512
 
   private struct State {
     var clients = 0
@@ -25,6 +30,8 @@ public final class AgentServer: Sendable {
   private let logger: Logger
   private let eventBuffer: Int
   private let owner: uid_t
+  let places: Places
+  private let maximumConnections: Int
   private let state: NIOLockedValueBox<State>
   private let connections: AsyncStream<ClientConnection.Channel>
   private let connected: AsyncStream<ClientConnection.Channel>.Continuation
@@ -36,10 +43,13 @@ public final class AgentServer: Sendable {
   ///   - store: where messages are read that a watcher has missed.
   ///   - eventBuffer: events that may wait for a client before it is dropped.
   ///   - owner: the user whose clients are served.
+  ///   - clients: that something is done for at a time.
+  ///   - connections: at a time, as far as the system gives descriptors.
   init(
     lock: AgentLock, hub: EventHub, store: LocalStore? = nil, logger: Logger,
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, eventBuffer: Int = 1000,
-    owner: uid_t = geteuid(), idle: IdleExit = IdleExit(started: .now)
+    owner: uid_t = geteuid(), idle: IdleExit = IdleExit(started: .now),
+    clients: Int = maximumClients, connections: Int = maximumConnections
   ) {
     self.lock = lock
     paths = lock.paths
@@ -49,8 +59,11 @@ public final class AgentServer: Sendable {
     self.group = group
     self.eventBuffer = eventBuffer
     self.owner = owner
+    places = Places(maximum: clients)
+    let room = DescriptorLimit.raise(to: connections + Self.otherDescriptors) - Self.otherDescriptors
+    maximumConnections = max(1, min(connections, room))
     state = NIOLockedValueBox(State(idle: idle))
-    (connections, connected) = AsyncStream.makeStream()
+    (self.connections, connected) = AsyncStream.makeStream()
   }
 
   /// Clients connected now.
@@ -85,7 +98,7 @@ public final class AgentServer: Sendable {
     try lock.removeStaleSocket()
     do {
       let listener = try await ServerBootstrap(group: group)
-        .serverChannelOption(.backlog, value: 64)
+        .serverChannelOption(.backlog, value: 1024)
         .childChannelOption(.allowRemoteHalfClosure, value: true)
         .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
@@ -131,20 +144,20 @@ public final class AgentServer: Sendable {
       return await refuse(channel, nil)
     }
     let handle: ClientHandle? = state.withLockedValue { state in
-      guard state.clients < Self.maximumClients else { return nil }
+      guard state.clients < maximumConnections else { return nil }
       state.clients += 1
       defer { state.nextClient += 1 }
       return ClientHandle(id: state.nextClient)
     }
     guard let handle else {
-      logger.warning("a client was refused: there are \(Self.maximumClients)")
-      let failure = Failure(.agentUnreachable, stage: .request, detail: "it has too many clients")
-      return await refuse(channel, RPCError(failure))
+      logger.warning("a client was refused: there are \(maximumConnections)")
+      return await refuse(channel, RPCError(Failure.tooManyClients(maximumConnections)))
     }
     update { _ in }
     await ClientConnection(
       handle: handle, channel: channel,
-      handler: AgentRequestHandler(service: service, hub: hub, store: store, clients: { self.clients }),
+      handler: AgentRequestHandler(
+        service: service, hub: hub, store: store, clients: { self.clients }, places: places),
       eventBuffer: eventBuffer, logger: logger
     ).run()
     state.withLockedValue { $0.clients -= 1 }

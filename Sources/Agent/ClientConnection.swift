@@ -34,13 +34,17 @@ struct ClientConnection: Sendable {
 
   /// What was for as long as the client is there ends: before the connection is closed, so that who waits for that finds it
   /// so. Not cancelled with the server.
-  private func leave() async { await Task { await handler.service.clientClosed(handle) }.value }
+  private func leave() async {
+    handler.places.leave(handle)
+    await Task { await handler.service.clientClosed(handle) }.value
+  }
 
   private func serve(
     _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
   ) async {
     await withDiscardingTaskGroup { pumps in
       var watching: EventHub.Subscription?
+      var keepsPlace = false
       let answers = LateAnswers()
       pumps.addTask { await answers.write(to: outbound) }
       do {
@@ -54,6 +58,9 @@ struct ClientConnection: Sendable {
               started = (subscription, since)
               return subscription.cursor
             }
+            // Who only waits for what becomes of messages is in nobody's way.
+            keepsPlace = keepsPlace || outcome.keepsPlace
+            if !keepsPlace { handler.places.leave(handle) }
             // What happened before the answer is told before it.
             await watching?.caughtUp()
             if let later = outcome.later {

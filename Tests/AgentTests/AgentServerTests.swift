@@ -243,33 +243,6 @@ import Testing
     }
   }
 
-  @Test("More clients than there may be are told so; a place that is given up can be taken.")
-  func tooManyClients() async throws {
-    try await withAgent { paths, _, _, server in
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<AgentServer.maximumClients {
-          group.addTask {
-            try await Conversation.with(paths.socket) { client in
-              _ = try await client.call(AgentStatusMethod.self, Nothing())
-              try? await Task.sleep(for: .seconds(3600))
-            }
-          }
-        }
-        try await eventually { server.clients == AgentServer.maximumClients }
-        try await Conversation.with(paths.socket) { client in
-          #expect(await client.line()?.contains("too many clients") == true)
-          #expect(await client.line() == nil)
-        }
-        group.cancelAll()
-        try? await group.waitForAll()
-      }
-      try await eventually { server.clients == 0 }
-      try await Conversation.with(paths.socket) { client in
-        _ = try await client.call(AgentStatusMethod.self, Nothing())
-      }
-    }
-  }
-
   @Test("Messages are taken while earlier ones wait for the server; answers keep their order.")
   func lateAnswers() async throws {
     try await withAgent { paths, _, service, _ in

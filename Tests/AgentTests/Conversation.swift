@@ -95,7 +95,8 @@ struct Conversation {
 /// An agent with a ``FakeService``, running while `body` does.
 func withAgent(
   eventBuffer: Int = 1000, owner: uid_t = geteuid(), state: String = "/state",
-  store: LocalStore? = nil,
+  store: LocalStore? = nil, clients: Int = AgentServer.maximumClients,
+  connections: Int = AgentServer.maximumConnections,
   _ body: (AgentPaths, EventHub, FakeService, AgentServer) async throws -> Void
 ) async throws {
   let directory = try TemporaryDirectory()
@@ -105,7 +106,8 @@ func withAgent(
     lock: AgentLock(paths), hub: hub, store: store,
     logger: AgentLog(path: directory.path + "/log", limit: 1 << 20).logger("test"),
     group: MultiThreadedEventLoopGroup.singleton, eventBuffer: eventBuffer, owner: owner,
-    idle: IdleExit(started: .now, grace: .seconds(3600), linger: .seconds(3600)))
+    idle: IdleExit(started: .now, grace: .seconds(3600), linger: .seconds(3600)),
+    clients: clients, connections: connections)
   let service = FakeService { server.stop() }
   try await withThrowingTaskGroup { group in
     group.addTask { try await server.run(service) }

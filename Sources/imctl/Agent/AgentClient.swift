@@ -20,6 +20,8 @@ final class AgentClient {
     /// The agent was just ending.
     case endedAtOnce
     case otherVersion
+    /// The agent has as many connections as it may have.
+    case full(Failure)
   }
 
   var deadline: Deadline
@@ -82,7 +84,7 @@ final class AgentClient {
   /// Runs `body` over a connection; nil when no agent runs and none is to be started.
   ///
   /// Where agents may be started, one that ends just now or is of another version than this command makes way for
-  /// a new one, and `body` runs again.
+  /// a new one, and `body` runs again. So it does where the agent has too many connections, until the deadline.
   @discardableResult
   static func session<Answer>(
     start: Start, until deadline: Deadline, _ body: (AgentClient) throws -> Answer
@@ -90,6 +92,7 @@ final class AgentClient {
     var attempts = 3
     var isOwn = false
     var hasLaunched = false
+    var pause: Int32 = 5
     while true {
       var connected = connectedEarly.withLock { $0.take() }
       let isEarly = connected != nil
@@ -107,6 +110,12 @@ final class AgentClient {
         socket, start: start, hasLaunched: hasLaunched, isEarly: isEarly, deadline: deadline)
       do {
         return try body(agent)
+      } catch Useless.full(let failure) {
+        if deadline.isOver { throw failure }
+        attempts = 3
+        // Those who wait do not all come back together.
+        try Interrupt.pause(milliseconds: .random(in: pause / 2...pause))
+        pause = min(pause * 2, 200)
       } catch Useless.endedAtOnce where isEarly {
         continue
       } catch is Useless where start == .never {
@@ -255,7 +264,7 @@ final class AgentClient {
     do {
       _ = try reply.result(of: AgentStopMethod.self)
     } catch {
-      throw error.failure
+      throw error.failure.isTooManyClients ? Useless.full(error.failure) : error.failure
     }
   }
 }

@@ -1,0 +1,76 @@
+import AgentProtocol
+import NIOConcurrencyHelpers
+
+/// How many of the agent's clients may have something done for them at a time.
+///
+/// A client has a place while one of its requests is worked on, and as long as what it has asked for lasts: events that
+/// are told, a presence that is held. Who has handed messages over and waits for what becomes of them has none, nor has
+/// who says nothing. Messages wait for a place in the order in which they came; anything else is refused where there is
+/// none. What keeps the agent in hand (``AgentRequestHandler/needsPlace(_:)``) needs none.
+final class Places: Sendable {
+  private struct State {
+    var taken: Set<ClientHandle> = []
+    /// Those who wait, oldest first.
+    var waiting: [(client: ClientHandle, continuation: CheckedContinuation<Bool, Never>)] = []
+  }
+
+  let maximum: Int
+  private let state = NIOLockedValueBox(State())
+
+  init(maximum: Int) { self.maximum = maximum }
+
+  /// Places that are taken.
+  var taken: Int { state.withLockedValue { $0.taken.count } }
+
+  /// Clients that wait for one.
+  var waiting: Int { state.withLockedValue { $0.waiting.count } }
+
+  /// Gives the client a place, unless it has one.
+  ///
+  /// - Parameter waits: until there is one, or the task is cancelled.
+  func take(_ client: ClientHandle, waits: Bool) async throws(Failure) {
+    if enter(client) { return }
+    guard waits else { throw Failure.tooManyClients(maximum) }
+    let hasPlace = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isDone: Bool? = state.withLockedValue { state in
+          if Task.isCancelled { return false }
+          if enter(client, &state) { return true }
+          state.waiting.append((client, continuation))
+          return nil
+        }
+        if let isDone { continuation.resume(returning: isDone) }
+      }
+    } onCancel: {
+      giveUp(client)
+    }
+    if !hasPlace { throw Failure(.cancelled, stage: .request) }
+  }
+
+  /// The client needs its place no more: who waits longest gets it.
+  func leave(_ client: ClientHandle) {
+    let next = state.withLockedValue { state -> CheckedContinuation<Bool, Never>? in
+      guard state.taken.remove(client) != nil, !state.waiting.isEmpty else { return nil }
+      let next = state.waiting.removeFirst()
+      state.taken.insert(next.client)
+      return next.continuation
+    }
+    next?.resume(returning: true)
+  }
+
+  private func enter(_ client: ClientHandle) -> Bool { state.withLockedValue { enter(client, &$0) } }
+
+  private func enter(_ client: ClientHandle, _ state: inout State) -> Bool {
+    if state.taken.contains(client) { return true }
+    guard state.taken.count < maximum, state.waiting.isEmpty else { return false }
+    state.taken.insert(client)
+    return true
+  }
+
+  private func giveUp(_ client: ClientHandle) {
+    let waiter = state.withLockedValue { state in
+      state.waiting.firstIndex { $0.client == client }.map { state.waiting.remove(at: $0).continuation }
+    }
+    waiter?.resume(returning: false)
+  }
+}
