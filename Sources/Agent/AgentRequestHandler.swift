@@ -17,6 +17,8 @@ struct AgentRequestHandler: Sendable {
     var answer: String?
     /// The line, where it is still to be waited for.
     var later: (@Sendable () async -> String)?
+    /// The answer is ahead of those that are still to be waited for.
+    var isPrompt = false
     /// The agent is to end after the answer.
     var stops = false
     /// The client needs its place for as long as it is there.
@@ -71,6 +73,7 @@ struct AgentRequestHandler: Sendable {
       let result = try await perform(call, of: client, subscribe: subscribe)
       outcome.answer = call.id.map { RPC.answer($0, result) }
       outcome.stops = call.method == AgentStopMethod.name
+      outcome.isPrompt = call.method == MessageAcceptedMethod.name
       outcome.keepsPlace = try keepsPlace(call)
     } catch let error as RPCError {
       outcome.answer = call.id.map { RPC.answer($0, error) }
@@ -88,7 +91,7 @@ struct AgentRequestHandler: Sendable {
   private static func needsPlace(_ method: String) -> Bool {
     ![
       AgentStatusMethod.name, AgentStopMethod.name, StatusMethod.name, LogoutMethod.name,
-      PresenceGetMethod.name, OutboxListMethod.name, OutboxCancelMethod.name,
+      PresenceGetMethod.name, MessageAcceptedMethod.name, OutboxListMethod.name, OutboxCancelMethod.name,
     ].contains(method)
   }
 
@@ -136,6 +139,10 @@ struct AgentRequestHandler: Sendable {
       return WatchMethod.Result(
         cursor: subscribe(
           EventHub.Filter(events: parameters.events.map { Set($0) }, account: account), parameters.since))
+    case MessageAcceptedMethod.name:
+      let parameters = try call.parameters(of: MessageAcceptedMethod.self)
+      if !(1...MessageAcceptedMethod.maximumIDs).contains(parameters.ids.count) { throw invalid("ids") }
+      return try await service.accepted(parameters)
     case OutboxListMethod.name:
       return try await service.outbox(call.parameters(of: OutboxListMethod.self))
     case OutboxCancelMethod.name:

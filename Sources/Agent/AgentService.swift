@@ -39,6 +39,8 @@ public protocol AgentService: Sendable {
     -> TokenRevokeMethod.Result
   /// Returns when the messages are stored; what becomes of them is waited for with the result.
   func send(_ parameters: MessageSendMethod.Parameters, client: ClientHandle) async throws(Failure) -> Sending
+  func accepted(_ parameters: MessageAcceptedMethod.Parameters) async throws(Failure)
+    -> MessageAcceptedMethod.Result
   func outbox(_ parameters: OutboxListMethod.Parameters) async throws(Failure) -> OutboxListMethod.Result
   func cancelMessages(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure)
     -> OutboxCancelMethod.Result

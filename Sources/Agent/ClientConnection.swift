@@ -66,7 +66,7 @@ struct ClientConnection: Sendable {
             if let later = outcome.later {
               await answers.add(later)
             } else {
-              await answers.written()
+              if !outcome.isPrompt { await answers.written() }
               if let answer = outcome.answer { try await outbound.write(ByteBuffer(string: answer)) }
             }
             if let (subscription, since) = started {

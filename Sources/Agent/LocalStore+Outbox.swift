@@ -41,6 +41,21 @@ extension LocalStore {
     }
   }
 
+  /// Those of the ids that messages of an account were accepted under, where no agent tells; blocks on the disk. A database
+  /// is neither made for it nor changed.
+  ///
+  /// - Parameter account: normalised bare JID.
+  public static func accepted(
+    _ ids: [String], of account: String, at path: String
+  ) throws(Failure) -> [String] {
+    guard access(path, F_OK) == 0 else { return [] }
+    do {
+      return try reader(path).read { try OutboxMessage.accepted(ids, of: account, own: account, $0) }
+    } catch {
+      throw failure(error, path)
+    }
+  }
+
   /// How many messages wait of each account that has any, where no agent runs; blocks on the disk. A database is not
   /// made for it.
   ///
@@ -81,17 +96,30 @@ extension OutboxMessage {
     case idTaken
   }
 
+  /// The messages with this id: those that wait, and those that the server has. `?1`: the account, `?2`: the id, `?3`: the
+  /// account's own bare JID, `?4`: the id where it had to be made unique.
+  private static let known = """
+    SELECT 1 AS isWaiting, toJID, body, subject FROM outbox WHERE account = ?1 AND id = ?2
+    UNION ALL
+    SELECT 0, toJID, body, subject FROM messages WHERE account = ?1 AND sender = ?3 AND originID = ?2
+    UNION ALL
+    SELECT 0, toJID, body, subject FROM messages
+    WHERE account = ?1 AND sender = ?3 AND id = ?4 AND id IS NOT originID
+    """
+
+  /// Those of the ids that messages were accepted under.
+  static func accepted(
+    _ ids: [String], of account: String, own: String, _ database: Database
+  ) throws -> [String] {
+    let selection = try database.cachedStatement(sql: "SELECT EXISTS (\(known))")
+    return try ids.filter { id in
+      try Bool.fetchOne(selection, arguments: [account, id, own, StanzaID.unique(id)]) == true
+    }
+  }
+
   /// Keeps the message until the server has it; once, however often it is asked for.
   func accept(_ account: String, own: String, _ database: Database) throws -> Acceptance {
-    let known = try database.cachedStatement(
-      sql: """
-        SELECT 1 AS isWaiting, toJID, body, subject FROM outbox WHERE account = ?1 AND id = ?2
-        UNION ALL
-        SELECT 0, toJID, body, subject FROM messages WHERE account = ?1 AND sender = ?3 AND originID = ?2
-        UNION ALL
-        SELECT 0, toJID, body, subject FROM messages
-        WHERE account = ?1 AND sender = ?3 AND id = ?4 AND id IS NOT originID
-        """)
+    let known = try database.cachedStatement(sql: Self.known)
     if let row = try Row.fetchOne(known, arguments: [account, id, own, StanzaID.unique(id)]) {
       let isSame =
         row["toJID"] == to.description && row["body"] as String? == body

@@ -54,6 +54,13 @@ extension Session {
     }
   }
 
+  /// Those of the ids that messages were accepted under.
+  func accepted(_ ids: [String]) async throws(Failure) -> [String] {
+    let name = account.description
+    let own = (traffic.own ?? account).bare.description
+    return try await localStore.change { try OutboxMessage.accepted(ids, of: name, own: own, $0) }
+  }
+
   /// Stores messages in the outbox; gives the ids of those that the server has already, and what their recipients
   /// have told of them.
   private func accept(

@@ -8,6 +8,12 @@ extension SessionRegistry {
     try await storedSession(parameters.account).send(parameters)
   }
 
+  func accepted(_ parameters: MessageAcceptedMethod.Parameters) async throws(Failure)
+    -> MessageAcceptedMethod.Result
+  {
+    try await storedSession(parameters.account).accepted(parameters.ids)
+  }
+
   func outbox(_ parameters: OutboxListMethod.Parameters) async throws(Failure) -> OutboxListMethod.Result {
     try await storedSession(parameters.account).outbox()
   }

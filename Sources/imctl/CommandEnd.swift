@@ -14,6 +14,10 @@ struct CommandEnd {
       self.init(status: code.rawValue)
     case let failure as Failure:
       self.init(failure, json: json)
+    case let stopped as StoppedLines:
+      let text = Self.text(stopped.failure) + "\n  " + stopped.accepted.text.replacing("\n", with: "\n  ")
+      let object = json ? try? JSONLine.encode(stopped) : nil
+      self.init(error: object ?? text, status: stopped.failure.exit)
     case let login as FailedLogin:
       self.init(error: (try? JSONLine.encode(login)) ?? Self.text(login.error), status: login.error.exit)
     case let error as ValidationError where !json:
@@ -61,6 +65,9 @@ struct CommandEnd {
     let hint = hint(failure)
     return "imctl: \(peer: failure.message)" + (hint.isEmpty ? "" : "\n  \(peer: hint)")
   }
+
+  /// The failure as JSON has it, with the hint of this command.
+  static func object(_ failure: Failure) -> some Encodable { ErrorObject(failure) }
 
   /// What to do next. The failure does not know which command it is of.
   fileprivate static func hint(_ failure: Failure) -> String {

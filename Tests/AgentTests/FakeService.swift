@@ -114,6 +114,12 @@ final class FakeService: AgentService {
     wait?.done("all")
   }
 
+  func accepted(_ parameters: MessageAcceptedMethod.Parameters) async throws(Failure)
+    -> MessageAcceptedMethod.Result
+  {
+    parameters.ids
+  }
+
   func outbox(_ parameters: OutboxListMethod.Parameters) async throws(Failure) -> OutboxListMethod.Result {
     [.init(id: "1", to: "b@c", body: nil, accepted: "t", handedOver: false)]
   }

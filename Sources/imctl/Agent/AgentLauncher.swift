@@ -27,7 +27,7 @@ enum AgentLauncher {
     var pause: Int32 = 1
     while try AgentSocket.connect(to: paths.socket, until: deadline) == nil {
       if let started = child, hasEnded(started) {
-        let failure = reports.failure ?? .agentUnreachable(inLanguage("it ended at once", "启动后立即退出"))
+        let failure = reports.failure ?? .agentEndedAtOnce
         // Another one may have won; anything else went wrong.
         guard failure.name == .alreadyRunning else { throw failure }
         child = nil

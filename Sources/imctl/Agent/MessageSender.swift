@@ -12,8 +12,11 @@ final class MessageSender {
 
   private let deadline: Deadline
   private let isBounded: Bool
-  /// An agent that has lived so long is no reason to give up when it ends.
-  private static let lifetime = Duration.seconds(1)
+  /// For how long agents may end, one after the other, before one has answered; and how long one is waited for that does
+  /// not end, where the command has no bound of its own.
+  private static let patience = Timeout(seconds: 30)
+  /// How long an agent that was given up is asked what it has accepted.
+  private static let lastQuestion = Timeout(seconds: 0.5)
 
   /// Lines of the next call. The first ones are on their way while the agent stores those behind them: each call has
   /// twice as many as the one before.
@@ -21,6 +24,9 @@ final class MessageSender {
   /// Calls without an answer, oldest first.
   private var calls: [MessageSendLinesMethod.Parameters] = []
   private(set) var shortfall: Shortfall
+  private var accepted = AcceptedLines()
+  /// Calls that were answered.
+  private var answers = 0
   /// Messages that were handed to an agent, and the id of the first.
   private var handedOver = 0
   private var firstID: String?
@@ -56,7 +62,9 @@ final class MessageSender {
           firstID = firstID ?? left[next].messages.first?.id
           next += 1
         }
-        for outcome in try agent.answer(to: requests.removeFirst()) { try add(outcome, report) }
+        let outcomes = try agent.answer(to: requests.removeFirst())
+        answers += 1
+        for outcome in outcomes { try add(outcome, report) }
         left.removeFirst()
       }
     }
@@ -70,66 +78,126 @@ final class MessageSender {
     return try agent.send(MessageSendMethod.self, call)
   }
 
+  /// Sends lines as they come.
+  ///
   /// - Parameter make: calls of lines as they are sent, each under an id of its own.
+  /// - Throws: ``StoppedLines`` where it gives up.
   func send(
     from input: inout InputLines, make: (String) -> [MessageSendLinesMethod.Parameters], report: Report
   ) throws {
     var ready: ArraySlice<MessageSendLinesMethod.Parameters> = []
-    try withAgents { agent in
-      var requests = try calls.map { try send($0, to: agent) }
-      while true {
-        if calls.count < Self.callsAhead {
-          if ready.isEmpty {
-            let lines = try input.take(linesNext, octets: Self.octetsEach)
-            if !lines.isEmpty {
-              linesNext = min(2 * linesNext, MessageSendLinesMethod.maximumLines)
-              ready = make(lines.joined(separator: "\n"))[...]
-            }
-          }
-          if let call = ready.popFirst() {
-            calls.append(call)
-            handedOver += call.text.split(separator: "\n").count
-            requests.append(try send(call, to: agent))
-            continue
+    do {
+      try withAgents { agent in
+        do {
+          try send(from: &input, ready: &ready, make: make, to: agent, report)
+        } catch let failure as Failure where !failure.isEndOfAgent {
+          // Of one that does not answer there is nothing to ask.
+          throw StoppedLines(
+            failure, try accepted(asking: failure == .noAnswer ? nil : agent, isExact: false))
+        }
+      }
+    } catch let failure as Failure {
+      throw StoppedLines(failure, try accepted(asking: nil, isExact: true))
+    } catch let stopped as StoppedLines where stopped.failure.name == .cancelled {
+      throw StoppedLines(cancelled, stopped.accepted)
+    }
+  }
+
+  private func send(
+    from input: inout InputLines, ready: inout ArraySlice<MessageSendLinesMethod.Parameters>,
+    make: (String) -> [MessageSendLinesMethod.Parameters], to agent: AgentClient, _ report: Report
+  ) throws {
+    var requests = try calls.map { try send($0, to: agent) }
+    while true {
+      if calls.count < Self.callsAhead {
+        if ready.isEmpty {
+          let lines = try input.take(linesNext, octets: Self.octetsEach)
+          if !lines.isEmpty {
+            linesNext = min(2 * linesNext, MessageSendLinesMethod.maximumLines)
+            ready = make(lines.joined(separator: "\n"))[...]
           }
         }
-        if input.isAtEnd || calls.count == Self.callsAhead {
-          if requests.isEmpty { return }
-          try finish(requests.removeFirst(), of: agent, report)
+        if let call = ready.popFirst() {
+          calls.append(call)
+          handedOver += call.text.split(separator: "\n").count
+          requests.append(try send(call, to: agent))
           continue
         }
-        let isReady = try agent.waitForInput(until: deadline)
-        if isReady.hasLine {
-          if !requests.isEmpty {
-            try finish(requests.removeFirst(), of: agent, report)
-          } else if try agent.greet() == nil {
-            // Nobody has been asked anything: the agent has ended.
-            try agent.expectEnd()
-          }
+      }
+      if input.isAtEnd || calls.count == Self.callsAhead {
+        if requests.isEmpty { return }
+        try finish(requests.removeFirst(), of: agent, report)
+        continue
+      }
+      let isReady = try agent.waitForInput(until: deadline)
+      if isReady.hasLine {
+        if !requests.isEmpty {
+          try finish(requests.removeFirst(), of: agent, report)
+        } else if try agent.greet() == nil {
+          // Nobody has been asked anything: the agent has ended.
+          try agent.expectEnd()
         }
-        if isReady.hasInput { input.read() }
-        if !isReady.hasInput, !isReady.hasLine {
-          throw Failure.timedOut(inLanguage("standard input", "标准输入"))
-        }
+      }
+      if isReady.hasInput { input.read() }
+      if !isReady.hasInput, !isReady.hasLine {
+        throw Failure.timedOut(inLanguage("standard input", "标准输入"))
       }
     }
   }
 
-  /// Runs `body` with one agent after the other, as long as they do not all end at once.
+  /// Runs `body` with one agent after the other, as long as one of them answers something in time.
   private func withAgents(_ body: (AgentClient) throws -> Void) throws {
-    var failures = 0
-    while true {
-      let start = ContinuousClock.now
-      do {
-        try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent, body)
-        return
-      } catch let failure as Failure where failure.name == .cancelled {
-        throw Failure.cancelled(shortfall.withAgent(of: handedOver, id: firstID))
-      } catch let failure as Failure where failure == .agentEnded && failures < 5 {
-        failures = start.duration(to: .now) > Self.lifetime ? 0 : failures + 1
-        usleep(100_000)
+    var end: Deadline?
+    var pause: Int32 = 20
+    do {
+      while true {
+        let (start, answersBefore) = (ContinuousClock.now, answers)
+        do {
+          try AgentClient.session(start: .whenNoneRuns, until: step, body)
+          return
+        } catch let failure as Failure where failure.isEndOfAgent {
+          // One that has done something, or lived long, is no reason to give up when it ends.
+          let isHealthy = start.duration(to: .now) > .seconds(Self.patience.seconds)
+          if answers > answersBefore || isHealthy { (end, pause) = (nil, 20) }
+          let limit = end ?? deadline.atMost(Self.patience)
+          if limit.isOver { throw failure }
+          end = limit
+          try Interrupt.pause(milliseconds: pause)
+          pause = min(2 * pause, 1000)
+        }
       }
+    } catch let failure as Failure where failure.name == .cancelled {
+      throw cancelled
     }
+  }
+
+  /// Until when the next answer is waited for.
+  private var step: Deadline { (isBounded ? deadline : Deadline(Self.patience)).ofAgent }
+
+  private var cancelled: Failure { .cancelled(shortfall.withAgent(of: handedOver, id: firstID)) }
+
+  /// The lines that were accepted, those of calls without an answer among them.
+  ///
+  /// - Parameters:
+  ///   - agent: is asked, since what it was sent last may be about to be stored; else, and where it says nothing, the local
+  ///     store tells.
+  ///   - isExact: nobody is left who may accept more.
+  private func accepted(asking agent: AgentClient?, isExact: Bool) throws -> AcceptedLines {
+    var accepted = accepted
+    accepted.isExact = isExact || calls.isEmpty
+    guard let first = calls.first else { return accepted }
+    let ids = calls.map { $0.id(of: 0) }
+    var known: [String]?
+    if let agent {
+      Interrupt.forget()
+      agent.deadline = Deadline(Self.lastQuestion)
+      let question = MessageAcceptedMethod.Parameters(account: first.account, ids: ids)
+      known = try? agent.answer(to: agent.send(MessageAcceptedMethod.self, question))
+      accepted.isExact = known != nil
+    }
+    let found = Set(try known ?? StoredAccounts.accepted(ids, account: first.account))
+    for call in calls where found.contains(call.id(of: 0)) { accepted.add(call) }
+    return accepted
   }
 
   /// Seconds that the agent is to wait, where that is not its own decision.
@@ -140,6 +208,7 @@ final class MessageSender {
   ) throws -> AgentClient.Request<MessageSendLinesMethod> {
     var call = call
     if let timeout { call.timeout = timeout }
+    agent.deadline = step
     return try agent.send(MessageSendLinesMethod.self, call)
   }
 
@@ -147,8 +216,12 @@ final class MessageSender {
   private func finish(
     _ request: AgentClient.Request<MessageSendLinesMethod>, of agent: AgentClient, _ report: Report
   ) throws {
+    agent.deadline = step
     let runs = try agent.answer(to: request)
-    for outcome in calls.removeFirst().outcomes(runs) { try add(outcome, report) }
+    answers += 1
+    let call = calls.removeFirst()
+    accepted.add(call)
+    for outcome in call.outcomes(runs) { try add(outcome, report) }
   }
 
   private func add(_ outcome: MessageSendMethod.Outcome, _ report: Report) throws {

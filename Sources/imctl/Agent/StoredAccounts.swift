@@ -66,6 +66,12 @@ enum StoredAccounts {
     return result
   }
 
+  /// Those of the ids that messages were accepted under.
+  static func accepted(_ ids: [String], account: String?) throws -> [String] {
+    let account = try account.map { try BareJID.normalise($0) } ?? load().account(nil).account
+    return try LocalStore.accepted(ids, of: account, at: AgentPaths.current().database)
+  }
+
   // MARK: What is kept of contacts
 
   static func contacts(_ account: String?, after jid: String?) throws -> ContactsListMethod.Result {

@@ -1,0 +1,78 @@
+import AgentProtocol
+
+/// Which of the lines of standard input an agent has accepted, by recipient: the first ones.
+struct AcceptedLines: Encodable {
+  /// Of one recipient.
+  struct Tally: Encodable {
+    let to: String
+    /// How many of the lines that are not empty.
+    var lines = 0
+    /// Id of the message of the last one.
+    var lastID: String?
+  }
+
+  private(set) var tallies: [Tally] = []
+  /// Nothing that an agent was sent may still be accepted.
+  var isExact = true
+
+  /// The lines of a call were accepted: all of them are, or none.
+  mutating func add(_ call: MessageSendLinesMethod.Parameters) {
+    let count = call.messages.messages.count
+    var index = tallies.firstIndex { $0.to == call.to }
+    if index == nil {
+      index = tallies.count
+      tallies.append(Tally(to: call.to))
+    }
+    guard let index else { return }
+    tallies[index].lines += count
+    tallies[index].lastID = call.id(of: count - 1)
+  }
+
+  /// A line for each recipient.
+  var text: String {
+    if tallies.isEmpty {
+      return isExact
+        ? inLanguage("no line was accepted", "没有一行被接受")
+        : inLanguage("no line is known to be accepted", "未知有任何一行被接受")
+    }
+    return tallies.map { tally in
+      let (to, id) = ("\(peer: tally.to)", tally.lastID ?? "")
+      return isExact
+        ? inLanguage(
+          "lines to \(to) that were accepted: \(tally.lines), the last one under the id \(id)",
+          "发给 \(to) 已被接受的行数：\(tally.lines)，最后一行的 id 为 \(id)")
+        : inLanguage(
+          "lines to \(to) that were accepted: \(tally.lines) at least, the last one under the id \(id)",
+          "发给 \(to) 已被接受的行数：至少 \(tally.lines)，最后一行的 id 为 \(id)")
+    }.joined(separator: "\n")
+  }
+}
+
+/// `send --lines` that gave up: why, and which lines need not be sent again.
+struct StoppedLines: Error, Encodable {
+  let failure: Failure
+  let accepted: AcceptedLines
+
+  init(_ failure: Failure, _ accepted: AcceptedLines) {
+    self.failure = failure
+    self.accepted = accepted
+  }
+
+  private enum Key: CodingKey { case error, accepted, exact }
+
+  func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: Key.self)
+    try fields.encode(CommandEnd.object(failure), forKey: .error)
+    try fields.encode(accepted.tallies, forKey: .accepted)
+    try fields.encode(accepted.isExact, forKey: .exact)
+  }
+}
+
+extension Failure {
+  /// An agent went away, or ended as soon as it was started: there may be another one soon.
+  var isEndOfAgent: Bool { self == .agentEnded || self == .agentEndedAtOnce }
+
+  static var agentEndedAtOnce: Failure {
+    agentUnreachable(inLanguage("it ended at once", "启动后立即退出"))
+  }
+}
