@@ -384,6 +384,7 @@ extension PresenceSetMethod.Parameters {
   fileprivate func check() throws(RPCError) {
     if let priority, !(-128...127).contains(priority) { throw invalid("priority") }
     if let duration { try Agent.check(seconds: duration, "duration") }
+    if let since, since < 0 { throw invalid("since") }
     if let status, status.utf8.count > Self.maximumStatus { throw invalid("status") }
   }
 }

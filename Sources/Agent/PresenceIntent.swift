@@ -19,8 +19,8 @@ struct PresenceIntent: Sendable, Equatable {
 
   private(set) var base: Value
   private(set) var timed: Timed?
-  /// Held while a client lives; the newest wins.
-  private var holds: [(holder: UInt64, value: Value)] = []
+  /// Held while a client lives; the newest, which is the last, wins.
+  private var holds: [(holder: UInt64, value: Value, since: Double)] = []
 
   init(base: Value = Value(), timed: Timed? = nil) {
     self.base = base
@@ -54,9 +54,11 @@ struct PresenceIntent: Sendable, Equatable {
     timed = stored.timed
   }
 
-  mutating func hold(_ value: Value, by holder: UInt64) {
+  /// - Parameter since: when the hold began, in seconds since 1970: holds come back to a new agent in any order.
+  mutating func hold(_ value: Value, by holder: UInt64, since: Double = .infinity) {
     holds.removeAll { $0.holder == holder }
-    holds.append((holder, value))
+    let place = holds.firstIndex { $0.since > since } ?? holds.endIndex
+    holds.insert((holder, value, since), at: place)
   }
 
   /// Ends the hold of a client; whether it had one.

@@ -35,7 +35,7 @@ extension Session {
       return presenceStatus()
     }
     if parameters.hold {
-      presence.hold(value, by: client.id)
+      presence.hold(value, by: client.id, since: parameters.since ?? Self.now)
     } else {
       presence.set(value, until: parameters.duration.map { Self.now + $0 })
     }

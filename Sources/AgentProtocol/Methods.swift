@@ -191,6 +191,8 @@ public enum PresenceSetMethod: AgentMethod {
     public var duration: Double?
     /// Held while this connection to the agent lives; of overlapping holds the newest alive wins.
     public var hold: Bool
+    /// When the hold began, in seconds since 1970, where it goes on with another agent; absent: now.
+    public var since: Double?
     public init(account: String?, show: PresenceShow) {
       self.account = account
       self.show = show
@@ -384,6 +386,7 @@ extension PresenceSetMethod.Parameters {
     to = try fields.decodeIfPresent(String.self, forKey: .to)
     duration = try fields.number(Double.self, forKey: .duration)
     hold = try fields.decodeIfPresent(Bool.self, forKey: .hold) ?? hold
+    since = try fields.number(Double.self, forKey: .since)
   }
 }
 

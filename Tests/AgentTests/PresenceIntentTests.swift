@@ -63,6 +63,19 @@ import Testing
     #expect(!ended7)
   }
 
+  @Test("Holds that come back to a new agent in any order win as before.")
+  func holdsComeBack() {
+    var presence = PresenceIntent(base: value(.online))
+    presence.hold(value(.dnd, "three"), by: 7, since: 30)
+    presence.hold(value(.dnd, "one"), by: 8, since: 10)
+    #expect(presence.effective.status == "three")
+    presence.hold(value(.dnd, "two"), by: 9, since: 20)
+    let ended = presence.release(7)
+    #expect(ended && presence.effective.status == "two")
+    presence.hold(value(.dnd, "one again"), by: 8, since: 40)
+    #expect(presence.effective.status == "one again")
+  }
+
   @Test("What is set while a presence is held shows when the hold ends.")
   func setWhileHeld() {
     var presence = PresenceIntent()

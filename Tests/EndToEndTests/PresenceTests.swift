@@ -64,6 +64,39 @@ struct PresenceTests {
     #expect(try await holder.ended(within: .seconds(90)) == .signaled(SIGKILL))
   }
 
+  @Test("is held again by the next agent: after a restart, and after its agent was killed.")
+  func heldOn() async throws {
+    let user = try await User()
+    let bob = try await Neighbourhood.counterpart(.prosody)
+    try await user.goOnline()
+    let old = try await user.imctl.start(["presence", "away", "old", "--", "sh", "-c", "echo up; cat"])
+    try await old.output.contains("up\n")
+    let holder = try await user.imctl.start(["presence", "dnd", "new", "--", "sh", "-c", "echo up; cat"])
+    try await holder.output.contains("up\n")
+    try await bob.sees(user) { $0.status == "new" }
+    for isKilled in [false, true] {
+      if isKilled {
+        kill(try await user.agent(), SIGKILL)
+      } else {
+        #expect(try await user.imctl.run("agent", "restart").status == 0)
+      }
+      // Of overlapping holds the newest wins, in whatever order they come back.
+      try await eventually("the newest hold") {
+        let presence = try await user.status().presence
+        return presence?.status == "new" && presence?.applied == true
+      }
+      // A session that was resumed need not say it again.
+      try await bob.settled()
+      #expect(bob.seen(of: user).last?.status == "new")
+    }
+    holder.closeInput()
+    #expect(try await holder.ended(within: .seconds(90)) == .exited(0))
+    try await eventually("the older hold") { try await user.status().presence?.status == "old" }
+    old.closeInput()
+    #expect(try await old.ended(within: .seconds(90)) == .exited(0))
+    try await eventually("what was before") { try await user.status().presence?.show == .online }
+  }
+
   @Test("ends with the status of the command it is held for.")
   func status() async throws {
     let user = try await User()

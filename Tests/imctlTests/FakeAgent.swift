@@ -27,6 +27,7 @@ final class FakeAgent: Sendable {
     var lines: [String] = []
     var methods: [String] = []
     var closed = 0
+    var open: Set<Int32> = []
   }
 
   let socketPath: String
@@ -92,8 +93,13 @@ final class FakeAgent: Sendable {
     shutdown(listener, Int32(SHUT_RDWR))
   }
 
+  /// Ends the connections there are.
+  func drop() { for client in state.withLock({ $0.open }) { shutdown(client, Int32(SHUT_RDWR)) } }
+
   private func serve(_ client: Int32) {
+    state.withLock { _ = $0.open.insert(client) }
     defer {
+      state.withLock { _ = $0.open.remove(client) }
       // A command of another test, started between accept and fcntl, may hold it open: closing alone would not do.
       shutdown(client, Int32(SHUT_RDWR))
       close(client)

@@ -1,4 +1,5 @@
 import AgentProtocol
+import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
@@ -141,6 +142,35 @@ struct PresenceCommandTests {
       child.closeInput()
       #expect(try await child.ended() == .exited(5))
       agent.end()
+    }
+  }
+
+  @Test("A hold whose agent ends comes back with the next one, and says so where there is none for a while.")
+  func comesBack() async throws {
+    try await withIMCTL { imctl in
+      let began = Date().timeIntervalSince1970
+      let first = try Self.agent(imctl)
+      let holder = try await imctl.start([
+        "presence", "dnd", "busy", "--", "sh", "-c", "echo up; cat; exit 5",
+      ])
+      try await holder.output.contains("up\n")
+      let held = try #require(try first.parameters(of: PresenceSetMethod.self))
+      #expect(held.hold && (held.since ?? 0) >= began.rounded(.down))
+      // It ends in order, and the next one is of another version.
+      first.end()
+      first.drop()
+      try await holder.errors.contains("the presence is not held meanwhile\n")
+      let next = try FakeAgent(imctl, version: "99.0") {
+        $0.method == "presence.set" ? [.result(Self.applied)] : []
+      }
+      try await holder.errors.contains("the presence is held again\n")
+      let again = try #require(try next.parameters(of: PresenceSetMethod.self))
+      #expect(again.hold && again.since == held.since && again.status == "busy" && again.show == .dnd)
+      #expect(!next.methods.contains("agent.stop"))
+      holder.closeInput()
+      #expect(try await holder.ended(within: .seconds(60)) == .exited(5))
+      try await eventually("the end of the connection") { next.closedConnections == 1 }
+      next.end()
     }
   }
 

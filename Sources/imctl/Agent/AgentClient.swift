@@ -202,6 +202,9 @@ final class AgentClient {
   /// Reads on where no answer is waited for: only the end of the agent can come.
   func expectEnd() throws { _ = try nextReply() }
 
+  /// Waits until the agent has ended, or the descriptor can be read; whether that came first. Nothing is told of events.
+  func waitForEnd(or descriptor: Int32) -> Bool { socket.waitForEnd(or: descriptor) }
+
   /// Asks the agent to end, and waits until it did.
   func stop(until end: Deadline) throws {
     deadline = end

@@ -15,14 +15,14 @@ struct AgentSocket: ~Copyable {
   }
 
   private let descriptor: Int32
-  private var framer = LineFramer(limit: 16 << 20)
+  private var framer = LineFramer(limit: Self.longestLine)
+  private static let longestLine = 16 << 20
 
   /// Takes a connected socket over.
   private init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
 
-  /// Nil when nobody listens there: no socket, or one that is left over.
   /// What writing has come to.
   enum Written {
     case all
@@ -32,6 +32,7 @@ struct AgentSocket: ~Copyable {
     case timeout
   }
 
+  /// Nil when nobody listens there: no socket, or one that is left over.
   ///
   /// - Throws: `connectTimeout` where more wait to be let in than the agent's queue holds, until the deadline.
   static func connect(to path: String, until deadline: Deadline) throws -> AgentSocket? {
@@ -66,7 +67,6 @@ struct AgentSocket: ~Copyable {
     return socket
   }
 
-  /// What there is to do for whoever reads standard input beside the socket.
   private static func connect(_ descriptor: Int32, to address: inout sockaddr_un) -> Bool {
     withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -75,6 +75,7 @@ struct AgentSocket: ~Copyable {
     }
   }
 
+  /// What there is to do for whoever reads standard input beside the socket.
   struct Readiness {
     var hasInput = false
     var hasLine = false
@@ -105,7 +106,6 @@ struct AgentSocket: ~Copyable {
         let count = send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
         if count > 0 {
           rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-        } else if errno != EINTR {
         } else if errno == EAGAIN {
           var waits = [
             pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0),
@@ -114,6 +114,7 @@ struct AgentSocket: ~Copyable {
           let ready = poll(&waits, nfds_t(waits.count), deadline.pollTimeout)
           if ready == 0 { return .timeout }
           if ready > 0, waits[1].revents != 0 { return .interrupted }
+        } else if errno != EINTR {
           return .end
         }
       }
@@ -144,6 +145,21 @@ struct AgentSocket: ~Copyable {
       } else if waits[2].revents & Int16(POLLERR) != 0 {
         Console.endQuietly()
       }
+    }
+  }
+
+  /// Waits until the agent has closed the connection, or the other descriptor can be read; whether that came first. What
+  /// the agent says is left out.
+  mutating func waitForEnd(or other: Int32) -> Bool {
+    while true {
+      var waits = [
+        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: other, events: Int16(POLLIN), revents: 0),
+      ]
+      if poll(&waits, nfds_t(waits.count), -1) < 0 { continue }
+      if waits[1].revents != 0 { return true }
+      if waits[0].revents != 0, !receive() { return false }
+      framer = LineFramer(limit: Self.longestLine)
     }
   }
 

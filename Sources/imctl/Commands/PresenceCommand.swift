@@ -100,21 +100,26 @@ struct PresenceCommand: ParsableCommand {
     return inLanguage("not online: stored, applied at the next login", "未在线：已保存，下次登录时生效")
   }
 
-  /// The hold lives as long as the connection: it ends with this process, however that ends.
   private func hold(_ parameters: PresenceSetMethod.Parameters) throws {
+    Interrupt.install()
+    var parameters = parameters
+    parameters.since = PointInTime.now
     var connection: AgentClient?
+    var failure: Failure?
     do {
       try AgentClient.session(start: .whenNoneRuns, timeout: timeout) { agent in
         try set(parameters, over: agent)
         connection = agent
       }
-    } catch let failure as Failure where failure.name != .invalidParameter && failure.name != .cancelled {
+    } catch let error as Failure where error.name != .invalidParameter && error.name != .cancelled {
       // The command matters more than the presence beside it.
-      Console.err(CommandEnd(failure, json: output.json).standardError ?? "")
+      Console.err(CommandEnd(error, json: output.json).standardError ?? "")
+      failure = error
     }
+    let hold = PresenceHold(parameters, json: output.json)?.keep(connection, after: failure)
+    connection = nil
     let status = HeldCommand(words: command, json: output.json).run()
-    // The next command is to find the presence as it was.
-    connection?.end()
+    hold?.end()
     throw ExitCode(status)
   }
 

@@ -8,7 +8,10 @@ struct PointInTime: ExpressibleByArgument, Equatable, Sendable {
   /// Since 1970.
   var seconds: Double
 
-  init?(argument: String) { self.init(argument, now: Date().timeIntervalSince1970) }
+  init?(argument: String) { self.init(argument, now: Self.now) }
+
+  /// Seconds since 1970.
+  static var now: Double { Date().timeIntervalSince1970 }
 
   init?(_ text: String, now: Double) {
     if let last = text.last, "smhd".contains(last), let span = TimeSpan(argument: text) {

@@ -1,0 +1,146 @@
+import AgentProtocol
+import Glibc
+
+/// A presence that is held while a command runs, with one agent after the other.
+///
+/// It lives as long as its connection: it ends with this process, however that ends. An agent that was killed is started
+/// again, and one that was stopped is waited for; standard error says so as long as nobody holds the presence.
+final class PresenceHold: Sendable {
+  /// How long there may be no agent before that is told: one that is restarted is back by then.
+  private static let patience = Timeout(seconds: 3)
+  /// What a single attempt may take.
+  private static let attempt = Timeout(seconds: 5)
+  /// Between two attempts, in milliseconds.
+  private static let pause: Int32 = 100
+  private static let longPause: Int32 = 1000
+
+  private let parameters: PresenceSetMethod.Parameters
+  private let json: Bool
+  /// A byte, or its end, tells the thread to stop.
+  private let stopSignal: (read: Int32, write: Int32)
+
+  /// - Parameter parameters: with `since`, so that of several holds the newest wins with the next agent, too.
+  init?(_ parameters: PresenceSetMethod.Parameters, json: Bool) {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return nil }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    self.parameters = parameters
+    self.json = json
+    stopSignal = (ends[0], ends[1])
+  }
+
+  /// Keeps the presence held from now on, beside what this thread does.
+  ///
+  /// - Parameters:
+  ///   - agent: with which it is held; nil: it is not held yet.
+  ///   - failure: why not, which was told already.
+  func keep(_ agent: AgentClient?, after failure: Failure?) -> Thread? {
+    let work = Work(hold: self, agent: agent, told: failure)
+    // The signals are for the thread that waits for the command.
+    var all = sigset_t()
+    var before = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    var thread = pthread_t()
+    let result = pthread_create(
+      &thread, nil,
+      { work in
+        if let work { Unmanaged<Work>.fromOpaque(work).takeRetainedValue().run() }
+        return nil
+      }, Unmanaged.passRetained(work).toOpaque())
+    return result == 0 ? Thread(id: thread, stopSignal: stopSignal.write) : nil
+  }
+
+  /// The thread that keeps a presence held.
+  struct Thread {
+    fileprivate let id: pthread_t
+    fileprivate let stopSignal: Int32
+
+    /// Ends the hold; the next command is to find the presence as it was.
+    func end() {
+      close(stopSignal)
+      pthread_join(id, nil)
+    }
+  }
+
+  /// What the thread starts with; nobody else has it then.
+  private final class Work {
+    private let hold: PresenceHold
+    private var agent: AgentClient?
+    private let told: Failure?
+
+    init(hold: PresenceHold, agent: AgentClient?, told: Failure?) {
+      self.hold = hold
+      self.agent = agent
+      self.told = told
+    }
+
+    func run() { hold.run(&agent, told: told) }
+  }
+
+  private func run(_ agent: inout AgentClient?, told: Failure?) {
+    var told = told
+    while true {
+      if let held = agent {
+        if held.waitForEnd(or: stopSignal.read) { return held.end() }
+        agent = nil
+      }
+      guard let next = comeBack(told: told) else { return }
+      agent = next
+      told = nil
+    }
+  }
+
+  /// Holds the presence with the next agent; nil where the command has ended meanwhile.
+  ///
+  /// - Parameter told: what was told already of why it is not held.
+  private func comeBack(told: Failure?) -> AgentClient? {
+    let patience = Deadline(Self.patience)
+    var told = told
+    var pause = Self.pause
+    while !isStopped(after: pause) {
+      var held: AgentClient?
+      var failure: Failure?
+      do {
+        // An agent of a later version is welcome.
+        try AgentClient.session(start: .never, until: Deadline(Self.attempt)) { agent in
+          _ = try agent.answer(to: agent.send(PresenceSetMethod.self, parameters))
+          held = agent
+        }
+        if held == nil, try Self.wasKilled { try AgentLauncher.launch(until: Deadline(Self.attempt)) }
+      } catch {
+        failure = error as? Failure ?? Failure(.internalError, stage: .request)
+      }
+      if let held {
+        if told != nil { tell(inLanguage("the presence is held again", "又占用了状态")) }
+        return held
+      }
+      guard patience.isOver else { continue }
+      pause = Self.longPause
+      let reason = failure ?? Self.noAgent
+      if reason != told {
+        told = reason
+        Console.err(CommandEnd(reason, json: json).standardError ?? "")
+        tell(inLanguage("the presence is not held meanwhile", "在此期间不占用状态"))
+      }
+    }
+    return nil
+  }
+
+  /// A remark; with JSON the error says it all.
+  private func tell(_ text: String) { if !json { Console.remark(text) } }
+
+  /// Whether it is over before the time is.
+  private func isStopped(after milliseconds: Int32) -> Bool {
+    var wait = pollfd(fd: stopSignal.read, events: Int16(POLLIN), revents: 0)
+    return poll(&wait, 1, milliseconds) > 0
+  }
+
+  /// Whether an agent that is not there has not ended in order: then it takes its socket with it.
+  private static var wasKilled: Bool {
+    get throws { access(try AgentPaths.current().socket, F_OK) == 0 }
+  }
+
+  private static var noAgent: Failure { .agentUnreachable(inLanguage("it has ended", "它已退出")) }
+}
