@@ -47,7 +47,9 @@ struct ConcurrencyTests {
     #expect(try await agent.ended(within: .seconds(90)) == .exited(0))
   }
 
-  @Test("are refused where the agent has as many clients as it can, and told so.")
+  @Test(
+    "are refused where the agent has as many clients as it can, and told so; messages wait, and who looks or ends it gets in."
+  )
   func tooMany() async throws {
     let imctl = try await IMCTL()
     #expect(try await imctl.run("agent", "start").status == 0)
@@ -56,25 +58,35 @@ struct ConcurrencyTests {
       [
         "-c",
         """
-        import socket, sys
-        clients = [socket.socket(socket.AF_UNIX) for _ in range(64)]
+        import resource, socket, sys
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        clients = [socket.socket(socket.AF_UNIX) for _ in range(1024)]
         for client in clients:
             client.connect(sys.argv[1])
-            client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"agent.status"}\\n')
+            client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"watch"}\\n')
             client.recv(1)
         print("in", flush=True)
         sys.stdin.read()
         """, imctl.home + "/.local/state/imctl/agent.sock",
       ])
     try await crowd.output.first("the crowd") { $0.lines.contains("in") ? () : nil }
-    for command in [["status"], ["agent", "idle"], ["send", "bob@im.example", "hello"]] {
+    for command in [["watch"], ["agent", "idle"]] {
       let refused = try await imctl.run(command + ["--json"])
       #expect(refused.status == 69, "\(refused)")
       #expect(try refused.error.name == "agentUnreachable")
-      #expect(try refused.error.message.contains("too many clients"), "\(refused)")
+      #expect(try refused.error.message.contains("1024 clients"), "\(refused)")
     }
+    struct Answer: Decodable { var clients: Int }
+    let agent = try await imctl.run("agent", "status", "--json")
+    #expect(try agent.objects(Answer.self).map(\.clients) == [1025])
+    #expect(try await imctl.run("logout", "--all").status == 0)
+    let late = try await imctl.run("send", "bob@im.example", "hello", "--timeout", "1")
+    #expect(late.status == 75, "\(late)")
+    let send = try await imctl.start(["send", "bob@im.example", "hello", "--timeout", "0"])
     crowd.closeInput()
-    try await eventually("room") { try await imctl.run("agent", "status").status == 0 }
+    // There is no account, which is told when its turn has come.
+    #expect(try await send.ended(within: .seconds(90)) == .exited(78))
     #expect(try await imctl.run("agent", "stop").status == 0)
     try await imctl.end()
   }

@@ -93,11 +93,11 @@ final class MessageSender {
         } catch let failure as Failure where !failure.isEndOfAgent {
           // Of one that does not answer there is nothing to ask.
           throw StoppedLines(
-            failure, try accepted(asking: failure == .noAnswer ? nil : agent, isExact: false))
+            failure, accepted(asking: failure == .noAnswer ? nil : agent, isExact: false))
         }
       }
     } catch let failure as Failure {
-      throw StoppedLines(failure, try accepted(asking: nil, isExact: true))
+      throw StoppedLines(failure, accepted(asking: nil, isExact: true))
     } catch let stopped as StoppedLines where stopped.failure.name == .cancelled {
       throw StoppedLines(cancelled, stopped.accepted)
     }
@@ -182,7 +182,7 @@ final class MessageSender {
   ///   - agent: is asked, since what it was sent last may be about to be stored; else, and where it says nothing, the local
   ///     store tells.
   ///   - isExact: nobody is left who may accept more.
-  private func accepted(asking agent: AgentClient?, isExact: Bool) throws -> AcceptedLines {
+  private func accepted(asking agent: AgentClient?, isExact: Bool) -> AcceptedLines {
     var accepted = accepted
     accepted.isExact = isExact || calls.isEmpty
     guard let first = calls.first else { return accepted }
@@ -195,7 +195,9 @@ final class MessageSender {
       known = try? agent.answer(to: agent.send(MessageAcceptedMethod.self, question))
       accepted.isExact = known != nil
     }
-    let found = Set(try known ?? StoredAccounts.accepted(ids, account: first.account))
+    if known == nil { known = try? StoredAccounts.accepted(ids, account: first.account) }
+    if known == nil { accepted.isExact = false }
+    let found = Set(known ?? [])
     for call in calls where found.contains(call.id(of: 0)) { accepted.add(call) }
     return accepted
   }
