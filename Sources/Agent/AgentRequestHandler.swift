@@ -38,19 +38,18 @@ struct AgentRequestHandler: Sendable {
     }
     var outcome = Outcome()
     do {
-      if Self.needsPlace(call.method) {
-        try await places.take(client, waits: Self.waitsForPlace(call.method))
-      }
       if call.method == MessageSendMethod.name {
-        let parameters = try call.parameters(of: MessageSendMethod.self)
+        var parameters = try call.parameters(of: MessageSendMethod.self)
         try parameters.check()
+        parameters.timeout = try await takePlace(client, within: parameters.timeout)
         let sending = try await service.send(parameters, client: client)
         if let id = call.id { outcome.later = { RPC.answer(id, await sending.outcome()) } }
         return outcome
       }
       if call.method == MessageSendLinesMethod.name {
         let parameters = try call.parameters(of: MessageSendLinesMethod.self)
-        let messages = try parameters.checkedMessages()
+        var messages = try parameters.checkedMessages()
+        messages.timeout = try await takePlace(client, within: messages.timeout)
         let sending = try await service.send(messages, client: client)
         if let id = call.id {
           outcome.later = { RPC.answer(id, MessageSendLinesMethod.runs(of: await sending.outcome())) }
@@ -58,8 +57,9 @@ struct AgentRequestHandler: Sendable {
         return outcome
       }
       if call.method == DevicesSendMethod.name {
-        let parameters = try call.parameters(of: DevicesSendMethod.self)
+        var parameters = try call.parameters(of: DevicesSendMethod.self)
         try parameters.check()
+        parameters.timeout = try await takePlace(client, within: parameters.timeout)
         let sending = try await service.sendToDevice(parameters)
         if let id = call.id {
           outcome.later = {
@@ -70,6 +70,7 @@ struct AgentRequestHandler: Sendable {
         }
         return outcome
       }
+      if !Self.methodsWithoutPlace.contains(call.method) { try places.take(client) }
       let result = try await perform(call, of: client, subscribe: subscribe)
       outcome.answer = call.id.map { RPC.answer($0, result) }
       outcome.stops = call.method == AgentStopMethod.name
@@ -86,18 +87,18 @@ struct AgentRequestHandler: Sendable {
     return outcome
   }
 
-  /// Whether a request is only worked on for a client that has a place. However many clients there are, one can look
-  /// how things are, log out, and end the agent.
-  private static func needsPlace(_ method: String) -> Bool {
-    ![
-      AgentStatusMethod.name, AgentStopMethod.name, StatusMethod.name, LogoutMethod.name,
-      PresenceGetMethod.name, MessageAcceptedMethod.name, OutboxListMethod.name, OutboxCancelMethod.name,
-    ].contains(method)
-  }
+  /// However many clients there are, one can look how things are, log out, and end the agent.
+  private static let methodsWithoutPlace: Set = [
+    AgentStatusMethod.name, AgentStopMethod.name, StatusMethod.name, LogoutMethod.name,
+    PresenceGetMethod.name, MessageAcceptedMethod.name, OutboxListMethod.name, OutboxCancelMethod.name,
+  ]
 
-  /// Whether a request waits where there is no place, in the order in which it came.
-  private static func waitsForPlace(_ method: String) -> Bool {
-    [MessageSendMethod.name, MessageSendLinesMethod.name, DevicesSendMethod.name].contains(method)
+  /// Messages wait for a place, in the order in which they came. What is left of their time, 0 for no bound.
+  private func takePlace(_ client: ClientHandle, within seconds: Double) async throws(Failure) -> Double {
+    let start = ContinuousClock.now
+    try await places.take(client, within: seconds)
+    if seconds == 0 { return 0 }
+    return max(0.001, seconds - start.duration(to: .now) / .seconds(1))
   }
 
   private func keepsPlace(_ call: RPCCall) throws(RPCError) -> Bool {

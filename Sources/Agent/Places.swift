@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 /// A client has a place while one of its requests is worked on, and as long as what it has asked for lasts: events that
 /// are told, a presence that is held. Who has handed messages over and waits for what becomes of them has none, nor has
 /// who says nothing. Messages wait for a place in the order in which they came; anything else is refused where there is
-/// none. What keeps the agent in hand (``AgentRequestHandler/needsPlace(_:)``) needs none.
+/// none. What keeps the agent in hand needs none.
 final class Places: Sendable {
   private struct State {
     var taken: Set<ClientHandle> = []
@@ -19,18 +19,25 @@ final class Places: Sendable {
 
   init(maximum: Int) { self.maximum = maximum }
 
-  /// Places that are taken.
-  var taken: Int { state.withLockedValue { $0.taken.count } }
-
   /// Clients that wait for one.
   var waiting: Int { state.withLockedValue { $0.waiting.count } }
 
   /// Gives the client a place, unless it has one.
+  func take(_ client: ClientHandle) throws(Failure) {
+    if !enter(client) { throw Failure.tooManyClients(maximum) }
+  }
+
+  /// The same for one that waits for its turn; ends with the task.
   ///
-  /// - Parameter waits: until there is one, or the task is cancelled.
-  func take(_ client: ClientHandle, waits: Bool) async throws(Failure) {
+  /// - Parameter seconds: for how long, 0 for no bound.
+  func take(_ client: ClientHandle, within seconds: Double) async throws(Failure) {
     if enter(client) { return }
-    guard waits else { throw Failure.tooManyClients(maximum) }
+    let limit = Task {
+      guard seconds > 0 else { return }
+      try await Task.sleep(for: .seconds(seconds))
+      giveUp(client)
+    }
+    defer { limit.cancel() }
     let hasPlace = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isDone: Bool? = state.withLockedValue { state in
@@ -44,7 +51,7 @@ final class Places: Sendable {
     } onCancel: {
       giveUp(client)
     }
-    if !hasPlace { throw Failure(.cancelled, stage: .request) }
+    if !hasPlace { throw Failure.tooManyClients(maximum) }
   }
 
   /// The client needs its place no more: who waits longest gets it.

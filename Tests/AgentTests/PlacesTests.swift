@@ -81,6 +81,24 @@ struct PlacesTests {
     }
   }
 
+  @Test("messages whose time is up before it is their turn are refused, told the bound, and not accepted.")
+  func late() async throws {
+    try await withAgent(clients: 1) { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { watcher in
+        _ = try await watcher.call(WatchMethod.self, .init())
+        try await Conversation.with(paths.socket) { client in
+          var message = Self.message
+          message.timeout = 0.01
+          let failure = try await refusal(&client, MessageSendMethod.self, message)
+          #expect(failure == .tooManyClients(1))
+          let devices = DevicesSendMethod.Parameters(account: nil, resource: "x", body: "hi", timeout: 0.01)
+          #expect(try await refusal(&client, DevicesSendMethod.self, devices) == .tooManyClients(1))
+        }
+      }
+      #expect(!service.seen.calls.contains { $0.hasPrefix("send") })
+    }
+  }
+
   @Test("messages that were accepted and wait for the server have no place.")
   func accepted() async throws {
     try await withAgent(clients: 1) { paths, _, service, server in
