@@ -15,8 +15,14 @@ path/static := PKG_CONFIG_PATH=$(CURDIR)/.build/static:$(PKG_CONFIG_PATH)
 # The types that a command is put together from are asked for directly: by their names, which is smaller, each would be
 # looked for among all conformances of the executable when it is first used.
 direct_types := -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
+# Constants and addresses of functions cannot be written once the program runs, nor its stack be run. Addresses are
+# packed where the C library of this machine can read them so, which is a third of a megabyte less to read for each start.
+packed := $(shell printf '%s\n' 2.36 "$$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)" | sort --version-sort --check=quiet \
+  && echo -Xlinker -z -Xlinker pack-relative-relocs)
+protection := -Xswiftc -use-ld=lld -Xlinker -T -Xlinker $(CURDIR)/Sources/imctl/read-only.ld -Xlinker -z -Xlinker relro \
+  -Xlinker -z -Xlinker now -Xlinker -z -Xlinker noexecstack $(packed)
 build_release := env $(path/$(LINK)) swift build --configuration release --static-swift-stdlib --disable-local-rpath \
-  -Xlinker --no-export-dynamic -Xlinker --as-needed -Xlinker --strip-debug $(direct_types)
+  -Xlinker --no-export-dynamic -Xlinker --as-needed -Xlinker --strip-debug $(direct_types) $(protection)
 binary := .build/release/imctl
 sources := Package.swift $(shell find Sources -type f 2>/dev/null)
 to := $(DESTDIR)$(PREFIX)
@@ -36,6 +42,7 @@ build: ## The release binary, .build/release/imctl
 	@Tests/Servers/setup build
 	@if [ $(LINK) = static ]; then $(MAKE) static-libraries; fi
 	@$(build_release) --product imctl
+	@Tests/binary $(binary)
 	@ls -lL $(binary) | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
 
 # A directory that the linker searches before the system's: archives, three of them with what they need themselves.
@@ -95,7 +102,7 @@ test-tsan: setup ## The agent's tests, with the thread sanitizer
 .PHONY: lint
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
-	@for file in Tests/run Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
+	@for file in Tests/run Tests/binary Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
 	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos Tests/Benchmarks/history Tests/Benchmarks/send
 
 .PHONY: format

@@ -89,7 +89,7 @@ let package = Package(
     .executableTarget(
       name: "imctl",
       dependencies: ["Agent", "AgentProtocol", "XMPPFeatures", argumentParser],
-      exclude: ["imctl.1"],
+      exclude: ["imctl.1", "read-only.ld"],
       swiftSettings: strict),
 
     .executableTarget(
