@@ -1,27 +1,74 @@
 import AgentProtocol
 import Glibc
+import NIOConcurrencyHelpers
 
-/// The right to be the agent of this user: a lock that ends with the process, however it ends.
+/// The right to be the agent of this user: a name and a lock that end with the process, however it ends.
+///
+/// The lock is on a file, which somebody may remove while the agent runs; the name is then what keeps others from being
+/// agents. It does not reach into other network namespaces; the lock does.
 final class AgentLock: Sendable {
-  private let file: FileDescriptor
+  /// The file with the lock: another one where it had to be made again.
+  private let file: NIOLockedValueBox<LockFile>
+  private let name: HeldName
   let paths: AgentPaths
 
   /// Seconds to wait for an agent that no longer listens but has not ended yet.
   static let patience = 3
 
+  private final class LockFile: Sendable {
+    let descriptor: FileDescriptor
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+    /// It is what is found at its path.
+    func isAt(_ path: String) throws(Errno) -> Bool {
+      var found = stat()
+      if lstat(path, &found) != 0 { return false }
+      let own = try descriptor.status()
+      return found.st_ino == own.st_ino && found.st_dev == own.st_dev
+    }
+  }
+
+  /// Nil where another user has the name.
+  private final class HeldName: Sendable {
+    let name: AgentName?
+    init(_ name: consuming AgentName?) { self.name = name }
+  }
+
   /// Throws `alreadyRunning` where another agent has it. Blocks up to ``patience``.
   init(_ paths: AgentPaths) throws(Failure) {
     self.paths = paths
-    try PrivateDirectory.ensure(paths.state)
-    if paths.socketDirectory != paths.state { try PrivateDirectory.ensure(paths.socketDirectory) }
-    file = try Self.acquire(paths)
+    try Self.makeDirectories(paths)
+    name = HeldName(try Self.acquireName(paths))
+    file = NIOLockedValueBox(try Self.acquireFile(paths))
   }
 
-  private static func acquire(_ paths: AgentPaths) throws(Failure) -> FileDescriptor {
+  private static func makeDirectories(_ paths: AgentPaths) throws(Failure) {
+    try PrivateDirectory.ensure(paths.state)
+    if paths.socketDirectory != paths.state { try PrivateDirectory.ensure(paths.socketDirectory) }
+  }
+
+  private static func acquireName(_ paths: AgentPaths) throws(Failure) -> AgentName? {
+    for _ in 0..<(patience * 50) {
+      do throws(AgentName.Taken) {
+        return try AgentName(paths)
+      } catch {
+        switch error {
+        case .byAnotherUser: return nil
+        case .cannot(let error): throw error.failure(paths.socket)
+        case .byAgent: break
+        }
+      }
+      if isListening(paths.socket) { break }
+      usleep(20_000)
+    }
+    throw Failure(.alreadyRunning, stage: .store, detail: paths.socket)
+  }
+
+  private static func acquireFile(_ paths: AgentPaths) throws(Failure) -> LockFile {
     do throws(Errno) {
       let file = try FileDescriptor(opening: paths.lock, O_RDWR | O_CREAT | O_NOFOLLOW)
       for _ in 0..<(patience * 50) {
-        if try file.lock() { return file }
+        if try file.lock() { return LockFile(file) }
         if isListening(paths.socket) { break }
         usleep(20_000)
       }
@@ -29,6 +76,23 @@ final class AgentLock: Sendable {
       throw error.failure(paths.lock)
     }
     throw Failure(.alreadyRunning, stage: .store, detail: paths.socket)
+  }
+
+  /// An element for everybody who did not find the agent by its socket.
+  func knocks() -> AsyncStream<Void> { name.name?.knocks() ?? AsyncStream { _ in } }
+
+  /// Makes the directories and the file of the lock again where somebody has removed them.
+  ///
+  /// - Throws: `alreadyRunning` where another agent has the lock that is there now.
+  func restore() throws(Failure) {
+    try Self.makeDirectories(paths)
+    do throws(Errno) {
+      if try file.withLockedValue({ $0 }).isAt(paths.lock) { return }
+    } catch {
+      throw error.failure(paths.lock)
+    }
+    let new = try Self.acquireFile(paths)
+    file.withLockedValue { $0 = new }
   }
 
   /// Removes what an agent left behind that was killed. Only the holder of the lock calls this, so it is not the

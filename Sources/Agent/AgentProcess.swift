@@ -16,6 +16,7 @@ public struct AgentProcess: Sendable {
   private let hub: EventHub
   private let registry: SessionRegistry
   private let server: AgentServer
+  private let premises: AgentPremises
   private let log: Logger
   private let activity: AsyncStream<Void>
   /// The same, for the service manager.
@@ -40,6 +41,7 @@ public struct AgentProcess: Sendable {
     let server = AgentServer(
       lock: lock, hub: hub, store: store, logger: log, idle: IdleExit(started: .now, isKept: terms.isKept))
     self.server = server
+    premises = AgentPremises(lock: lock, server: server, store: store, log: log)
     let (activity, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.activity = activity
     let (changes, told) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -136,8 +138,14 @@ public struct AgentProcess: Sendable {
     let living = Task { await showLife() }
     let status = Task { await showStatus() }
     let network = Task { await watchNetwork() }
+    let keeping = Task {
+      await premises.keep { failure in
+        log.error("another one has taken the place of this agent, which ends")
+        await registry.stop()
+      }
+    }
     defer {
-      for task in [watching, signals, living, status, network] { task.cancel() }
+      for task in [watching, signals, living, status, network, keeping] { task.cancel() }
     }
     let work = Task { try await body() }
     let running = Task { try await server.run(registry, onListening: { notify?.send(.ready) }) }

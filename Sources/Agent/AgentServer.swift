@@ -20,6 +20,13 @@ public final class AgentServer: Sendable {
     var nextClient: UInt64 = 1
     var idle: IdleExit
     var timer: Scheduled<Void>?
+    var listener: Listener?
+  }
+
+  /// Where clients come in, as long as its file is there.
+  private struct Listener {
+    let channel: any Channel
+    let file: FileIdentity?
   }
 
   private let lock: AgentLock
@@ -80,13 +87,14 @@ public final class AgentServer: Sendable {
   /// - Parameter onListening: called when commands reach it.
   public func run(_ service: any AgentService, onListening: @Sendable () -> Void = {}) async throws(Failure) {
     let listener = try await listen()
+    state.withLockedValue { $0.listener = listener }
     defer { lock.removeFiles() }
     logger.info("listening on \(paths.socket)")
     onListening()
     update { _ in }
     await withTaskCancellationHandler {
       // Not cancelled itself: every connection that was accepted has to be ended.
-      await Task { await self.serveClients(of: listener, service) }.value
+      await Task { await self.serveClients(service) }.value
     } onCancel: {
       stop()
     }
@@ -94,7 +102,23 @@ public final class AgentServer: Sendable {
     logger.info("stopped listening")
   }
 
-  private func listen() async throws(Failure) -> any Channel {
+  /// Listens anew where somebody has removed the socket; whether that was so.
+  func restore() async throws(Failure) -> Bool {
+    guard let old = state.withLockedValue({ $0.listener }) else { return false }
+    if let file = old.file, file == FileIdentity(paths.socket) { return false }
+    // Its end takes along what is at its path.
+    try? await old.channel.close()
+    let new = try await listen()
+    let isNeeded = state.withLockedValue { state in
+      guard state.listener != nil else { return false }
+      state.listener = new
+      return true
+    }
+    if !isNeeded { try? await new.channel.close() }
+    return isNeeded
+  }
+
+  private func listen() async throws(Failure) -> Listener {
     try lock.removeStaleSocket()
     do {
       let listener = try await ServerBootstrap(group: group)
@@ -113,7 +137,7 @@ public final class AgentServer: Sendable {
       // Its directory has kept others out until now.
       if chmod(paths.socket, 0o600) != 0 { throw Errno.last }
       try lock.writePID()
-      return listener
+      return Listener(channel: listener, file: FileIdentity(paths.socket))
     } catch let failure as Failure {
       throw failure
     } catch {
@@ -122,13 +146,17 @@ public final class AgentServer: Sendable {
   }
 
   /// Returns after ``stop()``, when the last client has gone.
-  private func serveClients(of listener: any Channel, _ service: any AgentService) async {
+  private func serveClients(_ service: any AgentService) async {
     await withDiscardingTaskGroup { clients in
       for await channel in connections {
         clients.addTask { await self.serve(channel, service) }
       }
       // From now on another agent may wait for the lock.
-      try? await listener.close()
+      let listener = state.withLockedValue { state in
+        defer { state.listener = nil }
+        return state.listener
+      }
+      try? await listener?.channel.close()
       clients.cancelAll()
     }
   }

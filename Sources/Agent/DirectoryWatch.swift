@@ -8,9 +8,15 @@ enum DirectoryWatch {
   ///
   /// - Throws: `Errno` where the directory cannot be watched.
   static func changes(of file: String, in directory: String) throws(Errno) -> AsyncStream<Void> {
+    try changes(of: [file], in: directory)
+  }
+
+  /// The same of several files.
+  static func changes(of files: Set<String>, in directory: String) throws(Errno) -> AsyncStream<Void> {
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else { throw .last }
-    let mask = UInt32(IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+    let mask = UInt32(
+      IN_MOVED_TO | IN_MOVED_FROM | IN_CLOSE_WRITE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
     guard inotify_add_watch(descriptor, directory, mask) >= 0 else {
       let error = Errno.last
       close(descriptor)
@@ -20,7 +26,7 @@ enum DirectoryWatch {
     let channel = NIOPipeBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(Reader(file: file, change: change))
+          try channel.pipeline.syncOperations.addHandler(Reader(files: files, change: change))
         }
       }
       .takingOwnershipOfDescriptor(input: descriptor)
@@ -31,11 +37,11 @@ enum DirectoryWatch {
 
   private final class Reader: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-    private let file: String
+    private let files: Set<String>
     private let change: AsyncStream<Void>.Continuation
 
-    init(file: String, change: AsyncStream<Void>.Continuation) {
-      self.file = file
+    init(files: Set<String>, change: AsyncStream<Void>.Continuation) {
+      self.files = files
       self.change = change
     }
 
@@ -43,7 +49,7 @@ enum DirectoryWatch {
       var buffer = unwrapInboundIn(data)
       while let event = Event(&buffer) {
         if event.isOver { change.finish() }
-        if event.isLost || event.name == file { change.yield() }
+        if event.isLost || files.contains(event.name) { change.yield() }
       }
     }
 

@@ -126,8 +126,9 @@ extension LocalStore {
 
   private func commit(_ changes: [ChangeQueue.Change]) {
     var failure: (any Error)?
-    let database = database
     do {
+      try restoreFile()
+      let database = database
       do {
         try perform(changes)
       } catch  where repair(database, after: error) {
@@ -141,6 +142,7 @@ extension LocalStore {
   }
 
   private func perform(_ changes: [ChangeQueue.Change]) throws {
+    var obstacle: (any Error)?
     let hasWritten = try database.writeWithoutTransaction { database in
       let before = database.totalChangesCount
       try database.execute(
@@ -150,17 +152,18 @@ extension LocalStore {
           for change in changes { try change.perform(database) }
           return .commit
         }
-      } catch  where !Self.isDamage(error) && !StoreCondition.isObstacle(error) {
-        try performApart(changes, database)
+      } catch  where !Self.isDamage(error) {
+        obstacle = try performApart(changes, database)
       }
       return database.totalChangesCount != before
     }
-    if hasWritten { noteWrite(nil) }
+    if obstacle != nil || hasWritten { noteWrite(obstacle) }
   }
 
   /// One of them has thrown: each leaves all behind that it does, or nothing. To provide for that costs more than most
-  /// changes do, and few throw.
-  private func performApart(_ changes: [ChangeQueue.Change], _ database: Database) throws {
+  /// changes do, and few throw. Gives what keeps the database from being written, where one has met that.
+  private func performApart(_ changes: [ChangeQueue.Change], _ database: Database) throws -> (any Error)? {
+    var obstacle: (any Error)?
     try database.inTransaction(.immediate) {
       for change in changes {
         do {
@@ -168,11 +171,13 @@ extension LocalStore {
             try change.perform(database)
             return .commit
           }
-        } catch  where !Self.isDamage(error) && !StoreCondition.isObstacle(error) {
+        } catch  where !Self.isDamage(error) {
           change.fail(error)
+          if StoreCondition.isObstacle(error) { obstacle = error }
         }
       }
       return .commit
     }
+    return obstacle
   }
 }

@@ -28,6 +28,7 @@ extension LocalStore {
 
   /// Nothing is written any more: the one file has it all. Blocks on the disk.
   func close() {
+    try? restoreFile()
     try? database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     try? database.close()
   }

@@ -11,7 +11,11 @@ import NIOPosix
 /// in an actor use ``BlockingStore/inBackground(_:)``.
 public final class LocalStore: BlockingStore {
   private struct State {
-    var database: DatabaseQueue
+    var database: DatabaseQueue {
+      didSet { identity = FileIdentity(database.path) }
+    }
+    /// Of the file that the database was opened in.
+    var identity: FileIdentity?
     var condition = StoreCondition()
     var onNews: (@Sendable (StoreNews) -> Void)?
   }
@@ -27,6 +31,7 @@ public final class LocalStore: BlockingStore {
   var database: DatabaseQueue { state.withLockedValue { $0.database } }
   /// Where a file was moved that SQLite could not read, to tell the user.
   public var movedAside: String? { condition.damage?.movedAside }
+  var identity: FileIdentity? { state.withLockedValue { $0.identity } }
   /// What is wrong with it.
   var condition: StoreCondition { state.withLockedValue { $0.condition } }
 
@@ -42,11 +47,12 @@ public final class LocalStore: BlockingStore {
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     try PrivateDirectory.ensure(directory)
     do {
-      state = NIOLockedValueBox(State(database: try Self.open(path)))
+      state = NIOLockedValueBox(State(database: try Self.open(path), identity: FileIdentity(path)))
     } catch {
       guard Self.isDamage(error) else { throw Self.failure(error, path) }
       let (database, damage) = try Self.replace(path, log)
-      state = NIOLockedValueBox(State(database: database, condition: StoreCondition(damage: damage)))
+      state = NIOLockedValueBox(
+        State(database: database, identity: FileIdentity(path), condition: StoreCondition(damage: damage)))
     }
     self.path = path
     self.log = log
@@ -114,9 +120,12 @@ public final class LocalStore: BlockingStore {
     }
   }
 
+  /// From now on this one is used. Whoever is in the other one is to have finished.
+  func replaceDatabase(_ new: DatabaseQueue) { state.withLockedValue { $0.database = new } }
+
   /// Notes how a write went, and tells of it where that is news. nil: well.
   func noteWrite(_ error: (any Error)?) {
-    if let error, !StoreCondition.isObstacle(error) { return }
+    if let error, !(error is Failure), !StoreCondition.isObstacle(error) { return }
     let obstacle = error.map { Self.failure($0, path) }
     let tell = state.withLockedValue { $0.condition.wrote(obstacle) ? $0.onNews : nil }
     tell?(StoreNews(cause: obstacle))

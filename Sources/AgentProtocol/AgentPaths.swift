@@ -23,6 +23,15 @@ public struct AgentPaths: Sendable, Equatable {
   /// The directory ``socket`` is in.
   public var socketDirectory: String { String(socket[..<(socket.lastIndex(of: "/") ?? socket.endIndex)]) }
 
+  /// Name of the agent among sockets that have no file.
+  public var abstractName: String { "imctl-agent/\(uid)/\(Self.hash(state))" }
+
+  /// FNV-1a: the same directory gives the same in every process.
+  private static func hash(_ path: String) -> String {
+    String(
+      path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+  }
+
   /// The paths of this process's user and environment.
   public static func current() throws(Failure) -> AgentPaths {
     func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
@@ -59,9 +68,7 @@ public struct AgentPaths: Sendable, Equatable {
     if path.utf8.count <= Self.maximumSocketPath {
       socket = path
     } else {
-      // FNV-1a: the same state directory gives the same name in every process.
-      let hash = state.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-      socket = "/tmp/imctl-\(uid)/\(String(hash, radix: 16)).sock"
+      socket = "/tmp/imctl-\(uid)/\(Self.hash(state)).sock"
     }
   }
 }

@@ -19,7 +19,7 @@ final class AgentClient {
   private enum Useless: Error {
     /// The agent was just ending.
     case endedAtOnce
-    case otherVersion
+    case otherVersion(isService: Bool)
     /// The agent has as many connections as it may have.
     case full(Failure)
   }
@@ -100,7 +100,10 @@ final class AgentClient {
         let socket = try connected.take()
           ?? AgentSocket.connect(to: AgentPaths.current().socket, until: deadline)
       else {
-        if start == .never { return nil }
+        if start == .never {
+          AgentStart.remarkOnCrash()
+          return nil
+        }
         try AgentLauncher.launch(until: deadline, isOwn: isOwn)
         hasLaunched = true
         continue
@@ -120,7 +123,15 @@ final class AgentClient {
         continue
       } catch is Useless where start == .never {
         return nil
-      } catch Useless.otherVersion where attempts > 0 {
+      } catch Useless.otherVersion(let isService) where attempts > 0 {
+        try AgentStart.check()
+        if isService, !isOwn, UserManager.isInstalled, UserManager.isRunning,
+          (try? UserManager.systemctl("restart", ServiceUnit.name, until: deadline)) != nil
+        {
+          // Where that is of another version, too, the unit starts another program.
+          isOwn = true
+          continue
+        }
         try agent.stop(until: deadline.atMost(.ofStop))
         isOwn = true
       } catch Useless.endedAtOnce where attempts > 0 {
@@ -174,7 +185,9 @@ final class AgentClient {
     try flush()
     let agent = try answer(to: greeting)
     self.greeting = nil
-    if start == .whenNoneRuns && agent.version != Version.current { throw Useless.otherVersion }
+    if start == .whenNoneRuns && agent.version != Version.current {
+      throw Useless.otherVersion(isService: agent.service == true)
+    }
     if hasLaunched, let store = agent.damagedStore { Imctl.note(Self.remark(onDamaged: store)) }
     return agent
   }

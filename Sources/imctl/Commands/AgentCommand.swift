@@ -57,7 +57,10 @@ struct AgentRunCommand: ParsableCommand {
     do {
       if keep {
         let patience = Deadline(Timeout(seconds: 30))
-        try AgentClient.session(start: .never, until: patience) { try $0.stop(until: patience) }
+        try AgentClient.session(start: .never, until: patience) { agent in
+          try AgentStart.check()
+          try agent.stop(until: patience)
+        }
       }
       try Foreground.agent(terms, until: Deadline(timeout), tellsEnd: !launched)
     } catch let failure as Failure where launched {
@@ -125,6 +128,7 @@ struct AgentRestartCommand: ParsableCommand {
 
   func run() throws {
     let deadline = Deadline(timeout)
+    try AgentStart.check()
     try AgentClient.session(start: .never, until: deadline) { try $0.stop(until: deadline) }
     let agent = try AgentClient.session(start: .whenNoneRuns, until: deadline) { try $0.greet() }
     if let agent = agent ?? nil { try output.data(AgentState(agent), text: AgentState(agent).text) }

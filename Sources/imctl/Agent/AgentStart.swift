@@ -1,0 +1,50 @@
+import Agent
+import AgentProtocol
+import Glibc
+
+/// Whether an agent can be started here, and whether the last one has ended as it should.
+enum AgentStart {
+  /// Octets that the files of a fresh agent take, with room for what it writes at first.
+  private static let room = 1 << 18
+
+  /// Refuses to end an agent that could not be started again: where the stored accounts cannot be read, or nothing can be
+  /// written where it keeps its files.
+  static func check() throws {
+    _ = try StoredAccounts.load()
+    let paths = try AgentPaths.current()
+    try PrivateDirectory.ensure(paths.state)
+    let path = paths.state + "/agent.check"
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw failure(paths.state) }
+    defer {
+      close(file)
+      unlink(path)
+    }
+    let bytes = [UInt8](repeating: 0, count: room)
+    var written = 0
+    while written < room {
+      let count = bytes.withUnsafeBytes { write(file, $0.baseAddress, room - written) }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { throw failure(paths.state) }
+      written += count
+    }
+    guard fsync(file) == 0 else { throw failure(paths.state) }
+  }
+
+  private static func failure(_ path: String) -> Failure {
+    Failure(.databaseError, stage: .store, detail: "\(path): \(systemError())")
+  }
+
+  /// Says that the last agent ended without a goodbye, where accounts are to be online and none runs.
+  ///
+  /// An agent that ends as it should takes the file with its process id along.
+  static func remarkOnCrash() {
+    guard let paths = try? AgentPaths.current(), access(paths.pid, F_OK) == 0,
+      let accounts = try? StoredAccounts.load().accounts, accounts.contains(where: \.isLogin)
+    else { return }
+    Imctl.note(
+      inLanguage(
+        "the agent has ended without saying goodbye, and nobody is online: start it with `imctl agent start`",
+        "代理进程异常结束，当前没有账号在线：请运行 `imctl agent start`"))
+  }
+}
