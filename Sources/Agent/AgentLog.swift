@@ -15,7 +15,11 @@ public final class AgentLog: Sendable {
 
   private final class OpenFile: Sendable {
     let descriptor: FileDescriptor
-    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+    let identity: FileIdentity?
+    init(_ descriptor: consuming FileDescriptor, at path: String) {
+      self.descriptor = descriptor
+      identity = FileIdentity(path)
+    }
   }
 
   private struct State {
@@ -45,7 +49,8 @@ public final class AgentLog: Sendable {
   func append(_ line: String) {
     let bytes = Array((Self.neutralised(line) + "\n").utf8)
     state.withLockedValue { state in
-      if state.file == nil { open(&state) }
+      // Somebody may have removed it.
+      if state.file == nil || state.file?.identity != FileIdentity(path) { open(&state) }
       if state.size > 0, state.size + bytes.count > limit {
         state.file = nil
         rename(path, path + ".1")
@@ -60,7 +65,7 @@ public final class AgentLog: Sendable {
     do throws(Errno) {
       let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW)
       state.size = Int(try file.status().st_size)
-      state.file = OpenFile(file)
+      state.file = OpenFile(file, at: path)
     } catch {
       state.size = 0
     }

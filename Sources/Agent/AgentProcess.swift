@@ -70,6 +70,7 @@ public struct AgentProcess: Sendable {
   private static func harden() {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    OpenFileLimit.raise()
     linux_set_dumpable(0)
     signal(SIGPIPE, SIG_IGN)
   }
@@ -154,7 +155,8 @@ public struct AgentProcess: Sendable {
     work.cancel()
     await registry.closeAll()
     let worked = await work.result
-    try? await store.inBackground { store throws(Failure) in store.close() }
+    keeping.cancel()
+    try? await store.inBackground { store throws(Failure) in store.finish() }
     log.info("ended")
     for result in [served, worked] {
       do {
@@ -178,7 +180,7 @@ public struct AgentProcess: Sendable {
       quiet = Task {
         for pause in Self.timesToTrim {
           try await Task.sleep(for: pause)
-          linux_trim_heap()
+          ResidentMemory.shrink()
         }
       }
     }

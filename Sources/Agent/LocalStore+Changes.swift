@@ -144,9 +144,9 @@ extension LocalStore {
   private func perform(_ changes: [ChangeQueue.Change]) throws {
     var obstacle: (any Error)?
     let hasWritten = try database.writeWithoutTransaction { database in
-      let before = database.totalChangesCount
       try database.execute(
         sql: "PRAGMA synchronous = \(changes.contains(where: \.isDurable) ? "FULL" : "NORMAL")")
+      let before = database.totalChangesCount
       do {
         try database.inTransaction(.immediate) {
           for change in changes { try change.perform(database) }

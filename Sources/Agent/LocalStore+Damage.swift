@@ -16,27 +16,32 @@ extension LocalStore {
     (error as? DatabaseError)?.extendedResultCode == .SQLITE_CORRUPT_VTAB
   }
 
-  /// Moves the database aside and makes a fresh one, with what can still be read.
+  /// Makes a fresh database with what can still be read, and moves the damaged one aside. Whoever is killed meanwhile
+  /// leaves the damaged one in its place.
   static func replace(
     _ path: String, _ log: Logger?
   ) throws(Failure) -> (database: DatabaseQueue, damage: Damage) {
-    let target = try moveAside(path)
-    log?.error("a damaged database was moved to \(target)")
+    let fresh = path + ".fresh"
     do {
-      let database = try open(path)
+      for suffix in ["", "-wal", "-shm"] { unlink(fresh + suffix) }
+      let database = try open(fresh)
       try database.write { database in
         // Greater than every cursor before it: there were never as many events as microseconds.
         try database.execute(
           sql: "INSERT INTO meta (key, value) VALUES ('cursor', ?)", arguments: [microseconds()])
       }
-      let damage = Damage(path: path, movedAside: target, salvage: try Salvage(from: target, into: database))
-      log?.error("\(damage.salvage.summary)")
-      return (database, damage)
+      let salvage = try Salvage(from: path, into: database)
+      try database.close()
+      let target = try moveAside(path)
+      if rename(fresh, path) != 0 { throw Errno.last.failure(path) }
+      log?.error("a damaged database was moved to \(target): \(salvage.summary)")
+      return (try open(path), Damage(path: path, movedAside: target, salvage: salvage))
     } catch {
       throw failure(error, path)
     }
   }
 
+  /// Where the database is then.
   private static func moveAside(_ path: String) throws(Failure) -> String {
     let stem = "\(path).corrupt-\(time(nil))"
     var target = stem

@@ -43,11 +43,11 @@ extension LocalStore {
       // The log of the file that is gone would be applied to this one.
       for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
       if chmod(copy, 0o600) != 0 || rename(copy, path) != 0 { throw Errno.last.failure(path) }
+      // The old one is closed when the last of its readers has left it; SQLite knows then that its file has gone.
       replaceDatabase(try Self.open(path))
     } catch {
       unlink(copy)
       throw Self.failure(error, path)
     }
-    try? old.close()
   }
 }

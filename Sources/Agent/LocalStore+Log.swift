@@ -26,10 +26,11 @@ extension LocalStore {
     }
   }
 
-  /// Nothing is written any more: the one file has it all. Blocks on the disk.
-  func close() {
+  /// Nothing more is going to be written: the one file has it all. Blocks on the disk.
+  ///
+  /// The database stays open: who still asks it something is to be told.
+  func finish() {
     try? restoreFile()
     try? database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-    try? database.close()
   }
 }

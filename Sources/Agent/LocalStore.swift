@@ -103,7 +103,7 @@ public final class LocalStore: BlockingStore {
         log?.error("the index of the messages was damaged, and was made again")
         return true
       }
-      try? damaged.close()
+      // It is closed when the last of its readers has left it.
       do throws(Failure) {
         let (fresh, damage) = try Self.replace(path, log)
         let tell = state.withLockedValue { state in

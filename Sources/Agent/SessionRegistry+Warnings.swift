@@ -9,7 +9,10 @@ extension SessionRegistry {
       // Nobody may have tried to write since it has gone.
       try? await localStore.flush()
     }
-    let failures = [onDisk.failure].compactMap(\.self) + localStore.condition.failures
+    var count = 0
+    for session in sessions.values where await session.isBusy { count += 1 }
+    let failures =
+      [onDisk.failure, OpenFileLimit.failure(for: count)].compactMap(\.self) + localStore.condition.failures
     return failures.isEmpty ? nil : failures
   }
 

@@ -123,6 +123,10 @@ actor SessionRegistry: AgentService {
       guard let account = change.after else { continue }
       pace.join(account.account, at: account.options.serverName(of: account.domain))
     }
+    let begins = news.filter { $0.isStart && $0.consequence == .logIn }.count
+    if begins > 0, let failure = OpenFileLimit.failure(for: begins) {
+      log.error("\(failure.message)")
+    }
     await withDiscardingTaskGroup { group in
       for change in news where change.consequence != .nothing && !isEnding {
         guard let jid = try? JID(change.account), let session = try? await session(of: jid) else { continue }

@@ -66,6 +66,12 @@ extension FailureAdvice {
         "What could be read is in the new file; `imctl history --sync` fetches older messages from the server.",
         "能读出的内容已放入新文件；`imctl history --sync` 可从服务器取回更早的消息。")),
     FailureAdvice(
+      name: .agentUnreachable, detail: "* files may be open at a time, *",
+      message: Sentence("the agent may have too few files open", "代理进程可打开的文件数过少"),
+      hint: Sentence(
+        "Raise the limit (`ulimit -Hn`, or LimitNOFILE= of the service), then: imctl agent restart",
+        "请提高上限（`ulimit -Hn`，或服务的 LimitNOFILE=），然后运行：imctl agent restart")),
+    FailureAdvice(
       name: .connectTimeout, detail: "the agent does not answer",
       hint: Sentence(
         "It may be busy or stopped: look at its log with `imctl agent log`, or end its process; the next command starts a new one.",

@@ -110,6 +110,10 @@ public enum FailureDetail {
     ("too many of this address lately", "该地址近来请求过多"),
     ("the agent does not answer", "代理进程没有应答"),
     ("it has * clients, and serves no more at a time", "它已有 * 个客户端，不能同时服务更多"),
+    (
+      "* files may be open at a time, * are needed for all sessions and clients",
+      "同时最多可打开 * 个文件，所有会话和客户端需要 * 个"
+    ),
     // Proxies.
     ("a proxy is socks5h://host:port or http://host:port", "代理的格式为 socks5h://主机:端口 或 http://主机:端口"),
     (

@@ -49,7 +49,7 @@ struct RemovedFilesTests {
     #expect(try keys() == ["a", "b", "c"])
     #expect(mode(paths.database) == 0o600 && mode(paths.state) == 0o700)
     remove(removed)
-    store.close()
+    store.finish()
     #expect(try keys() == ["a", "b", "c"])
   }
 

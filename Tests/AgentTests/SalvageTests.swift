@@ -59,7 +59,7 @@ struct SalvageTests {
           arguments: [name])
         try database.execute(sql: "PRAGMA writable_schema = OFF")
       }
-      store.close()
+      store.finish()
     }
     let store = try LocalStore(path: path)
     #expect(try await waiting(in: store) == ["first", "second"])
@@ -92,7 +92,7 @@ struct SalvageTests {
     do {
       let store = try LocalStore(path: path)
       try await keep(in: store)
-      store.close()
+      store.finish()
     }
     try overwrite("outbox")
     let store = try LocalStore(path: path)
@@ -113,7 +113,7 @@ struct SalvageTests {
     do {
       let store = try LocalStore(path: path)
       try await keep(in: store)
-      store.close()
+      store.finish()
     }
     try overwrite("outbox")
     try overwrite("sqlite_autoindex_outbox_1")
@@ -133,7 +133,7 @@ struct SalvageTests {
             .accept("a@b", own: "a@b", database)
         }
       }
-      store.close()
+      store.finish()
     }
     // A leaf in the middle.
     do {
@@ -163,7 +163,7 @@ struct SalvageTests {
     do {
       let store = try LocalStore(path: path)
       try await keep(in: store)
-      store.close()
+      store.finish()
     }
     try overwrite("meta")
     let store = try LocalStore(path: path)

@@ -32,7 +32,7 @@ struct StoreLogTests {
     let store = try LocalStore(path: path)
     try await store.change { try $0.execute(sql: "INSERT INTO meta (key, value) VALUES ('last', 7)") }
     #expect(logSize > 0)
-    store.close()
+    store.finish()
     #expect(logSize == 0)
     let copy = directory.path + "/copy.sqlite"
     let bytes = try #require(try FileDescriptor(opening: path, O_RDONLY).read(limit: 1 << 24))
@@ -41,6 +41,17 @@ struct StoreLogTests {
       try Int.fetchOne($0, sql: "SELECT value FROM meta WHERE key = 'last'")
     }
     #expect(value == 7)
+  }
+
+  @Test("What comes after the end is written and read all the same.")
+  func afterEnd() async throws {
+    let store = try LocalStore(path: path)
+    store.finish()
+    try await store.change { try $0.execute(sql: "INSERT INTO meta (key, value) VALUES ('late', 7)") }
+    #expect(
+      try await store.read { try Int.fetchOne($0, sql: "SELECT value FROM meta WHERE key = 'late'") } == 7)
+    store.finish()
+    #expect(logSize == 0)
   }
 
   @Test("It is emptied a while after every change.")

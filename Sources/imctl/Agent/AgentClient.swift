@@ -221,6 +221,7 @@ final class AgentClient {
   /// Asks the agent to end, and waits until it did.
   func stop(until end: Deadline) throws {
     deadline = end
+    defer { AgentStart.waitForEnd(until: end) }
     do {
       _ = try send(AgentStopMethod.self, Nothing())
       while try nextReply() != nil {}

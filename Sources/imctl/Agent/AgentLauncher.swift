@@ -32,7 +32,10 @@ enum AgentLauncher {
         guard failure.name == .alreadyRunning else { throw failure }
         child = nil
       }
-      if deadline.isOver { throw Failure.timedOut(inLanguage("the start of the agent", "代理进程启动")) }
+      if deadline.isOver {
+        if let started = child { end(started) }
+        throw Failure.timedOut(inLanguage("the start of the agent", "代理进程启动"))
+      }
       try Interrupt.pause(milliseconds: pause)
       pause = min(pause * 2, 20)
     }
@@ -74,6 +77,17 @@ enum AgentLauncher {
       throw Failure(.databaseError, stage: .store, detail: "\(paths.log): \(systemError(result))")
     }
     return child
+  }
+
+  /// Ends an agent that does not come to listening: nothing is left of it.
+  private static func end(_ child: pid_t) {
+    kill(child, SIGTERM)
+    for _ in 0..<50 {
+      if hasEnded(child) { return }
+      usleep(10_000)
+    }
+    kill(child, SIGKILL)
+    waitpid(child, nil, 0)
   }
 
   private static func hasEnded(_ child: pid_t) -> Bool {

@@ -31,6 +31,17 @@ enum AgentStart {
     guard fsync(file) == 0 else { throw failure(paths.state) }
   }
 
+  /// Waits until no agent holds the lock: the last one has written everything then. Nothing at the deadline.
+  static func waitForEnd(until deadline: Deadline) {
+    guard let path = try? AgentPaths.current().lock else { return }
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { return }
+    defer { close(file) }
+    while flock(file, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK || errno == EINTR, !deadline.isOver {
+      usleep(5_000)
+    }
+  }
+
   private static func failure(_ path: String) -> Failure {
     Failure(.databaseError, stage: .store, detail: "\(path): \(systemError())")
   }

@@ -117,7 +117,11 @@ struct AgentStopCommand: ParsableCommand {
 struct AgentRestartCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restart",
-    abstract: "End the agent if one runs, and start a new one.")
+    abstract: "End the agent if one runs, and start a new one.",
+    discussion: """
+      An agent that could not be started again is left alone: where the stored accounts cannot be read, or nothing can \
+      be written in the state directory.
+      """)
 
   @OptionGroup var output: OutputOptions
 
