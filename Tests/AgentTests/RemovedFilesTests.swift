@@ -86,7 +86,7 @@ struct RemovedFilesTests {
       // Another process that wants to be the agent; the first look at the directory may be under way.
       await Task.detached { [paths] in
         #expect(throws: Failure(.alreadyRunning, stage: .store, detail: paths.socket)) {
-          try AgentLock(paths)
+          _ = try AgentLock(paths)
         }
       }.value
       try await eventually { access(paths.socket, F_OK) == 0 && access(paths.database, F_OK) == 0 }
@@ -116,7 +116,7 @@ struct RemovedFilesTests {
   func name() throws {
     do {
       let name = try AgentName(paths)
-      #expect(throws: AgentName.Taken.self) { try AgentName(paths) }
+      #expect(throws: AgentName.Taken.self) { _ = try AgentName(paths) }
       _ = consume name
     }
     _ = try AgentName(paths)
