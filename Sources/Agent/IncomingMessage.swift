@@ -35,8 +35,11 @@ struct IncomingMessage: Sendable, Equatable {
     self.init(message: copy.message, source: .carbon(isSent: copy.isSent), delay: copy.delay)
   }
 
-  init?(_ result: Archive.Result) {
-    if Self.isWrapper(result.message) { return nil }
+  /// What is in the archive of the account is from it or to it.
+  init?(_ result: Archive.Result, own: JID) {
+    let message = result.message
+    let isOfAccount = [message.from, message.to].contains { ($0 ?? own).bare == own.bare }
+    if Self.isWrapper(message) || !isOfAccount { return nil }
     self.init(message: result.message, source: .archive(result.id), delay: result.delay)
   }
 

@@ -44,6 +44,8 @@ struct MessageBatch: Sendable {
     var settled: [String] = []
     /// What recipients have told of the account's messages.
     var receipts: [ReceiptEvent] = []
+    /// How many receipts came of somebody whom the message was not for.
+    var disbelieved = 0
     /// Receipts that were asked for by what has come.
     fileprivate var answers: [Answer] = []
 
@@ -83,6 +85,8 @@ struct MessageBatch: Sendable {
   /// needs not be kept: it tells again when it goes on.
   private(set) var changesStream = false
   private(set) var hasMessages = false
+  /// What of the items is nothing that the server may say, by why not.
+  private(set) var refused: [Refusals.Reason: Int] = [:]
   /// The last of the account's archive among what has come live.
   private(set) var newestArchiveID: String?
   /// The archive is kept up to this message of the page that is being read.
@@ -123,12 +127,17 @@ struct MessageBatch: Sendable {
       case .arrived(let message):
         if let incoming = IncomingMessage(message, own: own) {
           arrived.append(.message(incoming, archiveIDs))
-        } else if let page = reading?.page.take(message, own: own), page.belongs, reading?.isKept == true,
-          let incoming = page.result.flatMap(IncomingMessage.init)
-        {
+        } else if let page = reading?.page.take(message, own: own), page.belongs {
+          guard reading?.isKept == true, let result = page.result else { break }
+          guard let incoming = IncomingMessage(result, own: own) else {
+            refused[.archive, default: 0] += 1
+            break
+          }
           if reading?.collected?.append(incoming) == nil {
             arrived.append(.message(incoming, .confirmed))
           }
+        } else {
+          refused[Archive.isClaimed(by: message) ? .archive : .carbon, default: 0] += 1
         }
       case .shown(let change): arrived.append(.shown(change))
       case .handled(let count):
@@ -303,12 +312,19 @@ private struct Writing {
     let id = receipt.receipt.id
     var recipient = try StoredMessage.recipient(of: id, account, own: own.description, database)
     if recipient == nil, let waiting = try OutboxMessage.find(id, of: account, database) {
-      guard receipt.isBelievable(ofMessageTo: waiting.to) else { return }
+      guard receipt.isBelievable(ofMessageTo: waiting.to) else {
+        outcome.disbelieved += 1
+        return
+      }
       // Who answers it has got it of the server.
       try settle(id, database)
       recipient = waiting.to
     }
-    guard recipient != nil, receipt.isBelievable(ofMessageTo: recipient) else { return }
+    guard recipient != nil else { return }
+    guard receipt.isBelievable(ofMessageTo: recipient) else {
+      outcome.disbelieved += 1
+      return
+    }
     if receipt.receipt.kind == .failed {
       try StoredMessage.refuse(receipt.receipt, account, own: own.description, database)
     }

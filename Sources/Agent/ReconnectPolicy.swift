@@ -25,12 +25,15 @@ struct ReconnectPolicy: Sendable {
   static let afterRateLimit = 300.0
   /// Seconds online after which the end of a session has nothing to do with the one before.
   static let settled = 60.0
-  /// Links that may be lost one soon after the other and taken up again at once, and how many seconds online make one of
-  /// them good.
-  static let quickReturns = 5.0
+  /// Seconds online that make one link good that was lost soon.
   static let secondsEachReturn = 2.0
   /// Accounts of one server that come back within a second.
   static let accountsEachSecond = 100.0
+
+  /// Links that may be lost one soon after the other and taken up again at once.
+  private let quickReturns: Double
+
+  init(quickReturns: Double = SessionPatience().quickReturns) { self.quickReturns = quickReturns }
 
   /// Failed attempts, and sessions that the server ended soon, since the session was last well.
   private(set) var attempts = 0
@@ -54,7 +57,7 @@ struct ReconnectPolicy: Sendable {
       shortLinks = 0
     } else if cause == .link {
       shortLinks = max(0, shortLinks - max(0, seconds) / Self.secondsEachReturn)
-      if shortLinks < Self.quickReturns { attempts = 0 }
+      if shortLinks < quickReturns { attempts = 0 }
       shortLinks += 1
     }
   }

@@ -63,7 +63,7 @@ actor Session {
   var due: Double?
   /// Keeps trying to come back.
   var trying: Task<Void, Never>?
-  var reconnectPolicy = ReconnectPolicy()
+  var reconnectPolicy: ReconnectPolicy
   var kickPolicy = KickPolicy()
   let pace: ServerPace
   let clock: SessionClock
@@ -217,6 +217,7 @@ actor Session {
     self.log = log
     self.language = language
     self.patience = patience
+    reconnectPolicy = ReconnectPolicy(quickReturns: patience.quickReturns)
     self.pace = pace
     self.clock = clock
     self.activity = activity
@@ -348,6 +349,7 @@ actor Session {
     status.presence = presenceStatus()
     status.idle = idle
     status.uncertain = traffic.uncertain
+    status.refused = traffic.refusals.counts
     status.lastSeen = lastSeen
     guard let online else {
       // Its stream has just ended, and nobody was told yet.

@@ -33,6 +33,7 @@ extension Session {
       ])
     let refused = StanzaRefused(from: from, id: stanza["id"], size: octets, reason: excess)
     hub.publish(account: account.description, .stanzaRefused(refused))
+    traffic.refusals.add(.stanza)
     if let message = Message(stanza), Archive.isClaimed(by: message) { await received(message) }
   }
 
@@ -170,6 +171,8 @@ extension Session {
     hub.fulfil(reservation) { outcome.events }
     if let position { traffic.archivePosition = position }
     if let handled = batch.handled { await stream.confirm(through: handled) }
+    for (reason, count) in batch.refused { traffic.refusals.add(reason, count) }
+    if outcome.disbelieved > 0 { traffic.refusals.add(.receipt, outcome.disbelieved) }
     if online?.stream === stream { online?.synchronisation.add(outcome.waited) }
     for id in outcome.settled { traffic.finish(id) }
     for receipt in outcome.receipts { traffic.take(receipt) }

@@ -161,6 +161,7 @@ extension Session {
     configuration.keepAlive = patience.keepAlive
     configuration.acknowledgementTimeout = min(patience.keepAlive, .seconds(20))
     configuration.enablesCarbons = true
+    configuration.responders = traffic.refusals.counting(.push, in: configuration.responders)
     configuration.responders.merge(ClientIdentity.responders(for: audience)) { $1 }
     configuration.otherHost = otherHost
     otherHost = nil

@@ -149,6 +149,9 @@ public struct SessionStatus: Codable, Sendable, Equatable {
   public var queued: Int = 0
   /// Messages that were sent again though the server may have had them, since the agent was started.
   public var uncertain: Int = 0
+  /// How much of what came was refused since the agent was started, by why: `carbon archive push receipt stanza`. Absent:
+  /// nothing.
+  public var refused: [String: Int]?
   /// What the session does while the user looks away; absent: the user is there.
   public var idle: IdleMode?
   /// Why the session is in this state, where it is a failure.
@@ -306,7 +309,7 @@ extension PresenceStatus {
 }
 
 extension SessionStatus {
-  /// `cause`, `attempt` and `warnings` alone may be absent.
+  /// `cause`, `attempt`, `warnings` and `refused` alone may be absent.
   public func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(account, forKey: .account)
@@ -326,6 +329,7 @@ extension SessionStatus {
     try fields.encode(uncertain, forKey: .uncertain)
     try fields.encodeIfPresent(cause, forKey: .cause)
     try fields.encodeIfPresent(warnings, forKey: .warnings)
+    try fields.encodeIfPresent(refused, forKey: .refused)
   }
 }
 

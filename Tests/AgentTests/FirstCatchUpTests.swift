@@ -56,7 +56,9 @@ struct FirstCatchUpTests {
       var results: [IncomingMessage] = []
       for message in part {
         results +=
-          page.take(message.result(page.id), own: Self.own).result.flatMap(IncomingMessage.init).map { [$0] }
+          page.take(message.result(page.id), own: Self.own).result.flatMap {
+            IncomingMessage($0, own: Self.own)
+          }.map { [$0] }
           ?? []
       }
       let ends =
@@ -148,7 +150,7 @@ struct FirstCatchUpTests {
       count += 1
       let result = page.take(Archived(id: "x", age: 1).result(page.id), own: Self.own).result
       _ = page.ended(with: Self.answer("<first>x</first><last>x</last>", isLast: false))
-      same.take(page, result.flatMap(IncomingMessage.init).map { [$0] } ?? [])
+      same.take(page, result.flatMap { IncomingMessage($0, own: Self.own) }.map { [$0] } ?? [])
     }
     #expect(count == 2 && texts(same.sorted([:]).news) == ["x"])
   }

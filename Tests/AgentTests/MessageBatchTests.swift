@@ -66,7 +66,7 @@ import XMPPXML
         "<message to='\(own)'><result xmlns='urn:xmpp:mam:2' queryid='\(page.id)' id='\(id)'><forwarded "
           + "xmlns='urn:xmpp:forward:0'><delay xmlns='urn:xmpp:delay' stamp='2027-01-15T08:00:00Z'/>"
           + "\(xml)</forwarded></result></message>")
-      return page.take(item, own: own).result.flatMap(IncomingMessage.init)
+      return page.take(item, own: own).result.flatMap { IncomingMessage($0, own: own) }
     }
     #expect(found.count == messages.count)
     let batch = MessageBatch(archived: found, account: own.bare, own: own, now: 1_800_000_000)
@@ -449,6 +449,34 @@ import XMPPXML
       // The second time it is another message.
       #expect(events.compactMap(\.message).map(\.direction) == [.in], "\(count)")
     }
+  }
+
+  @Test(
+    "What is refused is counted by why: a forged copy, a result that nobody asked for, a message of other people."
+  )
+  func refused() async throws {
+    let inner =
+      "<message xmlns='jabber:client' from='eve@x.example' to='mallory@x.example'><body>x</body></message>"
+    let forwarded = "<forwarded xmlns='urn:xmpp:forward:0'>\(inner)</forwarded>"
+    var reading: MessageTraffic.Reading? = .init(page: ArchivePage(.after(nil), maximum: 10), isKept: true)
+    func result(_ id: String) -> String {
+      "<message to='\(own)'><result xmlns='urn:xmpp:mam:2' queryid='\(id)' id='1'>\(forwarded)</result></message>"
+    }
+    let asked = try #require(reading?.page.id)
+    let stanzas = [
+      "<message from='eve@x.example'><sent xmlns='urn:xmpp:carbons:2'>\(forwarded)</sent></message>",
+      result("unasked"), result(asked), "<message from='eve@x.example'><body>honest</body></message>",
+    ]
+    let batch = MessageBatch(
+      try stanzas.map { .arrived(try element($0)) } + [.handled(1)], account: own.bare, own: own,
+      archiveIDs: .confirmed, reading: &reading, now: 1_800_000_000)
+    #expect(batch.refused == [.carbon: 1, .archive: 2])
+    let cursors = await cursor.next(batch.maximumEvents)
+    let events = try await store.change { try batch.store(under: cursors, $0) }.events
+    #expect(events.compactMap(\.message).map(\.body) == ["honest"])
+    try await send("1")
+    let receipt = "<message from='eve@x.example'><received xmlns='urn:xmpp:receipts' id='1'/></message>"
+    #expect(try await take(receipt).disbelieved == 1)
   }
 
   @Test("Copies of messages to oneself that name their origin-id are one message, however often they come.")

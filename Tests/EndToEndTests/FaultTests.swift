@@ -31,7 +31,7 @@ private struct Line: Sendable, CustomStringConvertible {
     _ faults: [TestServer.Kind: [FaultProxy.Fault]],
     _ body: @escaping @Sendable (Line, Counterpart) async throws -> Void
   ) async throws {
-    let imctl = try await IMCTL(environment: ["IMCTL_TEST_PATIENCE": "3,6"])
+    let imctl = try await IMCTL(environment: ["IMCTL_TEST_PATIENCE": "3,6,1000"])
     #expect(try await imctl.run("agent", "start").status == 0)
     var lines: [Line] = []
     for (kind, faults) in faults {

@@ -45,6 +45,20 @@ struct StatusCommandTests {
     }
   }
 
+  @Test("How much was refused, and why, is told with -v and in JSON.")
+  func refused() async throws {
+    try await withIMCTL { imctl in
+      var status = SessionStatus.alice
+      status.refused = ["stanza": 1, "carbon": 20]
+      let attacked = status
+      let agent = try FakeAgent(imctl) { call in call.method == "status" ? [.result([attacked])] : [] }
+      #expect(try await !imctl.run("status").output.contains("refused"))
+      #expect(try await imctl.run("status", "-v").output.hasSuffix("\nrefused   carbon 20, stanza 1\n"))
+      #expect(try await imctl.run("status", "--json").output.contains(#""refused":{"carbon":20,"stanza":1}"#))
+      agent.end()
+    }
+  }
+
   @Test("A session that is not online gives exit status 1, with its cause.")
   func offline() async throws {
     try await withIMCTL { imctl in

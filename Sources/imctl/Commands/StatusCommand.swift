@@ -12,6 +12,11 @@ struct StatusCommand: ParsableCommand {
 
       With --probe the server is asked first: a session whose server does not answer within --timeout is lost, and \
       begins to come back.
+
+      With -v a line tells how much of what came was refused since the agent was started, and why: carbon (a copy that is \
+      not from the own account), archive (nobody asked for it, or it is not the account's), push (a change of the contacts \
+      or blocked addresses that is not the own server's), receipt (from somebody whom the message was not for), stanza \
+      (more than is taken from anybody).
       """)
 
   @OptionGroup var account: AccountOption
@@ -38,7 +43,9 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     let sessions = try sessions()
     for (index, session) in sessions.enumerated() {
-      try output.data(session, text: (index > 0 ? "\n" : "") + StatusText(session).description)
+      try output.data(
+        session,
+        text: (index > 0 ? "\n" : "") + StatusText(session, isVerbose: output.verbose > 0).description)
     }
     if !sessions.contains(where: \.isOnline) { throw ExitCode(1) }
   }
@@ -65,7 +72,7 @@ struct StatusCommand: ParsableCommand {
 struct StatusText: CustomStringConvertible {
   let description: String
 
-  init(_ session: SessionStatus) {
+  init(_ session: SessionStatus, isVerbose: Bool = false) {
     var lines: [(name: String, value: String)] = session.account.isEmpty ? [] : [("account", session.account)]
     lines.append(("state", session.state.rawValue + (session.since.map { " since " + $0 } ?? "")))
     if let fullJID = session.fullJID { lines.append(("jid", fullJID)) }
@@ -77,6 +84,10 @@ struct StatusText: CustomStringConvertible {
     if let lastSeen = session.lastSeen, !session.isOnline { lines.append(("last seen", lastSeen)) }
     if session.queued > 0 { lines.append(("queued", String(session.queued))) }
     if session.uncertain > 0 { lines.append(("uncertain", String(session.uncertain))) }
+    if isVerbose, let refused = session.refused {
+      let counts = refused.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+      lines.append(("refused", counts.joined(separator: ", ")))
+    }
     if let cause = session.cause { lines.append(("cause", cause.message)) }
     for warning in session.warnings ?? [] { lines.append(("warning", warning.message)) }
     description = lines.map { line in
