@@ -86,8 +86,10 @@ struct PresenceTests {
         return presence?.status == "new" && presence?.applied == true
       }
       // A session that was resumed need not say it again.
-      try await bob.settled()
-      #expect(bob.seen(of: user).last?.status == "new")
+      try await eventually("the newest hold at the other end") {
+        try await bob.settled()
+        return bob.seen(of: user).last?.status == "new"
+      }
     }
     holder.closeInput()
     #expect(try await holder.ended(within: .seconds(90)) == .exited(0))

@@ -93,6 +93,7 @@ final class AgentClient {
     var isOwn = false
     var hasLaunched = false
     var pause: Int32 = 5
+    var crowded: Failure?
     while true {
       var connected = connectedEarly.withLock { $0.take() }
       let isEarly = connected != nil
@@ -116,9 +117,12 @@ final class AgentClient {
       } catch Useless.full(let failure) {
         if deadline.isOver { throw failure }
         attempts = 3
+        crowded = failure
         // Those who wait do not all come back together.
         try Interrupt.pause(milliseconds: .random(in: pause / 2...pause))
         pause = min(pause * 2, 200)
+      } catch let failure as Failure where failure == .noAnswer {
+        throw crowded ?? failure
       } catch Useless.endedAtOnce where isEarly {
         continue
       } catch is Useless where start == .never {
