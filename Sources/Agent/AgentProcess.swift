@@ -70,7 +70,7 @@ public struct AgentProcess: Sendable {
   private static func harden() {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-    OpenFileLimit.raise()
+    _ = DescriptorLimit.raise(to: DescriptorLimit.most)
     linux_set_dumpable(0)
     signal(SIGPIPE, SIG_IGN)
   }

@@ -1,3 +1,4 @@
+import AgentProtocol
 import Glibc
 
 /// How many files and sockets this process may have open (`RLIMIT_NOFILE`).
@@ -13,5 +14,21 @@ enum DescriptorLimit {
       if setrlimit(resource, &raised) == 0 { limit = raised }
     }
     return Int(clamping: limit.rlim_cur)
+  }
+
+  /// More than anybody has accounts.
+  static let most = 1 << 16
+  /// What the agent has open beside its sessions: some clients, the store, and what it starts.
+  static let beside = 96
+
+  /// Why so many sessions cannot all be online at a time; nil: they can.
+  ///
+  /// - Parameter limit: what this process may have open.
+  static func failure(for sessions: Int, limit: Int = raise(to: most)) -> Failure? {
+    let needed = sessions + beside
+    guard limit < needed else { return nil }
+    return Failure(
+      .agentUnreachable, stage: .request,
+      detail: "\(limit) files may be open at a time, \(needed) are needed for all sessions and clients")
   }
 }

@@ -12,7 +12,7 @@ extension SessionRegistry {
     var count = 0
     for session in sessions.values where await session.isBusy { count += 1 }
     let failures =
-      [onDisk.failure, OpenFileLimit.failure(for: count)].compactMap(\.self) + localStore.condition.failures
+      [onDisk.failure, DescriptorLimit.failure(for: count)].compactMap(\.self) + localStore.condition.failures
     return failures.isEmpty ? nil : failures
   }
 

@@ -124,7 +124,7 @@ actor SessionRegistry: AgentService {
       pace.join(account.account, at: account.options.serverName(of: account.domain))
     }
     let begins = news.filter { $0.isStart && $0.consequence == .logIn }.count
-    if begins > 0, let failure = OpenFileLimit.failure(for: begins) {
+    if begins > 0, let failure = DescriptorLimit.failure(for: begins) {
       log.error("\(failure.message)")
     }
     await withDiscardingTaskGroup { group in

@@ -38,7 +38,7 @@ enum AgentStart {
     guard file >= 0 else { return }
     defer { close(file) }
     while flock(file, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK || errno == EINTR, !deadline.isOver {
-      usleep(5_000)
+      guard (try? Interrupt.pause(milliseconds: 5)) != nil else { return }
     }
   }
 

@@ -1,0 +1,16 @@
+import AgentProtocol
+import Testing
+
+@testable import Agent
+
+@Suite("Files that the agent may have open") struct DescriptorLimitTests {
+  @Test("Where they are too few for all sessions and clients, the numbers are told.")
+  func tooFew() throws {
+    let failure = try #require(DescriptorLimit.failure(for: 900, limit: 40))
+    #expect(
+      failure.message.contains("40 files may be open at a time, \(900 + DescriptorLimit.beside) are needed"))
+    #expect(failure.hint.contains("ulimit -Hn"))
+    #expect(failure.localized(.chinese).message.contains("40"))
+    #expect(DescriptorLimit.failure(for: 900, limit: 1024) == nil)
+  }
+}
