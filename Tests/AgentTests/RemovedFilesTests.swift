@@ -85,7 +85,7 @@ struct RemovedFilesTests {
       remove(removed)
       // Another process that wants to be the agent; the first look at the directory may be under way.
       await Task.detached { [paths] in
-        #expect(throws: Failure(.alreadyRunning, stage: .store, detail: paths.socket)) {
+        _ = #expect(throws: Failure(.alreadyRunning, stage: .store, detail: paths.socket)) {
           _ = try AgentLock(paths)
         }
       }.value
@@ -106,7 +106,7 @@ struct RemovedFilesTests {
     let other = try FileDescriptor(opening: paths.lock, O_RDWR | O_CREAT)
     #expect(try other.lock())
     await Task.detached {
-      #expect(throws: Failure(.alreadyRunning, stage: .store, detail: lock.paths.socket)) {
+      _ = #expect(throws: Failure(.alreadyRunning, stage: .store, detail: lock.paths.socket)) {
         try lock.restore()
       }
     }.value
