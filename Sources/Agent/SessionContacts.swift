@@ -175,6 +175,11 @@ extension Session {
 
   private func take(_ push: Roster.Push) async {
     var push = push
+    if case .set(let item) = push.change, !contacts.presences.hasRoom(for: item.jid.bare.description) {
+      contacts.isIncomplete = true
+      traffic.refusals.add(.push)
+      return
+    }
     if contacts.isIncomplete { push.version = nil }
     let name = account.description
     let isOwn = contacts.changing[push.jid] != nil

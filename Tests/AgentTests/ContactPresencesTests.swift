@@ -1,5 +1,6 @@
 import AgentProtocol
 import Testing
+import XMPPFeatures
 import XMPPStanza
 
 @testable import Agent
@@ -29,6 +30,14 @@ import XMPPStanza
     #expect(presences["bob@im.example"].map(\.resource) == ["desk"])
     presences.take(try presence("bob@im.example", .unavailable))
     #expect(presences["bob@im.example"] == [])
+  }
+
+  @Test("Contacts that a server pushes without end are taken up to a bound; those that are known can change.")
+  mutating func bound() {
+    #expect(presences.hasRoom(for: "eve@x.example"))
+    presences.setContacts((0..<Roster.maximumItems).map { "contact-\($0)@im.example" })
+    #expect(!presences.hasRoom(for: "eve@x.example"))
+    #expect(presences.hasRoom(for: "contact-7@im.example"))
   }
 
   @Test("What somebody sends who is no contact is not kept, nor what is no presence of a device.")
