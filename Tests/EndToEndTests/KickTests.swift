@@ -271,7 +271,7 @@ struct KickTests {
     let server = try await ScriptedServer(eachConnection: [
       .login(until: .mechanisms) + [.stall],
       .login(until: .bound) + [.client("<iq type='get' id='{roster}'/>"), Self.conflict],
-      online + [.reset],
+      online + [.client("<presence/>"), .reset],
       .login(until: .authenticated) + [.close],
       online + [Self.conflict],
       online,
@@ -281,6 +281,7 @@ struct KickTests {
     #expect(givenUp.status == 75, "\(givenUp)")
     let watch = try await imctl.watch("--events", "state,kicked")
     #expect(try await login(imctl, to: server).status == 0)
+    #expect(try await imctl.run("presence", "away").status == 0)
     try await eventually("its return") { server.connections == 6 }
     try await eventually("sync") {
       try await imctl.run("status", "--json").objects(SessionStatus.self).first?.state == .syncOK

@@ -1,5 +1,6 @@
 import AgentProtocol
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -93,6 +94,7 @@ struct WaitingMessagesTests {
       let more = (1...800).map { "second \($0)" }
       try await send(more, from: bob, to: user)
       texts += more
+      let watch = try await user.watch("synced")
       let login = try await user.login("--json")
       #expect(try await messages(user.imctl).compactMap(\.body) == texts)
       let changes = try login.objects(Event.self)
@@ -100,8 +102,11 @@ struct WaitingMessagesTests {
         .last
       // Whichever way they came.
       #expect((counts?[.offline] ?? 0) + (counts?[.roaming] ?? 0) == 800, "\(counts ?? [:])")
-      let ends = changes.compactMap { if case .synced(let part) = $0.body { part.part } else { nil } }
+      let ends = try watch.events().compactMap { event in
+        if case .synced(let part) = event.body { part.part } else { nil }
+      }
       #expect(Set(ends) == Set(SyncPart.allCases) && ends.count == SyncPart.allCases.count)
+      watch.send(SIGINT)
       #expect(try await user.imctl.run("logout").status == 0)
       try await bob.end()
       try await server.end()

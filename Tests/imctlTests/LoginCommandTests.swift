@@ -67,7 +67,7 @@ struct LoginCommandTests {
       #expect(watched.account == Self.jid)
       #expect(
         watched.events == [
-          "state", "synced", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired",
+          "state", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired",
         ])
       agent.end()
     }

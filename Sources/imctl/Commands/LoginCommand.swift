@@ -155,7 +155,7 @@ struct LoginCommand: ParsableCommand {
     var watch = WatchMethod.Parameters()
     watch.account = parameters.account
     watch.events =
-      ["state", "synced", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired"]
+      ["state", "dataReady", "success", "tokenUnavailable", "kicked", "loginRequired"]
       + (output.verbose > 1 ? ["wire"] : [])
     let progress = Progress(
       inLanguage("logging in…", "正在登录…"), wanted: !output.json && !output.quiet && output.verbose == 0)
@@ -233,8 +233,6 @@ struct LoginCommand: ParsableCommand {
       try output.data(event, text: "")
     } else if case .state(let change) = event.body {
       output.step(EventText.step(change))
-    } else if case .synced = event.body {
-      output.step("synced " + EventText.body(event.body))
     } else if case .wire(let line) = event.body {
       output.step(EventText.wire(line))
     } else if case .tokenUnavailable(let cause) = event.body {
