@@ -75,6 +75,16 @@ extension StoredMessage {
       arguments: [account, sender, id, time - Self.spread, time + Self.spread, type.rawValue, body, retracts])
   }
 
+  /// Whether a message that says something else, or is somebody else's, has the id: it is not the archive's then.
+  func isArchiveIDOfAnother(_ account: String, _ database: Database) throws -> Bool {
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT 1 FROM messages
+        WHERE account = ? AND archiveID = ? AND NOT (sender = ? AND id IS ? AND (body IS ? OR isRetracted))
+        """)
+    return try Row.fetchOne(selection, arguments: [account, archiveID, sender, id, body]) != nil
+  }
+
   /// Notes at what is kept that this copy has come, and the id that it has in the archive.
   func complete(_ cursor: Int64, _ database: Database) throws {
     if isToOneself, let copy {

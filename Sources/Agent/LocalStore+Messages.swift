@@ -66,6 +66,7 @@ extension StoredMessage {
           isFromOutbox, place, refusal, refusalText, copies)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
+    let archiveID = try isArchiveIDClaimed && isArchiveIDOfAnother(account, database) ? nil : archiveID
     let place = isShown ? try place(cursor, database) : nil
     try insertion.execute(arguments: [
       cursor, account, direction.rawValue, sender, time, id, originID, archiveID, from, to, type.rawValue,

@@ -164,8 +164,9 @@ extension Session {
     }
   }
 
+  /// The stream may have ended by now: what it has acknowledged does not come again.
   private func take(push: IQ) async {
-    guard let own = online?.bound.jid else { return }
+    let own = traffic.own ?? account
     if let push = Roster.Push(push, own: own) {
       await take(push)
     } else if let push = BlockList.Push(push, own: own) {
@@ -228,9 +229,8 @@ extension Session {
 
   /// A presence of somebody: what a contact shows is kept, and who asks to see the account's.
   private func take(_ presence: Presence) async {
-    guard let online else { return }
     contacts.presences.take(presence)
-    let own = online.bound.jid
+    let own = traffic.own ?? account
     let name = account.description
     if let request = PresenceSubscription.Request(presence, own: own) {
       if contacts.requested.count < 2 * StoredRequests.maximum {
@@ -288,6 +288,7 @@ extension Session {
 
   /// The session has ended for good: nobody knows who is online.
   func endContacts() {
+    contacts.arrivals = []
     contacts.isCurrent = false
     contacts.presences.clear()
     for wait in contacts.waits { wait.wait.end() }

@@ -93,7 +93,7 @@ import Testing
           Self.asked + Self.roster + [
             .server(Self.message("one", Self.archived("a1"))),
             .client("<presence><show>away</show></presence>"), Self.features(feature),
-            .server(Self.message("two", Self.archived("a1")) + "<presence from='\(Self.bob)'/>"),
+            .server(Self.message(told.last ?? "", Self.archived("a1")) + "<presence from='\(Self.bob)'/>"),
           ]
         ], sessions: 0)
       try await login(desk)

@@ -513,6 +513,20 @@ import XMPPXML
     #expect(try await archived(["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2", "e1", "e2"]) == 2)
   }
 
+  @Test(
+    "Messages that differ are kept, though a sender gives them one id in the name of an archive not known of yet."
+  )
+  func claimedTwice() async throws {
+    func message(_ body: String, from: String = "eve@x.example/x") -> String {
+      "<message from='\(from)' id='1' type='chat'><body>\(body)</body>"
+        + "<stanza-id xmlns='urn:xmpp:sid:0' by='alice@im.example' id='a1'/></message>"
+    }
+    let stanzas = [message("a"), message("b"), message("a"), message("a", from: "bob@im.example/x")]
+    let outcome = try await take(
+      stanzas.map { .arrived(try element($0)) } + [.handled(1)], archiveIDs: .claimed)
+    #expect(outcome.events.compactMap(\.message).map(\.body) == ["a", "b", "a"])
+  }
+
   @Test("A message that came live without its id in the archive is known again there, one like it is not.")
   func withoutArchiveID() async throws {
     let message = "<message from='bob@im.example/x' id='1' type='chat'><body>a</body></message>"
