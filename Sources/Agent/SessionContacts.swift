@@ -149,11 +149,17 @@ extension Session {
   private func takeArrivals() async {
     await contactsKnown()
     while let arrival = contacts.arrivals.popFirst() {
-      for waiter in contacts.waitingForRoom { waiter.resume() }
-      contacts.waitingForRoom = []
+      makeRoomForArrivals()
       await take(arrival)
     }
     contacts.isTakingArrivals = false
+    // The end of a session empties the queue, and whoever waits for room in it must not wait for ever.
+    makeRoomForArrivals()
+  }
+
+  private func makeRoomForArrivals() {
+    for waiter in contacts.waitingForRoom { waiter.resume() }
+    contacts.waitingForRoom = []
   }
 
   private func take(_ arrival: ContactTraffic.Arrival) async {
