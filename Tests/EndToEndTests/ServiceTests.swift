@@ -9,6 +9,7 @@ struct ServiceTests {
   private struct AgentState: Decodable {
     var running: Bool
     var pid: Int32?
+    var version: String?
     var service: Bool?
   }
 
@@ -93,6 +94,58 @@ struct ServiceTests {
     #expect(try await user.imctl.run("agent", "start").status == 0)
     #expect(try await state(user).service == nil)
     try await manager.end()
+  }
+
+  @Test(
+    "is replaced through systemd by the first command after an upgrade, and no command before that ends it.")
+  func upgrade() async throws {
+    let (user, manager, bob) = try await user()
+    // The program as a package installs it: first an older one, then ours in its place.
+    let program = user.imctl.home + "/imctl"
+    try Self.install(version: "0.0.9", at: program)
+    func run(_ words: String...) async throws -> IMCTL.Result {
+      try await user.imctl.run(program: program, words)
+    }
+    #expect(try await run("--version").output == "imctl 0.0.9\n")
+    let login = try await user.imctl.run(
+      program: program, ["login", user.jid, "--password-stdin"] + user.connection, input: user.password + "\n"
+    )
+    #expect((login.errors, login.status) == ("", 0))
+    #expect(try await run("agent", "install").status == 0)
+    #expect(try await run("presence", "away", "lunch").status == 0)
+    try await bob.sees(user) { $0.show == "away" }
+    let old = try #require(try await state(user).pid)
+
+    try Self.install(version: Version.current, at: program)
+    // What starts no agent leaves it alone.
+    #expect(try await run("status").status == 0)
+    #expect(try await state(user).pid == old)
+
+    let seen = bob.seen(of: user).count
+    #expect(try await run("presence", "dnd", "upgraded").status == 0)
+    try await bob.sees(user, after: seen) { $0.show == "dnd" }
+    let state = try await state(user)
+    #expect(state.service == true)
+    #expect(state.version == Version.current)
+    #expect(state.pid != old)
+    #expect(try await manager.property("MainPID", of: Self.unit) == state.pid.map { "\($0)" })
+    try await manager.end()
+  }
+
+  /// Puts the built program at a path, as that of another version of as many characters.
+  private static func install(version: String, at path: String) throws {
+    var program = try #require(FileManager.default.contents(atPath: IMCTL.executable))
+    if version != Version.current {
+      func literal(_ text: String) -> Data { Data([0] + text.utf8 + [0]) }
+      let places = try #require(program.range(of: literal(Version.current)))
+      program.replaceSubrange(places, with: literal(version))
+    }
+    let fresh = path + ".new"
+    guard
+      FileManager.default.createFile(
+        atPath: fresh, contents: program, attributes: [.posixPermissions: 0o755]),
+      rename(fresh, path) == 0
+    else { throw TestSupportError("\(path) cannot be written") }
   }
 
   @Test("stays though nobody is logged in, and no command of the user speaks in its name.")

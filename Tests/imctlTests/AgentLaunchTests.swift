@@ -13,6 +13,10 @@ struct AgentLaunchTests {
     var clients: Int?
   }
 
+  private struct Stored: Decodable {
+    var isLogin: Bool
+  }
+
   private func state(_ imctl: IMCTL) async throws -> State {
     try #require(try await imctl.run("agent", "status", "--json").objects(State.self).first)
   }
@@ -97,6 +101,42 @@ struct AgentLaunchTests {
       #expect(try await children.first?.ended(within: .seconds(90)) == .exited(69))
       #expect(FileManager.default.fileExists(atPath: imctl.home + "/.local/state/imctl/agent.sock"))
       #expect(try await watchers(imctl, 1).pid != pid)
+    }
+  }
+
+  @Test("After a crash the commands that start no agent say so, and the next one that may start one does.")
+  func crashed() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.unreachable, in: imctl)
+      let (_, pid) = try await watchers(imctl, 1)
+      let silent = try await imctl.run("history")
+      #expect((silent.errors, silent.status) == ("", 0))
+      kill(pid, SIGKILL)
+      try await eventually("the end of the process") { try await !imctl.processes().contains(pid) }
+      for words in [["history"], ["account", "list"], ["status"], ["whoami"], ["agent", "status"]] {
+        let result = try await imctl.run(words)
+        #expect(result.errors.contains("without saying goodbye"), "\(words)")
+        #expect(result.errors.contains("imctl agent start"), "\(words)")
+      }
+      #expect(try await imctl.processes().isEmpty)
+      _ = try await watchers(imctl, 1)
+      #expect(try await imctl.run("account", "list").errors == "")
+    }
+  }
+
+  @Test("`logout` after a crash logs the account out without an agent.")
+  func loggedOutAfterCrash() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.unreachable, in: imctl)
+      let (_, pid) = try await watchers(imctl, 1)
+      kill(pid, SIGKILL)
+      try await eventually("the end of the process") { try await !imctl.processes().contains(pid) }
+      #expect(try await imctl.run("logout").status == 0)
+      #expect(try await imctl.processes().isEmpty)
+      let stored = try await imctl.run("account", "list", "--json").objects(Stored.self)
+      #expect(stored.map(\.isLogin) == [false])
+      // Nobody is to be online any more: there is nothing to remark.
+      #expect(try await imctl.run("account", "list").errors == "")
     }
   }
 

@@ -33,13 +33,18 @@ enum AgentStart {
 
   /// Waits until no agent holds the lock: the last one has written everything then. Nothing at the deadline.
   static func waitForEnd(until deadline: Deadline) {
-    guard let path = try? AgentPaths.current().lock else { return }
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else { return }
-    defer { close(file) }
-    while flock(file, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK || errno == EINTR, !deadline.isOver {
+    while isRunning, !deadline.isOver {
       guard (try? Interrupt.pause(milliseconds: 5)) != nil else { return }
     }
+  }
+
+  /// An agent holds its lock.
+  private static var isRunning: Bool {
+    guard let path = try? AgentPaths.current().lock else { return false }
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    return flock(file, LOCK_SH | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)
   }
 
   private static func failure(_ path: String) -> Failure {
@@ -50,7 +55,7 @@ enum AgentStart {
   ///
   /// An agent that ends as it should takes the file with its process id along.
   static func remarkOnCrash() {
-    guard let paths = try? AgentPaths.current(), access(paths.pid, F_OK) == 0,
+    guard let paths = try? AgentPaths.current(), access(paths.pid, F_OK) == 0, !isRunning,
       let accounts = try? StoredAccounts.load().accounts, accounts.contains(where: \.isLogin)
     else { return }
     Imctl.note(

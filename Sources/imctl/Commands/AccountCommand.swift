@@ -54,6 +54,7 @@ struct AccountListCommand: ParsableCommand {
   func run() throws {
     Deadline(timeout).endProcess(waitingFor: AccountCommand.store, json: output.json)
     let file = try StoredAccounts.load()
+    AgentStart.remarkOnCrash()
     for account in file.accounts {
       let line = AccountLine(account, in: file)
       try output.data(line, text: line.text)

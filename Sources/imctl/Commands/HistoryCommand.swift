@@ -73,7 +73,7 @@ struct HistoryCommand: ParsableCommand {
 
   func run() throws {
     let query = try query()
-    if sync { try fetch(query) }
+    if sync { try fetch(query) } else { AgentStart.remarkOnCrash() }
     let history = try LocalHistory(path: AgentPaths.current().database)
     var isEmpty = true
     try history?.read(query, newestFirst: search != nil) { event in
