@@ -79,16 +79,21 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "AgentProtocol", swiftSettings: strict),
     .target(
+      name: "AgentSystem",
+      dependencies: [
+        "AgentProtocol", "CLinux", nioCore, nioConcurrencyHelpers, nioPosix, logging, subprocess,
+      ],
+      swiftSettings: strict),
+    .target(
       name: "Agent",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
-        "CLinux",
-        nioCore, nioConcurrencyHelpers, nioPosix, logging, subprocess, grdb, unixSignals,
+        "AgentSystem", nioCore, nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "imctl",
-      dependencies: ["Agent", "AgentProtocol", "XMPPFeatures", argumentParser],
+      dependencies: ["Agent", "AgentSystem", "AgentProtocol", "XMPPFeatures", "XMPPSASL", argumentParser],
       exclude: ["imctl.1", "read-only.ld"],
       swiftSettings: strict),
 
@@ -114,10 +119,16 @@ let package = Package(
       dependencies: ["XMPPXML", "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "TestSupport"]),
     .testTarget(name: "AgentProtocolTests", dependencies: ["AgentProtocol"]),
     .testTarget(
+      name: "AgentSystemTests",
+      dependencies: [
+        "AgentSystem", "AgentProtocol", "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded,
+        logging,
+      ]),
+    .testTarget(
       name: "AgentTests",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
-        "Agent",
+        "AgentSystem", "Agent",
         "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded, logging, grdb,
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),

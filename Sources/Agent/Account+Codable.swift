@@ -12,7 +12,7 @@ extension Account: Codable {
     case loginExt, loginExtCommand, extInPassword, certFile, keyFile
   }
 
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Key.self)
     let spelling = try fields.decode(String.self, forKey: .account)
     let jid: (bare: String, domain: String)
@@ -65,7 +65,7 @@ extension Account: Codable {
     return credential
   }
 
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: Key.self)
     try fields.encode(account, forKey: .account)
     try fields.encode(domain, forKey: .domain)

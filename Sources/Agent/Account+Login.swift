@@ -4,7 +4,7 @@ import XMPPSASL
 /// What a login, its failure and a logout change in the stored account.
 extension Account {
   /// Where the secret of a login came from.
-  public enum SecretSource: Sendable, Equatable {
+  package enum SecretSource: Sendable, Equatable {
     /// Given with this login: the stored one has not been tried.
     case given
     case stored
@@ -20,7 +20,7 @@ extension Account {
   ///     else.
   ///   - token: the server's token for this device, if there is one now.
   ///   - scramKeys: keys that the login has used or derived.
-  public mutating func loggedIn(
+  package mutating func loggedIn(
     _ credential: LoginCredential, policy: StorePolicy? = nil, token: DeviceToken? = nil,
     scramKeys: [SCRAMKeys] = [], server: KnownServer? = nil
   ) {
@@ -47,7 +47,7 @@ extension Account {
 
   /// The login failed, or a session ended with `failure`: only what was refused is cleared, and only where the
   /// server refused it. A secret given now was never stored: its refusal changes nothing.
-  public mutating func failed(_ failure: Failure, with source: SecretSource) {
+  package mutating func failed(_ failure: Failure, with source: SecretSource) {
     guard source != .given else { return }
     switch FailureTable[failure.name]?.clears ?? .nothing {
     case .nothing: break
@@ -85,7 +85,7 @@ extension Account {
 
   /// The user logged out: the secret that the account keeps stays for the next login, unless it is to be forgotten. The
   /// server's token for this device stays where that is it, and where it is still to be revoked.
-  public mutating func loggedOut(_ parameters: LogoutMethod.Parameters) {
+  package mutating func loggedOut(_ parameters: LogoutMethod.Parameters) {
     let token = store == .token && !parameters.forget || parameters.revoke ? token : nil
     isLogin = false
     lastState = nil
@@ -95,7 +95,7 @@ extension Account {
   }
 
   /// What an account keeps of its secret; nil: nothing.
-  public var keptSecret: StorePolicy? {
+  package var keptSecret: StorePolicy? {
     if credential.kind == .anonymous || !hasCredential { return nil }
     return store == .none ? nil : store
   }
@@ -107,13 +107,13 @@ extension Account {
   }
 
   /// What the user calls this device from now on; empty: nothing.
-  public mutating func rename(_ name: String) {
+  package mutating func rename(_ name: String) {
     let device = (device ?? DeviceIdentity()).overridden(by: DeviceIdentity(name: name))
     self.device = device == DeviceIdentity() ? nil : device
   }
 
   /// Which devices of the account may be online, from the next login on, which publishes it.
-  public mutating func change(_ policy: DevicesPolicyMethod.Parameters) {
+  package mutating func change(_ policy: DevicesPolicyMethod.Parameters) {
     take((devicePolicy ?? DevicePolicy()).changed(by: policy), isPublished: false)
   }
 
@@ -124,7 +124,7 @@ extension Account {
   }
 
   /// The server's token for this device is gone; what else there is to log in with stays.
-  public mutating func forgetDeviceToken() {
+  package mutating func forgetDeviceToken() {
     token = nil
     isLogin = isLogin && hasCredential
   }

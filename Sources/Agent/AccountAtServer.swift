@@ -5,7 +5,7 @@ import XMPPSASL
 import XMPPStanza
 
 /// An account at its server, to be changed on a stream of its own (XEP-0077 §3.2, §3.3).
-public struct AccountAtServer: Sendable {
+package struct AccountAtServer: Sendable {
   let stream: ServerStream
   let credentials: SASLCredentials
   let server: KnownServer?
@@ -19,7 +19,7 @@ public struct AccountAtServer: Sendable {
   ///   - timeout: seconds.
   ///
   /// Throws `invalidParameter` where there is nothing to log in with.
-  public init(
+  package init(
     _ name: String?, password: Secret?, options: ConnectionOptions, timeout: Double,
     in accounts: AccountStore, language: String,
     onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
@@ -45,19 +45,19 @@ public struct AccountAtServer: Sendable {
       authcid: authcid ?? stream.account.local ?? "",
       // Another name stands for another identity, unless told (RFC 6120 §6.3.8).
       authzid: authcid == nil || authcid == stream.account.local ? nil : entry.account,
-      password: current?.forSASL, scramKeys: password == nil ? entry.scramKeys : [])
+      password: current, scramKeys: password == nil ? entry.scramKeys : [])
     server = entry.server
     store = entry.store
     self.accounts = accounts
   }
 
   /// Bare JID.
-  public var account: String { stream.account.description }
+  package var account: String { stream.account.description }
 
   /// Changes the password, at the server and in the store.
   ///
   /// - Parameter command: what printed the new password: takes the place of a stored command.
-  public func changePassword(
+  package func changePassword(
     to new: Secret, command: String?
   ) async throws(Failure) -> AccountPasswdMethod.Result {
     try await changePassword(to: new)
@@ -66,7 +66,7 @@ public struct AccountAtServer: Sendable {
   }
 
   /// Deletes the account, at the server and in the store.
-  public func delete() async throws(Failure) {
+  package func delete() async throws(Failure) {
     try await deleteAtServer()
     try await accounts.remove(stream.account)
   }
@@ -93,7 +93,7 @@ public struct AccountAtServer: Sendable {
   func keysToKeep(of new: Secret) async -> [SCRAMKeys] {
     guard store == .keys else { return [] }
     var credentials = credentials
-    credentials.password = new.forSASL
+    credentials.password = new
     credentials.scramKeys = []
     let keys = try? await stream.loggedIn(with: credentials, server) { _, bound throws(Failure) in
       bound.scramKeys
@@ -120,7 +120,7 @@ extension AccountStore {
   }
 
   /// An account was made at its server: the next login needs nothing but its password.
-  public func registered(_ account: String, options: ConnectionOptions) throws(Failure) {
+  package func registered(_ account: String, options: ConnectionOptions) throws(Failure) {
     try update { file throws(Failure) in
       let jid = try BareJID.parts(account)
       var entry = file[jid.bare] ?? Account(account: jid.bare, domain: jid.domain)

@@ -1,23 +1,23 @@
 import AgentProtocol
 
 /// The contents of `accounts.json`: `{"version":1,"default":JID,"last":JID,"accounts":[…]}`.
-public struct AccountFile: Sendable, Equatable {
+package struct AccountFile: Sendable, Equatable {
   /// Written by this version; a greater one is refused.
-  public static let version = 1
+  package static let version = 1
 
-  public private(set) var accounts: [Account] = []
+  package private(set) var accounts: [Account] = []
   /// Bare JID that commands without `--account` mean.
-  public private(set) var `default`: String?
+  package private(set) var `default`: String?
   /// Bare JID of the last login that was tried: the proposal of the next.
-  public var last: String?
+  package var last: String?
   /// What accounts begin with that are stored from now on; see ``Account/idle``.
-  public var idle: IdleMode?
+  package var idle: IdleMode?
   var others: [String: JSONValue] = [:]
 
-  public init() {}
+  package init() {}
 
   /// The account of a normalised bare JID. The first one that is added becomes the default.
-  public subscript(_ bareJID: String) -> Account? {
+  package subscript(_ bareJID: String) -> Account? {
     get { accounts.first { $0.account == bareJID } }
     set {
       let index = accounts.firstIndex { $0.account == bareJID }
@@ -39,7 +39,7 @@ public struct AccountFile: Sendable, Equatable {
   ///
   /// Throws `invalidParameter` for what is no JID, `notInitialized` where no account was ever stored, and
   /// `notLoggedIn` where this one was not or none is the default.
-  public func account(_ spelling: String?) throws(Failure) -> Account {
+  package func account(_ spelling: String?) throws(Failure) -> Account {
     let name =
       try spelling.map { spelling throws(Failure) in try BareJID.normalise(spelling) } ?? self.default
     if accounts.isEmpty { throw Failure(.notInitialized, stage: .store) }
@@ -55,7 +55,7 @@ public struct AccountFile: Sendable, Equatable {
   ///
   /// Throws `notInitialized` where nothing was ever stored, `firstLoginNeedsNetwork` for an account that is not, and as
   /// ``Account/allowAuto(forced:)``.
-  public func allowAuto(_ account: String, forced: Bool) throws(Failure) {
+  package func allowAuto(_ account: String, forced: Bool) throws(Failure) {
     if accounts.isEmpty { throw Failure(.notInitialized, stage: .store) }
     guard let stored = self[account] else {
       throw Failure(.firstLoginNeedsNetwork, stage: .store, detail: account)
@@ -64,7 +64,7 @@ public struct AccountFile: Sendable, Equatable {
   }
 
   /// Makes a stored account the default.
-  public mutating func use(_ spelling: String) throws(Failure) {
+  package mutating func use(_ spelling: String) throws(Failure) {
     self.default = try account(spelling).account
   }
 }
@@ -76,7 +76,7 @@ extension AccountFile: Codable {
   private enum Key: String, CodingKey, CaseIterable { case version, `default`, last, idle, accounts }
 
   /// Two spellings of one JID give one entry, the first.
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Key.self)
     let version = try fields.decode(Int.self, forKey: .version)
     guard version <= Self.version else { throw LaterVersion() }
@@ -93,7 +93,7 @@ extension AccountFile: Codable {
     others = try decoder.otherFields(than: Key.allCases)
   }
 
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: Key.self)
     try fields.encode(Self.version, forKey: .version)
     try fields.encodeIfPresent(self.default, forKey: .default)

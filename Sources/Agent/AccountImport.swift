@@ -1,14 +1,16 @@
 import AgentProtocol
+import AgentSystem
 import FoundationEssentials
 import Glibc
+import XMPPSASL
 
 /// Accounts in JSON of another program: an object with `account`, `password`, `domain` and `isLogin`, a list of such
 /// objects, or an object with such a list in `accounts`.
 ///
 /// Other keys are left out. `passsword`, as some have spelt it, counts as `password`.
-public struct AccountImport: Sendable {
+package struct AccountImport: Sendable {
   /// What became of an account.
-  public enum Action: String, Codable, Sendable {
+  package enum Action: String, Codable, Sendable {
     case added
     /// There was no secret before, or `replaces` was said.
     case changed
@@ -16,16 +18,16 @@ public struct AccountImport: Sendable {
     case kept
   }
 
-  public struct Outcome: Sendable {
+  package struct Outcome: Sendable {
     /// Bare JID.
-    public var account: String
-    public var action: Action
+    package var account: String
+    package var action: Action
   }
 
   /// Octets of a file that is read.
   static let maximumSize = 16 << 20
   /// What standard input is called on the command line.
-  public static let standardInput = "-"
+  package static let standardInput = "-"
 
   struct Entry: Equatable {
     var account: String
@@ -36,10 +38,10 @@ public struct AccountImport: Sendable {
 
   let entries: [Entry]
   /// The file can be read by other users, who see the secrets in it.
-  public private(set) var isOpenToOthers = false
+  package private(set) var isOpenToOthers = false
 
   /// Reads a file, or standard input. Throws `invalidParameter` with the place that is wrong.
-  public init(path: String) throws(Failure) {
+  package init(path: String) throws(Failure) {
     let bytes: [UInt8]?
     do throws(Errno) {
       let file = try FileDescriptor(opening: path == Self.standardInput ? "/dev/stdin" : path, O_RDONLY)
@@ -84,7 +86,7 @@ public struct AccountImport: Sendable {
   /// Takes the accounts into the store: all of them, or with a failure none.
   ///
   /// - Parameter replaces: an account that is stored with another secret gets the one of the file.
-  public func store(in store: AccountStore, replaces: Bool) throws(Failure) -> [Outcome] {
+  package func store(in store: AccountStore, replaces: Bool) throws(Failure) -> [Outcome] {
     try store.update { file throws(Failure) in
       entries.map { entry in
         let before = file[entry.account]

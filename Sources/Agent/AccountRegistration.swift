@@ -1,27 +1,28 @@
 import AgentProtocol
 import XMPP
 import XMPPFeatures
+import XMPPSASL
 import XMPPStanza
 
 /// Makes an account at a server that lets anybody do so (XEP-0077).
-public struct AccountRegistration: Sendable {
+package struct AccountRegistration: Sendable {
   /// What the server wants to know beside user name and password.
-  public struct Question: Sendable {
-    public var name: String
+  package struct Question: Sendable {
+    package var name: String
     /// The server's words.
-    public var label: String?
-    public var isSecret: Bool
+    package var label: String?
+    package var isSecret: Bool
     /// The values to choose from; empty: any.
-    public var options: [String]
+    package var options: [String]
     /// What has to be looked at for the answer.
-    public var media: [String]
+    package var media: [String]
   }
 
   private let stream: ServerStream
   private let name: String
 
   /// Throws `invalidParameter` for a JID without a local part.
-  public init(on stream: ServerStream) throws(Failure) {
+  package init(on stream: ServerStream) throws(Failure) {
     guard let name = stream.account.local else {
       throw Failure(.invalidParameter, stage: .input, detail: "no user name before the @: \(stream.account)")
     }
@@ -30,7 +31,7 @@ public struct AccountRegistration: Sendable {
   }
 
   /// Bare JID of the account.
-  public var account: String { stream.account.description }
+  package var account: String { stream.account.description }
 
   /// Registers, on a stream that logs nobody in.
   ///
@@ -38,7 +39,7 @@ public struct AccountRegistration: Sendable {
   ///   - answers: to the server's further questions, by field name.
   ///   - tell: is given the server's instructions and an address to look at, where it asks further questions.
   ///   - ask: is asked for what is required and not answered; nil: there is nobody to ask.
-  public func register(
+  package func register(
     password: Secret, answers: [String: [String]], tell: @Sendable (String) -> Void = { _ in },
     ask: @Sendable (Question) throws(Failure) -> String? = { (_) throws(Failure) in nil }
   ) async throws(Failure) {

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import FoundationEssentials
 import Glibc
 import NIOConcurrencyHelpers
@@ -11,15 +12,15 @@ import NIOPosix
 /// Writers of all processes take turns on a lock. Nothing is ever overwritten that could not be read.
 ///
 /// Every call blocks on the disk: on an event loop or in an actor use ``BlockingStore/inBackground(_:)``.
-public struct AccountStore: BlockingStore {
+package struct AccountStore: BlockingStore {
   /// Something unsafe that was put right.
-  public enum Repair: Sendable, Equatable {
+  package enum Repair: Sendable, Equatable {
     /// Other users could read the file at this path; its mode is 0600 now.
     case modeOfFile(String)
     /// Other users could enter this directory; its mode is 0700 now.
     case modeOfDirectory(String)
 
-    public func localized(_ language: Language) -> String {
+    package func localized(_ language: Language) -> String {
       switch (self, language) {
       case (.modeOfFile(let path), .english): "\(path) was open to other users; its mode is 0600 now"
       case (.modeOfFile(let path), .chinese): "\(path) 曾对其他用户开放；现已将权限改为 0600"
@@ -39,7 +40,7 @@ public struct AccountStore: BlockingStore {
 
   static let fileName = "accounts.json"
 
-  public let directory: String
+  package let directory: String
   /// Changes of several accounts of this process, to be written together.
   let writes = AccountWrites()
   private let lastRead = LastRead()
@@ -48,12 +49,12 @@ public struct AccountStore: BlockingStore {
   private let onRepair: @Sendable (Repair) -> Void
   var before: @Sendable (Step) throws(Errno) -> Void = { _ in }
 
-  public var path: String { "\(directory)/\(Self.fileName)" }
+  package var path: String { "\(directory)/\(Self.fileName)" }
   private var temporaryPath: String { path + ".new" }
   private var lockPath: String { directory + "/accounts.lock" }
 
   /// - Parameter onRepair: told what was put right, to tell the user.
-  public init(directory: String, onRepair: @escaping @Sendable (Repair) -> Void = { _ in }) {
+  package init(directory: String, onRepair: @escaping @Sendable (Repair) -> Void = { _ in }) {
     self.directory = directory
     self.onRepair = onRepair
   }
@@ -62,7 +63,7 @@ public struct AccountStore: BlockingStore {
   ///
   /// Throws `databaseError` with the path where the file is a symbolic link, belongs to someone else, can be
   /// written by others or cannot be understood.
-  public func load() throws(Failure) -> AccountFile {
+  package func load() throws(Failure) -> AccountFile {
     var status = stat()
     if lstat(directory, &status) != 0 && errno == ENOENT { return AccountFile() }
     try ensureDirectory()
@@ -76,7 +77,7 @@ public struct AccountStore: BlockingStore {
   ///
   /// Not to be nested: the second call waits for the first and gives up with `databaseError`.
   @discardableResult
-  public func update<Result>(_ change: (inout AccountFile) throws(Failure) -> Result) throws(Failure)
+  package func update<Result>(_ change: (inout AccountFile) throws(Failure) -> Result) throws(Failure)
     -> Result
   {
     try ensureDirectory()

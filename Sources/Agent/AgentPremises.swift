@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import Logging
 
 /// What a running agent has in its directories. Where somebody removes some of it, it is put back.
@@ -8,12 +9,9 @@ actor AgentPremises {
   private let store: LocalStore
   private let log: Logger
   private var problem: Failure?
-  private var isRestoring = false
-  /// Something has happened while everything was looked at.
-  private var isDue = false
 
-  /// Before a directory that cannot be watched is looked at again.
-  private static let pause: Duration = .seconds(5)
+  /// Before a look is repeated that has failed: the first time, and at most.
+  private static let pauses = (first: Duration.milliseconds(50), longest: Duration.seconds(5))
 
   init(lock: AgentLock, server: AgentServer, store: LocalStore, log: Logger) {
     self.lock = lock
@@ -26,43 +24,41 @@ actor AgentPremises {
   ///
   /// - Parameter onLoss: called once where another agent or another database has taken its place.
   func keep(onLoss: @escaping @Sendable (Failure) async -> Void) async {
+    let (occasions, occasion) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     await withDiscardingTaskGroup { group in
-      group.addTask { for await _ in self.lock.knocks() { await self.restore(onLoss) } }
-      group.addTask { await self.watch(onLoss) }
+      group.addTask { for await _ in self.lock.knocks() { occasion.yield() } }
+      group.addTask { await self.watch(occasion) }
+      var pause = Duration.zero
+      for await _ in occasions {
+        if await look(onLoss) {
+          pause = .zero
+        } else {
+          pause = min(max(pause * 2, Self.pauses.first), Self.pauses.longest)
+          try? await Task.sleep(for: pause)
+          occasion.yield()
+        }
+      }
     }
   }
 
-  private func watch(_ onLoss: @Sendable (Failure) async -> Void) async {
+  /// Tells of what happens to the files, until the task is cancelled.
+  private func watch(_ occasion: AsyncStream<Void>.Continuation) async {
     let paths = lock.paths
     let files = Set(
       [paths.socket, paths.lock, paths.database].map { String($0.split(separator: "/").last ?? "") })
     while !Task.isCancelled {
       let changes = try? DirectoryWatch.changes(of: files, in: paths.state)
       // What has happened before somebody watched.
-      let isWhole = await restore(onLoss)
-      if let changes, isWhole {
-        for await _ in changes { await restore(onLoss) }
+      occasion.yield()
+      if let changes {
+        for await _ in changes { occasion.yield() }
       } else {
-        try? await Task.sleep(for: Self.pause)
+        try? await Task.sleep(for: Self.pauses.longest)
       }
     }
   }
 
-  /// Whether everything is there again, as far as this call has looked.
-  @discardableResult
-  private func restore(_ onLoss: @Sendable (Failure) async -> Void) async -> Bool {
-    isDue = true
-    if isRestoring { return true }
-    isRestoring = true
-    defer { isRestoring = false }
-    var isWhole = true
-    while isDue {
-      isDue = false
-      isWhole = await look(onLoss)
-    }
-    return isWhole
-  }
-
+  /// Puts back what is missing. Whether everything is there.
   private func look(_ onLoss: @Sendable (Failure) async -> Void) async -> Bool {
     do throws(Failure) {
       let lock = lock

@@ -1,5 +1,5 @@
 import AgentProtocol
-import CLinux
+import AgentSystem
 import Glibc
 import Logging
 import NIOConcurrencyHelpers
@@ -7,7 +7,7 @@ import NIOPosix
 import UnixSignals
 
 /// The agent as a process: takes the lock, opens the stores, logs in who was logged in, serves, and says goodbye.
-public struct AgentProcess: Sendable {
+package struct AgentProcess: Sendable {
   /// Seconds from the wish to end until the end, however long the sessions take to say goodbye.
   private static let patience = 20.0
 
@@ -26,9 +26,8 @@ public struct AgentProcess: Sendable {
   /// Becomes the agent of this user.
   ///
   /// - Throws: `alreadyRunning` where there is one, `databaseError` where a store cannot be used.
-  public init(_ paths: AgentPaths, _ terms: AgentTerms = AgentTerms()) throws(Failure) {
-    linux_use_one_heap()
-    Self.harden()
+  package init(_ paths: AgentPaths, _ terms: AgentTerms = AgentTerms()) throws(Failure) {
+    ProcessSettings.apply()
     // Before the stores: of several agents that start at a time, only one is to open them.
     let lock = try AgentLock(paths)
     let log = AgentLog(paths).logger("agent")
@@ -65,20 +64,10 @@ public struct AgentProcess: Sendable {
   /// catching up has: with many accounts, it takes longer than their logins.
   private static let timesToTrim = [Duration.seconds(3), .seconds(30)]
 
-  /// No core dump, and no other process of this user, gets to see secrets in memory. A closed pipe is an error of
-  /// its write, not the end of the process.
-  private static func harden() {
-    var none = rlimit(rlim_cur: 0, rlim_max: 0)
-    setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-    _ = DescriptorLimit.raise(to: DescriptorLimit.most)
-    linux_set_dumpable(0)
-    signal(SIGPIPE, SIG_IGN)
-  }
-
   /// Is the agent until it is stopped, a signal comes, or nobody needs it.
   ///
   /// - Parameter tellsEnd: throws what the last session ended with, where that is why nobody needs the agent.
-  public func run(tellsEnd: Bool = false) async throws(Failure) {
+  package func run(tellsEnd: Bool = false) async throws(Failure) {
     try await serve(reloads: true, tellsEnd: tellsEnd) {
       // The command that started this agent speaks first: its login is not to meet an automatic one.
       try await Task.sleep(for: .milliseconds(200))
@@ -90,7 +79,7 @@ public struct AgentProcess: Sendable {
   /// Logs in and is that session until it ends or a signal comes; other commands find this process as their agent.
   ///
   /// - Throws: what the login failed with, or what ended the session for good.
-  public func run(
+  package func run(
     login parameters: LoginMethod.Parameters, onEvent: @escaping @Sendable (Event) -> Void
   ) async throws(Failure) {
     let account = try registry.bareJID(parameters.account)

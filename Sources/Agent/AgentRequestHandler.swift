@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import XMPPFeatures
 
 /// Reads a request, checks its parameters, calls the service and writes the answer.

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import Glibc
 import Logging
 import NIOConcurrencyHelpers
@@ -6,12 +7,12 @@ import NIOCore
 import NIOPosix
 
 /// Listens on the agent's socket and serves its clients until it is stopped or nobody needs it any more.
-public final class AgentServer: Sendable {
+package final class AgentServer: Sendable {
   /// Clients that something is done for at a time (``Places``).
-  public static let maximumClients = 1024
+  package static let maximumClients = 1024
   /// Connections at a time, whatever they are for: who comes later is told so and closed, and may come again. Each keeps
   /// at most a line (``LineFramer/maximumLine``) and its events.
-  public static let maximumConnections = 4096
+  package static let maximumConnections = 4096
   /// Descriptors that are left for everything else: sessions, the store, what is run.
   private static let otherDescriptors = 512
 
@@ -74,21 +75,24 @@ public final class AgentServer: Sendable {
   }
 
   /// Clients connected now.
-  public var clients: Int { state.withLockedValue { $0.clients } }
+  package var clients: Int { state.withLockedValue { $0.clients } }
 
   /// Tells how many accounts are logged in or about to be (one stands for many): while there is one the agent does not end by itself.
-  public func keepAlive(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
+  package func keepAlive(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
 
   /// Ends ``run(_:)``.
-  public func stop() { connected.finish() }
+  package func stop() { connected.finish() }
 
   /// Serves clients; returns after ``stop()``, when the task is cancelled, or when nobody needs the agent.
   ///
   /// - Parameter onListening: called when commands reach it.
-  public func run(_ service: any AgentService, onListening: @Sendable () -> Void = {}) async throws(Failure) {
+  package func run(_ service: any AgentService, onListening: @Sendable () -> Void = {}) async throws(Failure)
+  {
     let listener = try await listen()
     state.withLockedValue { $0.listener = listener }
     defer { lock.removeFiles() }
+    // Somebody may have removed the socket before it was known here.
+    _ = try await restore()
     logger.info("listening on \(paths.socket)")
     onListening()
     update { _ in }
@@ -135,7 +139,7 @@ public final class AgentServer: Sendable {
         }
         .bind(unixDomainSocketPath: paths.socket).get()
       // Its directory has kept others out until now.
-      if chmod(paths.socket, 0o600) != 0 { throw Errno.last }
+      if chmod(paths.socket, 0o600) != 0, errno != ENOENT { throw Errno.last }
       try lock.writePID()
       return Listener(channel: listener, file: FileIdentity(paths.socket))
     } catch let failure as Failure {

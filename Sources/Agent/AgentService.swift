@@ -1,24 +1,24 @@
 import AgentProtocol
 
 /// One connection to the agent's socket.
-public struct ClientHandle: Sendable, Hashable {
+package struct ClientHandle: Sendable, Hashable {
   /// Unique while the agent runs.
-  public let id: UInt64
-  public init(id: UInt64) { self.id = id }
+  package let id: UInt64
+  package init(id: UInt64) { self.id = id }
 }
 
 /// Messages that were accepted and are on their way.
-public struct Sending: Sendable {
+package struct Sending: Sendable {
   /// Waits as long as the client wanted, or until its task is cancelled.
-  public let outcome: @Sendable () async -> MessageSendMethod.Result
-  public init(outcome: @escaping @Sendable () async -> MessageSendMethod.Result) { self.outcome = outcome }
+  package let outcome: @Sendable () async -> MessageSendMethod.Result
+  package init(outcome: @escaping @Sendable () async -> MessageSendMethod.Result) { self.outcome = outcome }
 }
 
 /// What the agent does for its clients. ``AgentServer`` has decoded and checked the parameters.
 ///
 /// Requests of one client come one after the other, those of different clients at the same time. When the client
 /// goes away the task of its running request is cancelled.
-public protocol AgentService: Sendable {
+package protocol AgentService: Sendable {
   func login(_ parameters: LoginMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> LoginMethod.Result
   func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)

@@ -1,13 +1,14 @@
 import AgentProtocol
+import AgentSystem
 
 /// How an agent was started.
-public struct AgentTerms: Sendable {
+package struct AgentTerms: Sendable {
   /// It stays though nobody needs it.
-  public var isKept = false
+  package var isKept = false
   /// The service manager that has started it.
-  public var notify: NotifySocket?
+  package var notify: NotifySocket?
   /// What ``AgentIdleMethod`` does where its caller does not say.
-  public var onIdle = IdleMode.csi
+  package var onIdle = IdleMode.csi
 
-  public init() {}
+  package init() {}
 }

@@ -2,12 +2,12 @@ import AgentProtocol
 import XMPPStanza
 
 /// The key of everything that belongs to an account: its normalised bare JID (RFC 7622 §3).
-public enum BareJID {
+package enum BareJID {
   /// The one spelling of the bare JID that `spelling` means; a resource is left out.
-  public static func normalise(_ spelling: String) throws(Failure) -> String { try parts(spelling).bare }
+  package static func normalise(_ spelling: String) throws(Failure) -> String { try parts(spelling).bare }
 
   /// The account of an e-mail address at a domain: `user@mail.example` is `user\40mail.example@domain` (XEP-0106).
-  public static func ofEmail(_ address: String, at domain: String) throws(Failure) -> String {
+  package static func ofEmail(_ address: String, at domain: String) throws(Failure) -> String {
     do {
       return try JID(local: JIDEscaping.escape(address), domain: domain).description
     } catch {

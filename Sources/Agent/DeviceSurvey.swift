@@ -196,7 +196,7 @@ extension Device {
   }
 
   /// This device, as it is stored and not online.
-  public init(stored account: Account) {
+  package init(stored account: Account) {
     self.init(LoginPlan.record(account.deviceId, account.device ?? DeviceIdentity()))
     id = account.deviceId
     resource = account.options.resource

@@ -1,14 +1,14 @@
 import XMPPSASL
 
 /// A token of the server for this device (XEP-0484), as it is stored.
-public struct DeviceToken: Codable, Sendable, Equatable {
+package struct DeviceToken: Codable, Sendable, Equatable {
   /// `HT-SHA-256-EXPR`, `-UNIQ`, `-ENDP` or `-NONE`.
-  public var mechanism: String
-  public var secret: Secret
+  package var mechanism: String
+  package var secret: Secret
   /// RFC 3339: when the server forgets it.
-  public var expiry: String?
+  package var expiry: String?
 
-  public init(mechanism: String, secret: Secret, expiry: String? = nil) {
+  package init(mechanism: String, secret: Secret, expiry: String? = nil) {
     self.mechanism = mechanism
     self.secret = secret
     self.expiry = expiry
@@ -22,11 +22,11 @@ public struct DeviceToken: Codable, Sendable, Equatable {
 
   var forSASL: FASTToken {
     FASTToken(
-      mechanism: SASLMechanismName(rawValue: mechanism), secret: secret.forSASL, expiry: expiry)
+      mechanism: SASLMechanismName(rawValue: mechanism), secret: secret, expiry: expiry)
   }
 
   /// Whether its end is known and has passed (seconds since 1970).
-  public func isExpired(at now: Double) -> Bool {
+  package func isExpired(at now: Double) -> Bool {
     expiry.flatMap(IssuedToken.seconds).map { $0 <= now } ?? false
   }
 }

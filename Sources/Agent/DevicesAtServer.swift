@@ -3,11 +3,12 @@ import FoundationEssentials
 import NIOCore
 import XMPP
 import XMPPFeatures
+import XMPPSASL
 import XMPPStanza
 
 /// The devices of an account, looked at and ended on short streams of their own: without presence, so that nobody
 /// sees who does it, and without a change of what is stored.
-public struct DevicesAtServer: Sendable {
+package struct DevicesAtServer: Sendable {
   let stream: ServerStream
   private(set) var plan: LoginPlan
 
@@ -15,7 +16,7 @@ public struct DevicesAtServer: Sendable {
   ///   - login: the account, a secret where one is given now, and the options given now, over the stored ones.
   ///
   /// Throws `invalidParameter` where there is nothing to log in with.
-  public init(
+  package init(
     _ login: LoginMethod.Parameters, in accounts: AccountStore, language: String,
     onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
   ) async throws(Failure) {
@@ -61,10 +62,10 @@ public struct DevicesAtServer: Sendable {
   }
 
   /// Bare JID.
-  public var account: String { plan.account.description }
+  package var account: String { plan.account.description }
 
   /// The devices, those that are online first.
-  public func list() async throws(Failure) -> [Device] {
+  package func list() async throws(Failure) -> [Device] {
     try await look { survey, _ throws(Failure) in
       try await survey.devices().filter { !$0.isSelf }
     }
@@ -101,7 +102,7 @@ public struct DevicesAtServer: Sendable {
   /// - Parameters:
   ///   - name: of the device, or its resource; nil: of all.
   ///   - newPassword: becomes the password before that.
-  public func kick(
+  package func kick(
     _ name: String?, newPassword: Secret? = nil
   ) async throws(Failure) -> [DevicesKickMethod.Outcome] {
     let targets = try await look { survey, connection throws(Failure) in
@@ -150,7 +151,7 @@ public struct DevicesAtServer: Sendable {
   /// Keeps a password that ``kick(_:newPassword:)`` has made where the old one was stored.
   ///
   /// Gives whether a command is stored that has to print it from now on.
-  public func keepPassword(
+  package func keepPassword(
     _ new: Secret, command: String?, in accounts: AccountStore
   ) async throws(Failure) -> Bool {
     let account = try await AccountAtServer(

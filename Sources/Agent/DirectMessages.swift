@@ -17,7 +17,7 @@ extension AccountAtServer {
   ///   - report: is given what has become of each.
   ///
   /// Throws what ended the stream, too.
-  public func send(
+  package func send(
     _ messages: [OutgoingMessage], asksReceipts: Bool = true, awaitingReceipts seconds: Double?,
     report: @escaping @Sendable (MessageSendMethod.Outcome) throws -> Void
   ) async throws(Failure) {

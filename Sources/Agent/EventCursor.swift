@@ -2,7 +2,7 @@ import AgentProtocol
 import NIOConcurrencyHelpers
 
 /// Event cursors that go on growing over restarts, with one write to the store for many events.
-public final class EventCursor: Sendable {
+package final class EventCursor: Sendable {
   /// Cursors set aside at a time.
   static let block: Int64 = 1 << 20
 
@@ -10,17 +10,17 @@ public final class EventCursor: Sendable {
   /// Up to where cursors are set aside, and whether more are being.
   private let reserved: NIOLockedValueBox<(limit: Int64, busy: Bool)>
   /// The first event's cursor is greater.
-  public let start: Int64
+  package let start: Int64
 
   /// Blocks on the disk.
-  public init(store: LocalStore) throws(Failure) {
+  package init(store: LocalStore) throws(Failure) {
     self.store = store
     start = try store.reserveCursors(Self.block)
     reserved = NIOLockedValueBox((start &+ Self.block, false))
   }
 
   /// Sets the next block aside, in the background, when half of this one is used. Returns at once.
-  public func used(_ cursor: Int64) {
+  package func used(_ cursor: Int64) {
     let due = reserved.withLockedValue { reserved in
       guard !reserved.busy, reserved.limit &- cursor < Self.block / 2 else { return false }
       reserved.busy = true
@@ -39,5 +39,5 @@ public final class EventCursor: Sendable {
   }
 
   /// The hub that gives these cursors to its events.
-  public func hub() -> EventHub { EventHub(cursor: start, used: { [self] in used($0) }) }
+  package func hub() -> EventHub { EventHub(cursor: start, used: { [self] in used($0) }) }
 }

@@ -4,20 +4,20 @@ import NIOConcurrencyHelpers
 /// Hands every event to everyone who watches.
 ///
 /// Publishing never waits: a subscriber that does not keep up is cut off, the others see nothing of it.
-public final class EventHub: Sendable {
+package final class EventHub: Sendable {
   /// Which events a subscriber gets.
-  public struct Filter: Sendable, Equatable {
+  package struct Filter: Sendable, Equatable {
     /// `nil`: all but `wire`.
-    public var events: Set<String>?
+    package var events: Set<String>?
     /// Normalised bare JID; `nil`: every account.
-    public var account: String?
+    package var account: String?
 
-    public init(events: Set<String>? = nil, account: String? = nil) {
+    package init(events: Set<String>? = nil, account: String? = nil) {
       self.events = events
       self.account = account
     }
 
-    public func matches(_ event: Event) -> Bool {
+    package func matches(_ event: Event) -> Bool {
       (events?.contains(event.name) ?? (event.name != "wire"))
         && (account.map { $0 == event.account } ?? true)
     }
@@ -29,16 +29,16 @@ public final class EventHub: Sendable {
   /// Events as they happen, from the moment of the call of ``EventHub/subscribe(_:buffer:)`` on.
   ///
   /// It ends when it is cancelled, when the task that reads it is, or when more events wait than the buffer holds.
-  public struct Subscription: AsyncSequence, Sendable {
-    public typealias Element = Event
+  package struct Subscription: AsyncSequence, Sendable {
+    package typealias Element = Event
     fileprivate let stream: AsyncStream<Event>
     fileprivate let continuation: AsyncStream<Event>.Continuation
     fileprivate let backlog: Backlog
     fileprivate let hub: EventHub
     fileprivate let id: UInt64
-    public let filter: Filter
+    package let filter: Filter
     /// The newest cursor at the time of the subscription.
-    public let cursor: Int64
+    package let cursor: Int64
 
     /// Events were left out that can be read from the local store.
     var lags: Bool { hub.lags(id) }
@@ -48,19 +48,19 @@ public final class EventHub: Sendable {
     func endLag(handling count: Int = 1) -> Int64? { hub.endLag(of: id, handling: count) }
 
     /// Ends the subscription. What waits in its buffer can still be read.
-    public func cancel() { continuation.finish() }
+    package func cancel() { continuation.finish() }
 
     /// Returns when its reader is done with every event published before this call, or the subscription has ended.
-    public func caughtUp() async {
+    package func caughtUp() async {
       await hub.handedOut()
       await backlog.empty()
     }
 
-    public func makeAsyncIterator() -> Iterator {
+    package func makeAsyncIterator() -> Iterator {
       Iterator(events: stream.makeAsyncIterator(), backlog: backlog)
     }
 
-    public struct Iterator: AsyncIteratorProtocol {
+    package struct Iterator: AsyncIteratorProtocol {
       fileprivate var events: AsyncStream<Event>.Iterator
       fileprivate let backlog: Backlog
       private var last: Event?
@@ -71,7 +71,7 @@ public final class EventHub: Sendable {
       }
 
       /// Who asks for the next event is done with the one before.
-      public mutating func next() async -> Event? {
+      package mutating func next() async -> Event? {
         if let last { backlog.done(octets: last.octets) }
         last = nil
         last = await events.next()
@@ -142,7 +142,7 @@ public final class EventHub: Sendable {
   ///   - cursor: the cursor of the last event ever; the next one has a greater cursor.
   ///   - used: told each cursor that is given away; must return at once.
   ///   - now: the time of an event.
-  public init(
+  package init(
     cursor: Int64, used: @escaping @Sendable (Int64) -> Void = { _ in },
     now: @escaping @Sendable () -> String = Timestamp.now
   ) {
@@ -152,9 +152,9 @@ public final class EventHub: Sendable {
   }
 
   /// The cursor of the newest event.
-  public var cursor: Int64 { state.withLockedValue { $0.handedOut } }
+  package var cursor: Int64 { state.withLockedValue { $0.handedOut } }
 
-  public var subscribers: Int {
+  package var subscribers: Int {
     state.withLockedValue { state in
       state.forgetEnded()
       return state.subscribers.count
@@ -163,7 +163,7 @@ public final class EventHub: Sendable {
 
   /// Gives the event its time and cursor and hands it out. Subscribers see events in the order of their cursors.
   @discardableResult
-  public func publish(account: String, _ body: Event.Body) -> Event {
+  package func publish(account: String, _ body: Event.Body) -> Event {
     let time = now()
     let (event, handedOut) = state.withLockedValue { state in
       state.cursor += 1
@@ -278,7 +278,7 @@ public final class EventHub: Sendable {
   ///   - readsStore: what is kept need not wait: the reader finds it in the local store (``Subscription/lags``).
   ///   - lags: it begins with reading from there.
   ///   - onOverflow: called once when more than that wait; the subscription has ended then.
-  public func subscribe(
+  package func subscribe(
     _ filter: Filter = Filter(), buffer: Int = 1000, readsStore: Bool = false, lags: Bool = false,
     onOverflow: @escaping @Sendable () -> Void = {}
   ) -> Subscription {
@@ -316,7 +316,7 @@ public final class EventHub: Sendable {
   }
 
   /// Ends every subscription.
-  public func finish() {
+  package func finish() {
     let all = state.withLockedValue { state in
       defer { state.subscribers = [:] }
       return state.subscribers.values.map(\.continuation)

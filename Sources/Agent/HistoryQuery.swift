@@ -3,39 +3,39 @@ import GRDB
 import XMPPStanza
 
 /// Which of the stored messages of an account are wanted.
-public struct HistoryQuery: Sendable, Equatable {
+package struct HistoryQuery: Sendable, Equatable {
   /// Words of a query, and characters in them.
-  public static let maximumWords = 32
-  public static let maximumText = 1000
+  package static let maximumWords = 32
+  package static let maximumText = 1000
 
   /// Normalised bare JID.
-  public var account: String
+  package var account: String
   /// Only what was exchanged with this one: a bare JID, or the full JID of another device of the account.
-  public var peer: String?
+  package var peer: String?
   /// Only messages that name this thread.
-  public var thread: String?
+  package var thread: String?
   /// All of them are in the body or subject. Case and accents make no difference to whole words; words of scripts
   /// that have no spaces, and what is no word at all, are found anywhere in the text.
-  public var words: [String] = []
+  package var words: [String] = []
   /// Each message once, as it is now: with the text of its newest correction, or as taken back. Otherwise the messages
   /// as they came, corrections and retractions among them.
-  public var isFolded = false
+  package var isFolded = false
   /// Seconds since 1970: not before, and before.
-  public var after: Double?
-  public var before: Double?
+  package var after: Double?
+  package var before: Double?
   /// The newest of them, this many.
-  public var limit: Int
+  package var limit: Int
   /// Only messages at earlier places.
   var place: Int64?
 
-  public init(account: String, peer: String? = nil, limit: Int = 50) {
+  package init(account: String, peer: String? = nil, limit: Int = 50) {
     self.account = account
     self.peer = peer
     self.limit = limit
   }
 
   /// The conversation that a JID names: a resource is one's own other device, or some device of another one.
-  public static func peer(_ spelling: String, of account: String) throws(Failure) -> String {
+  package static func peer(_ spelling: String, of account: String) throws(Failure) -> String {
     let jid = try JID(given: spelling)
     return jid.bare.description == account ? jid.description : jid.bare.description
   }

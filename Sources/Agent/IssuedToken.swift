@@ -1,14 +1,15 @@
 import AgentProtocol
 import FoundationEssentials
+import XMPPSASL
 import XMPPStanza
 
 /// A token that somebody has issued, as a command of the user prints it and as it is kept until it expires.
-public struct IssuedToken: Codable, Sendable, Equatable {
-  public var token: Secret
+package struct IssuedToken: Codable, Sendable, Equatable {
+  package var token: Secret
   /// RFC 3339: when it expires, where that is known.
-  public var expires: String?
+  package var expires: String?
 
-  public init(token: Secret, expires: String? = nil) {
+  package init(token: Secret, expires: String? = nil) {
     self.token = token
     self.expires = expires
   }
@@ -68,12 +69,12 @@ public struct IssuedToken: Codable, Sendable, Equatable {
   func isExpired(at now: Double) -> Bool { expires.flatMap(Self.seconds).map { $0 <= now } ?? false }
 
   /// RFC 3339: when it ends, as it was told or as the token itself says.
-  public var end: String? {
+  package var end: String? {
     expires ?? (try? JSONWebToken(token.value))?.expiry.flatMap(Self.text(seconds:))
   }
 
   /// Whether its end is known and has passed (seconds since 1970).
-  public func isOver(at now: Double) -> Bool { end.flatMap(Self.seconds).map { $0 <= now } ?? false }
+  package func isOver(at now: Double) -> Bool { end.flatMap(Self.seconds).map { $0 <= now } ?? false }
 
   private struct Object: Decodable {
     var token: String?

@@ -6,7 +6,7 @@ import XMPPStanza
 /// What a user calls contacts and bookmarked rooms, and whom a word of the command line means.
 ///
 /// Pure, but for what reads it from the local store.
-public struct KnownNames: Sendable {
+package struct KnownNames: Sendable {
   struct Entry: Sendable {
     var jid: String
     var name: String?
@@ -33,7 +33,7 @@ public struct KnownNames: Sendable {
   }
 
   /// The same where no agent runs; blocks on the disk. A database is not made for it.
-  public init(of account: String, at path: String) throws(Failure) {
+  package init(of account: String, at path: String) throws(Failure) {
     guard access(path, F_OK) == 0 else {
       self.init([])
       return
@@ -45,7 +45,7 @@ public struct KnownNames: Sendable {
   }
 
   /// The JID that a word means, as ``RecipientsResolveMethod`` says.
-  public func jid(_ word: String) throws(Failure) -> String {
+  package func jid(_ word: String) throws(Failure) -> String {
     if let jid = RecipientsResolveMethod.jid(word) { return jid }
     let named = Set(entries.lazy.filter { $0.name == word }.map(\.jid)).sorted()
     if named.count == 1 { return named[0] }

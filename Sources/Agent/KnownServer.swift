@@ -4,19 +4,19 @@ import XMPPSASL
 import XMPPTransport
 
 /// What logins have taught about an account's server: saves round trips, and lets nobody make the login weaker.
-public struct KnownServer: Codable, Sendable, Equatable {
+package struct KnownServer: Codable, Sendable, Equatable {
   /// Where the last login went.
-  public var host: String
-  public var port: Int
+  package var host: String
+  package var port: Int
   /// `starttls` or `direct`.
-  public var tls: String
+  package var tls: String
   /// The strongest mechanism that a login has used with the password: the server has to go on offering it.
-  public var mechanism: String?
+  package var mechanism: String?
   /// What it offered at the last login.
-  public var offer: AuthenticationOffer?
+  package var offer: AuthenticationOffer?
   /// How often in a row a login that went ahead of the server failed: once may be a passing fault, an error that the
   /// server sent counts twice.
-  public var objections = 0
+  package var objections = 0
 
   /// - Parameters:
   ///   - before: what was known before this login.
@@ -37,7 +37,7 @@ public struct KnownServer: Codable, Sendable, Equatable {
   }
 
   /// It does not like to be answered before it asked.
-  public var isStepByStep: Bool { Self.isStepByStep(objections) }
+  package var isStepByStep: Bool { Self.isStepByStep(objections) }
 
   static func isStepByStep(_ objections: Int) -> Bool { objections > 1 }
 
@@ -55,7 +55,7 @@ public struct KnownServer: Codable, Sendable, Equatable {
 
 extension KnownServer {
   /// What cannot be read is learned anew, but for the mechanism: nothing weaker is accepted, whatever else is lost.
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     mechanism = try fields.decodeIfPresent(String.self, forKey: .mechanism)
     host = (try? fields.decode(String.self, forKey: .host)) ?? ""

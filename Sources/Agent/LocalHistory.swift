@@ -5,7 +5,7 @@ import Glibc
 /// The messages of the local store, read beside an agent that may be writing them, or without one.
 ///
 /// Every call blocks on the disk.
-public struct LocalHistory {
+package struct LocalHistory {
   private let database: DatabaseQueue
   private let path: String
   /// Messages that are read at a time: nothing holds the agent's log open while they are written.
@@ -14,7 +14,7 @@ public struct LocalHistory {
   /// Opens the database at `path`; nil where there is none. One of an earlier version is brought up to date.
   ///
   /// Throws `databaseError` (33002) where it cannot be read.
-  public init?(path: String) throws(Failure) {
+  package init?(path: String) throws(Failure) {
     guard access(path, F_OK) == 0 else { return nil }
     self.path = path
     do {
@@ -38,7 +38,7 @@ public struct LocalHistory {
 
   /// Gives the messages, oldest first unless `newestFirst`, as the events that they were, or folded into each other. The
   /// answer to a folded query with words has to be wanted newest first.
-  public func read(
+  package func read(
     _ query: HistoryQuery, newestFirst: Bool = false, _ body: (Event) throws -> Void
   ) throws {
     var query = query

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import GRDB
 import Glibc
 import Logging

@@ -1,22 +1,9 @@
 import AgentProtocol
+import AgentSystem
 import GRDB
 import Glibc
 
 // The file of the database, which somebody may remove while it is open.
-
-/// Which file it is, whatever it is called.
-struct FileIdentity: Equatable, Sendable {
-  private let device: dev_t
-  private let inode: ino_t
-
-  /// Nil where there is none.
-  init?(_ path: String) {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return nil }
-    device = status.st_dev
-    inode = status.st_ino
-  }
-}
 
 extension LocalStore {
   static let otherFile = "another file has taken its place"

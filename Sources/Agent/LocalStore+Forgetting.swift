@@ -16,7 +16,7 @@ extension LocalStore {
   }
 
   /// The same where no agent runs; blocks on the disk. A database is not made for it.
-  public static func forget(_ account: String, at path: String) throws(Failure) {
+  package static func forget(_ account: String, at path: String) throws(Failure) {
     guard access(path, F_OK) == 0 else { return removeSetAside(path) }
     let store = try LocalStore(path: path)
     do { try store.database.write { try forget(account, $0) } } catch { throw failure(error, path) }

@@ -18,7 +18,7 @@ extension LocalStore {
   }
 
   /// The same where no agent runs; blocks on the disk. A database is neither made for it nor changed.
-  public static func countQueued(
+  package static func countQueued(
     _ sessions: [SessionStatus], at path: String
   ) throws(Failure) -> [SessionStatus] {
     guard access(path, F_OK) == 0 else { return sessions }
@@ -45,7 +45,7 @@ extension LocalStore {
   /// is neither made for it nor changed.
   ///
   /// - Parameter account: normalised bare JID.
-  public static func accepted(
+  package static func accepted(
     _ ids: [String], of account: String, at path: String
   ) throws(Failure) -> [String] {
     guard access(path, F_OK) == 0 else { return [] }
@@ -60,7 +60,7 @@ extension LocalStore {
   /// made for it.
   ///
   /// - Parameter dropping: they are deleted, and none waits.
-  public static func queued(
+  package static func queued(
     of accounts: [String], dropping: Bool, at path: String
   ) throws(Failure) -> [String: Int] {
     guard !accounts.isEmpty, access(path, F_OK) == 0 else { return [:] }

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import GRDB
 import Glibc
 import Logging
@@ -9,7 +10,7 @@ import NIOPosix
 ///
 /// SQLite in WAL mode, mode 0600 in a directory of mode 0700. Every call blocks on the disk: on an event loop or
 /// in an actor use ``BlockingStore/inBackground(_:)``.
-public final class LocalStore: BlockingStore {
+package final class LocalStore: BlockingStore {
   private struct State {
     var database: DatabaseQueue {
       didSet { identity = FileIdentity(database.path) }
@@ -22,7 +23,7 @@ public final class LocalStore: BlockingStore {
 
   private let state: NIOLockedValueBox<State>
   let changes = ChangeQueue()
-  public let path: String
+  package let path: String
   private let log: Logger?
   /// How long after a change its log is emptied; others may come meanwhile.
   let tidiness: Duration
@@ -30,7 +31,7 @@ public final class LocalStore: BlockingStore {
 
   var database: DatabaseQueue { state.withLockedValue { $0.database } }
   /// Where a file was moved that SQLite could not read, to tell the user.
-  public var movedAside: String? { condition.damage?.movedAside }
+  package var movedAside: String? { condition.damage?.movedAside }
   var identity: FileIdentity? { state.withLockedValue { $0.identity } }
   /// What is wrong with it.
   var condition: StoreCondition { state.withLockedValue { $0.condition } }
@@ -39,7 +40,7 @@ public final class LocalStore: BlockingStore {
   ///
   /// A damaged one is moved aside and a fresh one made. Throws `databaseError` (33002) where that cannot be done, and
   /// where the database is of a later version than this one.
-  public convenience init(path: String, log: Logger? = nil) throws(Failure) {
+  package convenience init(path: String, log: Logger? = nil) throws(Failure) {
     try self.init(path: path, log: log, tidiness: .seconds(30))
   }
 
@@ -61,7 +62,7 @@ public final class LocalStore: BlockingStore {
 
   /// Sets aside `count` event cursors; gives the last one that was set aside before. Never gives the same range
   /// again, whatever happens to the process.
-  public func reserveCursors(_ count: Int64) throws(Failure) -> Int64 {
+  package func reserveCursors(_ count: Int64) throws(Failure) -> Int64 {
     try write { database in
       let last = try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'cursor'") ?? 0
       let (next, overflow) = last.addingReportingOverflow(count)

@@ -1,37 +1,38 @@
 import AgentProtocol
+import XMPPSASL
 
 /// What somebody logs in with: the kind, and what this kind needs. Given now, or stored.
-public struct LoginCredential: Sendable, Equatable {
-  public var kind = LoginKind.password
+package struct LoginCredential: Sendable, Equatable {
+  package var kind = LoginKind.password
   /// The name to authenticate as, where it is not the JID's local part.
-  public var authcid: String?
+  package var authcid: String?
   /// Of the kind `function` the JSON document.
-  public var password: Secret?
+  package var password: Secret?
   /// Prints the password.
-  public var passwordCommand: String?
+  package var passwordCommand: String?
   /// A token given beforehand.
-  public var token: IssuedToken?
+  package var token: IssuedToken?
   /// Prints a token.
-  public var tokenCommand: String?
+  package var tokenCommand: String?
   /// The last answer of `tokenCommand`, to be used until it expires.
-  public var issued: IssuedToken?
-  public var loginExt: String?
-  public var loginExtCommand: String?
+  package var issued: IssuedToken?
+  package var loginExt: String?
+  package var loginExtCommand: String?
   /// Token and login extension go as one JSON object where a password goes.
-  public var extInPassword = false
+  package var extInPassword = false
   /// PEM files of the client certificate and its key.
-  public var certFile: String?
-  public var keyFile: String?
+  package var certFile: String?
+  package var keyFile: String?
 
-  public init() {}
+  package init() {}
 
-  public init(password: Secret, command: String? = nil) {
+  package init(password: Secret, command: String? = nil) {
     self.password = password
     passwordCommand = command
   }
 
   /// There is something to log in with.
-  public var isUsable: Bool {
+  package var isUsable: Bool {
     switch kind {
     case .password, .email, .function: password != nil || passwordCommand != nil
     case .anonymous: true

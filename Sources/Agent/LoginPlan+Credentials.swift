@@ -27,23 +27,23 @@ extension LoginPlan {
     let token = presented.token?.token
     switch credential.kind {
     case .password, .email:
-      credentials.password = presented.password.map(\.forSASL)
+      credentials.password = presented.password
       credentials.scramKeys = scramKeys
-    case .function: credentials.password = presented.password.map(\.forSASL)
+    case .function: credentials.password = presented.password
     case .anonymous: credentials.isAnonymous = true
     case .external: credentials.hasCertificate = true
     case .token, .jwt:
       if usesBearer {
-        credentials.bearerToken = token.map(\.forSASL)
+        credentials.bearerToken = token
       } else {
-        credentials.password = token.map(\.forSASL)
+        credentials.password = token
       }
-    case .apiKey: credentials.bearerToken = token.map(\.forSASL)
+    case .apiKey: credentials.bearerToken = token
     case .thirdParty:
       if usesBearer {
-        credentials.bearerToken = token.map(\.forSASL)
+        credentials.bearerToken = token
       } else {
-        credentials.password = Self.packed(presented, asJSON: credential.extInPassword).map(\.forSASL)
+        credentials.password = Self.packed(presented, asJSON: credential.extInPassword)
       }
     }
     credentials.fastToken = deviceToken?.forSASL
@@ -248,10 +248,6 @@ extension LoginPlan {
 extension SASLMechanismName {
   /// A mechanism for the server's token for a device (XEP-0484).
   var isDeviceToken: Bool { rawValue.hasPrefix("HT-") }
-}
-
-extension Secret {
-  var forSASL: XMPPSASL.Secret { XMPPSASL.Secret(value) }
 }
 
 extension LoginKind {

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import XMPP
 import XMPPTransport
 
@@ -9,7 +10,7 @@ extension ConnectionOptions {
   static let noProxy = "none"
 
   /// Throws `invalidParameter` for what is no proxy, and for a password in it.
-  public func checkProxy() throws(Failure) {
+  package func checkProxy() throws(Failure) {
     if let proxy, proxy != Self.noProxy { _ = try Self.address(proxy) }
     if let proxyPasswordCommand { _ = try CredentialCommand(proxyPasswordCommand) }
   }
@@ -58,7 +59,7 @@ struct ProxySettings: Sendable, Equatable {
     guard let passwordCommand else { return }
     configuration.proxyPassword = { () async throws(XMPPError) in
       do throws(Failure) {
-        return try await passwordCommand.secret().forSASL
+        return try await passwordCommand.secret()
       } catch {
         // Before anything is connected, and no matter of the account's own secret.
         let stage = error.stage == .input ? XMPPError.Stage.input : .proxy

@@ -1,14 +1,16 @@
+import XMPPSASL
+
 /// A node of a push service that is told of what comes while no device is there (XEP-0357), as it is stored: each new
 /// session says it again, since not every server keeps it for longer.
-public struct PushRegistration: Codable, Sendable, Equatable {
+package struct PushRegistration: Codable, Sendable, Equatable {
   /// Beyond so many no other is taken.
   static let maximum = 8
 
   /// JID of the service.
-  public var service: String
-  public var node: String
+  package var service: String
+  package var node: String
   /// What the service wants to see with each notification.
-  public var secret: Secret?
+  package var secret: Secret?
 }
 
 extension Account {

@@ -4,23 +4,23 @@ import XMPPFeatures
 import XMPPSASL
 
 /// What a server offers inside TLS to whoever is not logged in, as `login --list-mechanisms --json` prints it.
-public struct ServerOffer: Encodable, Sendable, Equatable {
-  public var domain: String
+package struct ServerOffer: Encodable, Sendable, Equatable {
+  package var domain: String
   /// SASL (RFC 6120 §6), in the server's order.
-  public var sasl: [String]
+  package var sasl: [String]
   /// The extensible profile (XEP-0388); null where the server has none.
-  public var sasl2: [String]?
+  package var sasl2: [String]?
   /// What `-PLUS` mechanisms can bind to (XEP-0440); null where the server does not say.
-  public var channelBindings: [String]?
+  package var channelBindings: [String]?
   /// What a token of the server serves for (XEP-0484).
-  public var fast: [String]
+  package var fast: [String]
   /// A resource can be bound with the login (XEP-0386).
-  public var bind2: Bool
+  package var bind2: Bool
   /// Anybody may make an account (XEP-0077).
-  public var registration: Bool
+  package var registration: Bool
 
   /// Asks the server. A name before the `@` is told inside TLS: some servers offer more then.
-  public static func of(_ stream: ServerStream) async throws(Failure) -> ServerOffer {
+  package static func of(_ stream: ServerStream) async throws(Failure) -> ServerOffer {
     try await stream.beforeLogin(names: true) { _, features throws(Failure) in
       ServerOffer(stream.account.domain, features)
     }
@@ -42,7 +42,7 @@ public struct ServerOffer: Encodable, Sendable, Equatable {
   }
 
   /// Every key, null where there is no value.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(domain, forKey: .domain)
     try fields.encode(sasl, forKey: .sasl)

@@ -9,7 +9,7 @@ import XMPPStanza
 import XMPPTransport
 
 /// A short stream of its own to a server, for what needs no session.
-public struct ServerStream: Sendable {
+package struct ServerStream: Sendable {
   /// The account, or a domain where nobody logs in.
   let account: JID
   let options: ConnectionOptions
@@ -27,7 +27,7 @@ public struct ServerStream: Sendable {
   ///   - onEvent: is given the steps, as `state`, and what goes over the wire, without secrets.
   ///
   /// Throws `invalidParameter` for what is no JID, and for a fingerprint that is none.
-  public init(
+  package init(
     to address: String, options: ConnectionOptions, timeout: Double, language: String,
     onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
   ) throws(Failure) {

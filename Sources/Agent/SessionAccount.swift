@@ -2,6 +2,7 @@ import AgentProtocol
 import NIOCore
 import XMPP
 import XMPPFeatures
+import XMPPSASL
 import XMPPStanza
 
 // Changing and deleting the account that the session is of.

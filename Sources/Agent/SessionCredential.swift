@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import FoundationEssentials
 import Glibc
 import XMPP

@@ -3,6 +3,7 @@ import FoundationEssentials
 import NIOCore
 import XMPP
 import XMPPFeatures
+import XMPPSASL
 import XMPPStanza
 
 // The other devices of the account.

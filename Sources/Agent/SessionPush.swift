@@ -2,6 +2,7 @@ import AgentProtocol
 import NIOCore
 import XMPP
 import XMPPFeatures
+import XMPPSASL
 import XMPPStanza
 
 // Push services.

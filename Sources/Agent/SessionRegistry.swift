@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import Glibc
 import Logging
 import NIOCore

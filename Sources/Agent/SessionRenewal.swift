@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import XMPPSASL
 
 // What was stored to log in with is refused: the user's command may have something fresh.

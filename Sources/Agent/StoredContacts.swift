@@ -6,25 +6,25 @@ import XMPPFeatures
 import XMPPStanza
 
 /// What is kept of an account's contacts, as the agent and commands without an agent tell it.
-public enum StoredContacts {
+package enum StoredContacts {
   /// A part of the list where no agent runs; blocks on the disk. A database is not made for it.
   ///
   /// - Parameter account: normalised bare JID.
-  public static func list(
+  package static func list(
     _ account: String, after jid: String?, limit: Int = ContactsListMethod.maximumContacts, at path: String
   ) throws(Failure) -> ContactsListMethod.Result {
     try read(path) { try list(account, after: jid, limit: limit, nil, $0) }
       ?? ContactsListMethod.Result(contacts: [], more: false, stale: true)
   }
 
-  public static func requests(
+  package static func requests(
     _ account: String, at path: String
   ) throws(Failure) -> ContactRequestsMethod.Result {
     try read(path) { try requests(account, isStale: true, $0) }
       ?? ContactRequestsMethod.Result(requests: [], stale: true)
   }
 
-  public static func blocked(
+  package static func blocked(
     _ account: String, at path: String
   ) throws(Failure) -> ContactsBlockedMethod.Result {
     try read(path) { try blocked(account, isStale: true, $0) }

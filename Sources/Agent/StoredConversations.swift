@@ -4,13 +4,13 @@ import Glibc
 import XMPPFeatures
 
 /// The conversations of an account, as commands without an agent tell them.
-public enum StoredConversations {
+package enum StoredConversations {
   /// Those that are pinned come first, then by their newest message; blocks on the disk. A database is not made for it.
   ///
   /// - Parameters:
   ///   - account: normalised bare JID.
   ///   - path: of the database.
-  public static func list(_ account: String, at path: String) throws(Failure) -> [Conversation] {
+  package static func list(_ account: String, at path: String) throws(Failure) -> [Conversation] {
     guard access(path, F_OK) == 0 else { return [] }
     let store = try LocalStore(path: path)
     do { return try store.database.read { try list(account, $0) } } catch {

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import FoundationEssentials
 import XMPPSASL
 import XMPPStanza
@@ -116,7 +117,7 @@ extension Account {
 
 extension SessionStatus {
   /// The state of an account that has no session: `kicked` or `loginFailed` with its cause, else `offline`.
-  public init(stored account: Account) {
+  package init(stored account: Account) {
     let last = account.lastState.flatMap { [.kicked, .loginFailed].contains($0.state) ? $0 : nil }
     self.init(account: account.account, state: last?.state ?? .offline)
     since = account.lastState?.time
@@ -140,7 +141,7 @@ extension SessionStatus {
 
 extension PresenceStatus {
   /// The desired presence of an account that is not online.
-  public init(stored account: Account) {
+  package init(stored account: Account) {
     var intent = account.presence.map(PresenceIntent.init) ?? PresenceIntent()
     _ = intent.expire(at: Date().timeIntervalSince1970)
     let value = intent.effective

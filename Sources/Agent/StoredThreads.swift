@@ -4,19 +4,19 @@ import GRDB
 import Glibc
 
 /// Messages of one conversation that name the same thread (RFC 6121 §5.2.5).
-public struct StoredThread: Codable, Sendable, Equatable {
+package struct StoredThread: Codable, Sendable, Equatable {
   /// The conversation.
-  public var jid: String
+  package var jid: String
   /// Chosen by whoever has begun the thread.
-  public var thread: String
-  public var messages: Int
+  package var thread: String
+  package var messages: Int
   /// When the first and the last of them were sent: RFC 3339.
-  public var first: String
-  public var last: String
+  package var first: String
+  package var last: String
 }
 
 /// The threads that the messages of an account name, read beside an agent or without one.
-public enum StoredThreads {
+package enum StoredThreads {
   /// The one with the newest message comes first; blocks on the disk. A database is not made for it.
   ///
   /// - Parameters:
@@ -24,7 +24,7 @@ public enum StoredThreads {
   ///   - peer: only threads of this conversation, as ``HistoryQuery/peer(_:of:)`` names it.
   ///   - limit: at most so many.
   ///   - path: of the database.
-  public static func list(
+  package static func list(
     _ account: String, with peer: String?, limit: Int, at path: String
   ) throws(Failure) -> [StoredThread] {
     guard access(path, F_OK) == 0 else { return [] }

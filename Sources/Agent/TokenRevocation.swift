@@ -5,12 +5,12 @@ import XMPP
 import XMPPStanza
 
 /// Ends the server's token for this device (XEP-0484 §3.6), on a short stream of its own that logs in with it.
-public enum TokenRevocation {
+package enum TokenRevocation {
   /// Returns when the server has forgotten the token; at once where there is none, or it has expired.
   ///
   /// A token that the server does not take any more is as good as revoked. False: there was none.
   @discardableResult
-  public static func revoke(_ account: Account, timeout: Double) async throws(Failure) -> Bool {
+  package static func revoke(_ account: Account, timeout: Double) async throws(Failure) -> Bool {
     guard let token = account.token else { return false }
     if token.isExpired(at: Date().timeIntervalSince1970) { return true }
     let jid: JID

@@ -10,12 +10,12 @@ import XMPPSASL
   private func stored(_ kind: LoginKind = .password, token: Bool = true) -> Account {
     var account = Account(account: "a@example.org", domain: "example.org")
     account.credential.kind = kind
-    if kind.usesPassword { account.password = Agent.Secret("old") }
-    if kind.usesToken { account.credential.token = IssuedToken(token: Agent.Secret("given")) }
+    if kind.usesPassword { account.password = Secret("old") }
+    if kind.usesToken { account.credential.token = IssuedToken(token: Secret("given")) }
     if kind.usesToken {
-      account.credential.issued = IssuedToken(token: Agent.Secret("issued"), expires: "2030-01-01T00:00:00Z")
+      account.credential.issued = IssuedToken(token: Secret("issued"), expires: "2030-01-01T00:00:00Z")
     }
-    account.token = token ? DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("token")) : nil
+    account.token = token ? DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("token")) : nil
     account.isLogin = true
     return account
   }
@@ -59,7 +59,7 @@ import XMPPSASL
     let failure = Failure(.deviceChanged, stage: .authenticate, condition: "not-authorized")
     account.failed(failure, with: .deviceToken)
     account.lastState = LastState(state: .loginFailed, cause: failure, time: "2026-11-21T02:42:13.123Z")
-    #expect(account.token == nil && account.password == Agent.Secret("old") && account.isLogin)
+    #expect(account.token == nil && account.password == Secret("old") && account.isLogin)
     #expect(throws: failure) { try account.allowAuto(forced: false) }
     try account.allowAuto(forced: true)
     account.password = nil
@@ -143,32 +143,32 @@ import XMPPSASL
   @Test("A login keeps what the policy says and nothing else.")
   func policies() {
     var account = Account(account: "a@example.org", domain: "example.org")
-    account.loggedIn(LoginCredential(password: Agent.Secret("p")))
-    #expect(account.password == Agent.Secret("p") && account.store == .password && account.isLogin)
+    account.loggedIn(LoginCredential(password: Secret("p")))
+    #expect(account.password == Secret("p") && account.store == .password && account.isLogin)
 
-    account.loggedIn(LoginCredential(password: Agent.Secret("q"), command: "pass show xmpp"))
+    account.loggedIn(LoginCredential(password: Secret("q"), command: "pass show xmpp"))
     #expect(account.password == nil && account.passwordCommand == "pass show xmpp")
     #expect(account.store == .command)
 
-    account.loggedIn(LoginCredential(password: Agent.Secret("r")))
-    #expect(account.password == Agent.Secret("r") && account.store == .password)
+    account.loggedIn(LoginCredential(password: Secret("r")))
+    #expect(account.password == Secret("r") && account.store == .password)
 
-    account.loggedIn(LoginCredential(password: Agent.Secret("s"), command: "x"), policy: .password)
-    #expect(account.password == Agent.Secret("s") && account.passwordCommand == nil)
+    account.loggedIn(LoginCredential(password: Secret("s"), command: "x"), policy: .password)
+    #expect(account.password == Secret("s") && account.passwordCommand == nil)
 
-    account.loggedIn(LoginCredential(password: Agent.Secret("t")), policy: StorePolicy.none)
+    account.loggedIn(LoginCredential(password: Secret("t")), policy: StorePolicy.none)
     #expect(!account.hasCredential && account.isLogin && account.store == .none)
   }
 
   @Test("What the server gave is kept beside the password, or alone.", arguments: StorePolicy.allCases)
   func given(policy: StorePolicy) throws {
-    let token = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("token"))
+    let token = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("token"))
     let keys = try JSONDecoder().decode([SCRAMKeys].self, from: Data(Self.keys.utf8))
     var credential = LoginCredential()
     credential.kind = .jwt
-    credential.token = IssuedToken(token: Agent.Secret("given"))
+    credential.token = IssuedToken(token: Secret("given"))
     credential.tokenCommand = "issue"
-    credential.issued = IssuedToken(token: Agent.Secret("issued"), expires: "2030-01-01T00:00:00Z")
+    credential.issued = IssuedToken(token: Secret("issued"), expires: "2030-01-01T00:00:00Z")
     credential.loginExt = "ext"
     var account = Account(account: "a@example.org", domain: "example.org")
     account.loggedIn(credential, policy: policy, token: token, scramKeys: keys)
@@ -196,19 +196,19 @@ import XMPPSASL
     let json = #"{"account":"a@example.org","password":"p","isLogin":true,"store":"password","token":"x"}"#
     let account = try JSONDecoder().decode(Account.self, from: Data(json.utf8))
     #expect(
-      account.password == Agent.Secret("p") && account.token == nil && account.credential.kind == .password)
+      account.password == Secret("p") && account.token == nil && account.credential.kind == .password)
   }
 
   @Test("Logout keeps the secret that is stored on purpose, and no other token.")
   func logout() {
     var account = stored()
     account.loggedOut(LogoutMethod.Parameters(account: nil))
-    #expect(!account.isLogin && account.password == Agent.Secret("old") && account.token == nil)
+    #expect(!account.isLogin && account.password == Secret("old") && account.token == nil)
     #expect(account.keptSecret == .password && account.lastState == nil)
 
     var given = stored(.jwt)
     given.loggedOut(LogoutMethod.Parameters(account: nil))
-    #expect(given.credential.token?.token == Agent.Secret("given") && given.credential.issued == nil)
+    #expect(given.credential.token?.token == Secret("given") && given.credential.issued == nil)
     #expect(given.token == nil && given.keptSecret == .password)
 
     var device = stored()

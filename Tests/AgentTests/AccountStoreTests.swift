@@ -1,9 +1,12 @@
 import AgentProtocol
 import Glibc
 import NIOConcurrencyHelpers
+import TestSupport
 import Testing
+import XMPPSASL
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite struct AccountStoreTests {
   private let directory: TemporaryDirectory

@@ -1,9 +1,11 @@
 import AgentProtocol
 import Glibc
 import NIOConcurrencyHelpers
+import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite struct AccountWritesTests {
   private let directory: TemporaryDirectory

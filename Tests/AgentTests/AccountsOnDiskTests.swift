@@ -2,9 +2,12 @@ import AgentProtocol
 import Glibc
 import Logging
 import NIOConcurrencyHelpers
+import TestSupport
 import Testing
+import XMPPSASL
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite(.timeLimit(.minutes(4))) struct AccountsOnDiskTests {
   private let directory: TemporaryDirectory

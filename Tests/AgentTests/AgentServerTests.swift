@@ -3,9 +3,11 @@ import Glibc
 import Logging
 import NIOConcurrencyHelpers
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite(.timeLimit(.minutes(4))) struct AgentServerTests {
   @Test("Calls are answered, failures carry their error object.")

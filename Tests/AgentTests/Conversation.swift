@@ -3,8 +3,10 @@ import Glibc
 import Logging
 import NIOCore
 import NIOPosix
+import TestSupport
 
 @testable import Agent
+@testable import AgentSystem
 
 /// A client of the agent's socket that may send anything.
 struct Conversation {
@@ -115,9 +117,4 @@ func withAgent(
     server.stop()
     try await group.waitForAll()
   }
-}
-
-/// Waits until `condition` holds; the time limit of the test run is the only one.
-func eventually(_ condition: () -> Bool) async throws {
-  while !condition() { try await Task.sleep(for: .milliseconds(2)) }
 }

@@ -1,8 +1,11 @@
 import AgentProtocol
 import Glibc
+import TestSupport
 import Testing
+import XMPPSASL
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite(.timeLimit(.minutes(4))) struct CredentialCommandTests {
   @Test(

@@ -1,9 +1,11 @@
 import AgentProtocol
 import Glibc
 import Logging
+import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite("Stored accounts that cannot be read or written", .timeLimit(.minutes(4)))
 struct DamagedAccountsTests {

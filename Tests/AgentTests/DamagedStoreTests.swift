@@ -1,6 +1,7 @@
 import AgentProtocol
 import GRDB
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Agent

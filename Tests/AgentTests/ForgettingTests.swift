@@ -1,6 +1,7 @@
 import AgentProtocol
 import FoundationEssentials
 import GRDB
+import TestSupport
 import Testing
 import XMPPStanza
 

@@ -1,6 +1,7 @@
 import AgentProtocol
 import TestSupport
 import Testing
+import XMPPSASL
 
 @testable import Agent
 

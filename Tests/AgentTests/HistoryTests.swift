@@ -1,9 +1,11 @@
 import AgentProtocol
 import GRDB
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite("The history", .timeLimit(.minutes(4)))
 struct HistoryTests {

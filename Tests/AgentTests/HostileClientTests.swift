@@ -1,5 +1,6 @@
 import AgentProtocol
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import Agent

@@ -1,6 +1,7 @@
 import AgentProtocol
 import FoundationEssentials
 import Testing
+import XMPPSASL
 import XMPPStanza
 
 @testable import Agent
@@ -180,7 +181,7 @@ import XMPPStanza
     var plan = try LoginPlan(
       account: try JID("a@example.org"), credential: credential, isGiven: false, store: nil,
       options: ConnectionOptions())
-    plan.deviceToken = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("old"))
+    plan.deviceToken = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("old"))
     plan.checksLastLogin = true
     return plan
   }

@@ -1,4 +1,5 @@
 import AgentProtocol
+import TestSupport
 import Testing
 import XMPPFeatures
 import XMPPStanza

@@ -43,7 +43,7 @@ import XMPPXML
   @Test("An error of the server is remembered at once, a lost connection when it happens again.")
   func objections() throws {
     var plan = try LoginPlan(
-      account: JID("a@example.org"), credential: LoginCredential(password: Agent.Secret("p")), isGiven: true,
+      account: JID("a@example.org"), credential: LoginCredential(password: Secret("p")), isGiven: true,
       store: nil, options: .init())
     #expect(!plan.isStepByStep)
     plan.server = try server(.scramSHA1, objections: 1)
@@ -90,7 +90,7 @@ import XMPPXML
     let known = try server(.scramSHA1, offer: offer, objections: 2)
     #expect(known.target == ServerTarget(host: "im.example.org", port: 5222, tls: .startTLS))
     var account = Account(account: "a@example.org", domain: "example.org")
-    account.loggedIn(LoginCredential(password: Agent.Secret("p")), server: known)
+    account.loggedIn(LoginCredential(password: Secret("p")), server: known)
     account.loggedOut(LogoutMethod.Parameters(account: nil))
     #expect(account.server == known)
   }

@@ -1,5 +1,6 @@
 import AgentProtocol
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Agent

@@ -16,8 +16,8 @@ import XMPPXML
   {
     var credential = LoginCredential()
     credential.kind = kind
-    if kind.usesPassword { credential.password = Agent.Secret("password") }
-    if kind.usesToken { credential.token = IssuedToken(token: Agent.Secret("token")) }
+    if kind.usesPassword { credential.password = Secret("password") }
+    if kind.usesToken { credential.token = IssuedToken(token: Secret("token")) }
     if kind == .external { (credential.certFile, credential.keyFile) = ("/cert", "/key") }
     change(&credential)
     return try LoginPlan(
@@ -25,15 +25,15 @@ import XMPPXML
       isGiven: true, store: nil, options: ConnectionOptions())
   }
 
-  private func text(_ secret: XMPPSASL.Secret?) -> String? { secret?.revealed() }
+  private func text(_ secret: Secret?) -> String? { secret?.revealed() }
 
   @Test("Each kind gives the mechanisms what they need, and allows no other.")
   func kinds() throws {
-    let token = IssuedToken(token: Agent.Secret("token"))
+    let token = IssuedToken(token: Secret("token"))
     for kind in LoginKind.allCases {
       let plan = try plan(kind)
       let presented = Presented(
-        password: kind.usesPassword ? Agent.Secret("password") : nil, token: kind.usesToken ? token : nil,
+        password: kind.usesPassword ? Secret("password") : nil, token: kind.usesToken ? token : nil,
         loginExtension: "ext")
       let credentials = plan.credentials(presenting: presented)
       #expect(credentials.isAnonymous == (kind == .anonymous))
@@ -110,7 +110,7 @@ import XMPPXML
         jid: try JID("a@example.org/r"), target: ServerTarget(host: "h", port: 5222, tls: .startTLS),
         mechanism: mechanism, features: StreamFeatures(XMLElement("features", namespace: "n")))
       bound.isExtensible = isExtensible
-      let token = token ? IssuedToken(token: Agent.Secret("t")) : nil
+      let token = token ? IssuedToken(token: Secret("t")) : nil
       return plan.leavesOutExtension(of: Presented(token: token, loginExtension: ext), in: bound)
     }
     let third = try plan(.thirdParty)
@@ -137,7 +137,7 @@ import XMPPXML
   @Test("Who authenticates under another name asks for the account's identity.")
   func authcid() throws {
     let other = try plan(.password) { $0.authcid = "staff-17" }
-    let credentials = other.credentials(presenting: Presented(password: Agent.Secret("p")))
+    let credentials = other.credentials(presenting: Presented(password: Secret("p")))
     #expect(credentials.authcid == "staff-17" && credentials.authzid == "a@example.org")
     let same = try plan(.password) { $0.authcid = "a" }
     #expect(same.credentials(presenting: Presented()).authzid == nil)
@@ -166,7 +166,7 @@ import XMPPXML
   func taken() throws {
     var stored = Account(account: "a@example.org", domain: "example.org")
     stored.token = DeviceToken(
-      mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("device"), expiry: "2030-01-01T00:00:00Z")
+      mechanism: "HT-SHA-256-NONE", secret: Secret("device"), expiry: "2030-01-01T00:00:00Z")
     stored.deviceId = "id"
     var plan = try plan(.password)
     plan.take(stored, at: 0)
@@ -203,7 +203,7 @@ import XMPPXML
     func name(
       _ kind: LoginKind, _ failure: Failure.Name, _ mechanism: SASLMechanismName, token: String = "opaque"
     ) throws -> Failure.Name {
-      let presented = Presented(token: IssuedToken(token: Agent.Secret(token)))
+      let presented = Presented(token: IssuedToken(token: Secret(token)))
       return try plan(kind).interpret(
         Failure(failure, stage: .authenticate), of: mechanism, presented: presented, at: 1000
       ).name
@@ -253,7 +253,7 @@ import XMPPXML
   func fresh() throws {
     var plan = try plan(.jwt) {
       $0.tokenCommand = "issue"
-      $0.issued = IssuedToken(token: Agent.Secret("x"), expires: "2030-01-01T00:00:00Z")
+      $0.issued = IssuedToken(token: Secret("x"), expires: "2030-01-01T00:00:00Z")
     }
     for name in [Failure.Name.authFailed, .networkError, .loginForbidden] {
       #expect(!reconsider(&plan, after: Failure(name, stage: .authenticate), of: .plain, offered: [.plain]))
@@ -272,7 +272,7 @@ import XMPPXML
     let incorrect = Failure(.tokenIncorrect, stage: .authenticate)
     let presented = Presented(token: plan.credential.token, isFallback: true)
     #expect(reconsider(&plan, after: incorrect, of: .plain, offered: [.plain], presented: presented))
-    #expect(plan.refused?.token == Agent.Secret("token") && plan.refused?.failure == incorrect)
+    #expect(plan.refused?.token == Secret("token") && plan.refused?.failure == incorrect)
   }
 
   @Test(
@@ -298,14 +298,14 @@ import XMPPXML
     func usual(_ credential: LoginCredential, isGiven: Bool = true) -> StorePolicy? {
       LoginPlan.usualPolicy(nil, for: credential, isGiven: isGiven)
     }
-    #expect(usual(LoginCredential(password: Agent.Secret("p"))) == .password)
-    #expect(usual(LoginCredential(password: Agent.Secret("p"), command: "pass")) == .command)
+    #expect(usual(LoginCredential(password: Secret("p"))) == .password)
+    #expect(usual(LoginCredential(password: Secret("p"), command: "pass")) == .command)
     #expect(usual(LoginCredential(), isGiven: false) == nil)
   }
 
   @Test("A device token that is not taken any more makes way for the password, whoever checks the device.")
   func device() throws {
-    let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("device"))
+    let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("device"))
     let expired = Failure(.tokenExpired, stage: .authenticate)
     for checks in [true, false] {
       var plan = try plan(.password)
@@ -327,7 +327,7 @@ import XMPPXML
 
   @Test("While a device token may do, no command is run.")
   func lazily() throws {
-    let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Agent.Secret("device"))
+    let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("device"))
     var plan = try plan(.jwt) {
       $0.token = nil
       $0.tokenCommand = "issue"

@@ -1,5 +1,6 @@
 import AgentProtocol
 import GRDB
+import TestSupport
 import Testing
 import XMPPFeatures
 import XMPPStanza

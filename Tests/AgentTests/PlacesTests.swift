@@ -1,4 +1,5 @@
 import AgentProtocol
+import TestSupport
 import Testing
 
 @testable import Agent

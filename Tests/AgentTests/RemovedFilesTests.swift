@@ -2,9 +2,11 @@ import AgentProtocol
 import GRDB
 import Glibc
 import Logging
+import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite("Files of the agent that are removed while it runs", .timeLimit(.minutes(4)))
 struct RemovedFilesTests {

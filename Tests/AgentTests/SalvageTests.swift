@@ -2,10 +2,12 @@ import AgentProtocol
 import GRDB
 import Glibc
 import NIOConcurrencyHelpers
+import TestSupport
 import Testing
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite("What can be saved out of a damaged local store", .timeLimit(.minutes(4)))
 struct SalvageTests {

@@ -95,7 +95,7 @@ struct SessionContactsTests {
     let desk = try await SessionDesk([first, second])
     _ = try await desk.session.login(try await desk.parameters())
     try await desk.server.finished()
-    try await eventuallyHolds { told(desk).contains("add dan@im.example") }
+    try await eventually { told(desk).contains("add dan@im.example") }
     #expect(desk.server.mismatches == [])
     #expect(told(desk) == ["update bob@im.example", "request carol@im.example", "add dan@im.example"])
     let listed = try await desk.session.listContacts(after: nil)
@@ -123,7 +123,7 @@ struct SessionContactsTests {
     let kept = try await next.session.listContacts(after: nil)
     #expect(!kept.stale && kept.contacts.map(\.name) == ["New", nil])
     // Nobody has asked again: it was declined elsewhere.
-    try await eventuallyHolds { told(next) == ["decline carol@im.example"] }
+    try await eventually { told(next) == ["decline carol@im.example"] }
     #expect(try await next.session.listRequests().requests == [])
     await next.session.close()
   }
@@ -135,13 +135,5 @@ struct SessionContactsTests {
     try await desk.until("the session") { $0.last?.state == .syncOK }
     #expect(try await desk.session.listContacts(after: nil).contacts == [])
     await desk.session.close()
-  }
-
-  private func eventuallyHolds(_ holds: () -> Bool) async throws {
-    let limit = ContinuousClock.now + .seconds(30)
-    while !holds() {
-      if ContinuousClock.now > limit { throw TestSupportError("it did not come") }
-      try await Task.sleep(for: .milliseconds(5))
-    }
   }
 }

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite("When the network changes, a session", .timeLimit(.minutes(4)))
 struct SessionNetworkTests {

@@ -1,9 +1,11 @@
 import AgentProtocol
 import GRDB
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentSystem
 
 @Suite("The write-ahead log of the local store", .timeLimit(.minutes(4)))
 struct StoreLogTests {

@@ -117,15 +117,6 @@ final class User: Sendable {
   }
 }
 
-/// Asks until the answer is yes, for what tells nobody when it happens.
-func eventually(_ what: String, _ holds: @Sendable () async throws -> Bool) async throws {
-  let limit = ContinuousClock.now + .seconds(30)
-  while try await !holds() {
-    if ContinuousClock.now > limit { throw TestSupportError("\(what) did not come") }
-    try await Task.sleep(for: .milliseconds(10))
-  }
-}
-
 /// The fields of `accounts.json` that other programs may read.
 struct StoredAccount: Decodable, Equatable {
   var account: String

@@ -188,15 +188,6 @@ func withIMCTL(
   try await imctl.end()
 }
 
-/// Waits for what another process does; the limit only keeps a broken test from hanging.
-func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-  let limit = ContinuousClock.now + .seconds(30)
-  while try await !condition() {
-    if ContinuousClock.now > limit { throw TestSupportError("\(what) did not happen") }
-    try await Task.sleep(for: .milliseconds(5))
-  }
-}
-
 /// Runs `body` on a thread that may block.
 private func detachThread(_ body: @escaping @Sendable () -> Void) {
   final class Work {

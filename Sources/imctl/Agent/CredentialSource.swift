@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentSystem
 
 /// `--password-command`, run by the command itself: a wrong one is told before anything else happens.
 enum CredentialSource {

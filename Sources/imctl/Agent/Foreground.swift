@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentSystem
 import Dispatch
 import Glibc
 

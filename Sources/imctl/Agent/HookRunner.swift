@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentSystem
 import Synchronization
 
 /// Runs a command for every event, one at a time and in order, while this process goes on reading events.

@@ -1,6 +1,7 @@
 import Agent
 import AgentProtocol
 import ArgumentParser
+import XMPPSASL
 
 /// What the commands need that change an account at its server: through the agent, or on a stream of their own.
 struct AccountAtServerArguments {

@@ -1,6 +1,7 @@
 import Agent
 import AgentProtocol
 import ArgumentParser
+import XMPPSASL
 
 /// `imctl account passwd`: changes the password at the server.
 struct AccountPasswdCommand: ParsableCommand {

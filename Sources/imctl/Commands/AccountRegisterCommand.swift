@@ -1,6 +1,7 @@
 import Agent
 import AgentProtocol
 import ArgumentParser
+import XMPPSASL
 
 /// `imctl account register`: makes an account at a server that lets anybody do so.
 struct AccountRegisterCommand: ParsableCommand {

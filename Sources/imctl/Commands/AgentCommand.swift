@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentSystem
 import ArgumentParser
 import Glibc
 

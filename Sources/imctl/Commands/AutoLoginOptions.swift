@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentSystem
 import ArgumentParser
 
 /// Logging in without being asked anything, and again where that may help.

@@ -1,6 +1,7 @@
 import Agent
 import AgentProtocol
 import ArgumentParser
+import XMPPSASL
 
 /// `imctl devices kick`: ends the session of another device.
 struct DevicesKickCommand: ParsableCommand {

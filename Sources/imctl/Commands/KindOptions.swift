@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentSystem
 import ArgumentParser
 
 /// How one logs in: the kind, and what goes with it beside the secret.

@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentSystem
 import ArgumentParser
 
 /// Where the secret of a login comes from, and what is kept of it. It is never an argument: those are public.

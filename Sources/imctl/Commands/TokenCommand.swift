@@ -2,6 +2,7 @@ import Agent
 import AgentProtocol
 import ArgumentParser
 import FoundationEssentials
+import XMPPSASL
 
 /// `imctl token`: what is stored beside passwords. Only `print` shows a secret.
 struct TokenCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import Agent
+@testable import AgentSystem
 
 /// Datagrams as Linux 6.1 has sent them.
 enum RecordedDatagram {

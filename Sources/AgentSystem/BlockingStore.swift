@@ -2,11 +2,11 @@ import AgentProtocol
 import NIOPosix
 
 /// What keeps its contents on the disk: every call of it blocks.
-public protocol BlockingStore: Sendable {}
+package protocol BlockingStore: Sendable {}
 
 extension BlockingStore {
   /// Runs `work` on a thread that may block. What was begun is finished, also where the task is cancelled.
-  public func inBackground<Result: Sendable>(
+  package func inBackground<Result: Sendable>(
     _ work: @escaping @Sendable (Self) throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     let outcome: Swift.Result<Result, Failure> = await withCheckedContinuation { waiter in

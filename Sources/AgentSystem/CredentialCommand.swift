@@ -6,7 +6,7 @@ import Subprocess
 ///
 /// It is run without a shell, in a session of its own without a terminal and with the environment of this process,
 /// in which no secret of ours is. When its time is up everything in its process group is killed.
-public struct CredentialCommand: Sendable, Equatable {
+package struct CredentialCommand: Sendable, Equatable {
   /// Octets it may print.
   static let maximumOutput = 1 << 16
   /// Octets of its errors that are kept for the failure.
@@ -16,7 +16,7 @@ public struct CredentialCommand: Sendable, Equatable {
   private let timeLimit: Duration
 
   /// - Parameter line: split by ``CommandWords/split(_:)``.
-  public init(_ line: String, timeLimit: Duration = .seconds(60)) throws(Failure) {
+  package init(_ line: String, timeLimit: Duration = .seconds(60)) throws(Failure) {
     words = try CommandWords.split(line)
     self.timeLimit = timeLimit
   }
@@ -26,46 +26,27 @@ public struct CredentialCommand: Sendable, Equatable {
   /// Throws `credentialSourceFailed`: at the stage `input` (64) where the command cannot be run, at `authenticate`
   /// (77) where it gives nothing, too much or in too long a time, or ends with an error. The last line of its
   /// standard error is in the failure, its output never.
-  public func secret() async throws(Failure) -> Secret {
+  package func line() async throws(Failure) -> String {
     let (output, errors) = try await output()
     let line = output.prefix { $0 != 0x0A }
     let bytes = line.last == 0x0D ? line.dropLast() : line
     guard let secret = String(validating: bytes, as: UTF8.self) else { throw failed("not UTF-8") }
     guard !secret.isEmpty else { throw failed("no output" + Self.lastLine(errors)) }
-    return Secret(secret)
-  }
-
-  /// Runs the command and gives the token that it prints: bare, or as the JSON object
-  /// `{"token":…,"expires":…,"jid":…}`; nil where it ends well and gives none.
-  ///
-  /// Throws as ``secret()`` does, also for what is no token.
-  public func token(for account: String) async throws(Failure) -> IssuedToken? {
-    let (output, errors) = try await output()
-    do {
-      return try IssuedToken(printed: output, for: account)
-    } catch {
-      throw failed(error.reason + Self.lastLine(errors))
-    }
-  }
-
-  /// Runs the command and gives what it prints for a token, and whom that is for, as far as it says.
-  public func answer() async throws(Failure) -> (printed: String, jid: String?) {
-    let printed = try await text()
-    return (printed, IssuedToken.jid(printed: printed))
+    return secret
   }
 
   /// Runs the command and gives all it prints as text without its last line end, which may be empty.
   ///
   /// - Parameter input: what it may read.
-  func text(input: String = "") async throws(Failure) -> String {
+  package func text(input: String = "") async throws(Failure) -> String {
     let (output, _) = try await output(input: input)
     guard var text = String(validating: output, as: UTF8.self) else { throw failed("not UTF-8") }
     if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
     return text
   }
 
-  /// What the command printed before it ended well.
-  private func output(input: String = "") async throws(Failure) -> (output: [UInt8], errors: [UInt8]) {
+  /// What the command printed before it ended well. Throws as ``line()`` does, but for what was printed.
+  package func output(input: String = "") async throws(Failure) -> (output: [UInt8], errors: [UInt8]) {
     let tail = Tail()
     let outcome: Outcome
     do {
@@ -149,7 +130,8 @@ public struct CredentialCommand: Sendable, Equatable {
     }
   }
 
-  private static func lastLine(_ errors: [UInt8]) -> String {
+  /// Of what was printed on standard error, the last line, behind a colon; empty where there is none.
+  package static func lastLine(_ errors: [UInt8]) -> String {
     let text = String(decoding: errors, as: UTF8.self)
     guard let line = text.split(whereSeparator: \.isNewline).last else { return "" }
     return ": " + String(line.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(200))
@@ -169,7 +151,8 @@ public struct CredentialCommand: Sendable, Equatable {
     }
   }
 
-  private func failed(_ why: String) -> Failure {
+  /// The command has given what is of no use, for this reason.
+  package func failed(_ why: String) -> Failure {
     Failure(.credentialSourceFailed, stage: .authenticate, detail: "\(words[0]): \(why)")
   }
 }

@@ -1,7 +1,7 @@
 import AgentProtocol
 import Testing
 
-@testable import Agent
+@testable import AgentSystem
 
 @Suite("Files that the agent may have open") struct DescriptorLimitTests {
   @Test("Where they are too few for all sessions and clients, the numbers are told.")

@@ -2,11 +2,11 @@ import AgentProtocol
 import Glibc
 
 /// An open file that is closed when the value goes away. Never inherited by child processes.
-struct FileDescriptor: ~Copyable {
-  let number: Int32
+package struct FileDescriptor: ~Copyable {
+  package let number: Int32
 
   /// With `O_CREAT` the file has mode 0600 afterwards, whatever the umask and whatever it had before.
-  init(opening path: String, _ flags: Int32) throws(Errno) {
+  package init(opening path: String, _ flags: Int32) throws(Errno) {
     var result: Int32
     repeat { result = open(path, flags | O_CLOEXEC, 0o600) } while result < 0 && errno == EINTR
     if result < 0 { throw Errno.last }
@@ -20,14 +20,14 @@ struct FileDescriptor: ~Copyable {
 
   deinit { close(number) }
 
-  func status() throws(Errno) -> stat {
+  package func status() throws(Errno) -> stat {
     var status = stat()
     if fstat(number, &status) != 0 { throw Errno.last }
     return status
   }
 
   /// Reads to the end; `nil` where there is more than `limit`.
-  func read(limit: Int) throws(Errno) -> [UInt8]? {
+  package func read(limit: Int) throws(Errno) -> [UInt8]? {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {
@@ -42,7 +42,7 @@ struct FileDescriptor: ~Copyable {
     }
   }
 
-  func write(_ bytes: [UInt8]) throws(Errno) {
+  package func write(_ bytes: [UInt8]) throws(Errno) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
@@ -54,12 +54,12 @@ struct FileDescriptor: ~Copyable {
     }
   }
 
-  func synchronise() throws(Errno) {
+  package func synchronise() throws(Errno) {
     if fsync(number) != 0 { throw Errno.last }
   }
 
   /// flock(2); `false` where another process has it.
-  func lock() throws(Errno) -> Bool {
+  package func lock() throws(Errno) -> Bool {
     while flock(number, LOCK_EX | LOCK_NB) != 0 {
       if errno == EWOULDBLOCK { return false }
       if errno != EINTR { throw Errno.last }
@@ -69,14 +69,14 @@ struct FileDescriptor: ~Copyable {
 }
 
 /// What a system call says.
-struct Errno: Error, Equatable, CustomStringConvertible {
-  let code: Int32
-  init(_ code: Int32) { self.code = code }
-  static var last: Errno { Errno(errno) }
-  var description: String { String(cString: strerror(code)) }
+package struct Errno: Error, Equatable, CustomStringConvertible {
+  package let code: Int32
+  package init(_ code: Int32) { self.code = code }
+  package static var last: Errno { Errno(errno) }
+  package var description: String { String(cString: strerror(code)) }
 
   /// As a failure of the local store at `path`.
-  func failure(_ path: String) -> Failure {
+  package func failure(_ path: String) -> Failure {
     Failure(.databaseError, stage: .store, detail: "\(path): \(description)")
   }
 }

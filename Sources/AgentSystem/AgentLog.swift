@@ -7,11 +7,11 @@ import NIOConcurrencyHelpers
 ///
 /// When it is full it becomes `agent.log.1`, and what was there before goes. A log that cannot be written is no
 /// reason to stop: the line is lost.
-public final class AgentLog: Sendable {
+package final class AgentLog: Sendable {
   /// Octets of one file.
-  static let maximumSize = 1 << 20
+  package static let maximumSize = 1 << 20
   /// Characters of one line.
-  static let maximumLine = 4000
+  package static let maximumLine = 4000
 
   private final class OpenFile: Sendable {
     let descriptor: FileDescriptor
@@ -27,26 +27,26 @@ public final class AgentLog: Sendable {
     var size = 0
   }
 
-  public let path: String
+  package let path: String
   private let limit: Int
   private let state: NIOLockedValueBox<State>
 
   /// The log of the agent whose files are at `paths`; its directory must be there.
-  public convenience init(_ paths: AgentPaths) { self.init(path: paths.log, limit: Self.maximumSize) }
+  package convenience init(_ paths: AgentPaths) { self.init(path: paths.log, limit: Self.maximumSize) }
 
-  init(path: String, limit: Int) {
+  package init(path: String, limit: Int) {
     self.path = path
     self.limit = limit
     state = NIOLockedValueBox(State())
   }
 
   /// A logger that writes here.
-  public func logger(_ label: String, level: Logger.Level = .info) -> Logger {
+  package func logger(_ label: String, level: Logger.Level = .info) -> Logger {
     Logger(label: label) { AgentLogHandler(label: $0, log: self, logLevel: level) }
   }
 
   /// Adds one line. Control and format characters in it are shown as `\u{…}`: they may come from a peer.
-  func append(_ line: String) {
+  package func append(_ line: String) {
     let bytes = Array((Self.neutralised(line) + "\n").utf8)
     state.withLockedValue { state in
       // Somebody may have removed it.

@@ -2,12 +2,12 @@
 import Glibc
 
 /// Ctrl-Z: the terminal wants this process to stop (SIGTSTP), and does not wait for what it has still to do.
-enum JobControl {
+package enum JobControl {
   /// The write end, for the handler. Written once, before the handler exists.
   nonisolated(unsafe) private static var writeEnd: Int32 = -1
 
   /// Each wish that the process stops. None where whoever started it does not want it to be stopped.
-  static func wishes() -> AsyncStream<Void> {
+  package static func wishes() -> AsyncStream<Void> {
     let (wishes, feed) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     var inherited = sigaction()
     sigaction(SIGTSTP, nil, &inherited)
@@ -42,7 +42,7 @@ enum JobControl {
 
   /// Stops the process as it would have stopped by itself; returns when it goes on, at once where nobody could have it
   /// go on.
-  static func stop() {
+  package static func stop() {
     signal(SIGTSTP, SIG_DFL)
     // To this thread, which may have it blocked: one to the process may be taken by another, and this one would go on
     // before it stops.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Agent
+@testable import AgentSystem
 
 @Suite("The memory of an idle agent") struct ResidentMemoryTests {
   private static let smaps = """

@@ -3,16 +3,17 @@ import NIOCore
 import NIOPosix
 
 /// Tells when a file of a directory was replaced, written or deleted (inotify(7)). It costs nothing until then.
-enum DirectoryWatch {
+package enum DirectoryWatch {
   /// An element a change, several at once as one. Ends when the directory itself goes, or the task is cancelled.
   ///
   /// - Throws: `Errno` where the directory cannot be watched.
-  static func changes(of file: String, in directory: String) throws(Errno) -> AsyncStream<Void> {
+  package static func changes(of file: String, in directory: String) throws(Errno) -> AsyncStream<Void> {
     try changes(of: [file], in: directory)
   }
 
   /// The same of several files.
-  static func changes(of files: Set<String>, in directory: String) throws(Errno) -> AsyncStream<Void> {
+  package static func changes(of files: Set<String>, in directory: String) throws(Errno) -> AsyncStream<Void>
+  {
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else { throw .last }
     let mask = UInt32(

@@ -6,14 +6,14 @@ import NIOConcurrencyHelpers
 ///
 /// The lock is on a file, which somebody may remove while the agent runs; the name is then what keeps others from being
 /// agents. It does not reach into other network namespaces; the lock does.
-final class AgentLock: Sendable {
+package final class AgentLock: Sendable {
   /// The file with the lock: another one where it had to be made again.
   private let file: NIOLockedValueBox<LockFile>
   private let name: HeldName
-  let paths: AgentPaths
+  package let paths: AgentPaths
 
   /// Seconds to wait for an agent that no longer listens but has not ended yet.
-  static let patience = 3
+  package static let patience = 3
 
   private final class LockFile: Sendable {
     let descriptor: FileDescriptor
@@ -35,7 +35,7 @@ final class AgentLock: Sendable {
   }
 
   /// Throws `alreadyRunning` where another agent has it. Blocks up to ``patience``.
-  init(_ paths: AgentPaths) throws(Failure) {
+  package init(_ paths: AgentPaths) throws(Failure) {
     self.paths = paths
     try Self.makeDirectories(paths)
     name = HeldName(try Self.acquireName(paths))
@@ -79,12 +79,12 @@ final class AgentLock: Sendable {
   }
 
   /// An element for everybody who did not find the agent by its socket.
-  func knocks() -> AsyncStream<Void> { name.name?.knocks() ?? AsyncStream { _ in } }
+  package func knocks() -> AsyncStream<Void> { name.name?.knocks() ?? AsyncStream { _ in } }
 
   /// Makes the directories and the file of the lock again where somebody has removed them.
   ///
   /// - Throws: `alreadyRunning` where another agent has the lock that is there now.
-  func restore() throws(Failure) {
+  package func restore() throws(Failure) {
     try Self.makeDirectories(paths)
     do throws(Errno) {
       if try file.withLockedValue({ $0 }).isAt(paths.lock) { return }
@@ -97,7 +97,7 @@ final class AgentLock: Sendable {
 
   /// Removes what an agent left behind that was killed. Only the holder of the lock calls this, so it is not the
   /// socket of a live agent.
-  func removeStaleSocket() throws(Failure) {
+  package func removeStaleSocket() throws(Failure) {
     var status = stat()
     guard lstat(paths.socket, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
@@ -107,7 +107,7 @@ final class AgentLock: Sendable {
   }
 
   /// For whoever looks for the process; the agent itself relies on the lock.
-  func writePID() throws(Failure) {
+  package func writePID() throws(Failure) {
     do throws(Errno) {
       let file = try FileDescriptor(opening: paths.pid, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
       try file.write(Array("\(getpid())\n".utf8))
@@ -116,7 +116,7 @@ final class AgentLock: Sendable {
     }
   }
 
-  func removeFiles() {
+  package func removeFiles() {
     unlink(paths.socket)
     unlink(paths.pid)
   }

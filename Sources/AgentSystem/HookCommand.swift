@@ -14,9 +14,9 @@ import Subprocess
 /// It is run without a shell, in a session of its own without a terminal. What happened is one line of JSON on its
 /// standard input, never an argument: nothing that came from a peer is ever taken for an option, a word or a name. When
 /// its time is up everything in its process group is killed.
-public struct HookCommand: Sendable {
+package struct HookCommand: Sendable {
   /// How a run ended.
-  public enum End: Sendable, Equatable {
+  package enum End: Sendable, Equatable {
     case exited(Int32)
     case signaled(Int32)
     /// Its time was up: it was killed.
@@ -27,18 +27,18 @@ public struct HookCommand: Sendable {
     case notRun(String)
   }
 
-  public let words: [String]
+  package let words: [String]
   private let timeLimit: Duration
 
   /// - Parameter words: the command and its arguments; at least one.
-  public init(words: [String], timeLimit: Duration) {
+  package init(words: [String], timeLimit: Duration) {
     self.words = words
     self.timeLimit = timeLimit
   }
 
   /// Runs it once; its output goes where this process's goes. It need not read its input, so this process has to ignore
   /// SIGPIPE.
-  public func run(input: String) async -> End {
+  package func run(input: String) async -> End {
     await withTaskGroup(of: End.self) { group in
       group.addTask { await execute(input) }
       group.addTask {

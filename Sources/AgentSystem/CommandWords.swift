@@ -1,12 +1,12 @@
 import AgentProtocol
 
 /// A command line that the user gave, as words.
-public enum CommandWords {
+package enum CommandWords {
   /// Splits as a shell would (POSIX shell §2.2): blanks, `'…'`, `"…"`, backslash. Nothing is expanded: `$`, `~`,
   /// `*` and `;` stand for themselves.
   ///
   /// Throws `credentialSourceFailed` at the stage `input` where a quote is not closed or there is no word.
-  public static func split(_ line: String) throws(Failure) -> [String] {
+  package static func split(_ line: String) throws(Failure) -> [String] {
     enum Quote { case none, single, double }
     var words: [String] = []
     var word: String.UnicodeScalarView?

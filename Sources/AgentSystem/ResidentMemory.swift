@@ -2,10 +2,10 @@ import CLinux
 import Glibc
 
 /// The memory that the process has in use while nothing happens.
-enum ResidentMemory {
+package enum ResidentMemory {
   /// Gives back what is of no use: the free pages of the heap, and those of the program and its libraries that are as they
   /// are in their files. What of these is needed again is read from there, mostly from the system's cache.
-  static func shrink() {
+  package static func shrink() {
     linux_trim_heap()
     for mapping in current where mapping.isAsInFile {
       guard let start = UnsafeMutableRawPointer(bitPattern: mapping.start) else { continue }

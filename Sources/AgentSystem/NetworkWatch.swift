@@ -6,23 +6,25 @@ import NIOCore
 import NIOPosix
 
 /// The addresses or routes of this machine have changed, or it has slept: a connection may be dead by now.
-struct NetworkChange: Sendable, Equatable {
+package struct NetworkChange: Sendable, Equatable {
   /// Name of an interface it has to do with; nil where none is named.
-  var interface: String?
+  package var interface: String?
+
+  package init(interface: String? = nil) { self.interface = interface }
 }
 
 /// Tells of changes of the network: by rtnetlink, and by two clocks of which one stands still while the machine sleeps.
 ///
 /// A file descriptor on an event loop that is there anyhow, and a look at the clocks every ten seconds.
-enum NetworkWatch {
+package enum NetworkWatch {
   /// Changes within that time are one.
   static let burst = TimeAmount.milliseconds(500)
-  static let interval = TimeAmount.seconds(10)
+  package static let interval = TimeAmount.seconds(10)
 
   /// - Parameters:
   ///   - clock: tells whether the machine has slept.
   ///   - interval: how often it is looked at.
-  static func changes(
+  package static func changes(
     on eventLoop: any EventLoop, log: Logger, clock: SleepClock = SleepClock(),
     interval: TimeAmount = interval
   ) -> AsyncStream<NetworkChange> {
@@ -150,7 +152,7 @@ final class RouteHandler: ChannelInboundHandler {
 
 /// Whether the machine has slept: a clock that goes on meanwhile gains on one that does not (clock_gettime(2),
 /// `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC`).
-struct SleepClock {
+package struct SleepClock {
   /// Shorter than any connection minds.
   static let shortest = Duration.seconds(2)
 
@@ -158,7 +160,7 @@ struct SleepClock {
   private var last: Duration
 
   /// - Parameter gain: how far the one is before the other.
-  init(gain: @escaping @Sendable () -> Duration = { SleepClock.asleep }) {
+  package init(gain: @escaping @Sendable () -> Duration = { SleepClock.asleep }) {
     self.gain = gain
     last = gain()
   }

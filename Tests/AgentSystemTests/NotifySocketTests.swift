@@ -1,7 +1,8 @@
 import Glibc
+import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentSystem
 
 @Suite struct NotifySocketTests {
   /// What a service manager has: a datagram socket at a path, or (`@`) under an abstract name.

@@ -1,7 +1,8 @@
 import Logging
+import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentSystem
 
 @Suite struct AgentLogTests {
   private let directory: TemporaryDirectory

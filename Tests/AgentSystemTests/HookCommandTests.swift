@@ -1,7 +1,8 @@
 import Glibc
+import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentSystem
 
 @Suite(.timeLimit(.minutes(4))) struct HookCommandTests {
   private let directory: TemporaryDirectory

@@ -1,15 +1,13 @@
-import AgentProtocol
+import FoundationEssentials
 import Glibc
 
-@testable import Agent
-
 /// A directory of its own for one test, removed with the last reference to it.
-final class TemporaryDirectory: Sendable {
-  let path: String
+public final class TemporaryDirectory: Sendable {
+  public let path: String
 
-  init() throws {
+  public init() throws {
     var template = Array("/tmp/imctl-test-XXXXXX".utf8CString)
-    guard let made = mkdtemp(&template) else { throw Errno.last }
+    guard let made = mkdtemp(&template) else { throw TestSupportError("\(String(cString: strerror(errno)))") }
     path = String(cString: made)
   }
 
@@ -29,22 +27,21 @@ final class TemporaryDirectory: Sendable {
     }
     rmdir(path)
   }
-
-  var paths: AgentPaths { AgentPaths(configuration: path + "/config", state: path + "/state") }
 }
 
 /// Permission bits of `path` itself, 0 where there is nothing.
-func mode(_ path: String) -> mode_t {
+public func mode(_ path: String) -> mode_t {
   var status = stat()
   return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
 }
 
-func contents(_ path: String) -> String? {
-  let bytes = try? FileDescriptor(opening: path, O_RDONLY).read(limit: 1 << 24)
-  return bytes.map { String(decoding: $0, as: UTF8.self) }
+/// The text of the file; nil where it cannot be read.
+public func contents(_ path: String) -> String? {
+  FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
 }
 
-func write(_ text: String, to path: String, mode: mode_t = 0o600) {
-  try? FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_TRUNC).write(Array(text.utf8))
+/// Makes the file anew with this text.
+public func write(_ text: String, to path: String, mode: mode_t = 0o600) {
+  _ = FileManager.default.createFile(atPath: path, contents: Data(text.utf8))
   chmod(path, mode)
 }

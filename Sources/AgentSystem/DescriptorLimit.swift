@@ -2,9 +2,9 @@ import AgentProtocol
 import Glibc
 
 /// How many files and sockets this process may have open (`RLIMIT_NOFILE`).
-enum DescriptorLimit {
+package enum DescriptorLimit {
   /// Raises the limit as far as it may be; gives what it is then.
-  static func raise(to wanted: Int) -> Int {
+  package static func raise(to wanted: Int) -> Int {
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     var limit = rlimit()
     guard getrlimit(resource, &limit) == 0 else { return 1024 }
@@ -17,14 +17,14 @@ enum DescriptorLimit {
   }
 
   /// More than anybody has accounts.
-  static let most = 1 << 16
+  package static let most = 1 << 16
   /// What the agent has open beside its sessions: some clients, the store, and what it starts.
-  static let beside = 96
+  package static let beside = 96
 
   /// Why so many sessions cannot all be online at a time; nil: they can.
   ///
   /// - Parameter limit: what this process may have open.
-  static func failure(for sessions: Int, limit: Int = raise(to: most)) -> Failure? {
+  package static func failure(for sessions: Int, limit: Int = raise(to: most)) -> Failure? {
     let needed = sessions + beside
     guard limit < needed else { return nil }
     return Failure(

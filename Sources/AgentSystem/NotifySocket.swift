@@ -3,9 +3,9 @@ import Glibc
 /// Where a service manager wants to hear from the process that it has started (sd_notify(3)).
 ///
 /// The variables that name it are taken out of the environment: no child process is to speak in our name.
-public struct NotifySocket: Sendable {
+package struct NotifySocket: Sendable {
   /// What is told.
-  public enum Message: Sendable, Equatable {
+  package enum Message: Sendable, Equatable {
     /// What was started, or loaded anew, serves.
     case ready
     /// `microseconds`: the monotonic clock's.
@@ -16,7 +16,7 @@ public struct NotifySocket: Sendable {
     /// For people: what is shown beside the state.
     case status(String)
 
-    var text: String {
+    package var text: String {
       switch self {
       case .ready: "READY=1"
       case .reloading(let microseconds): "RELOADING=1\nMONOTONIC_USEC=\(microseconds)"
@@ -28,13 +28,13 @@ public struct NotifySocket: Sendable {
   }
 
   /// How often the manager wants to hear ``Message/watchdog``, with room to spare; nil: not at all.
-  public let watchdogInterval: Duration?
+  package let watchdogInterval: Duration?
   private let address: sockaddr_un
   private let length: socklen_t
 
   /// Takes the variables out of the environment of this process, which must have one thread only. Nil where no service
   /// manager has started it.
-  public static func take() -> NotifySocket? {
+  package static func take() -> NotifySocket? {
     let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
     let values = names.map { getenv($0).map { String(cString: $0) } }
     for name in names { unsetenv(name) }
@@ -44,7 +44,7 @@ public struct NotifySocket: Sendable {
   /// - Parameters:
   ///   - path: absolute, or `@` and an abstract name; nil for any other.
   ///   - watchdog: microseconds within which the manager wants a sign of life, where `watchdogPID` is absent or ours.
-  init?(path: String?, watchdog: String? = nil, watchdogPID: String? = nil, pid: pid_t = getpid()) {
+  package init?(path: String?, watchdog: String? = nil, watchdogPID: String? = nil, pid: pid_t = getpid()) {
     guard let path, let first = path.utf8.first, path.utf8.count > 1, [0x2F, 0x40].contains(first) else {
       return nil
     }
@@ -64,7 +64,7 @@ public struct NotifySocket: Sendable {
   }
 
   /// Sends a datagram. One that cannot be sent is lost: a process does not fail because nobody listens.
-  public func send(_ messages: Message...) {
+  package func send(_ messages: Message...) {
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
@@ -81,7 +81,7 @@ public struct NotifySocket: Sendable {
   }
 
   /// Microseconds of the monotonic clock, for ``Message/reloading(microseconds:)``.
-  static var monotonic: UInt64 {
+  package static var monotonic: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
