@@ -15,6 +15,7 @@ extension XMPPStream {
   func received(_ buffer: ByteBuffer) {
     guard channel != nil else { return }
     lastInput = .now()
+    if case .ended = state { return receivedBehindEnd(buffer.readableBytesView) }
     if let refusal = negotiator?.refusal(of: buffer.readableBytesView) { return broke(refusal) }
     let parser = parser
     do {
@@ -59,10 +60,10 @@ extension XMPPStream {
       case .closed: log(.received, "</stream:stream>")
       }
     }
-    if case .closed = event, behind.contains(where: { ![0x20, 0x0A, 0x0D, 0x09].contains($0) }) {
+    if case .closed = event, !Self.isWhiteSpace(behind) {
       // Of a stream that this side has closed nothing matters any more.
       if case .closing = state { return finish(nil) }
-      throw XMLStreamError(.badFormat, "something behind the end of the stream")
+      throw Self.somethingBehindEnd
     }
     switch state {
     case .connecting:
@@ -75,8 +76,31 @@ extension XMPPStream {
       case .closed: negotiate(.closed)
       }
     case .beforeLogin, .online, .closing: try receivedOpen(event)
-    case .idle, .closed: break
+    case .idle, .ended, .closed: break
     }
+  }
+
+  private static let somethingBehindEnd = XMLStreamError(
+    .badFormat, "something behind the end of the stream")
+
+  /// How long a server that has ended the stream may take to close the connection.
+  private static let patienceAfterEnd = TimeAmount.seconds(2)
+
+  private static func isWhiteSpace(_ bytes: some Sequence<UInt8>) -> Bool {
+    bytes.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) }
+  }
+
+  /// The server has ended the stream: this side does so too, and the server closes the connection (RFC 6120 §4.4). A
+  /// server that sends something else instead has not ended the session, but broken the stream.
+  private func serverEnded(_ error: XMPPError) {
+    state = .ended(error)
+    endOutput()
+    updateReading()
+    deadline = eventLoop.scheduleTask(in: Self.patienceAfterEnd) { self.assumeIsolated { $0.finish(error) } }
+  }
+
+  private func receivedBehindEnd(_ bytes: ByteBufferView) {
+    if !Self.isWhiteSpace(bytes) { refuse(Self.somethingBehindEnd) }
   }
 
   private func receivedOpen(_ event: XMLStreamParser.Event) throws(XMLStreamError) {
@@ -95,7 +119,7 @@ extension XMPPStream {
       finish(XMPPError(.networkError, stage: .stream, "the server closed the stream"))
     case (.closed, _):
       management?.end()
-      finish(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
+      serverEnded(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
     case (.opened, _), (.element, _), (.leftOut, _): break
     }
   }
@@ -188,6 +212,7 @@ extension XMPPStream {
       endNegotiation(.failure(error))
     case .idle, .closed: break
     case .closing: finish(nil)
+    case .ended(let reason): finish(error.code == .protocolError ? error : reason)
     case .beforeLogin, .online: finish(error)
     }
   }

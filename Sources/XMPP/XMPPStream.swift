@@ -65,12 +65,14 @@ public actor XMPPStream {
     case online(BoundStream)
     /// `</stream:stream>` was sent.
     case closing
+    /// The server has ended the stream and not the connection yet. The error is told when it has, and nothing came before.
+    case ended(XMPPError)
     case closed
 
     var isOpen: Bool {
       switch self {
       case .beforeLogin, .online: true
-      case .idle, .connecting, .closing, .closed: false
+      case .idle, .connecting, .closing, .ended, .closed: false
       }
     }
   }
@@ -196,7 +198,10 @@ public actor XMPPStream {
     let isAwaiting = !requests.isEmpty || management?.isAsking == true
     let hasRoom = !inbox.isPaused || (isAwaiting && !inbox.isFull)
     var mayRead = isWritable && hasRoom
-    if case .closing = state { mayRead = true }
+    switch state {
+    case .closing, .ended: mayRead = true
+    case .idle, .connecting, .beforeLogin, .online, .closed: break
+    }
     guard mayRead != isReading else { return }
     isReading = mayRead
     channel.setOption(.autoRead, value: mayRead).whenComplete { _ in }
@@ -244,7 +249,7 @@ public actor XMPPStream {
       updateReading()
       deadline = eventLoop.scheduleTask(in: patience) { self.assumeIsolated { $0.finish(nil) } }
       await waitUntilClosed()
-    case .closing: await waitUntilClosed()
+    case .closing, .ended: await waitUntilClosed()
     }
   }
 
@@ -259,7 +264,7 @@ public actor XMPPStream {
     let wasConnecting = connection != nil
     switch state {
     case .idle, .connecting: management = management ?? configuration.resuming
-    case .beforeLogin, .online, .closing, .closed: break
+    case .beforeLogin, .online, .closing, .ended, .closed: break
     }
     state = .closed
     deadline?.cancel()

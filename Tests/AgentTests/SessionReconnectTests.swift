@@ -79,6 +79,9 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
+  private static let secondHeader =
+    "<stream:stream xmlns:stream='http://etherx.jabber.org/streams' id='2' version='1.0'>"
+
   private static func time(_ seconds: Double) -> String? { IssuedToken.text(seconds: seconds) }
 
   @Test("does not where the server has given the domain up, which is no kick.")
@@ -109,10 +112,13 @@ struct SessionReconnectTests {
   @Test(
     "does so with a pause, and as a new one, where the server began another stream in the one there was.",
     arguments: [
-      "<stream:stream xmlns:stream='http://etherx.jabber.org/streams' id='2' version='1.0'>",
-      "</stream:stream><stream:stream xmlns:stream='http://etherx.jabber.org/streams' id='2' version='1.0'>",
-    ])
-  func secondStream(_ xml: String) async throws {
+      [.server(secondHeader)], [.server("</stream:stream>" + secondHeader)],
+      [
+        .client("<r xmlns='urn:xmpp:sm:3'/>"), .server("</stream:stream>"), .client("</stream:stream>"),
+        .server(secondHeader),
+      ],
+    ] as [[ScriptedServer.Step]])
+  func secondStream(_ second: [ScriptedServer.Step]) async throws {
     let clock = QuickClock()
     let synced = [ScriptedServer.Step].synced
     var counted: [ScriptedServer.Step] =
@@ -123,7 +129,7 @@ struct SessionReconnectTests {
     ]
     counted += synced[..<4] + [.client("<r xmlns='urn:xmpp:sm:3'/>")] + synced[4...]
     counted += [.server("<a xmlns='urn:xmpp:sm:3' h='5'/>"), .client("<presence/>")]
-    let desk = try await SessionDesk([counted + [.server(xml), .stall], counted], clock: clock)
+    let desk = try await SessionDesk([counted + second + [.stall], counted], clock: clock)
     _ = try await desk.session.login(try await desk.parameters())
     try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } == 2 }
     let ends = desk.changes.filter { $0.state == .loseConnection }
