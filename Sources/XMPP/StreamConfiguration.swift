@@ -51,6 +51,9 @@ public struct StreamConfiguration: Sendable {
   public var resolver: any ServiceResolver
   /// Answers to IQ requests by the name of their payload; others are answered `service-unavailable`.
   public var responders: [XMLName: Responder]
+  /// Told of each request that gets no answer, because 1,000 stanzas wait for the server's acknowledgement (XEP-0198)
+  /// already; not of what a responder has taken, as a roster push. Runs on the stream's event loop.
+  public var onUnanswered: (@Sendable () -> Void)?
   /// Has the server acknowledge what is sent, and keep the session for a while when the connection breaks (XEP-0198).
   public var managesStream = true
   /// How long the server may be silent while it owes an answer: after that the connection counts as dead.

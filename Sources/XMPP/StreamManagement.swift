@@ -25,6 +25,9 @@ public struct SentStanza: Sendable, Equatable {
 public struct StreamManagement: Sendable, Equatable {
   /// Stanzas that may wait for acknowledgement: a server that takes them all and confirms none is given up.
   static let limit = 10_000
+  /// Stanzas that wait for acknowledgement beyond which nobody's request is answered any more: whoever asks faster than
+  /// the server takes the answers must not end the session.
+  static let answerLimit = 1000
   /// Stanzas after which the server is asked again, though it has not answered yet: who sends many learns in time how
   /// far they have come, and need not wait for the last of them.
   static let pace: UInt32 = 500
@@ -70,6 +73,9 @@ public struct StreamManagement: Sendable, Equatable {
 
   /// So much is unacknowledged that the server cannot mean well.
   var isOverfull: Bool { unacknowledged.count > Self.limit }
+
+  /// An answer to a request may be added to what waits for acknowledgement.
+  var hasRoomForAnswers: Bool { unacknowledged.count < Self.answerLimit }
 
   /// The server is not known to have everything that was sent.
   public var isWaiting: Bool { !unacknowledged.isEmpty }

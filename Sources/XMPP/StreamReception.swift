@@ -140,9 +140,10 @@ extension XMPPStream {
     case .request(let iq):
       let responder = iq.payload.first.flatMap { configuration.responders[$0.name] }
       let answer = responder?(iq) ?? StanzaRouter.refusal(of: iq)
-      write([answer.element])
-      if iq.type == .set, answer.type == .result { report(.request(iq)) }
-    case .refused(let answer): write([answer])
+      let isTaken = iq.type == .set && answer.type == .result
+      reply(answer.element, tells: !isTaken)
+      if isTaken { report(.request(iq)) }
+    case .refused(let answer): reply(answer)
     case .streamError(let error):
       // The server has lost count (XEP-0198 §6): it cannot go on with this session.
       if error.condition == .undefined { management?.end() }
@@ -163,6 +164,15 @@ extension XMPPStream {
     }
   }
 
+  /// Answers a request, unless too many answers wait for acknowledgement: the server acknowledges behind everything that
+  /// it has read from those who ask, so that reading must go on.
+  ///
+  /// - Parameter tells: of a request that was taken nothing is lost.
+  private func reply(_ answer: XMLElement, tells: Bool = true) {
+    if management?.hasRoomForAnswers != false { return write([answer]) }
+    if tells { configuration.onUnanswered?() }
+  }
+
   /// Somebody's stanza was too much. It has come all the same, or the server would send it again with every session.
   private func leaveOut(_ element: XMLElement, _ excess: String, _ octets: Int, _ own: JID) {
     hasLeftOut = true
@@ -173,7 +183,7 @@ extension XMPPStream {
     case .answer(let iq):
       requests.take(answer: iq, own: own)?(
         .failure(XMPPError(.protocolError, stage: .request, "the answer was left out: \(excess)")))
-    case .refused(let answer): write([answer])
+    case .refused(let answer): reply(answer)
     default: break
     }
     report(.leftOut(element, excess, octets: octets))

@@ -1,4 +1,5 @@
 import NIOCore
+import Synchronization
 import TestSupport
 import Testing
 import XMPPStanza
@@ -78,6 +79,34 @@ struct HostileManagementTests {
     let message = await stream.first { if case .message(let message) = $0 { message } else { nil } }
     #expect(message?.body == "after")
     #expect(await stream.inbox.count < 4096)
+    await stream.close(patience: .milliseconds(10))
+    try await server.end()
+  }
+
+  @Test(
+    "goes on where requests come faster than the server takes the answers: those beyond a bound get none, which is told."
+  )
+  func requests() async throws {
+    let request =
+      "<iq type='get' id='q' from='eve@evil.example/x'><query xmlns='urn:example:unknown'/></iq>"
+    let piece = 65536 / request.utf8.count
+    let pieces = 100_000 / piece + 1
+    let server = try await ScriptedServer(
+      Self.enabled + [
+        .flood(request, bytes: pieces * piece * request.utf8.count),
+        .server("<a xmlns='urn:xmpp:sm:3' h='\(StreamManagement.answerLimit)'/>"),
+        .server(request.replacing("'q'", with: "'last'")),
+        .server("<message from='bob@\(TestServer.domain)'><body>after</body></message>"),
+      ])
+    let unanswered = Atomic(0)
+    let stream = try await Login(server).with {
+      $0.onUnanswered = { unanswered.add(1, ordering: .relaxed) }
+    }.online()
+    let message = await stream.first { if case .message(let message) = $0 { message } else { nil } }
+    #expect(message?.body == "after")
+    #expect(unanswered.load(ordering: .relaxed) == pieces * piece - StreamManagement.answerLimit)
+    // One that comes after the acknowledgement is answered again.
+    while !server.received.contains("last") { try await Task.sleep(for: .milliseconds(5)) }
     await stream.close(patience: .milliseconds(10))
     try await server.end()
   }
