@@ -25,9 +25,6 @@ struct ContactPresences: Sendable, Equatable {
     presences = presences.filter { contacts.contains($0.key) }
   }
 
-  /// Whether somebody is a contact, or may become one: a server that pushes contacts without end is not followed.
-  func hasRoom(for jid: String) -> Bool { contacts.contains(jid) || contacts.count < Roster.maximumItems }
-
   mutating func add(_ jid: String) { if contacts.count < Roster.maximumItems { contacts.insert(jid) } }
 
   mutating func remove(_ jid: String) {

@@ -15,6 +15,8 @@ struct ContactTraffic {
   var isRestored = false
   /// Version of the stored roster; nil: none is stored, empty: it has no version.
   var version: String?
+  /// How many contacts are stored.
+  var stored = 0
   /// What is stored is what the server has: it has told so in this session.
   var isCurrent = false
   /// Something of the roster could not be stored: no version says what is.
@@ -26,15 +28,21 @@ struct ContactTraffic {
     case push(IQ)
     /// Behind everything that the server sends at the beginning of a session.
     case begun
+
+    var isPush: Bool { if case .push = self { true } else { false } }
   }
 
   /// How many of these may wait before the stream has to.
   static let maximumArrivals = 1000
 
+  /// Changes of the roster that are stored in one transaction.
+  static let maximumTogether = 250
+
   /// What has come and was not taken up yet, in the order in which it came.
   var arrivals: ArraySlice<Arrival> = []
   var isTakingArrivals = false
   var waitingForRoom: [CheckedContinuation<Void, Never>] = []
+  var waitingForArrivals: [CheckedContinuation<Void, Never>] = []
   /// The roster was asked for, and what comes meanwhile waits for it.
   var isLoading = false
   var waitingForRoster: [CheckedContinuation<Void, Never>] = []

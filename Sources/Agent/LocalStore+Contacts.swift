@@ -59,8 +59,9 @@ enum StoredRoster {
   }
 
   static func keep(version: String?, of account: String, _ database: Database) throws {
-    try database.execute(
-      sql: "INSERT OR REPLACE INTO rosters (account, version) VALUES (?, ?)", arguments: [account, version])
+    let change = try database.cachedStatement(
+      sql: "INSERT OR REPLACE INTO rosters (account, version) VALUES (?, ?)")
+    try change.execute(arguments: [account, version])
   }
 
   /// Bare JIDs of all contacts.
@@ -143,17 +144,17 @@ extension Roster.Item {
 }
 
 extension Roster.Push {
-  /// Keeps what the push says; gives the contact before and after it, nil where it is not in the list.
-  func keep(_ account: String, _ database: Database) throws -> (old: Roster.Item?, new: Roster.Item?) {
+  /// Keeps what the push says of the contact, not its version; gives the contact before and after it, nil where it is not
+  /// in the list.
+  ///
+  /// - Parameter hasRoom: a contact that is not in the list yet is kept; nil is the result where there is no room for it.
+  func keep(
+    _ account: String, hasRoom: Bool, _ database: Database
+  ) throws -> (old: Roster.Item?, new: Roster.Item?)? {
     let old = try Roster.Item.load(jid, of: account, database)
-    try StoredRoster.keep(version: version, of: account, database)
     switch change {
     case .set(let item):
-      if old == nil {
-        let count = try Int.fetchOne(
-          database, sql: "SELECT count(*) FROM contacts WHERE account = ?", arguments: [account])
-        if count ?? 0 >= Roster.maximumItems { return (nil, nil) }
-      }
+      if old == nil, !hasRoom { return nil }
       try item.keep(account, database)
       return (old, item)
     case .remove(let jid):
@@ -261,8 +262,9 @@ enum StoredRequests {
   /// Whether there was one.
   @discardableResult
   static func remove(_ jid: String, of account: String, _ database: Database) throws -> Bool {
-    try database.execute(
-      sql: "DELETE FROM subscriptionRequests WHERE account = ? AND jid = ?", arguments: [account, jid])
+    let change = try database.cachedStatement(
+      sql: "DELETE FROM subscriptionRequests WHERE account = ? AND jid = ?")
+    try change.execute(arguments: [account, jid])
     return database.changesCount > 0
   }
 

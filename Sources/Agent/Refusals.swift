@@ -15,6 +15,10 @@ final class Refusals: Sendable {
     case push
     /// A receipt of somebody whom the message was not for.
     case receipt
+    /// A contact says that it shows its presence, which nobody has asked it for (RFC 6121 §3.1.6).
+    case approval
+    /// A request that got no answer: whoever asks so fast is not answered.
+    case request
     /// A stanza that was more than is taken from anybody.
     case stanza
   }

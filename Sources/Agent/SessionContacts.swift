@@ -28,6 +28,7 @@ extension Session {
       })
     else { return }
     self.contacts.version = version
+    self.contacts.stored = contacts.count
     self.contacts.presences.setContacts(contacts)
     audience.replace(subscribers: subscribers)
   }
@@ -115,6 +116,7 @@ extension Session {
     guard let roster else { return }
     contacts.version = isStored ? roster.version ?? "" : nil
     contacts.isIncomplete = !isStored
+    if isStored { contacts.stored = roster.items.count }
     contacts.presences.setContacts(roster.items.lazy.map(\.jid.bare.description))
     audience.replace(subscribers: Set(roster.items.lazy.filter(\.subscription.isFrom).map(\.jid.bare)))
   }
@@ -139,7 +141,7 @@ extension Session {
     contacts.arrivals.append(arrival)
     if !contacts.isTakingArrivals {
       contacts.isTakingArrivals = true
-      if contacts.isLoading { Task { await takeArrivals() } } else { await takeArrivals() }
+      if contacts.isLoading || arrival.isPush { Task { await takeArrivals() } } else { await takeArrivals() }
     }
     if contacts.arrivals.count > ContactTraffic.maximumArrivals {
       await withCheckedContinuation { contacts.waitingForRoom.append($0) }
@@ -155,6 +157,14 @@ extension Session {
     contacts.isTakingArrivals = false
     // The end of a session empties the queue, and whoever waits for room in it must not wait for ever.
     makeRoomForArrivals()
+    for waiter in contacts.waitingForArrivals { waiter.resume() }
+    contacts.waitingForArrivals = []
+  }
+
+  /// Returns when what has come is taken up; at once while it is not known who the contacts are.
+  func arrivalsTaken() async {
+    guard contacts.isTakingArrivals, !contacts.isLoading else { return }
+    await withCheckedContinuation { contacts.waitingForArrivals.append($0) }
   }
 
   private func makeRoomForArrivals() {
@@ -170,49 +180,7 @@ extension Session {
     }
   }
 
-  /// The stream may have ended by now: what it has acknowledged does not come again.
-  private func take(push: IQ) async {
-    let own = traffic.own ?? account
-    if let push = Roster.Push(push, own: own) {
-      await take(push)
-    } else if let push = BlockList.Push(push, own: own) {
-      await take(push)
-    }
-  }
-
-  private func take(_ push: Roster.Push) async {
-    var push = push
-    if case .set(let item) = push.change, !contacts.presences.hasRoom(for: item.jid.bare.description) {
-      contacts.isIncomplete = true
-      traffic.refusals.add(.push)
-      return
-    }
-    if contacts.isIncomplete { push.version = nil }
-    let name = account.description
-    let isOwn = contacts.changing[push.jid] != nil
-    let isStored = await storing(ContactChange.maximumEvents) { [push] database in
-      let (old, new) = try push.keep(name, database)
-      if new?.subscription.isFrom == true {
-        try StoredRequests.remove(push.jid.bare.description, of: name, database)
-      }
-      return ContactChange.events(from: old, to: new, isOwn: isOwn)
-    }
-    contacts.version = isStored ? push.version ?? "" : nil
-    if !isStored { contacts.isIncomplete = true }
-    let after: Roster.Item?
-    switch push.change {
-    case .set(let item):
-      after = item
-      contacts.presences.add(item.jid.bare.description)
-    case .remove(let jid):
-      after = nil
-      contacts.presences.remove(jid.bare.description)
-    }
-    audience.change(push.jid, isSubscriber: after?.subscription.isFrom == true)
-    for wait in contacts.waits where wait.jid == push.jid && wait.holds(after) { wait.wait.end() }
-  }
-
-  private func take(_ push: BlockList.Push) async {
+  func take(_ push: BlockList.Push) async {
     let isOwn: Bool
     let count: Int
     switch push {
@@ -249,11 +217,27 @@ extension Session {
         event.looksLike = try LookAlikes(of: name, $0).original(of: request.jid)
         return [event]
       }
+    } else if presence.type == .subscribed {
+      await check(approval: presence, own: own)
     } else if presence.type == .unsubscribe, let jid = presence.from?.bare.description {
       contacts.requested.remove(jid)
       await storing(1) {
         try StoredRequests.remove(jid, of: name, $0) ? [ContactEvent(.withdraw, jid: jid, by: .contact)] : []
       }
+    }
+  }
+
+  /// An approval of somebody who was not asked means nothing (RFC 6121 §3.1.6): the server's push of the contact tells
+  /// whose presence is shown.
+  private func check(approval: Presence, own: JID) async {
+    guard let jid = approval.from?.bare, jid != own.bare, contacts.changing[jid] == nil else { return }
+    let name = account.description
+    do throws(Failure) {
+      let item = try await localStore.read { try Roster.Item.load(jid, of: name, $0) }
+      if item?.isAsked != true, item?.subscription.isTo != true { traffic.refusals.add(.approval) }
+    } catch {
+      log.error(
+        "contacts cannot be read", metadata: ["account": "\(account)", "failure": "\(error.message)"])
     }
   }
 

@@ -153,6 +153,7 @@ extension Session {
     configuration.acknowledgementTimeout = min(patience.keepAlive, .seconds(20))
     configuration.enablesCarbons = true
     configuration.responders = traffic.refusals.counting(.push, in: configuration.responders)
+    configuration.onUnanswered = { [refusals = traffic.refusals] in refusals.add(.request) }
     configuration.responders.merge(ClientIdentity.responders(for: audience)) { $1 }
     configuration.otherHost = otherHost
     otherHost = nil
@@ -223,6 +224,7 @@ extension Session {
   // MARK: Events of a stream
 
   private func handle(_ event: StreamEvent, of stream: XMPPStream) async {
+    if case .request = event {} else { await arrivalsTaken() }
     switch event {
     case .step(let step): if opening?.stream === stream { await handle(step) }
     case .presence(let presence):

@@ -28,8 +28,8 @@ public struct SessionStatus: Codable, Sendable, Equatable {
   public var queued: Int = 0
   /// Messages that were sent again though the server may have had them, since the agent was started.
   public var uncertain: Int = 0
-  /// How much of what came was refused since the agent was started, by why: `carbon archive push receipt stanza`. Absent:
-  /// nothing.
+  /// How much of what came was refused since the agent was started, by why: `carbon archive push receipt
+  /// approval request stanza`. Absent: nothing.
   public var refused: [String: Int]?
   /// What the session does while the user looks away; absent: the user is there.
   public var idle: IdleMode?

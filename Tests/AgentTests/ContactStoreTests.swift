@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import XMPPFeatures
 import XMPPStanza
+import XMPPXML
 
 @testable import Agent
 
@@ -49,6 +50,23 @@ import XMPPStanza
     try await store.forget(account)
     #expect(try list() == [])
     #expect(try await store.read { try StoredRoster.version(of: account, $0) } == nil)
+  }
+
+  @Test("Where there is no room for more contacts, those that are known still change and go.")
+  func noRoom() async throws {
+    let account = account
+    func push(_ attributes: KeyValuePairs<String, String?>, hasRoom: Bool) async throws -> Bool {
+      let item = XMLElement("item", namespace: Namespaces.roster, attributes: attributes)
+      let query = XMLElement("query", namespace: Namespaces.roster, children: [item])
+      let push = try #require(try Roster.Push(IQ(type: .set, payload: [query]), own: JID("a@b/c")))
+      return try await store.change { try push.keep(account, hasRoom: hasRoom, $0) != nil }
+    }
+    #expect(try await push(["jid": "c@d", "name": "C"], hasRoom: true))
+    #expect(try await !push(["jid": "e@f"], hasRoom: false))
+    #expect(try await push(["jid": "c@d", "name": "C2"], hasRoom: false))
+    #expect(try list().map(\.name) == ["C2"])
+    #expect(try await push(["jid": "c@d", "subscription": "remove"], hasRoom: false))
+    #expect(try list() == [])
   }
 
   @Test("A long list is told in parts that leave nothing out, and who is blocked is marked, by domain too.")

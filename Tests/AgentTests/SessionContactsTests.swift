@@ -1,6 +1,9 @@
 import AgentProtocol
+import GRDB
 import TestSupport
 import Testing
+import XMPPStanza
+import XMPPXML
 
 @testable import Agent
 
@@ -128,6 +131,58 @@ struct SessionContactsTests {
     await next.session.close()
   }
 
+  @Test(
+    "Whoever says to have approved what nobody has asked for changes nothing, is no event, and is counted.")
+  func unaskedApproval() async throws {
+    let roster =
+      "<query xmlns='jabber:iq:roster' ver='v1'><item jid='bob@im.example' subscription='none' ask='subscribe'/>"
+      + "<item jid='carol@im.example' subscription='from'/></query>"
+    let approvals = ["mallory@evil.example", "carol@im.example", "bob@im.example"]
+      .map { "<presence type='subscribed' from='\($0)'/>" }.joined()
+    let desk = try await SessionDesk([
+      Self.begin(roster, version: "") + [
+        .client("<presence/>"), .server(approvals),
+        .server(
+          Self.push("<item jid='bob@im.example' subscription='to'/>", id: "p1", version: "v2")),
+        .client("<iq type='result' id='p1'/>"),
+      ]
+    ])
+    _ = try await desk.session.login(try await desk.parameters())
+    try await eventuallyHolds { !told(desk).isEmpty }
+    #expect(told(desk) == ["subscribed bob@im.example"])
+    #expect(await desk.session.currentStatus().refused == ["approval": 2])
+    let listed = try await desk.session.listContacts(after: nil)
+    #expect(listed.contacts.map(\.jid) == ["bob@im.example", "carol@im.example"])
+    #expect(listed.contacts.map(\.subscription) == ["to", "from"])
+    #expect(desk.server.mismatches == [])
+    await desk.session.close()
+  }
+
+  @Test("Changes of the contacts that come together are stored together, and none is lost.")
+  func together() async throws {
+    let count = 2 * ContactTraffic.maximumTogether
+    let desk = try await SessionDesk([[]])
+    let writes = try RosterWrites(desk.home.path + "/messages/imctl.sqlite")
+    await desk.session.comeTogether(
+      (1...count).map { number in
+        IQ(
+          type: .set, id: "p\(number)",
+          payload: [
+            XMLElement(
+              "query", namespace: Namespaces.roster, attributes: ["ver": "w\(number)"],
+              children: [
+                XMLElement(
+                  "item", namespace: Namespaces.roster,
+                  attributes: ["jid": "c\(number)@im.example", "subscription": "from"])
+              ])
+          ])
+      })
+    #expect(try writes.count() == 2)
+    try await eventuallyHolds { told(desk).count == 2 * count }
+    #expect(await desk.session.contacts.version == "w\(count)")
+    #expect(await desk.session.contacts.stored == count)
+  }
+
   @Test("A server that has neither roster nor blocklist, or does not answer, is no error.")
   func nothing() async throws {
     let desk = try await SessionDesk([.session()])
@@ -135,5 +190,36 @@ struct SessionContactsTests {
     try await desk.until("the session") { $0.last?.state == .syncOK }
     #expect(try await desk.session.listContacts(after: nil).contacts == [])
     await desk.session.close()
+  }
+}
+
+extension Session {
+  /// Pushes have come while the one before them was being stored; returns when they are.
+  fileprivate func comeTogether(_ pushes: [IQ]) async {
+    contacts.arrivals += pushes.dropLast().map { .push($0) }
+    if let last = pushes.last { await received(.push(last)) }
+    await arrivalsTaken()
+  }
+}
+
+/// Counts the transactions that change an account's roster: each writes its version once.
+private struct RosterWrites {
+  private let database: DatabaseQueue
+
+  init(_ path: String) throws {
+    database = try DatabaseQueue(path: path)
+    try database.write {
+      try $0.execute(
+        sql: """
+          CREATE TABLE rosterWrites (account TEXT);
+          CREATE TRIGGER rosterWritten AFTER INSERT ON rosters BEGIN
+            INSERT INTO rosterWrites VALUES (new.account);
+          END
+          """)
+    }
+  }
+
+  func count() throws -> Int {
+    try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM rosterWrites") ?? 0 }
   }
 }

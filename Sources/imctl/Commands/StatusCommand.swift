@@ -15,8 +15,9 @@ struct StatusCommand: ParsableCommand {
 
       With -v a line tells how much of what came was refused since the agent was started, and why: carbon (a copy that is \
       not from the own account), archive (nobody asked for it, or it is not the account's), push (a change of the contacts \
-      or blocked addresses that is not the own server's), receipt (from somebody whom the message was not for), stanza \
-      (more than is taken from anybody).
+      or blocked addresses that is not the own server's), receipt (from somebody whom the message was not for), \
+      approval (of a contact that nobody has asked to show its presence), request (not answered, since more came than the \
+      server took answers), stanza (more than is taken from anybody).
       """)
 
   @OptionGroup var account: AccountOption
