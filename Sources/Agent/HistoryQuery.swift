@@ -25,7 +25,9 @@ package struct HistoryQuery: Sendable, Equatable {
   package var before: Double?
   /// The newest of them, this many.
   package var limit: Int
-  /// Only messages at earlier places.
+  /// The oldest of them instead.
+  var isOldestFirst = false
+  /// Only messages behind this place in the order in which they are wanted.
   var place: Int64?
 
   package init(account: String, peer: String? = nil, limit: Int = 50) {
@@ -40,7 +42,7 @@ package struct HistoryQuery: Sendable, Equatable {
     return jid.bare.description == account ? jid.description : jid.bare.description
   }
 
-  /// Selects the places of the messages, newest first. Nothing of the query is in the text of the statement.
+  /// Selects the places of the messages, newest first unless ``isOldestFirst``. Nothing of the query is in the text of the statement.
   var statement: (sql: String, arguments: StatementArguments) {
     let indexed = words.filter { $0.unicodeScalars.contains(where: \.isIndexed) && !$0.isUnspaced }
     let others = words.filter { !indexed.contains($0) }
@@ -58,7 +60,7 @@ package struct HistoryQuery: Sendable, Equatable {
     let place = indexed.isEmpty ? "messages.place" : "search.rowid"
     if let after { add("\(place) >= ?", Self.firstPlace(after)) }
     if let before { add("\(place) < ?", Self.firstPlace(before)) }
-    if let limit = self.place { add("\(place) < ?", limit) }
+    if let last = self.place { add("\(place) \(isOldestFirst ? ">" : "<") ?", last) }
     if !indexed.isEmpty { add("search MATCH ?", indexed.map(Self.phrase).joined(separator: " ")) }
     for word in others {
       let pattern = Self.pattern(word)
@@ -73,7 +75,7 @@ package struct HistoryQuery: Sendable, Equatable {
       ? "messages INDEXED BY \(index)" : "search CROSS JOIN messages ON messages.place = search.rowid"
     let sql =
       "SELECT \(place) FROM \(table) WHERE \(conditions.joined(separator: " AND "))"
-      + " AND \(place) IS NOT NULL ORDER BY \(place) DESC LIMIT ?"
+      + " AND \(place) IS NOT NULL ORDER BY \(place) \(isOldestFirst ? "ASC" : "DESC") LIMIT ?"
     return (sql, StatementArguments(arguments))
   }
 

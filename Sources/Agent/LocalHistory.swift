@@ -42,6 +42,7 @@ package struct LocalHistory {
     _ query: HistoryQuery, newestFirst: Bool = false, _ body: (Event) throws -> Void
   ) throws {
     var query = query
+    if query.limit == .max, !newestFirst { return try readAll(&query, body) }
     var isWhole = false
     while !isWhole, query.limit > 0 {
       let places = try places(query)
@@ -49,6 +50,18 @@ package struct LocalHistory {
       isWhole = !query.isFolded || query.words.isEmpty || places.count < query.limit
       query.place = places.last
       query.limit -= try read(newestFirst ? places : places.reversed(), query, body)
+    }
+  }
+
+  /// Where all are wanted, nobody has to know how many there are before the first one is given.
+  private func readAll(_ query: inout HistoryQuery, _ body: (Event) throws -> Void) throws {
+    query.isOldestFirst = true
+    query.limit = Self.page
+    while true {
+      let places = try places(query)
+      _ = try read(places, query, body)
+      guard places.count == query.limit, let last = places.last else { return }
+      query.place = last
     }
   }
 

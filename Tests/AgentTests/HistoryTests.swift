@@ -53,6 +53,27 @@ struct HistoryTests {
   }
 
   @Test(
+    "Where all messages are wanted the first is given before the last is looked for.",
+    arguments: [false, true])
+  func all(isFolded: Bool) async throws {
+    let count = 1201
+    try await keep((0..<count).map { message("\($0)", at: 1000 + Double($0)) })
+    let writer = try LocalStore(path: path)
+    let late = message("late", at: 9000)
+    var query = HistoryQuery(account: "a@b", limit: .max)
+    query.isFolded = isFolded
+    var bodies: [String] = []
+    try #require(try LocalHistory(path: path)).read(query) { event in
+      guard case .message(let message) = event.body else { return }
+      bodies.append(message.body ?? "-")
+      if bodies.count == 1 {
+        try writer.database.write { _ = try late.insert("a@b", cursor: 5000, $0) }
+      }
+    }
+    #expect(bodies == (0..<count).map(String.init) + ["late"])
+  }
+
+  @Test(
     "Threads are listed by conversation, the newest first, and the history of one has its messages alone.")
   func threads() async throws {
     var messages = [
