@@ -32,11 +32,25 @@ extension StoredMessage {
 
   /// A message with what its newest correction says.
   ///
-  /// - Parameter row: a message of its own.
-  static func folded(_ row: Row, _ database: Database) throws -> StoredMessage {
+  /// - Parameters:
+  ///   - row: a message of its own.
+  ///   - mayBeCorrected: false where it is known that there is no correction of it.
+  static func folded(
+    _ row: Row, mayBeCorrected: Bool = true, _ database: Database
+  ) throws -> StoredMessage {
     var message = StoredMessage(row)
-    message.take(try newest(row, database))
+    let newest = mayBeCorrected ? try newest(row, database) : row
+    message.take(newest === row ? message : StoredMessage(newest))
     return message
+  }
+
+  /// A condition on the row of a message, called `message`: some correction names it.
+  static func isNamedByCorrection(_ message: String) -> String {
+    """
+    EXISTS (SELECT 1 FROM messages AS correction INDEXED BY messagesByReplaced
+      WHERE correction.account = \(message).account AND correction.sender = \(message).sender
+        AND correction.replaces IN (\(message).id, \(message).originID) AND correction.replaces IS NOT NULL)
+    """
   }
 
   /// The message in whose text words were found, as ``folded(_:_:)`` gives it; nil where a newer correction has other
@@ -46,12 +60,11 @@ extension StoredMessage {
     let newest = try newest(first, database)
     guard newest["cursor"] as Int64 == row["cursor"] else { return nil }
     var message = StoredMessage(first)
-    message.take(newest)
+    message.take(StoredMessage(newest))
     return message
   }
 
-  private mutating func take(_ row: Row) {
-    let newest = StoredMessage(row)
+  private mutating func take(_ newest: StoredMessage) {
     isEdited = newest.replaces != nil
     (body, subject, isEncrypted) = (newest.body, newest.subject, newest.isEncrypted)
     refusal = newest.refusal ?? refusal
