@@ -119,6 +119,7 @@ struct AgentRequestHandler: Sendable {
     case LogoutMethod.name:
       let parameters = try call.parameters(of: LogoutMethod.self)
       try check(seconds: parameters.flush, "flush")
+      try check(seconds: parameters.timeout, "timeout")
       return try await service.logout(parameters, client: client)
     case StatusMethod.name:
       let parameters = try call.parameters(of: StatusMethod.self)

@@ -1,5 +1,6 @@
 import AgentProtocol
 import FoundationEssentials
+import NIOCore
 import XMPP
 import XMPPStanza
 
@@ -14,12 +15,13 @@ extension Session {
   func logout(
     _ parameters: LogoutMethod.Parameters
   ) async throws(Failure) -> LogoutMethod.Result {
+    let time = LogoutTime(limit: parameters.timeout)
     leaving += 1
     defer { leaving -= 1 }
     pausing?.cancel()
     if let opening {
-      if opening.stream === online?.stream { _ = await flushOutbox(within: parameters.flush) }
-      await giveUp(opening.stream)
+      if opening.stream === online?.stream { _ = await flushOutbox(within: time.flush(parameters.flush)) }
+      await giveUp(opening.stream, patience: min(.seconds(2), time.close()))
     }
     return try await inTurn { session async throws(Failure) in
       var stored: Account?
@@ -35,9 +37,9 @@ extension Session {
       do throws(Failure) { try await session.accounts.loggedOut(session.account, parameters) } catch {
         failure = error
       }
-      var unsent = await session.flushOutbox(within: parameters.flush)
+      var unsent = await session.flushOutbox(within: time.flush(parameters.flush))
       if parameters.forget { await session.forgetDevice() }
-      await session.closeStreams()
+      await session.closeStreams(patience: time.close())
       if parameters.force, unsent > 0 {
         try await session.dropOutbox()
         unsent = 0
@@ -48,7 +50,8 @@ extension Session {
       var unrevoked: Failure?
       if let stored {
         do throws(Failure) {
-          try await TokenRevocation.revoke(stored, timeout: max(parameters.flush, 10))
+          try await TokenRevocation.revoke(
+            stored, timeout: time.revocation(max(parameters.flush, 10)))
           try await session.accounts.change(session.account) { $0.forgetDeviceToken() }
         } catch {
           unrevoked = error
@@ -83,15 +86,16 @@ extension Session {
     await closeStreams()
   }
 
-  func closeStreams() async {
+  /// - Parameter patience: how long a server may take to end a stream. One that has not read our end when the connection is
+  ///   gone keeps the session for others to see.
+  func closeStreams(patience: TimeAmount = .seconds(5)) async {
     let farewell = farewell
     let streams = [opening?.stream, online?.stream].compactMap { $0 }
     if endOnline(.offline) != nil { lastSeen = timestamp() }
     resumable = nil
     endContacts()
     for stream in streams {
-      // One that has not read our end when the connection is gone keeps the session for others to see.
-      await stream.close(sending: farewell, patience: .seconds(5))
+      await stream.close(sending: farewell, patience: patience)
       await messagesEnded(of: stream)
     }
     await forgetResumption()

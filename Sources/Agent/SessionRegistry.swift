@@ -215,17 +215,7 @@ actor SessionRegistry: AgentService {
     if leaving.isEmpty, !parameters.all {
       throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
     }
-    var failure: Failure?
-    var result = LogoutMethod.Result(accounts: [])
-    for session in leaving {
-      do throws(Failure) {
-        result.add(try await session.logout(parameters))
-      } catch {
-        failure = failure ?? error
-      }
-    }
-    if let failure { throw failure }
-    return result
+    return try await Self.logout(leaving, parameters)
   }
 
   func status(_ parameters: StatusMethod.Parameters) async throws(Failure) -> [SessionStatus] {

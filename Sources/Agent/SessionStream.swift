@@ -185,10 +185,10 @@ extension Session {
   private func keep(_ session: TLSSession) { tlsSession = session }
 
   /// Nobody waits for this stream any more.
-  func giveUp(_ stream: XMPPStream) async {
+  func giveUp(_ stream: XMPPStream, patience: TimeAmount = .seconds(2)) async {
     guard opening?.stream === stream else { return }
     let farewell = online?.stream === stream ? farewell : []
-    await stream.close(sending: farewell)
+    await stream.close(sending: farewell, patience: patience)
   }
 
   /// Until a resource is bound the stream keeps to the bound by itself, and says how far it came.

@@ -47,6 +47,8 @@ public enum LogoutMethod: AgentMethod {
     public var flush: Double
     /// The server is told to forget its token for this device.
     public var revoke: Bool
+    /// Seconds for which the caller waits, within which everything else is divided; 0: no bound.
+    public var timeout: Double
     public init(account: String?) {
       self.account = account
       all = false
@@ -54,6 +56,7 @@ public enum LogoutMethod: AgentMethod {
       force = false
       flush = 10
       revoke = false
+      timeout = 0
     }
   }
   public struct Result: Codable, Sendable, Equatable {
@@ -270,6 +273,7 @@ extension LogoutMethod.Parameters {
     force = try fields.decodeIfPresent(Bool.self, forKey: .force) ?? force
     flush = try fields.number(Double.self, forKey: .flush) ?? flush
     revoke = try fields.decodeIfPresent(Bool.self, forKey: .revoke) ?? revoke
+    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
   }
 }
 

@@ -83,6 +83,7 @@ struct LogoutCommand: ParsableCommand {
     parameters.revoke = revoke
     parameters.flush = flush.seconds
     let bound = timeout ?? Timeout(seconds: flush.seconds + (revoke ? 20 : 10))
+    parameters.timeout = bound.seconds
     let result =
       try AgentClient.ask(LogoutMethod.self, parameters, start: .never, timeout: bound)
       ?? StoredAccounts.logout(parameters)
