@@ -44,8 +44,9 @@ actor AgentPremises {
   /// Tells of what happens to the files, until the task is cancelled.
   private func watch(_ occasion: AsyncStream<Void>.Continuation) async {
     let paths = lock.paths
+    let log = paths.database + DatabaseFiles.logSuffix
     let files = Set(
-      [paths.socket, paths.lock, paths.database].map { String($0.split(separator: "/").last ?? "") })
+      [paths.socket, paths.lock, paths.database, log].map { String($0.split(separator: "/").last ?? "") })
     while !Task.isCancelled {
       let changes = try? DirectoryWatch.changes(of: files, in: paths.state)
       // What has happened before somebody watched.

@@ -13,10 +13,10 @@ import NIOPosix
 package final class LocalStore: BlockingStore {
   private struct State {
     var database: DatabaseQueue {
-      didSet { identity = FileIdentity(database.path) }
+      didSet { files = DatabaseFiles(database.path) }
     }
-    /// Of the file that the database was opened in.
-    var identity: FileIdentity?
+    /// Those that the database was opened in.
+    var files: DatabaseFiles
     var condition = StoreCondition()
     var onNews: (@Sendable (StoreNews) -> Void)?
   }
@@ -32,7 +32,7 @@ package final class LocalStore: BlockingStore {
   var database: DatabaseQueue { state.withLockedValue { $0.database } }
   /// Where a file was moved that SQLite could not read, to tell the user.
   package var movedAside: String? { condition.damage?.movedAside }
-  var identity: FileIdentity? { state.withLockedValue { $0.identity } }
+  var files: DatabaseFiles { state.withLockedValue { $0.files } }
   /// What is wrong with it.
   var condition: StoreCondition { state.withLockedValue { $0.condition } }
 
@@ -48,12 +48,12 @@ package final class LocalStore: BlockingStore {
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     try PrivateDirectory.ensure(directory)
     do {
-      state = NIOLockedValueBox(State(database: try Self.open(path), identity: FileIdentity(path)))
+      state = NIOLockedValueBox(State(database: try Self.open(path), files: DatabaseFiles(path)))
     } catch {
       guard Self.isDamage(error) else { throw Self.failure(error, path) }
       let (database, damage) = try Self.replace(path, log)
       state = NIOLockedValueBox(
-        State(database: database, identity: FileIdentity(path), condition: StoreCondition(damage: damage)))
+        State(database: database, files: DatabaseFiles(path), condition: StoreCondition(damage: damage)))
     }
     self.path = path
     self.log = log

@@ -39,7 +39,8 @@ struct RemovedFilesTests {
     "The database is put back with all that was in it.",
     arguments: [
       ["imctl.sqlite"], ["imctl.sqlite", "imctl.sqlite-wal"],
-      ["imctl.sqlite", "imctl.sqlite-wal", "imctl.sqlite-shm"],
+      ["imctl.sqlite", "imctl.sqlite-wal", "imctl.sqlite-shm"], ["imctl.sqlite-wal"],
+      ["imctl.sqlite-wal", "imctl.sqlite-shm"], ["imctl.sqlite-shm"],
     ])
   func database(removed: [String]) async throws {
     let store = try LocalStore(path: paths.database)
@@ -82,7 +83,9 @@ struct RemovedFilesTests {
     let all = [
       "imctl.sqlite", "imctl.sqlite-wal", "imctl.sqlite-shm", "agent.sock", "agent.lock", "agent.pid",
     ]
-    for removed in [["agent.sock"], ["agent.lock", "agent.sock"], all, ["imctl.sqlite"]] {
+    for removed in [
+      ["agent.sock"], ["agent.lock", "agent.sock"], all, ["imctl.sqlite"], ["imctl.sqlite-wal"],
+    ] {
       try await eventually { access(paths.socket, F_OK) == 0 }
       remove(removed)
       // Another process that wants to be the agent; the first look at the directory may be under way.
@@ -91,7 +94,9 @@ struct RemovedFilesTests {
           _ = try AgentLock(paths)
         }
       }.value
-      try await eventually { access(paths.socket, F_OK) == 0 && access(paths.database, F_OK) == 0 }
+      try await eventually {
+        [paths.socket, paths.database, paths.database + "-wal"].allSatisfy { access($0, F_OK) == 0 }
+      }
     }
     try await Conversation.with(paths.socket) { client in
       _ = try await client.call(AgentStatusMethod.self, Nothing())
