@@ -94,9 +94,8 @@ struct RemovedFilesTests {
           _ = try AgentLock(paths)
         }
       }.value
-      try await eventually {
-        [paths.socket, paths.database, paths.database + "-wal"].allSatisfy { access($0, F_OK) == 0 }
-      }
+      let files = [paths.socket, paths.database, paths.database + "-wal"]
+      try await eventually { files.allSatisfy { access($0, F_OK) == 0 } }
     }
     try await Conversation.with(paths.socket) { client in
       _ = try await client.call(AgentStatusMethod.self, Nothing())

@@ -148,7 +148,7 @@ struct SessionContactsTests {
       ]
     ])
     _ = try await desk.session.login(try await desk.parameters())
-    try await eventuallyHolds { !told(desk).isEmpty }
+    try await eventually { !told(desk).isEmpty }
     #expect(told(desk) == ["subscribed bob@im.example"])
     #expect(await desk.session.currentStatus().refused == ["approval": 2])
     let listed = try await desk.session.listContacts(after: nil)
@@ -178,7 +178,7 @@ struct SessionContactsTests {
           ])
       })
     #expect(try writes.count() == 2)
-    try await eventuallyHolds { told(desk).count == 2 * count }
+    try await eventually { told(desk).count == 2 * count }
     #expect(await desk.session.contacts.version == "w\(count)")
     #expect(await desk.session.contacts.stored == count)
   }
