@@ -85,15 +85,24 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "AgentStore",
+      dependencies: [
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
+        "AgentSystem", nioConcurrencyHelpers, nioPosix, logging, grdb,
+      ],
+      swiftSettings: strict),
+    .target(
       name: "Agent",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
-        "AgentSystem", nioCore, nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
+        "AgentSystem", "AgentStore", nioCore, nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "imctl",
-      dependencies: ["Agent", "AgentSystem", "AgentProtocol", "XMPPFeatures", "XMPPSASL", argumentParser],
+      dependencies: [
+        "Agent", "AgentStore", "AgentSystem", "AgentProtocol", "XMPPFeatures", "XMPPSASL", argumentParser,
+      ],
       exclude: ["imctl.1", "read-only.ld"],
       swiftSettings: strict),
 
@@ -128,7 +137,7 @@ let package = Package(
       name: "AgentTests",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
-        "AgentSystem", "Agent",
+        "AgentSystem", "AgentStore", "Agent",
         "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded, logging, grdb,
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import XMPP
 import XMPPFeatures
 import XMPPSASL

@@ -1,3 +1,4 @@
+import AgentStore
 import XMPPFeatures
 import XMPPStanza
 

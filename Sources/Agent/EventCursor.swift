@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import NIOConcurrencyHelpers
 
 /// Event cursors that go on growing over restarts, with one write to the store for many events.

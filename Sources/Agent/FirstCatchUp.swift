@@ -1,3 +1,4 @@
+import AgentStore
 import FoundationEssentials
 import XMPPFeatures
 import XMPPStanza

@@ -1,3 +1,5 @@
+import AgentStore
+
 /// The messages of an outbox that its stream gets next, and those that it has got and that the server is not known to
 /// have.
 ///

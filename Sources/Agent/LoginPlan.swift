@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import NIOCore
 import XMPP
 import XMPPFeatures

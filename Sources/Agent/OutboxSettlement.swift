@@ -1,3 +1,5 @@
+import AgentStore
+
 /// What is to become of messages that were handed to an earlier stream.
 ///
 /// Pure. The server tells what it has by counting (XEP-0198); what it does not tell the archive does (XEP-0313).

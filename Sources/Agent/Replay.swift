@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 
 /// Reads for a watcher what it has missed, in order and each event once.
 struct Replay {

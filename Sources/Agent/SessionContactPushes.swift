@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import NIOConcurrencyHelpers
 import XMPPFeatures
 import XMPPStanza

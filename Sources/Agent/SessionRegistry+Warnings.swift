@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import AgentSystem
 
 // What keeps the agent from working as it should, for whoever looks at its accounts.

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import XMPPStanza
 
 // What somebody else has changed in the stored account.

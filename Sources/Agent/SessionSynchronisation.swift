@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import XMPP
 
 // The beginning of a session: it is synced when everything that the server had for the account is in the store.

@@ -1,3 +1,5 @@
+import AgentStore
+
 /// Which token and which login extension one attempt carries: pure.
 ///
 /// What a command answers beats what was given beforehand. Where it answers with nothing, what was given takes its

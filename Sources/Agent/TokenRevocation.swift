@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import FoundationEssentials
 import NIOCore
 import XMPP

@@ -4,6 +4,7 @@ import Testing
 import XMPPSASL
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct AccountLoginTests {
   /// Everything that can be stored of a kind.

@@ -6,6 +6,7 @@ import Testing
 import XMPPSASL
 
 @testable import Agent
+@testable import AgentStore
 @testable import AgentSystem
 
 @Suite struct AccountStoreTests {

@@ -7,6 +7,7 @@ import Testing
 import XMPPSASL
 
 @testable import Agent
+@testable import AgentStore
 @testable import AgentSystem
 
 @Suite(.timeLimit(.minutes(4))) struct AccountsOnDiskTests {

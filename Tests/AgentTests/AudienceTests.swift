@@ -10,6 +10,7 @@ import XMPPStanza
 import XMPPXML
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite("Who asks a session something", .timeLimit(.minutes(4)))
 struct AudienceTests {

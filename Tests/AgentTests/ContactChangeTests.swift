@@ -4,6 +4,7 @@ import XMPPFeatures
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct ContactChangeTests {
   private let bob: Roster.Item

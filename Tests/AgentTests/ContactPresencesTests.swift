@@ -4,6 +4,7 @@ import XMPPFeatures
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct ContactPresencesTests {
   private var presences = ContactPresences()

@@ -6,6 +6,7 @@ import XMPPStanza
 import XMPPXML
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct ContactStoreTests {
   private let directory: TemporaryDirectory

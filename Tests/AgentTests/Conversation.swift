@@ -6,6 +6,7 @@ import NIOPosix
 import TestSupport
 
 @testable import Agent
+@testable import AgentStore
 @testable import AgentSystem
 
 /// A client of the agent's socket that may send anything.

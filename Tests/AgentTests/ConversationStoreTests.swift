@@ -6,6 +6,7 @@ import XMPPFeatures
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite(.timeLimit(.minutes(4))) struct ConversationStoreTests {
   private let directory: TemporaryDirectory

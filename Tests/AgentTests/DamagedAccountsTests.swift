@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentStore
 @testable import AgentSystem
 
 @Suite("Stored accounts that cannot be read or written", .timeLimit(.minutes(4)))

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite("The local store of another version, or damaged")
 struct DamagedStoreTests {

@@ -2,6 +2,7 @@ import AgentProtocol
 import NIOConcurrencyHelpers
 
 @testable import Agent
+@testable import AgentStore
 
 /// A service without sessions: notes what it is asked and answers at once, but for `login`.
 final class FakeService: AgentService {

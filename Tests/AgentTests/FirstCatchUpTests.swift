@@ -6,6 +6,7 @@ import XMPPStanza
 import XMPPXML
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite("What a first login asks the archive for")
 struct FirstCatchUpTests {

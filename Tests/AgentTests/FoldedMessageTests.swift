@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite("Messages that correct each other or were taken back", .timeLimit(.minutes(4)))
 struct FoldedMessageTests {

@@ -6,6 +6,7 @@ import Testing
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite("An account that is forgotten", .timeLimit(.minutes(4)))
 struct ForgettingTests {

@@ -4,6 +4,7 @@ import Testing
 import XMPPSASL
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite("A login that has failed", .timeLimit(.minutes(6)))
 struct GivenUpLoginTests {

@@ -2,6 +2,7 @@ import Testing
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 /// What a stream gets next, and how much of it is in memory.
 @Suite struct HandoverTests {

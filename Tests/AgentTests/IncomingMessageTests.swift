@@ -5,6 +5,7 @@ import XMPPStanza
 import XMPPXML
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct IncomingMessageTests {
   private let own: JID

@@ -3,6 +3,7 @@ import Testing
 import XMPPSASL
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct IssuedTokenTests {
   private func read(_ text: String) throws(IssuedToken.Garbage) -> IssuedToken? {

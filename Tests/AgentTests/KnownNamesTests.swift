@@ -5,6 +5,7 @@ import XMPPFeatures
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite("Whom a word of the command line means")
 struct KnownNamesTests {

@@ -5,6 +5,7 @@ import Testing
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct LivenessTests {
   @Test("A server without stream management is asked by ping; where it is silent the session comes back.")

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct LocalStoreTests {
   private let directory: TemporaryDirectory

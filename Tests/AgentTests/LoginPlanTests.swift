@@ -9,6 +9,7 @@ import XMPPTransport
 import XMPPXML
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct LoginPlanTests {
   private func plan(_ kind: LoginKind, _ change: (inout LoginCredential) -> Void = { _ in }) throws

@@ -5,6 +5,7 @@ import XMPPFeatures
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct LookAlikesTests {
   @Test("One whom a person could take for a contact, or for the account itself, is told from others.")

@@ -7,6 +7,7 @@ import XMPPStanza
 import XMPPXML
 
 @testable import Agent
+@testable import AgentStore
 
 /// What is told, settled and answered of what comes, with a local store and no server.
 @Suite(.timeLimit(.minutes(4))) struct MessageBatchTests {

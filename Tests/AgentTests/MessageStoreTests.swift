@@ -7,6 +7,7 @@ import XMPPStanza
 import XMPPXML
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite(.timeLimit(.minutes(4))) struct MessageStoreTests {
   private let directory: TemporaryDirectory

@@ -6,6 +6,7 @@ import Testing
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite("A session whose network changes")
 struct NetworkChangeTests {

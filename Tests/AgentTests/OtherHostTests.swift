@@ -6,6 +6,7 @@ import XMPP
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite("A session that is sent to another host", .timeLimit(.minutes(6)))
 struct OtherHostTests {

@@ -6,6 +6,7 @@ import Testing
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 /// What becomes of messages that an earlier agent has handed to a server, at real servers.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct OutboxRecoveryTests {

@@ -2,6 +2,7 @@ import Testing
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct OutboxSettlementTests {
   private let messages: [OutboxMessage]

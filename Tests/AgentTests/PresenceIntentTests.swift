@@ -2,6 +2,7 @@ import AgentProtocol
 import Testing
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct PresenceIntentTests {
   private func value(_ show: PresenceShow, _ status: String? = nil) -> PresenceIntent.Value {

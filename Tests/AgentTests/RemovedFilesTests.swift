@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentStore
 @testable import AgentSystem
 
 @Suite("Files of the agent that are removed while it runs", .timeLimit(.minutes(4)))

@@ -7,6 +7,7 @@ import Testing
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 @testable import AgentSystem
 
 @Suite("What can be saved out of a damaged local store", .timeLimit(.minutes(4)))

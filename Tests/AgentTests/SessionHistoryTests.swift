@@ -5,6 +5,7 @@ import Testing
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentStore
 
 /// What a session reads of its archive beside catching up, at servers that are honest and at others.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct SessionHistoryTests {

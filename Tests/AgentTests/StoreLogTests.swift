@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentStore
 @testable import AgentSystem
 
 @Suite("The write-ahead log of the local store", .timeLimit(.minutes(4)))

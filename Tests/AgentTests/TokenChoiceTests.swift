@@ -3,6 +3,7 @@ import Testing
 import XMPPSASL
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite struct TokenChoiceTests {
   typealias Token = TokenChoice.Answer<IssuedToken>

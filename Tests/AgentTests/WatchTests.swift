@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentStore
 
 @Suite(.timeLimit(.minutes(4))) struct WatchTests {
   private func presence(_ size: Int = 1) -> Event.Body {

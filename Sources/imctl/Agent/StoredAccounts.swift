@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 
 /// What commands do with `accounts.json` themselves: where no agent runs, and where none is needed.
 enum StoredAccounts {

@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 import ArgumentParser
 
 /// `imctl account`: what is stored in `accounts.json`. Secrets are never printed.

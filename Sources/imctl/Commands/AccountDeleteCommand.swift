@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 import ArgumentParser
 
 /// `imctl account delete`: deletes the account at the server.

@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 import ArgumentParser
 
 /// `imctl conversations`: what belongs to a conversation beside its messages.

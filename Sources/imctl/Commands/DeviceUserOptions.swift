@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 import ArgumentParser
 
 /// An account that need not be logged in here, nor stored: what is stored stays as it is.

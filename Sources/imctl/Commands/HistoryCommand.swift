@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 import ArgumentParser
 
 /// `imctl history`: messages that were sent and received, from the local store.

@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 import AgentSystem
 import ArgumentParser
 

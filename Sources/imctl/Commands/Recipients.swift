@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 import Glibc
 
 /// Whom a message is for: each once, in the order in which they were given.

@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 import ArgumentParser
 
 /// `imctl threads`: what the messages of a conversation are about.

@@ -1,5 +1,6 @@
 import Agent
 import AgentProtocol
+import AgentStore
 import ArgumentParser
 import FoundationEssentials
 import XMPPSASL

@@ -1,0 +1,244 @@
+import AgentProtocol
+import AgentSystem
+import FoundationEssentials
+import Glibc
+import NIOConcurrencyHelpers
+import NIOPosix
+
+/// Reads and replaces `accounts.json`.
+///
+/// The file has mode 0600 in a directory of mode 0700. It is written to a temporary file beside it, synchronised
+/// and renamed: whoever reads it, even after a crash or on a full disk, finds the old contents or the new ones.
+/// Writers of all processes take turns on a lock. Nothing is ever overwritten that could not be read.
+///
+/// Every call blocks on the disk: on an event loop or in an actor use ``BlockingStore/inBackground(_:)``.
+package struct AccountStore: BlockingStore {
+  /// Something unsafe that was put right.
+  package enum Repair: Sendable, Equatable {
+    /// Other users could read the file at this path; its mode is 0600 now.
+    case modeOfFile(String)
+    /// Other users could enter this directory; its mode is 0700 now.
+    case modeOfDirectory(String)
+
+    package func localized(_ language: Language) -> String {
+      switch (self, language) {
+      case (.modeOfFile(let path), .english): "\(path) was open to other users; its mode is 0600 now"
+      case (.modeOfFile(let path), .chinese): "\(path) 曾对其他用户开放；现已将权限改为 0600"
+      case (.modeOfDirectory(let path), .english): "\(path) was open to other users; its mode is 0700 now"
+      case (.modeOfDirectory(let path), .chinese): "\(path) 曾对其他用户开放；现已将权限改为 0700"
+      }
+    }
+  }
+
+  /// The steps of a replacement; a test lets one of them fail.
+  package enum Step: CaseIterable { case open, write, synchronise, rename, synchroniseDirectory }
+
+  /// Octets of a file that is still read.
+  package static let maximumSize = 16 << 20
+  /// Seconds to wait for another writer.
+  static let lockPatience = 10
+
+  static let fileName = "accounts.json"
+
+  package let directory: String
+  /// Changes of several accounts of this process, to be written together.
+  let writes = AccountWrites()
+  private let lastRead = LastRead()
+  /// Told what this value's ``update(_:)`` has changed, before the lock is free.
+  var onWrite: @Sendable (AccountFile, AccountFile) -> Void = { _, _ in }
+  private let onRepair: @Sendable (Repair) -> Void
+  package var before: @Sendable (Step) throws(Errno) -> Void = { _ in }
+
+  package var path: String { "\(directory)/\(Self.fileName)" }
+  private var temporaryPath: String { path + ".new" }
+  private var lockPath: String { directory + "/accounts.lock" }
+
+  /// - Parameter onRepair: told what was put right, to tell the user.
+  package init(directory: String, onRepair: @escaping @Sendable (Repair) -> Void = { _ in }) {
+    self.directory = directory
+    self.onRepair = onRepair
+  }
+
+  /// The stored accounts; none where there is no file yet.
+  ///
+  /// Throws `databaseError` with the path where the file is a symbolic link, belongs to someone else, can be
+  /// written by others or cannot be understood.
+  package func load() throws(Failure) -> AccountFile {
+    var status = stat()
+    if lstat(directory, &status) != 0 && errno == ENOENT { return AccountFile() }
+    try ensureDirectory()
+    return try read()
+  }
+
+  /// The contents as this value has last read or written them; nil where it has not.
+  var lastKnown: AccountFile? { lastRead.contents }
+
+  /// Reads the file, lets `change` work on it and replaces it where something changed.
+  ///
+  /// Not to be nested: the second call waits for the first and gives up with `databaseError`.
+  @discardableResult
+  package func update<Result>(_ change: (inout AccountFile) throws(Failure) -> Result) throws(Failure)
+    -> Result
+  {
+    try ensureDirectory()
+    let lock = try acquireLock()
+    let old = try read()
+    var new = old
+    let result = try change(&new)
+    if new != old {
+      try replace(with: new)
+      onWrite(old, new)
+    }
+    _ = consume lock
+    return result
+  }
+
+  /// Lets `body` see the contents while no other process writes them. Where this one may not write, it does not wait
+  /// for those that do.
+  func inspect<Result>(_ body: (AccountFile) -> Result) throws(Failure) -> Result {
+    try ensureDirectory()
+    let lock = try isReadOnly ? nil : acquireLock()
+    let result = body(try read())
+    _ = consume lock
+    return result
+  }
+
+  /// The directory is on a file system that cannot be written, or may not be by this user.
+  private var isReadOnly: Bool { access(directory, W_OK) != 0 && (errno == EROFS || errno == EACCES) }
+
+  private func ensureDirectory() throws(Failure) {
+    var status = stat()
+    let exposed = lstat(directory, &status) == 0 && status.st_mode & 0o077 != 0
+    try PrivateDirectory.ensure(directory)
+    if exposed { onRepair(.modeOfDirectory(directory)) }
+  }
+
+  private func acquireLock() throws(Failure) -> FileDescriptor {
+    do throws(Errno) {
+      let lock = try FileDescriptor(opening: lockPath, O_RDWR | O_CREAT | O_NOFOLLOW)
+      for _ in 0..<(Self.lockPatience * 100) {
+        if try lock.lock() { return lock }
+        usleep(10_000)
+      }
+    } catch {
+      throw error.failure(lockPath)
+    }
+    throw Failure(.databaseError, stage: .store, detail: "\(lockPath): locked by another process")
+  }
+
+  private func read() throws(Failure) -> AccountFile {
+    let bytes: [UInt8]?
+    let stamp: FileStamp
+    do {
+      let file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      let status = try file.status()
+      guard status.st_mode & S_IFMT == S_IFREG else { throw refusal("not a file") }
+      guard status.st_uid == geteuid() else { throw refusal("owned by another user") }
+      guard status.st_mode & 0o022 == 0 else {
+        throw refusal("other users can write it; check its contents, then chmod 600 it")
+      }
+      if status.st_mode & 0o077 != 0 {
+        if fchmod(file.number, 0o600) == 0 {
+          onRepair(.modeOfFile(path))
+        } else if errno != EROFS {
+          throw Errno.last
+        }
+      }
+      stamp = FileStamp(try file.status())
+      if let contents = lastRead.contents(as: stamp) { return contents }
+      bytes = try file.read(limit: Self.maximumSize)
+    } catch let error as Errno where error.code == ENOENT {
+      return AccountFile()
+    } catch let error as Errno where error.code == ELOOP {
+      throw refusal("a symbolic link")
+    } catch {
+      throw failure(error, path)
+    }
+    guard let bytes else { throw refusal("too large") }
+    do {
+      let contents = try JSONDecoder().decode(AccountFile.self, from: Data(bytes))
+      lastRead.keep(contents, as: stamp)
+      return contents
+    } catch {
+      throw refusal(Self.describe(error))
+    }
+  }
+
+  private func replace(with contents: AccountFile) throws(Failure) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(contents) else {
+      throw Failure(.internalError, stage: .store, detail: path)
+    }
+    do throws(Errno) {
+      try before(.open)
+      // What a writer left behind that was killed.
+      if unlink(temporaryPath) != 0 && errno != ENOENT { throw Errno.last }
+      let file = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+      try before(.write)
+      try file.write(Array(data) + [0x0A])
+      try before(.synchronise)
+      try file.synchronise()
+      try before(.rename)
+      if rename(temporaryPath, path) != 0 { throw Errno.last }
+      lastRead.keep(contents, as: FileStamp(try file.status()))
+      try before(.synchroniseDirectory)
+      try FileDescriptor(opening: directory, O_RDONLY | O_DIRECTORY).synchronise()
+    } catch {
+      throw error.failure(path)
+    }
+  }
+
+  private func failure(_ error: any Error, _ path: String) -> Failure {
+    error as? Failure ?? (error as? Errno)?.failure(path)
+      ?? Failure(.internalError, stage: .store, detail: path)
+  }
+
+  private func refusal(_ why: String) -> Failure {
+    Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+  }
+
+  /// Where the file is wrong, without what stands there.
+  private static func describe(_ error: any Error) -> String {
+    func place(_ context: DecodingError.Context, _ last: [any CodingKey] = []) -> String {
+      let keys = context.codingPath + last
+      return keys.isEmpty
+        ? "" : " at " + keys.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+    }
+    return switch error {
+    case is AccountFile.LaterVersion: "made by a later version of imctl"
+    case DecodingError.keyNotFound(let key, let context): "incomplete\(place(context, [key]))"
+    case DecodingError.valueNotFound(_, let context): "incomplete\(place(context))"
+    case DecodingError.typeMismatch(_, let context): "wrong type\(place(context))"
+    case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty: "not JSON"
+    case DecodingError.dataCorrupted(let context): "wrong value\(place(context))"
+    default: "not understood"
+    }
+  }
+}
+
+/// The contents of the file as they were last read or written, which need not be read again while it is the same file.
+/// A thousand accounts take tens of milliseconds to decode.
+private final class LastRead: Sendable {
+  private let last = NIOLockedValueBox<(contents: AccountFile, stamp: FileStamp)?>(nil)
+
+  var contents: AccountFile? { last.withLockedValue { $0?.contents } }
+
+  func contents(as stamp: FileStamp) -> AccountFile? {
+    last.withLockedValue { $0?.stamp == stamp ? $0?.contents : nil }
+  }
+
+  func keep(_ contents: AccountFile, as stamp: FileStamp) { last.withLockedValue { $0 = (contents, stamp) } }
+}
+
+/// Another one for every replacement and every change of a file.
+private struct FileStamp: Equatable {
+  private var numbers: [Int]
+
+  init(_ status: stat) {
+    numbers = [
+      Int(bitPattern: status.st_dev), Int(bitPattern: status.st_ino), status.st_size,
+      status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+    ]
+  }
+}

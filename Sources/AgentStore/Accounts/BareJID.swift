@@ -1,0 +1,31 @@
+import AgentProtocol
+import XMPPStanza
+
+/// The key of everything that belongs to an account: its normalised bare JID (RFC 7622 §3).
+package enum BareJID {
+  /// The one spelling of the bare JID that `spelling` means; a resource is left out.
+  package static func normalise(_ spelling: String) throws(Failure) -> String { try parts(spelling).bare }
+
+  /// The account of an e-mail address at a domain: `user@mail.example` is `user\40mail.example@domain` (XEP-0106).
+  package static func ofEmail(_ address: String, at domain: String) throws(Failure) -> String {
+    do {
+      return try JID(local: JIDEscaping.escape(address), domain: domain).description
+    } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(address): \(error.message)")
+    }
+  }
+
+  package static func parts(_ spelling: String) throws(Failure) -> (bare: String, domain: String) {
+    let jid = try JID(given: spelling).bare
+    return (jid.description, jid.domain)
+  }
+}
+
+extension JID {
+  /// Reads what a user has given. Throws `invalidParameter` for what is no JID.
+  package init(given text: String) throws(Failure) {
+    do { self = try JID(text) } catch {
+      throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import AgentProtocol
+import FoundationEssentials
+import XMPPSASL
+import XMPPStanza
+
+/// A token that somebody has issued, as a command of the user prints it and as it is kept until it expires.
+package struct IssuedToken: Codable, Sendable, Equatable {
+  package var token: Secret
+  /// RFC 3339: when it expires, where that is known.
+  package var expires: String?
+
+  package init(token: Secret, expires: String? = nil) {
+    self.token = token
+    self.expires = expires
+  }
+
+  /// What was printed is no token.
+  package struct Garbage: Error { package var reason: String }
+
+  /// A bare token, or `{"token":…,"expires":RFC 3339,"jid":…}`; nil where there is none.
+  ///
+  /// - Parameter account: whom a `jid` must name.
+  package init?(printed output: [UInt8], for account: String) throws(Garbage) {
+    guard let text = String(validating: output, as: UTF8.self) else { throw Garbage(reason: "not UTF-8") }
+    try self.init(printed: text, for: account)
+  }
+
+  package init?(printed text: String, for account: String) throws(Garbage) {
+    let printed = JSONWebToken.stripped(text)
+    if printed.hasPrefix("{") {
+      guard let object = try? JSONDecoder().decode(Object.self, from: Data(printed.utf8)) else {
+        throw Garbage(reason: "not the JSON object {\"token\",\"expires\",\"jid\"}")
+      }
+      if let jid = object.jid, (try? BareJID.normalise(jid)) != account {
+        throw Garbage(reason: "a token for another JID")
+      }
+      guard object.expires.map({ Self.seconds($0) != nil }) ?? true else {
+        throw Garbage(reason: "\"expires\" is no RFC 3339 time")
+      }
+      self.init(token: Secret(JSONWebToken.stripped(object.token ?? "")), expires: object.expires)
+    } else {
+      self.init(token: Secret(printed))
+    }
+    if token.value.isEmpty { return nil }
+    guard Self.isToken(token.value) else { throw Garbage(reason: "the output is no token") }
+    if expires == nil, let expiry = (try? JSONWebToken(token.value))?.expiry {
+      expires = Self.text(seconds: expiry)
+    }
+  }
+
+  /// Whom a printed token is for, as far as it says.
+  package static func jid(printed text: String) -> String? {
+    let object = try? JSONDecoder().decode(Object.self, from: Data(JSONWebToken.stripped(text).utf8))
+    return object?.jid.flatMap { try? BareJID.normalise($0) }
+  }
+
+  /// No token has blanks or control characters: what has is an error message.
+  package static func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.unicodeScalars.allSatisfy {
+        !$0.properties.isWhitespace && $0.properties.generalCategory != .control
+      }
+  }
+
+  /// Whether it is known to be good at a time (seconds since 1970): a token whose end is unknown is not.
+  package func isValid(at now: Double) -> Bool { expires.flatMap(Self.seconds).map { $0 > now } ?? false }
+
+  /// Whether its end is known and has passed.
+  package func isExpired(at now: Double) -> Bool { expires.flatMap(Self.seconds).map { $0 <= now } ?? false }
+
+  /// RFC 3339: when it ends, as it was told or as the token itself says.
+  package var end: String? {
+    expires ?? (try? JSONWebToken(token.value))?.expiry.flatMap(Self.text(seconds:))
+  }
+
+  /// Whether its end is known and has passed (seconds since 1970).
+  package func isOver(at now: Double) -> Bool { end.flatMap(Self.seconds).map { $0 <= now } ?? false }
+
+  private struct Object: Decodable {
+    var token: String?
+    var expires: String?
+    var jid: String?
+  }
+
+  /// Seconds since 1970 of an RFC 3339 time, with or without fractions.
+  package static func seconds(_ text: String) -> Double? {
+    let date = Timestamp.date(text) ?? (try? Date(text, strategy: .iso8601))
+    return date?.timeIntervalSince1970
+  }
+
+  package static func text(seconds: Double) -> String? {
+    guard seconds > -6e10, seconds < 2e11 else { return nil }
+    return Timestamp.text(Date(timeIntervalSince1970: seconds))
+  }
+}

@@ -1,0 +1,116 @@
+import AgentProtocol
+import FoundationEssentials
+import XMPPSASL
+
+/// A JSON Web Token (RFC 7519) as far as its bearer can read it: nothing in it is verified.
+///
+/// What is wrong with its shape is told before it is sent, since a server only says that it is wrong.
+package struct JSONWebToken: Sendable, Equatable {
+  /// `exp`: seconds since 1970.
+  package let expiry: Double?
+  /// `iss`.
+  let issuer: String?
+  /// `aud`.
+  package let audience: [String]
+  /// `jid`: whom ejabberd takes it for.
+  package let jid: String?
+
+  /// Throws `invalidToken` with the reason; never with a part of the token.
+  package init(_ token: String) throws(Failure) {
+    let segments = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard segments.count == 3 else {
+      if let inner = Self.decode(token[...], isLenient: true),
+        inner.filter({ $0 == UInt8(ascii: ".") }).count == 2
+      {
+        throw Self.invalid("it is encoded in base64 once more: decode it first")
+      }
+      let count = segments.count == 1 ? "1 segment" : "\(segments.count) segments"
+      throw Self.invalid("it has \(count), a JWT has 3")
+    }
+    _ = try Self.object(segments[0], "header")
+    let claims = try Self.object(segments[1], "claims")
+    guard let signature = Self.decode(segments[2]), !signature.isEmpty else {
+      throw Self.invalid("its signature is not base64url")
+    }
+    switch claims["exp"] {
+    case nil, .null: expiry = nil
+    case .integer(let seconds): expiry = Double(seconds)
+    case .number(let seconds): expiry = seconds
+    default: throw Self.invalid("its claim exp is no number")
+    }
+    issuer = claims["iss"]?.text
+    jid = claims["jid"]?.text
+    switch claims["aud"] {
+    case .string(let one): audience = [one]
+    case .array(let all): audience = all.compactMap(\.text)
+    default: audience = []
+    }
+  }
+
+  /// - Parameter now: seconds since 1970.
+  package func isExpired(at now: Double) -> Bool { expiry.map { $0 <= now } ?? false }
+
+  /// What the token says about whom it is for, in one line, to be held against where it was sent; nil where it says
+  /// nothing.
+  package var destination: String? {
+    let facts = [
+      issuer.map { "iss \($0)" }, audience.isEmpty ? nil : "aud \(audience.joined(separator: " "))",
+      jid.map { "jid \($0)" },
+    ].compactMap { $0 }
+    return facts.isEmpty ? nil : "the token says: " + facts.joined(separator: ", ")
+  }
+
+  /// A token as it comes out of files and editors: without byte order mark, blanks around it, and quotes.
+  static func stripped(_ text: String) -> String {
+    var scalars = text.unicodeScalars[...]
+    func isOutside(_ scalar: Unicode.Scalar) -> Bool {
+      scalar.properties.isWhitespace || scalar == "\u{FEFF}"
+    }
+    func trim() {
+      while let first = scalars.first, isOutside(first) { scalars.removeFirst() }
+      while let last = scalars.last, isOutside(last) { scalars.removeLast() }
+    }
+    trim()
+    if scalars.count >= 2, let quote = scalars.first, quote == "\"" || quote == "'", scalars.last == quote {
+      scalars = scalars.dropFirst().dropLast()
+      trim()
+    }
+    return String(String.UnicodeScalarView(scalars))
+  }
+
+  private static func object(_ segment: Substring, _ what: String) throws(Failure) -> [String: JSONValue] {
+    guard let bytes = decode(segment), !bytes.isEmpty else {
+      throw invalid("its \(what) is not base64url")
+    }
+    guard case .object(let object)? = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else {
+      throw invalid("its \(what) is no JSON object")
+    }
+    return object
+  }
+
+  /// base64url (RFC 4648 §5), with or without padding; where `isLenient` the other alphabet too.
+  private static func decode(_ text: Substring, isLenient: Bool = false) -> [UInt8]? {
+    var standard: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "-"): standard.append(UInt8(ascii: "+"))
+      case UInt8(ascii: "_"): standard.append(UInt8(ascii: "/"))
+      case UInt8(ascii: "="): continue
+      case UInt8(ascii: "+"), UInt8(ascii: "/"):
+        guard isLenient else { return nil }
+        standard.append(byte)
+      default: standard.append(byte)
+      }
+    }
+    while !standard.count.isMultiple(of: 4) { standard.append(UInt8(ascii: "=")) }
+    return Base64.decode(String(decoding: standard, as: UTF8.self))
+  }
+
+  private static func invalid(_ reason: String) -> Failure {
+    Failure(.invalidToken, stage: .authenticate, detail: reason)
+  }
+}
+
+extension JSONValue {
+  package var text: String? { if case .string(let text) = self { text } else { nil } }
+}

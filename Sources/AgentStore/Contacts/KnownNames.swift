@@ -1,0 +1,97 @@
+import AgentProtocol
+import GRDB
+import Glibc
+import XMPPStanza
+
+/// What a user calls contacts and bookmarked rooms, and whom a word of the command line means.
+///
+/// Pure, but for what reads it from the local store.
+package struct KnownNames: Sendable {
+  package struct Entry: Sendable {
+    package var jid: String
+    package var name: String?
+
+    package init(jid: String, name: String? = nil) {
+      self.jid = jid
+      self.name = name
+    }
+  }
+
+  /// Of those that come close, so many are told.
+  private static let maximumNear = 5
+
+  private let entries: [Entry]
+
+  package init(_ entries: [Entry]) { self.entries = entries }
+
+  /// The names that an account has given, as they were known last.
+  ///
+  /// - Parameter account: normalised bare JID.
+  package init(of account: String, _ database: Database) throws {
+    entries = try Row.fetchAll(
+      database,
+      sql: """
+        SELECT jid, name FROM contacts WHERE account = ?1
+        UNION SELECT jid, name FROM bookmarks WHERE account = ?1
+        """, arguments: [account]
+    ).map { Entry(jid: $0["jid"], name: $0["name"]) }
+  }
+
+  /// The same where no agent runs; blocks on the disk. A database is not made for it.
+  package init(of account: String, at path: String) throws(Failure) {
+    guard access(path, F_OK) == 0 else {
+      self.init([])
+      return
+    }
+    let store = try LocalStore(path: path)
+    do { self = try store.database.read { try KnownNames(of: account, $0) } } catch {
+      throw LocalStore.failure(error, path)
+    }
+  }
+
+  /// The JID that a word means, as ``RecipientsResolveMethod`` says.
+  package func jid(_ word: String) throws(Failure) -> String {
+    if let jid = RecipientsResolveMethod.jid(word) { return jid }
+    let named = Set(entries.lazy.filter { $0.name == word }.map(\.jid)).sorted()
+    if named.count == 1 { return named[0] }
+    if !named.isEmpty {
+      throw Self.failure("more than one is called \(word): " + Self.list(named))
+    }
+    if word.prefix(while: { $0 != "/" }).contains("."), (try? JID(word)) != nil { return word }
+    let near = near(word)
+    throw Self.failure("nobody is called \(word)" + (near.isEmpty ? "" : "; near it: " + Self.list(near)))
+  }
+
+  private static func list(_ found: [String]) -> String {
+    found.prefix(maximumNear).joined(separator: ", ") + (found.count > maximumNear ? ", …" : "")
+  }
+
+  private static func failure(_ detail: String) -> Failure {
+    Failure(.invalidParameter, stage: .input, detail: detail)
+  }
+
+  /// Those whose name, or the first part of whose JID, is nearly the word; the nearest first.
+  private func near(_ word: String) -> [String] {
+    let wanted = word.lowercased()
+    var found: [(rank: Int, text: String)] = []
+    for entry in entries {
+      let local = String(entry.jid.prefix { $0 != "@" })
+      let ranks = [entry.name, local].compactMap { $0.flatMap { Self.rank($0.lowercased(), wanted) } }
+      guard let rank = ranks.min() else { continue }
+      found.append((rank, entry.name.map { "\($0) (\(entry.jid))" } ?? entry.jid))
+    }
+    return found.sorted { ($0.rank, $0.text) < ($1.rank, $1.text) }.map(\.text)
+  }
+
+  /// The less the nearer; nil where they have little in common.
+  private static func rank(_ name: String, _ wanted: String) -> Int? {
+    if name == wanted { return 0 }
+    if wanted.count > 1, name.hasPrefix(wanted) { return 1 }
+    let (count, limit) = (wanted.count, min(2, wanted.count / 3))
+    if count <= 40, abs(name.count - count) <= limit {
+      let distance = Spelling.distance(name, wanted)
+      if distance <= limit { return 1 + distance }
+    }
+    return count > 2 && name.contains(wanted) ? 4 : nil
+  }
+}

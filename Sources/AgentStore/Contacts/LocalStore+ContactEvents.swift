@@ -1,0 +1,83 @@
+import AgentProtocol
+import FoundationEssentials
+import GRDB
+
+// Events of contacts, kept so that a watcher who was away hears of them. The cursor is the key.
+
+extension ContactEvent {
+  /// Events that are kept of an account.
+  package static let maximumKept = 10_000
+
+  static func createTable(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        CREATE TABLE contactEvents (
+          cursor INTEGER PRIMARY KEY,
+          account TEXT NOT NULL,
+          time REAL NOT NULL,
+          action TEXT NOT NULL, jid TEXT NOT NULL, actor TEXT, text TEXT
+        ) STRICT;
+        CREATE INDEX contactEventsByAccount ON contactEvents (account, cursor);
+        CREATE TABLE forgottenContactEvents (account TEXT PRIMARY KEY, cursor INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        """)
+  }
+
+  static func addLookAlikes(_ database: Database) throws {
+    try database.execute(sql: "ALTER TABLE contactEvents ADD COLUMN looksLike TEXT")
+  }
+
+  /// Keeps events under cursors, and forgets those that are too many; gives them as they are told.
+  ///
+  /// - Parameter time: seconds since 1970.
+  package static func keep(
+    _ events: [ContactEvent], of account: String, under cursors: Range<Int64>, time: Double,
+    _ database: Database
+  ) throws -> [Event] {
+    if events.isEmpty { return [] }
+    let insertion = try database.cachedStatement(
+      sql: """
+        INSERT INTO contactEvents (cursor, account, time, action, jid, actor, text, looksLike)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """)
+    for (cursor, event) in zip(cursors, events) {
+      try insertion.execute(arguments: [
+        cursor, account, time, event.action.rawValue, event.jid, event.by?.rawValue, event.text,
+        event.looksLike,
+      ])
+    }
+    try forgetOld(account, database)
+    let told = Timestamp.text(Date(timeIntervalSince1970: time))
+    return zip(cursors, events).map {
+      Event(account: account, time: told, cursor: $0, body: .contact($1))
+    }
+  }
+
+  private static func forgetOld(_ account: String, _ database: Database) throws {
+    let selection = try database.cachedStatement(
+      sql: "SELECT cursor FROM contactEvents WHERE account = ? ORDER BY cursor DESC LIMIT 1 OFFSET ?")
+    guard let last = try Int64.fetchOne(selection, arguments: [account, maximumKept]) else { return }
+    try database.execute(
+      sql: "DELETE FROM contactEvents WHERE account = ? AND cursor <= ?", arguments: [account, last])
+    try database.execute(
+      sql: "INSERT OR REPLACE INTO forgottenContactEvents (account, cursor) VALUES (?, ?)",
+      arguments: [account, last])
+  }
+
+  /// The newest event that was forgotten; 0: none was.
+  package static func forgotten(of account: String?, _ database: Database) throws -> Int64 {
+    try Int64.fetchOne(
+      database, sql: "SELECT max(cursor) FROM forgottenContactEvents WHERE ?1 IS NULL OR account = ?1",
+      arguments: [account]) ?? 0
+  }
+
+  /// Nil for what no agent of this version has kept.
+  package static func event(_ row: Row) -> Event? {
+    guard let action = Action(rawValue: row["action"]) else { return nil }
+    let actor = (row["actor"] as String?).flatMap(Actor.init)
+    var event = ContactEvent(action, jid: row["jid"], by: actor, text: row["text"])
+    event.looksLike = row["looksLike"]
+    return Event(
+      account: row["account"], time: Timestamp.text(Date(timeIntervalSince1970: row["time"])),
+      cursor: row["cursor"], body: .contact(event))
+  }
+}

@@ -1,0 +1,290 @@
+import AgentProtocol
+import FoundationEssentials
+import GRDB
+import XMPPFeatures
+import XMPPStanza
+
+// What the server has last said of an account's contacts.
+
+extension LocalStore {
+  static func createContacts(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        CREATE TABLE contacts (
+          account TEXT NOT NULL,
+          jid TEXT NOT NULL,
+          name TEXT,
+          subscription TEXT NOT NULL,
+          isAsked INTEGER NOT NULL, isApproved INTEGER NOT NULL,
+          groups TEXT NOT NULL,
+          PRIMARY KEY (account, jid)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE rosters (
+          account TEXT PRIMARY KEY,
+          version TEXT
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE blocked (
+          account TEXT NOT NULL,
+          jid TEXT NOT NULL,
+          PRIMARY KEY (account, jid)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE subscriptionRequests (
+          account TEXT NOT NULL,
+          jid TEXT NOT NULL,
+          received REAL NOT NULL,
+          text TEXT,
+          PRIMARY KEY (account, jid)
+        ) STRICT, WITHOUT ROWID;
+        """)
+    try ContactEvent.createTable(database)
+  }
+
+  /// The tables that hold something of contacts, by account.
+  static let contactTables = [
+    "contacts", "rosters", "blocked", "subscriptionRequests", "contactEvents", "forgottenContactEvents",
+    "deviceEvents", "forgottenDeviceEvents",
+  ]
+}
+
+/// What is kept of an account's roster beside its contacts.
+package enum StoredRoster {
+  /// Nil where no roster is kept; empty: the server has told no version.
+  package static func version(of account: String, _ database: Database) throws -> String? {
+    guard
+      let row = try Row.fetchOne(
+        database, sql: "SELECT version FROM rosters WHERE account = ?", arguments: [account])
+    else { return nil }
+    let version: String? = row["version"]
+    return version ?? ""
+  }
+
+  package static func keep(version: String?, of account: String, _ database: Database) throws {
+    let change = try database.cachedStatement(
+      sql: "INSERT OR REPLACE INTO rosters (account, version) VALUES (?, ?)")
+    try change.execute(arguments: [account, version])
+  }
+
+  /// Bare JIDs of all contacts.
+  package static func jids(of account: String, _ database: Database) throws -> [String] {
+    try String.fetchAll(database, sql: "SELECT jid FROM contacts WHERE account = ?", arguments: [account])
+      .map(\.bareJID)
+  }
+
+  /// Bare JIDs of those who see the account's presence.
+  package static func subscribers(of account: String, _ database: Database) throws -> Set<JID> {
+    let jids = try String.fetchAll(
+      database, sql: "SELECT jid FROM contacts WHERE account = ? AND subscription IN ('from', 'both')",
+      arguments: [account])
+    return Set(jids.lazy.compactMap { (try? JID($0))?.bare })
+  }
+
+  /// Keeps a whole roster in the place of the one before; gives what has changed. Of the first one nothing has.
+  package static func replace(
+    with roster: Roster, of account: String, _ database: Database
+  ) throws -> [ContactEvent] {
+    let isFirst = try version(of: account, database) == nil
+    let rows = try Row.fetchAll(
+      database, sql: "SELECT * FROM contacts WHERE account = ?", arguments: [account])
+    var old: [JID: Roster.Item] = [:]
+    for item in rows.compactMap(Roster.Item.init) { old[item.jid] = item }
+    var events: [ContactEvent] = []
+    var seen: Set<JID> = []
+    for item in roster.items where seen.insert(item.jid).inserted {
+      let before = old.removeValue(forKey: item.jid)
+      if before == item { continue }
+      try item.keep(account, database)
+      events += ContactChange.events(from: before, to: item, isOwn: false)
+    }
+    for item in old.values {
+      try Roster.Item.delete(item.jid, of: account, database)
+      events += ContactChange.events(from: item, to: nil, isOwn: false)
+    }
+    try keep(version: roster.version, of: account, database)
+    return isFirst ? [] : events
+  }
+}
+
+extension Roster.Item {
+  /// No group has it in its name: XML has no such character.
+  private static let separator = "\u{1F}"
+
+  package init?(_ row: Row) {
+    guard let jid = try? JID(row["jid"]) else { return nil }
+    let groups: String = row["groups"]
+    self.init(
+      jid: jid, name: row["name"], subscription: Roster.Subscription(rawValue: row["subscription"]) ?? .none,
+      isAsked: row["isAsked"], isApproved: row["isApproved"], groups: Self.groups(groups))
+  }
+
+  package static func groups(_ text: String) -> [String] {
+    text.isEmpty ? [] : text.split(separator: separator).map(String.init)
+  }
+
+  package static func load(_ jid: JID, of account: String, _ database: Database) throws -> Roster.Item? {
+    let selection = try database.cachedStatement(sql: "SELECT * FROM contacts WHERE account = ? AND jid = ?")
+    return try Row.fetchOne(selection, arguments: [account, jid.description]).flatMap(Roster.Item.init)
+  }
+
+  package func keep(_ account: String, _ database: Database) throws {
+    let change = try database.cachedStatement(
+      sql: """
+        INSERT OR REPLACE INTO contacts (account, jid, name, subscription, isAsked, isApproved, groups)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """)
+    try change.execute(arguments: [
+      account, jid.description, name, subscription.rawValue, isAsked, isApproved,
+      groups.joined(separator: Self.separator),
+    ])
+  }
+
+  package static func delete(_ jid: JID, of account: String, _ database: Database) throws {
+    let change = try database.cachedStatement(sql: "DELETE FROM contacts WHERE account = ? AND jid = ?")
+    try change.execute(arguments: [account, jid.description])
+  }
+}
+
+extension Roster.Push {
+  /// Keeps what the push says of the contact, not its version; gives the contact before and after it, nil where it is not
+  /// in the list.
+  ///
+  /// - Parameter hasRoom: a contact that is not in the list yet is kept; nil is the result where there is no room for it.
+  package func keep(
+    _ account: String, hasRoom: Bool, _ database: Database
+  ) throws -> (old: Roster.Item?, new: Roster.Item?)? {
+    let old = try Roster.Item.load(jid, of: account, database)
+    switch change {
+    case .set(let item):
+      if old == nil, !hasRoom { return nil }
+      try item.keep(account, database)
+      return (old, item)
+    case .remove(let jid):
+      try Roster.Item.delete(jid, of: account, database)
+      return (old, nil)
+    }
+  }
+}
+
+/// Who is blocked.
+package enum StoredBlockList {
+  package static func load(_ account: String, _ database: Database) throws -> [String] {
+    try String.fetchAll(
+      database, sql: "SELECT jid FROM blocked WHERE account = ? ORDER BY jid", arguments: [account])
+  }
+
+  /// Keeps the whole list; gives who is blocked that was not, and who is so no more.
+  package static func replace(
+    with list: BlockList, of account: String, _ database: Database
+  ) throws -> [ContactEvent] {
+    let old = Set(try load(account, database))
+    let new = Set(list.jids.map(\.description))
+    return try change(
+      of: account, isOwn: false, database, added: new.subtracting(old).sorted(),
+      removed: old.subtracting(new).sorted())
+  }
+
+  package static func apply(
+    _ push: BlockList.Push, of account: String, isOwn: Bool, _ database: Database
+  ) throws -> [ContactEvent] {
+    let known = Set(try load(account, database))
+    switch push {
+    case .block(let jids):
+      let room = max(0, BlockList.maximumEntries - known.count)
+      let new = Set(jids.map(\.description)).subtracting(known).sorted().prefix(room)
+      return try change(of: account, isOwn: isOwn, database, added: Array(new))
+    case .unblock(let jids):
+      let gone = Set(jids.map(\.description)).intersection(known).sorted()
+      return try change(of: account, isOwn: isOwn, database, removed: gone)
+    case .unblockAll: return try change(of: account, isOwn: isOwn, database, removed: known.sorted())
+    }
+  }
+
+  private static func change(
+    of account: String, isOwn: Bool, _ database: Database, added: [String] = [], removed: [String] = []
+  ) throws -> [ContactEvent] {
+    let insertion = try database.cachedStatement(
+      sql: "INSERT OR IGNORE INTO blocked (account, jid) VALUES (?, ?)")
+    for jid in added { try insertion.execute(arguments: [account, jid]) }
+    let deletion = try database.cachedStatement(sql: "DELETE FROM blocked WHERE account = ? AND jid = ?")
+    for jid in removed { try deletion.execute(arguments: [account, jid]) }
+    let actor: ContactEvent.Actor = isOwn ? .own : .otherDevice
+    return added.map { ContactEvent(.ban, jid: $0, by: actor) }
+      + removed.map { ContactEvent(.allow, jid: $0, by: actor) }
+  }
+}
+
+/// Requests for the account's presence that were neither approved nor denied.
+package enum StoredRequests {
+  /// Requests that are kept of an account: the server has the others, and sends them again at the next login.
+  package static let maximum = 1000
+
+  package struct Entry: Sendable, Equatable {
+    package var jid: String
+    /// Seconds since 1970: when it came first.
+    package var received: Double
+    package var text: String?
+
+    package init(jid: String, received: Double, text: String? = nil) {
+      self.jid = jid
+      self.received = received
+      self.text = text
+    }
+  }
+
+  /// Oldest first.
+  package static func load(_ account: String, _ database: Database) throws -> [Entry] {
+    try Row.fetchAll(
+      database,
+      sql: "SELECT * FROM subscriptionRequests WHERE account = ? ORDER BY received, jid",
+      arguments: [account]
+    ).map { Entry(jid: $0["jid"], received: $0["received"], text: $0["text"]) }
+  }
+
+  /// Whether it is new: not kept yet, and there is room.
+  package static func add(
+    _ request: PresenceSubscription.Request, of account: String, received: Double, _ database: Database
+  ) throws -> Bool {
+    let jid = request.jid.description
+    // Who sees it already needs no answer.
+    if try Roster.Item.load(request.jid, of: account, database)?.subscription.isFrom == true { return false }
+    try database.execute(
+      sql: "UPDATE subscriptionRequests SET text = coalesce(?, text) WHERE account = ? AND jid = ?",
+      arguments: [request.text, account, jid])
+    if database.changesCount > 0 { return false }
+    let count = try Int.fetchOne(
+      database, sql: "SELECT count(*) FROM subscriptionRequests WHERE account = ?", arguments: [account])
+    if count ?? 0 >= maximum { return false }
+    try database.execute(
+      sql: "INSERT INTO subscriptionRequests (account, jid, received, text) VALUES (?, ?, ?, ?)",
+      arguments: [account, jid, received, request.text])
+    return true
+  }
+
+  package static func contains(_ jid: JID, of account: String, _ database: Database) throws -> Bool {
+    try Bool.fetchOne(
+      database, sql: "SELECT EXISTS (SELECT 1 FROM subscriptionRequests WHERE account = ? AND jid = ?)",
+      arguments: [account, jid.bare.description]) ?? false
+  }
+
+  /// Whether there was one.
+  @discardableResult
+  package static func remove(_ jid: String, of account: String, _ database: Database) throws -> Bool {
+    let change = try database.cachedStatement(
+      sql: "DELETE FROM subscriptionRequests WHERE account = ? AND jid = ?")
+    try change.execute(arguments: [account, jid])
+    return database.changesCount > 0
+  }
+
+  /// Forgets all that are not among `jids`; gives which.
+  package static func keepOnly(_ jids: Set<String>, of account: String, _ database: Database) throws
+    -> [String]
+  {
+    let gone = try load(account, database).map(\.jid).filter { !jids.contains($0) }
+    for jid in gone { try remove(jid, of: account, database) }
+    return gone
+  }
+}
+
+extension String {
+  /// A JID without its resource; the JID is valid.
+  package var bareJID: String { utf8.contains(UInt8(ascii: "/")) ? String(prefix { $0 != "/" }) : self }
+}

@@ -1,0 +1,82 @@
+import AgentProtocol
+import FoundationEssentials
+import GRDB
+
+// Events of conversations, kept so that a watcher who was away hears of them. The cursor is the key.
+
+extension ConversationEvent {
+  /// Events that are kept of an account.
+  package static let maximumKept = 10_000
+
+  static func createTable(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        CREATE TABLE conversationEvents (
+          cursor INTEGER PRIMARY KEY,
+          account TEXT NOT NULL,
+          time REAL NOT NULL,
+          action TEXT NOT NULL, jid TEXT NOT NULL, actor TEXT NOT NULL, marks TEXT
+        ) STRICT;
+        CREATE INDEX conversationEventsByAccount ON conversationEvents (account, cursor);
+        CREATE TABLE forgottenConversationEvents (account TEXT PRIMARY KEY, cursor INTEGER NOT NULL)
+          STRICT, WITHOUT ROWID;
+        """)
+  }
+
+  /// Keeps events under cursors, and forgets those that are too many; gives them as they are told.
+  ///
+  /// - Parameter time: seconds since 1970.
+  package static func keep(
+    _ events: [ConversationEvent], of account: String, under cursors: Range<Int64>, time: Double,
+    _ database: Database
+  ) throws -> [Event] {
+    if events.isEmpty { return [] }
+    for (cursor, event) in zip(cursors, events) {
+      try database.execute(
+        sql: """
+          INSERT INTO conversationEvents (cursor, account, time, action, jid, actor, marks)
+          VALUES (?, ?, ?, ?, ?, ?, ?)
+          """,
+        arguments: [
+          cursor, account, time, event.action.rawValue, event.jid, event.by,
+          event.marks?.joined(separator: "\n"),
+        ])
+    }
+    try forgetOld(account, database)
+    let told = Timestamp.text(Date(timeIntervalSince1970: time))
+    return zip(cursors, events).map {
+      Event(account: account, time: told, cursor: $0, body: .conversation($1))
+    }
+  }
+
+  private static func forgetOld(_ account: String, _ database: Database) throws {
+    let last = try Int64.fetchOne(
+      database,
+      sql: "SELECT cursor FROM conversationEvents WHERE account = ? ORDER BY cursor DESC LIMIT 1 OFFSET ?",
+      arguments: [account, maximumKept])
+    guard let last else { return }
+    try database.execute(
+      sql: "DELETE FROM conversationEvents WHERE account = ? AND cursor <= ?", arguments: [account, last])
+    try database.execute(
+      sql: "INSERT OR REPLACE INTO forgottenConversationEvents (account, cursor) VALUES (?, ?)",
+      arguments: [account, last])
+  }
+
+  /// The newest event that was forgotten; 0: none was.
+  package static func forgotten(of account: String?, _ database: Database) throws -> Int64 {
+    try Int64.fetchOne(
+      database,
+      sql: "SELECT max(cursor) FROM forgottenConversationEvents WHERE ?1 IS NULL OR account = ?1",
+      arguments: [account]) ?? 0
+  }
+
+  /// Nil for what no agent of this version has kept.
+  package static func event(_ row: Row) -> Event? {
+    guard let action = Action(rawValue: row["action"]) else { return nil }
+    let marks = (row["marks"] as String?)?.split(separator: "\n").map(String.init)
+    return Event(
+      account: row["account"], time: Timestamp.text(Date(timeIntervalSince1970: row["time"])),
+      cursor: row["cursor"],
+      body: .conversation(ConversationEvent(action, jid: row["jid"], by: row["actor"], marks: marks)))
+  }
+}

@@ -1,0 +1,79 @@
+import AgentProtocol
+import GRDB
+import Glibc
+
+// An account is forgotten: nothing that was kept of it is left in any file of the store.
+
+extension LocalStore {
+  /// Deletes everything that is kept of an account. When it returns, none of it is in any file of the store.
+  ///
+  /// - Parameter patience: how long readers of the database are waited for: what was written before stands in its log as
+  ///   long as one of them reads.
+  /// - Throws: `databaseError`, also where a reader takes longer.
+  package func forget(_ account: String, patience: Duration = .seconds(10)) async throws(Failure) {
+    try await change(durably: true) { try Self.forget(account, $0) }
+    try await inBackground { store throws(Failure) in try store.erase(patience) }
+  }
+
+  /// The same where no agent runs; blocks on the disk. A database is not made for it.
+  package static func forget(_ account: String, at path: String) throws(Failure) {
+    guard access(path, F_OK) == 0 else { return removeSetAside(path) }
+    let store = try LocalStore(path: path)
+    do { try store.database.write { try forget(account, $0) } } catch { throw failure(error, path) }
+    try store.erase(.seconds(10))
+  }
+
+  private static func forget(_ account: String, _ database: Database) throws {
+    for table in ["messages", "outbox", "streams", "gaps", "receipts", "addressees"] + contactTables
+      + conversationTables
+    {
+      try database.execute(sql: "DELETE FROM \(table) WHERE account = ?", arguments: [account])
+    }
+    // Its parts have the words of deleted messages until they are merged.
+    try rebuildSearch(database)
+  }
+
+  /// Leaves nothing in the files that was deleted from the database.
+  private func erase(_ patience: Duration) throws(Failure) {
+    do {
+      // An earlier version did not overwrite what it deleted.
+      try database.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
+      try emptyLog(patience)
+    } catch {
+      throw Self.failure(error, path)
+    }
+    Self.removeSetAside(path)
+  }
+
+  /// Moves everything from the write-ahead log into the database, and cuts it off.
+  private func emptyLog(_ patience: Duration) throws {
+    let start = ContinuousClock.now
+    while true {
+      do {
+        _ = try database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        return
+      } catch let error as DatabaseError where error.resultCode.primaryResultCode == .SQLITE_BUSY {
+        guard ContinuousClock.now - start < patience else {
+          throw Failure(
+            .databaseError, stage: .store,
+            detail: "\(path): what was deleted stands in its log until another process has read to its end")
+        }
+      }
+    }
+  }
+
+  /// Databases that were damaged have what every account had.
+  private static func removeSetAside(_ path: String) {
+    let place = path.lastIndex(of: "/")
+    let directory = place.map { String(path[..<$0]) } ?? "."
+    let name = place.map { String(path[path.index(after: $0)...]) } ?? path
+    guard let entries = opendir(directory) else { return }
+    defer { closedir(entries) }
+    while let entry = readdir(entries) {
+      let file = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if file.hasPrefix("\(name).corrupt-") { unlink("\(directory)/\(file)") }
+    }
+  }
+}

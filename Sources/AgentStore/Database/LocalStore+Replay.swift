@@ -1,0 +1,103 @@
+import AgentProtocol
+import GRDB
+
+// What a watcher has missed.
+
+extension LocalStore {
+  /// Events that are replayed at most.
+  static let replayed = 100_000
+  /// Events of a kind that are read at a time, and octets of them. An event that begins below is the last one.
+  private static let page = 500
+  private static let pageOctets = 1 << 20
+
+  /// Where events of a name are kept, a row with `account` and `cursor` each.
+  private struct Kept {
+    var name: String
+    var table: String
+    /// How much the event's cursor is greater than that of the row.
+    var shift: Int64 = 0
+    var event: (Row) -> Event?
+  }
+
+  private static var kept: [Kept] {
+    [
+      Kept(name: "message", table: "messages") { row in
+        StoredMessage(row).event(account: row["account"], cursor: row["cursor"])
+      },
+      Kept(name: "receipt", table: "receipts") { row in
+        StoredReceipt(row).event(account: row["account"], cursor: row["cursor"])
+      },
+      // That of the server is kept with its message.
+      Kept(name: "receipt", table: "messages", shift: 1) { row in
+        StoredMessage(row).receipt(account: row["account"], cursor: row["cursor"])
+      },
+      Kept(name: "contact", table: "contactEvents") { row in ContactEvent.event(row) },
+      Kept(name: "device", table: "deviceEvents") { row in DeviceEvent.event(row) },
+      Kept(name: "conversation", table: "conversationEvents") { row in ConversationEvent.event(row) },
+    ]
+  }
+
+  /// The cursor after which a replay begins, where it can: nothing that is kept, and was to be replayed, is left out
+  /// but what is older than the last ``replayed`` events. `isWhole` tells whether there is such.
+  ///
+  /// - Parameter names: of the events that are wanted.
+  package func replayStart(
+    since cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.keptNames,
+    limit: Int = replayed
+  ) async throws(Failure) -> (start: Int64, isWhole: Bool) {
+    // The reader knows more than there ever was: this is another database.
+    if cursor > last { return (last, false) }
+    let cursors = Self.kept.filter { names.contains($0.name) && $0.shift == 0 }
+      .map { "SELECT cursor, account FROM \($0.table)" }.joined(separator: " UNION ALL ")
+    if cursors.isEmpty { return (cursor, true) }
+    let wantsContacts = names.contains("contact")
+    let wantsDevices = names.contains("device")
+    let wantsConversations = names.contains("conversation")
+    return try await read { database in
+      let oldest = try Int64.fetchOne(
+        database,
+        sql: """
+          SELECT cursor FROM (\(cursors))
+          WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
+          ORDER BY cursor DESC LIMIT 1 OFFSET ?4
+          """, arguments: [cursor, last, account, limit])
+      let forgotten = max(
+        wantsContacts ? try ContactEvent.forgotten(of: account, database) : 0,
+        wantsDevices ? try DeviceEvent.forgotten(of: account, database) : 0,
+        wantsConversations ? try ConversationEvent.forgotten(of: account, database) : 0)
+      return (oldest ?? cursor, oldest == nil && forgotten <= cursor)
+    }
+  }
+
+  /// The next events to replay, oldest first, and the cursor up to which these are all: ``last`` at the end.
+  package func replay(
+    after cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.keptNames
+  ) async throws(Failure) -> (events: [Event], through: Int64) {
+    try await read { database in
+      var events: [Event] = []
+      var through = last
+      for source in Self.kept where names.contains(source.name) {
+        let rows = try Row.fetchCursor(
+          database,
+          sql: """
+            SELECT * FROM \(source.table)
+            WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
+              \(source.shift > 0 ? "AND isFromOutbox" : "")
+            ORDER BY cursor LIMIT ?4
+            """, arguments: [cursor - source.shift, last - source.shift, account, Self.page])
+        var (count, octets) = (0, 0)
+        while let row = try rows.next() {
+          let event = source.event(row)
+          if let event { events.append(event) }
+          count += 1
+          octets += event?.octets ?? 0
+          if count == Self.page || octets >= Self.pageOctets {
+            through = min(through, row["cursor"] + source.shift)
+            break
+          }
+        }
+      }
+      return (events.filter { $0.cursor <= through }.sorted { $0.cursor < $1.cursor }, through)
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import AgentProtocol
+import AgentSystem
+import GRDB
+import Glibc
+import Logging
+import NIOConcurrencyHelpers
+import NIOPosix
+
+/// The agent's database: what outlives it beside the accounts.
+///
+/// SQLite in WAL mode, mode 0600 in a directory of mode 0700. Every call blocks on the disk: on an event loop or
+/// in an actor use ``BlockingStore/inBackground(_:)``.
+package final class LocalStore: BlockingStore {
+  private struct State {
+    var database: DatabaseQueue {
+      didSet { files = DatabaseFiles(database.path) }
+    }
+    /// Those that the database was opened in.
+    var files: DatabaseFiles
+    var condition = StoreCondition()
+    var onNews: (@Sendable (StoreNews) -> Void)?
+  }
+
+  private let state: NIOLockedValueBox<State>
+  let changes = ChangeQueue()
+  package let path: String
+  private let log: Logger?
+  /// How long after a change its log is emptied; others may come meanwhile.
+  let tidiness: Duration
+  private let repairing = NIOLock()
+
+  package var database: DatabaseQueue { state.withLockedValue { $0.database } }
+  /// Where a file was moved that SQLite could not read, to tell the user.
+  package var movedAside: String? { condition.damage?.movedAside }
+  package var files: DatabaseFiles { state.withLockedValue { $0.files } }
+  /// What is wrong with it.
+  package var condition: StoreCondition { state.withLockedValue { $0.condition } }
+
+  /// Opens the database at `path` and makes it where there is none.
+  ///
+  /// A damaged one is moved aside and a fresh one made. Throws `databaseError` (33002) where that cannot be done, and
+  /// where the database is of a later version than this one.
+  package convenience init(path: String, log: Logger? = nil) throws(Failure) {
+    try self.init(path: path, log: log, tidiness: .seconds(30))
+  }
+
+  package init(path: String, log: Logger? = nil, tidiness: Duration) throws(Failure) {
+    let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    try PrivateDirectory.ensure(directory)
+    do {
+      state = NIOLockedValueBox(State(database: try Self.open(path), files: DatabaseFiles(path)))
+    } catch {
+      guard Self.isDamage(error) else { throw Self.failure(error, path) }
+      let (database, damage) = try Self.replace(path, log)
+      state = NIOLockedValueBox(
+        State(database: database, files: DatabaseFiles(path), condition: StoreCondition(damage: damage)))
+    }
+    self.path = path
+    self.log = log
+    self.tidiness = tidiness
+  }
+
+  /// Sets aside `count` event cursors; gives the last one that was set aside before. Never gives the same range
+  /// again, whatever happens to the process.
+  package func reserveCursors(_ count: Int64) throws(Failure) -> Int64 {
+    try write { database in
+      let last = try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'cursor'") ?? 0
+      let (next, overflow) = last.addingReportingOverflow(count)
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO meta (key, value) VALUES ('cursor', ?)",
+        arguments: [overflow ? Int64.max : next])
+      return last
+    }
+  }
+
+  /// Has news of what is wrong with the store told. What has happened before is in ``condition``.
+  package func tell(_ onNews: @escaping @Sendable (StoreNews) -> Void) {
+    state.withLockedValue { $0.onNews = onNews }
+  }
+
+  /// Writes with a transaction of its own. Blocks on the disk.
+  private func write<Value>(_ body: (Database) throws -> Value) throws(Failure) -> Value {
+    let database = database
+    do {
+      do {
+        return try database.write(body)
+      } catch  where repair(database, after: error) {
+        return try self.database.write(body)
+      }
+    } catch {
+      throw Self.failure(error, path)
+    }
+  }
+
+  /// Makes the database one that can be used, where an error says that it is damaged; whether it did. Blocks on the
+  /// disk; what was going on in it must have ended.
+  ///
+  /// - Parameter damaged: where the error comes from; somebody else may have replaced it meanwhile.
+  package func repair(_ damaged: DatabaseQueue, after error: any Error) -> Bool {
+    guard Self.isDamage(error) else { return false }
+    return repairing.withLock {
+      if database !== damaged { return true }
+      if Self.isDamagedIndex(error), (try? damaged.write(Self.rebuildSearch)) != nil {
+        log?.error("the index of the messages was damaged, and was made again")
+        return true
+      }
+      // It is closed when the last of its readers has left it.
+      do throws(Failure) {
+        let (fresh, damage) = try Self.replace(path, log)
+        let tell = state.withLockedValue { state in
+          state.database = fresh
+          state.condition.damage = damage
+          return state.onNews
+        }
+        tell?(StoreNews(cause: damage.failure, lost: damage.salvage.lost))
+        return true
+      } catch {
+        log?.error("a damaged database cannot be replaced", metadata: ["failure": "\(error.message)"])
+        return false
+      }
+    }
+  }
+
+  /// From now on this one is used. Whoever is in the other one is to have finished.
+  func replaceDatabase(_ new: DatabaseQueue) { state.withLockedValue { $0.database = new } }
+
+  /// Notes how a write went, and tells of it where that is news. nil: well.
+  func noteWrite(_ error: (any Error)?) {
+    if let error, !(error is Failure), !StoreCondition.isObstacle(error) { return }
+    let obstacle = error.map { Self.failure($0, path) }
+    let tell = state.withLockedValue { $0.condition.wrote(obstacle) ? $0.onNews : nil }
+    tell?(StoreNews(cause: obstacle))
+  }
+
+  /// Until when which server is left alone, in seconds since 1970.
+  package func rateLimits() throws(Failure) -> [String: Double] {
+    do {
+      return try database.read { database in
+        let rows = try Row.fetchAll(
+          database, sql: "SELECT substr(key, 11), value FROM meta WHERE key LIKE 'rateLimit %'")
+        return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: max)
+      }
+    } catch {
+      throw Self.failure(error, path)
+    }
+  }
+
+  /// Leaves a server alone until a time, in seconds since 1970. Times that have passed are forgotten.
+  package func setRateLimit(_ until: Double, of server: String) throws(Failure) {
+    try write { database in
+      try database.execute(
+        sql: "DELETE FROM meta WHERE key LIKE 'rateLimit %' AND value < unixepoch()")
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
+        arguments: ["rateLimit \(server)", until])
+    }
+  }
+
+  /// Opens a database to read it beside whoever writes it.
+  static func reader(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.label = "imctl"
+    configuration.readonly = true
+    configuration.busyMode = .timeout(5)
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
+  package static func open(_ path: String) throws -> DatabaseQueue {
+    // SQLite gives the files beside it the mode of this one.
+    do {
+      let file = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW)
+      guard try file.status().st_uid == geteuid() else { throw Errno(EPERM) }
+    } catch let error as Errno {
+      throw error.failure(path)
+    }
+    var configuration = Configuration()
+    configuration.label = "imctl"
+    configuration.busyMode = .timeout(5)
+    configuration.journalMode = .wal
+    // What is written is copied into the database in larger parts: whoever sends much waits for that less often.
+    // A log that a reader has let grow beyond that is cut off. What is deleted is overwritten.
+    configuration.prepareDatabase {
+      try $0.execute(
+        sql: """
+          PRAGMA wal_autocheckpoint = 4000;
+          PRAGMA journal_size_limit = 16777216;
+          PRAGMA secure_delete = ON
+          """)
+    }
+    let database = try DatabaseQueue(path: path, configuration: configuration)
+    if try !database.read(isCurrent) { try migrator.migrate(database) }
+    return database
+  }
+
+  /// Whether nothing is left to be migrated. Throws where the database is of a later version than this one.
+  package static func isCurrent(_ database: Database) throws -> Bool {
+    let migrator = migrator
+    if try migrator.hasBeenSuperseded(database) { throw TooNew() }
+    return try migrator.hasCompletedMigrations(database)
+  }
+
+  private struct TooNew: Error {}
+
+  static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("meta") { database in
+      try database.create(table: "meta", options: [.strict, .withoutRowID]) { table in
+        table.primaryKey("key", .text)
+        table.column("value", .any)
+      }
+    }
+    migrator.registerMigration("messages", migrate: createMessages)
+    migrator.registerMigration("search", migrate: createSearch)
+    migrator.registerMigration("archiveGaps", migrate: createArchiveGaps)
+    migrator.registerMigration("contacts", migrate: createContacts)
+    migrator.registerMigration("receipts", migrate: createReceipts)
+    migrator.registerMigration("insertions", migrate: dropInsertionTrigger)
+    migrator.registerMigration("deviceEvents", migrate: DeviceEvent.createTable)
+    migrator.registerMigration("retractions", migrate: createRetractions)
+    migrator.registerMigration("conversations", migrate: createConversations)
+    migrator.registerMigration("receiptWishes", migrate: addReceiptWishes)
+    migrator.registerMigration("lookAlikes", migrate: ContactEvent.addLookAlikes)
+    migrator.registerMigration("refusals", migrate: addRefusals)
+    migrator.registerMigration("corrections", migrate: addCorrections)
+    migrator.registerMigration("threads", migrate: indexThreads)
+    migrator.registerMigration("copies", migrate: addCopies)
+    return migrator
+  }
+
+  package static func failure(_ error: any Error, _ path: String) -> Failure {
+    if let failure = error as? Failure { return failure }
+    if error is TooNew {
+      return Failure(.databaseError, stage: .store, detail: "\(path): made by a later version of imctl")
+    }
+    let why = (error as? DatabaseError).map { $0.message ?? "\($0.resultCode)" } ?? "cannot be opened"
+    return Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+  }
+}

@@ -1,0 +1,120 @@
+import GRDB
+
+// What a reader sees of messages that were corrected or taken back: each message once, as it is now.
+
+extension StoredMessage {
+  /// A condition on `messages`: the row is a message of its own. A retraction is none, and neither is a correction
+  /// that is shown in the place of the message that it corrects.
+  static let isOfItsOwn = """
+    (messages.retracts IS NULL
+      AND (messages.replaces IS NULL OR NOT EXISTS (\(corrected("1")))))
+    """
+
+  /// So many corrections of corrections are followed. Clients correct the first message each time (XEP-0308 §5): only
+  /// an attacker makes a long chain.
+  private static let maximumChain = 50
+
+  /// Selects the messages that the row `messages` may correct: those that came before it in the same conversation.
+  private static func corrected(_ columns: String) -> String {
+    let others = """
+      target.place < messages.place AND target.peer IS messages.peer AND target.retracts IS NULL
+        AND \(HistoryQuery.isShown("target"))
+      """
+    let sender = "target.account = messages.account AND target.sender = messages.sender"
+    return """
+      SELECT \(columns) FROM messages AS target
+      WHERE \(sender) AND target.originID = messages.replaces AND \(others)
+      UNION ALL
+      SELECT \(columns) FROM messages AS target
+      WHERE \(sender) AND target.id = messages.replaces AND target.id IS NOT target.originID AND \(others)
+      """
+  }
+
+  /// A message with what its newest correction says.
+  ///
+  /// - Parameters:
+  ///   - row: a message of its own.
+  ///   - mayBeCorrected: false where it is known that there is no correction of it.
+  static func folded(
+    _ row: Row, mayBeCorrected: Bool = true, _ database: Database
+  ) throws -> StoredMessage {
+    var message = StoredMessage(row)
+    let newest = mayBeCorrected ? try newest(row, database) : row
+    message.take(newest === row ? message : StoredMessage(newest))
+    return message
+  }
+
+  /// A condition on the row of a message, called `message`: some correction names it.
+  static func isNamedByCorrection(_ message: String) -> String {
+    """
+    EXISTS (SELECT 1 FROM messages AS correction INDEXED BY messagesByReplaced
+      WHERE correction.account = \(message).account AND correction.sender = \(message).sender
+        AND correction.replaces IN (\(message).id, \(message).originID) AND correction.replaces IS NOT NULL)
+    """
+  }
+
+  /// The message in whose text words were found, as ``folded(_:_:)`` gives it; nil where a newer correction has other
+  /// words.
+  package static func found(_ row: Row, _ database: Database) throws -> StoredMessage? {
+    let first = try first(row, database)
+    let newest = try newest(first, database)
+    guard newest["cursor"] as Int64 == row["cursor"] else { return nil }
+    var message = StoredMessage(first)
+    message.take(StoredMessage(newest))
+    return message
+  }
+
+  private mutating func take(_ newest: StoredMessage) {
+    isEdited = newest.replaces != nil
+    (body, subject, isEncrypted) = (newest.body, newest.subject, newest.isEncrypted)
+    refusal = newest.refusal ?? refusal
+    if isRetracted || newest.isRetracted { self = takenBack }
+  }
+
+  /// The message that a correction belongs to in the end; the row itself where it is a message of its own.
+  private static func first(_ row: Row, _ database: Database) throws -> Row {
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT first.* FROM messages AS first WHERE first.cursor = (
+          SELECT (SELECT cursor FROM (\(corrected("target.cursor, target.place"))) ORDER BY place DESC LIMIT 1)
+          FROM messages WHERE messages.cursor = ?)
+        """)
+    var first = row
+    for _ in 0..<maximumChain {
+      guard first["replaces"] as String? != nil,
+        let earlier = try Row.fetchOne(selection, arguments: [first["cursor"] as Int64])
+      else { break }
+      first = earlier
+    }
+    return first
+  }
+
+  /// The newest correction of a message; the row itself where there is none.
+  ///
+  /// Some clients use one id for many messages: a correction belongs to the last of them that came before it.
+  private static func newest(_ row: Row, _ database: Database) throws -> Row {
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT * FROM messages INDEXED BY messagesByReplaced
+        WHERE account = ?1 AND sender = ?2 AND replaces IN (?3, ?4) AND replaces IS NOT NULL
+          AND place > ?5 AND peer IS ?6 AND retracts IS NULL
+          AND place < coalesce((
+            SELECT min(place) FROM messages
+            WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID
+              AND place > ?5 AND peer IS ?6 AND replaces IS NULL AND retracts IS NULL), \(Int64.max))
+        ORDER BY place DESC LIMIT 1
+        """)
+    var newest = row
+    for _ in 0..<maximumChain {
+      let correction = try Row.fetchOne(
+        selection,
+        arguments: [
+          newest["account"] as String, newest["sender"] as String, newest["id"] as String?,
+          newest["originID"] as String?, newest["place"] as Int64?, newest["peer"] as String?,
+        ])
+      guard let correction else { break }
+      newest = correction
+    }
+    return newest
+  }
+}

@@ -1,0 +1,107 @@
+import GRDB
+
+// Copies of one message that no id of their own tells from another message.
+
+extension LocalStore {
+  static func addCopies(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        ALTER TABLE messages ADD COLUMN copies INTEGER;
+        ALTER TABLE messages ADD COLUMN secondArchiveID TEXT;
+        CREATE INDEX messagesToOneself ON messages (account, time) WHERE copies IS NOT NULL;
+        CREATE UNIQUE INDEX messagesBySecondArchiveID ON messages (account, secondArchiveID)
+          WHERE secondArchiveID IS NOT NULL;
+        """)
+  }
+}
+
+extension StoredMessage {
+  /// How a copy of a message has come.
+  ///
+  /// A server hands a message of the account to itself to each device twice, as what was sent and as what was received, and
+  /// has it in the archive twice, under two ids. Whatever ids the sender gives its messages, two that have come in the same
+  /// way are two messages, and one that came in another way is a copy.
+  package enum Copy: Int, Sendable {
+    case direct = 1
+    /// A carbon of what another device has sent.
+    case sent = 2
+    /// A carbon of what another device has received.
+    case received = 4
+    /// Out of the archive.
+    case archived = 8
+  }
+
+  /// Seconds within which the copies of a message come; clocks differ.
+  private static let spread = 60.0
+
+  /// The cursor of what is kept of the same message, where that came in another way, and says the same under the same id.
+  func counterpart(_ account: String, _ database: Database) throws -> Int64? {
+    guard let copy, originID == nil, type != .error else { return nil }
+    if !isToOneself { return copy == .archived ? try withoutArchiveID(account, database) : nil }
+    if let archiveID {
+      let known = try database.cachedStatement(
+        sql: "SELECT cursor FROM messages WHERE account = ?1 AND (archiveID = ?2 OR secondArchiveID = ?2)")
+      if let cursor = try Int64.fetchOne(known, arguments: [account, archiveID]) { return cursor }
+    }
+    // The two of the archive are told by their ids.
+    let isMissing = copy == .archived ? "1" : "copies & \(copy.rawValue) = 0"
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT cursor FROM messages INDEXED BY messagesToOneself
+        WHERE account = ?1 AND copies IS NOT NULL AND time BETWEEN ?2 AND ?3 AND id IS ?4 AND type = ?5
+          AND (body IS ?6 OR isRetracted) AND retracts IS ?7 AND \(isMissing)
+          AND (?8 IS NULL OR secondArchiveID IS NULL)
+        ORDER BY cursor LIMIT 1
+        """)
+    return try Int64.fetchOne(
+      selection,
+      arguments: [
+        account, time - Self.spread, time + Self.spread, id, type.rawValue, body, retracts, archiveID,
+      ])
+  }
+
+  /// A message that came live where it was not known which id it has in the archive.
+  private func withoutArchiveID(_ account: String, _ database: Database) throws -> Int64? {
+    guard let id else { return nil }
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT cursor FROM messages
+        WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID AND archiveID IS NULL
+          AND time BETWEEN ?4 AND ?5 AND type = ?6 AND (body IS ?7 OR isRetracted) AND retracts IS ?8
+        ORDER BY cursor LIMIT 1
+        """)
+    return try Int64.fetchOne(
+      selection,
+      arguments: [account, sender, id, time - Self.spread, time + Self.spread, type.rawValue, body, retracts])
+  }
+
+  /// Whether a message that says something else, or is somebody else's, has the id: it is not the archive's then.
+  func isArchiveIDOfAnother(_ account: String, _ database: Database) throws -> Bool {
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT 1 FROM messages
+        WHERE account = ? AND archiveID = ? AND NOT (sender = ? AND id IS ? AND (body IS ? OR isRetracted))
+        """)
+    return try Row.fetchOne(selection, arguments: [account, archiveID, sender, id, body]) != nil
+  }
+
+  /// Notes at what is kept that this copy has come, and the id that it has in the archive.
+  package func complete(_ cursor: Int64, _ database: Database) throws {
+    if isToOneself, let copy {
+      let noting = try database.cachedStatement(
+        sql: "UPDATE messages SET copies = copies | ? WHERE cursor = ? AND copies IS NOT NULL")
+      try noting.execute(arguments: [copy.rawValue, cursor])
+    }
+    guard let archiveID else { return }
+    let completion = try database.cachedStatement(
+      sql: "UPDATE OR IGNORE messages SET archiveID = ? WHERE cursor = ? AND archiveID IS NULL")
+    try completion.execute(arguments: [archiveID, cursor])
+    if database.changesCount > 0 || !isToOneself { return }
+    let second = try database.cachedStatement(
+      sql: """
+        UPDATE OR IGNORE messages SET secondArchiveID = ?1
+        WHERE cursor = ?2 AND archiveID IS NOT ?1 AND secondArchiveID IS NULL AND copies IS NOT NULL
+        """)
+    try second.execute(arguments: [archiveID, cursor])
+  }
+}

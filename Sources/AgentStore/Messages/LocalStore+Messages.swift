@@ -1,0 +1,137 @@
+import AgentProtocol
+import GRDB
+import Glibc
+import XMPPFeatures
+import XMPPStanza
+
+// Messages of all accounts, each once. The cursor of its event is the key.
+
+extension LocalStore {
+  static func createMessages(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        CREATE TABLE messages (
+          cursor INTEGER PRIMARY KEY,
+          account TEXT NOT NULL,
+          direction INTEGER NOT NULL,
+          sender TEXT NOT NULL,
+          time REAL NOT NULL,
+          id TEXT, originID TEXT, archiveID TEXT,
+          fromJID TEXT, toJID TEXT,
+          type TEXT NOT NULL,
+          body TEXT, subject TEXT, thread TEXT,
+          isCarbon INTEGER NOT NULL, isDelayed INTEGER NOT NULL, isEncrypted INTEGER NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX messagesByArchiveID ON messages (account, archiveID) WHERE archiveID IS NOT NULL;
+        CREATE UNIQUE INDEX messagesByOriginID ON messages (account, sender, originID) WHERE originID IS NOT NULL;
+        CREATE TABLE outbox (
+          position INTEGER PRIMARY KEY AUTOINCREMENT,
+          account TEXT NOT NULL,
+          id TEXT NOT NULL,
+          toJID TEXT NOT NULL,
+          type TEXT NOT NULL,
+          body TEXT, subject TEXT, thread TEXT,
+          accepted REAL NOT NULL,
+          isSent INTEGER NOT NULL,
+          since TEXT,
+          UNIQUE (account, id)
+        ) STRICT;
+        CREATE TABLE streams (
+          account TEXT PRIMARY KEY,
+          resumption TEXT,
+          archivePosition TEXT
+        ) STRICT, WITHOUT ROWID;
+        """)
+  }
+}
+
+extension StoredMessage {
+  /// Keeps the message under its cursor; gives it as it is kept, which is without what it says where its sender has taken
+  /// that back before it came. Nil where it, or another copy of it, is kept already.
+  ///
+  /// A copy that knows the id in the archive gives it to one that does not.
+  ///
+  /// - Parameter isShown: the history has it.
+  package func insert(
+    _ account: String, cursor: Int64, isShown: Bool = true, _ database: Database
+  ) throws -> StoredMessage? {
+    if let kept = try repeated(account, database) ?? counterpart(account, database) {
+      try complete(kept, database)
+      return nil
+    }
+    let insertion = try database.cachedStatement(
+      sql: """
+        INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, archiveID,
+          fromJID, toJID, type, body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts,
+          isFromOutbox, place, refusal, refusalText, copies)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
+    let archiveID = try isArchiveIDClaimed && isArchiveIDOfAnother(account, database) ? nil : archiveID
+    let place = isShown ? try place(cursor, database) : nil
+    try insertion.execute(arguments: [
+      cursor, account, direction.rawValue, sender, time, id, originID, archiveID, from, to, type.rawValue,
+      body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts, isFromOutbox, place,
+      refusal?.condition, refusal?.text, isToOneself ? copy?.rawValue : nil,
+    ])
+    if database.changesCount > 0 {
+      if let place { try index(place, database) }
+      if let retracts {
+        try Self.takeBack(retracts, of: sender, account, database)
+      } else if try isTakenBack(account, database), let id = originID ?? id {
+        try Self.takeBack(id, of: sender, account, database)
+        return takenBack
+      }
+      return self
+    }
+    if let archiveID, let originID {
+      let completion = try database.cachedStatement(
+        sql: """
+          UPDATE OR IGNORE messages SET archiveID = ?
+          WHERE account = ? AND sender = ? AND originID = ? AND archiveID IS NULL
+          """)
+      try completion.execute(arguments: [archiveID, account, sender, originID])
+    }
+    return nil
+  }
+
+  /// The cursor of what is kept of the same message, of which one copy alone names its origin-id: a client may do so when
+  /// it sends a message again. An id alone says nothing, some clients use one for all of their messages; but of what this
+  /// device has sent, which is kept as it was written.
+  private func repeated(_ account: String, _ database: Database) throws -> Int64? {
+    guard let id = StanzaID.unique(id), originID == nil || originID == id, type != .error,
+      retracts == nil
+    else { return nil }
+    let named = originID == nil ? "originID = ?3" : "id = ?3 AND id IS NOT originID AND originID IS NULL"
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT cursor FROM messages
+        WHERE account = ?1 AND sender = ?2 AND \(named) AND retracts IS NULL
+          AND (isFromOutbox OR type = ?4 AND (body IS ?5 OR isRetracted))
+        LIMIT 1
+        """)
+    return try Int64.fetchOne(selection, arguments: [account, sender, id, type.rawValue, body])
+  }
+
+  package init(_ row: Row) {
+    direction = Direction(rawValue: row["direction"]) ?? .received
+    sender = row["sender"]
+    time = row["time"]
+    id = row["id"]
+    originID = row["originID"]
+    archiveID = row["archiveID"]
+    from = row["fromJID"]
+    to = row["toJID"]
+    type = Message.Kind(rawValue: row["type"])
+    body = row["body"]
+    subject = row["subject"]
+    thread = row["thread"]
+    isCarbon = row["isCarbon"]
+    isDelayed = row["isDelayed"]
+    isEncrypted = row["isEncrypted"]
+    replaces = row["replaces"]
+    retracts = row["retracts"]
+    isFromOutbox = row["isFromOutbox"]
+    isRetracted = row["isRetracted"]
+    refusal = (row["refusal"] as String?).map { .init(condition: $0, text: row["refusalText"]) }
+  }
+}

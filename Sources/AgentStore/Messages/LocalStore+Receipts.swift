@@ -1,0 +1,147 @@
+import AgentProtocol
+import GRDB
+import XMPPStanza
+
+// How far the account's messages have come. The cursor of the event is the key.
+
+extension LocalStore {
+  static func createReceipts(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        ALTER TABLE messages ADD COLUMN replaces TEXT;
+        ALTER TABLE messages ADD COLUMN retracts TEXT;
+        ALTER TABLE messages ADD COLUMN isFromOutbox INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX messagesByID ON messages (account, sender, id) WHERE id IS NOT originID;
+        CREATE TABLE receipts (
+          cursor INTEGER PRIMARY KEY,
+          account TEXT NOT NULL,
+          id TEXT NOT NULL,
+          kind TEXT NOT NULL,
+          who TEXT NOT NULL,
+          fromJID TEXT NOT NULL,
+          time REAL NOT NULL,
+          condition TEXT, text TEXT,
+          UNIQUE (account, id, kind, who)
+        ) STRICT;
+        CREATE TABLE addressees (
+          account TEXT NOT NULL, jid TEXT NOT NULL, PRIMARY KEY (account, jid)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO addressees (account, jid)
+          SELECT DISTINCT account,
+            CASE instr(toJID, '/') WHEN 0 THEN toJID ELSE substr(toJID, 1, instr(toJID, '/') - 1) END
+          FROM messages WHERE direction = 1 AND toJID IS NOT NULL;
+        """)
+  }
+
+  /// Why a message was refused is kept with it.
+  static func addRefusals(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        ALTER TABLE messages ADD COLUMN refusal TEXT;
+        ALTER TABLE messages ADD COLUMN refusalText TEXT;
+        UPDATE messages SET refusal = receipts.condition, refusalText = receipts.text FROM receipts
+        WHERE receipts.kind = 'failed' AND messages.account = receipts.account
+          AND messages.sender = receipts.account AND messages.originID = receipts.id;
+        """)
+  }
+}
+
+extension StoredReceipt {
+  /// Keeps the receipt under its cursor; false where the same was told before.
+  package func insert(_ account: String, cursor: Int64, _ database: Database) throws -> Bool {
+    let insertion = try database.cachedStatement(
+      sql: """
+        INSERT OR IGNORE INTO receipts (cursor, account, id, kind, who, fromJID, time, condition, text)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
+    try insertion.execute(arguments: [
+      cursor, account, receipt.id, receipt.kind.rawValue, sender?.bare.description ?? "", receipt.from, time,
+      receipt.condition, receipt.text,
+    ])
+    return database.changesCount > 0
+  }
+
+  package init(_ row: Row) {
+    let from: String = row["fromJID"]
+    receipt = ReceiptEvent(
+      id: row["id"], kind: ReceiptEvent.Kind(rawValue: row["kind"]) ?? .server, from: from,
+      condition: row["condition"], text: row["text"])
+    time = row["time"]
+    sender = try? JID(from)
+  }
+
+  /// The last that was told of a message by its recipient.
+  package static func last(of id: String, _ account: String, _ database: Database) throws -> ReceiptEvent? {
+    let selection = try database.cachedStatement(
+      sql: "SELECT * FROM receipts WHERE account = ? AND id = ? ORDER BY cursor DESC LIMIT 1")
+    return try Row.fetchOne(selection, arguments: [account, id]).map { StoredReceipt($0).receipt }
+  }
+}
+
+extension StoredMessage {
+  /// The account's own message with this id was refused.
+  package static func refuse(_ receipt: ReceiptEvent, _ account: String, own: String, _ database: Database)
+    throws
+  {
+    for column in ["originID", "id"] {
+      let update = try database.cachedStatement(
+        sql: """
+          UPDATE messages SET refusal = ?, refusalText = ?
+          WHERE account = ? AND sender = ? AND \(column) = ? AND type <> 'error'
+            \(column == "id" ? "AND id IS NOT originID" : "")
+          """)
+      try update.execute(arguments: [receipt.condition, receipt.text, account, own, receipt.id])
+    }
+  }
+
+  /// Whom the account's own message went to; nil where there is none with this id.
+  package static func recipient(of id: String, _ account: String, own: String, _ database: Database) throws
+    -> JID?
+  {
+    guard let row = try find(id, of: own, account, database) else { return nil }
+    return (row["toJID"] as String?).flatMap { try? JID($0) }
+  }
+
+  /// What a correction or retraction names: whether there is such a message of this sender.
+  package static func isKnown(_ id: String, of sender: String, _ account: String, _ database: Database) throws
+    -> Bool
+  {
+    try find(id, of: sender, account, database) != nil
+  }
+
+  /// By the id that the sender has given, in either of its places.
+  private static func find(
+    _ id: String, of sender: String, _ account: String, _ database: Database
+  ) throws -> Row? {
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT toJID FROM messages WHERE account = ?1 AND sender = ?2 AND originID = ?3
+        UNION ALL
+        SELECT toJID FROM messages
+        WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID
+        LIMIT 1
+        """)
+    return try Row.fetchOne(selection, arguments: [account, sender, id])
+  }
+}
+
+/// Whom the account has written to: they know it, and may know that it is there.
+package struct Addressees {
+  private let account: String
+  private var kept: Set<String> = []
+
+  package init(of account: String) { self.account = account }
+
+  package mutating func add(_ address: String, _ database: Database) throws {
+    guard kept.insert(address).inserted, let name = (try? JID(address))?.bare.description else { return }
+    let insertion = try database.cachedStatement(
+      sql: "INSERT OR IGNORE INTO addressees (account, jid) VALUES (?, ?)")
+    try insertion.execute(arguments: [account, name])
+  }
+
+  package func contains(_ jid: JID, _ database: Database) throws -> Bool {
+    let selection = try database.cachedStatement(
+      sql: "SELECT 1 FROM addressees WHERE account = ? AND jid = ?")
+    return try Row.fetchOne(selection, arguments: [account, jid.bare.description]) != nil
+  }
+}

@@ -1,0 +1,52 @@
+import GRDB
+
+// What its sender has taken back is not kept.
+
+extension LocalStore {
+  static func createRetractions(_ database: Database) throws {
+    try database.execute(
+      sql: """
+        ALTER TABLE messages ADD COLUMN isRetracted INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX messagesByRetracted ON messages (account, sender, retracts) WHERE retracts IS NOT NULL;
+        CREATE INDEX messagesByReplaced ON messages (account, sender, replaces) WHERE replaces IS NOT NULL;
+        """)
+    let rows = try Row.fetchAll(
+      database, sql: "SELECT account, sender, retracts FROM messages WHERE retracts IS NOT NULL")
+    for row in rows {
+      try StoredMessage.takeBack(row["retracts"], of: row["sender"], row["account"], database)
+    }
+  }
+}
+
+extension StoredMessage {
+  /// Removes what a message of this sender has said, and what its corrections have.
+  package static func takeBack(
+    _ id: String, of sender: String, _ account: String, _ database: Database
+  ) throws {
+    let removal = try database.cachedStatement(
+      sql: """
+        UPDATE messages SET body = NULL, subject = NULL, isRetracted = 1
+        WHERE retracts IS NULL AND cursor IN (
+          SELECT cursor FROM messages WHERE account = ?1 AND sender = ?2 AND originID = ?3
+          UNION ALL
+          SELECT cursor FROM messages WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID
+          UNION ALL
+          SELECT cursor FROM messages WHERE account = ?1 AND sender = ?2 AND replaces = ?3)
+        """)
+    try removal.execute(arguments: [account, sender, id])
+  }
+
+  /// What is known of it when its sender has taken it back.
+  var takenBack: StoredMessage {
+    var message = self
+    (message.body, message.subject, message.isRetracted, message.isEdited) = (nil, nil, true, false)
+    return message
+  }
+
+  /// Whether the sender has taken the message back before it came.
+  package func isTakenBack(_ account: String, _ database: Database) throws -> Bool {
+    let selection = try database.cachedStatement(
+      sql: "SELECT 1 FROM messages WHERE account = ? AND sender = ? AND retracts IN (?, ?, ?)")
+    return try Row.fetchOne(selection, arguments: [account, sender, id, originID, replaces]) != nil
+  }
+}

@@ -1,0 +1,80 @@
+import AgentProtocol
+import FoundationEssentials
+import XMPPFeatures
+import XMPPStanza
+
+/// How far a message of the account has come, as somebody else tells it.
+package struct StoredReceipt: Sendable, Equatable {
+  package var receipt: ReceiptEvent
+  /// Seconds since 1970.
+  package var time: Double
+  /// Who says so; nil where it is the own server.
+  package var sender: JID?
+
+  package func event(account: String, cursor: Int64) -> Event {
+    Event(
+      account: account, time: Timestamp.text(Date(timeIntervalSince1970: time)), cursor: cursor,
+      body: .receipt(receipt))
+  }
+
+  /// Whether it may say something of a message to `recipient`. Another device of the same person may have got it; but that
+  /// it came back is said by whom it was for, or by the account's server: behind the bare JID of a room are many.
+  package func isBelievable(ofMessageTo recipient: JID?) -> Bool {
+    guard let sender else { return true }
+    guard let recipient, sender.bare == recipient.bare else { return false }
+    return receipt.kind != .failed || recipient.isBare || sender == recipient || sender.isBare
+  }
+}
+
+extension IncomingMessage {
+  /// What it says of a message of the account; nil where it says nothing, or is the account's own word.
+  ///
+  /// - Parameter now: seconds since 1970.
+  package func receipt(own: JID, now: Double) -> StoredReceipt? {
+    if case .carbon(isSent: true) = source { return nil }
+    let sender = message.from
+    let isServer = sender.map { $0 == own.bare || $0.description == own.domain } ?? true
+    var receipt: ReceiptEvent
+    if let error = message.error {
+      guard let id = StanzaID.bounded(message.id) else { return nil }
+      receipt = ReceiptEvent(id: id, kind: .failed, from: sender?.description ?? own.domain)
+      receipt.condition = error.condition.rawValue
+      receipt.text = error.text.map { String($0.prefix(Failure.maximumText)) }
+    } else {
+      guard let sender, let (kind, id) = confirmation else { return nil }
+      // Another device tells a sender what has been read.
+      if sender.bare == own.bare, !isToOneself(own: own) { return nil }
+      receipt = ReceiptEvent(id: id, kind: kind, from: sender.description)
+    }
+    let isError = receipt.kind == .failed
+    return StoredReceipt(
+      receipt: receipt, time: time(now: now).seconds, sender: isServer && isError ? nil : sender)
+  }
+
+  private var confirmation: (ReceiptEvent.Kind, String)? {
+    if message.type == .groupchat { return nil }
+    if let (marker, id) = ChatMarkers.marker(in: message) {
+      return (marker == .received ? .delivered : .displayed, id)
+    }
+    return Receipts.confirmed(by: message).map { (.delivered, $0) }
+  }
+
+  /// What somebody else is doing now; nil for what is told beside a message, or was true once.
+  package func chatState(own: JID) -> ChatStateEvent? {
+    guard source == .direct, message.type != .groupchat, message.body == nil, Delay(of: message) == nil,
+      let sender = message.from, sender.bare != own.bare, let state = ChatState(of: message)
+    else { return nil }
+    return ChatStateEvent(from: sender.description, state: state.rawValue)
+  }
+
+  /// The receipt that it asks this device for.
+  package var answer: Message? { source == .direct ? Receipts.answer(to: message) : nil }
+}
+
+extension Failure {
+  /// A message was refused.
+  package init(_ receipt: ReceiptEvent) {
+    self.init(
+      .stanzaError, stage: .request, detail: receipt.from, condition: receipt.condition, text: receipt.text)
+  }
+}
