@@ -134,6 +134,12 @@ let package = Package(
         logging,
       ]),
     .testTarget(
+      name: "AgentStoreTests",
+      dependencies: [
+        "XMPPXML", "XMPPStanza", "XMPPSASL", "XMPPFeatures", "AgentProtocol", "AgentSystem", "AgentStore",
+        "TestSupport", nioConcurrencyHelpers, logging, grdb,
+      ]),
+    .testTarget(
       name: "AgentTests",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
@@ -146,7 +152,7 @@ let package = Package(
     // Private servers, a scripted server and counterparts, for the tests above.
     .target(
       name: "TestSupport",
-      dependencies: [nioConcurrencyHelpers, subprocess],
+      dependencies: ["AgentProtocol", nioConcurrencyHelpers, subprocess],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
 

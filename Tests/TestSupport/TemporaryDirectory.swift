@@ -1,3 +1,4 @@
+import AgentProtocol
 import FoundationEssentials
 import Glibc
 
@@ -27,6 +28,9 @@ public final class TemporaryDirectory: Sendable {
     }
     rmdir(path)
   }
+
+  /// The files of an agent that a test starts here.
+  public var paths: AgentPaths { AgentPaths(configuration: path + "/config", state: path + "/state") }
 }
 
 /// Permission bits of `path` itself, 0 where there is nothing.

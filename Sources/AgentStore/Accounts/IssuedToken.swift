@@ -93,3 +93,21 @@ package struct IssuedToken: Codable, Sendable, Equatable {
     return Timestamp.text(Date(timeIntervalSince1970: seconds))
   }
 }
+
+extension IssuedToken {
+  /// What can be known of a token before it is sent.
+  ///
+  /// Throws `tokenExpired` with the time, or for a JWT `invalidToken` with the reason.
+  package func check(isJWT: Bool, at now: Double) throws(Failure) {
+    let claims: JSONWebToken?
+    if isJWT { claims = try JSONWebToken(token.value) } else { claims = try? JSONWebToken(token.value) }
+    if let claims, claims.isExpired(at: now), let expiry = claims.expiry {
+      throw Self.expired(Self.text(seconds: expiry))
+    }
+    if isExpired(at: now) { throw Self.expired(expires) }
+  }
+
+  private static func expired(_ time: String?) -> Failure {
+    Failure(.tokenExpired, stage: .authenticate, detail: time.map { "it expired at \($0)" })
+  }
+}

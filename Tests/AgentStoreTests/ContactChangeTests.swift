@@ -3,7 +3,6 @@ import Testing
 import XMPPFeatures
 import XMPPStanza
 
-@testable import Agent
 @testable import AgentStore
 
 @Suite struct ContactChangeTests {

@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 import XMPPStanza
 
-@testable import Agent
 @testable import AgentStore
 
 @Suite("An account that is forgotten", .timeLimit(.minutes(4)))

@@ -4,7 +4,6 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Agent
 @testable import AgentStore
 @testable import AgentSystem
 

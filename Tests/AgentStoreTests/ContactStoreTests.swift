@@ -5,7 +5,6 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-@testable import Agent
 @testable import AgentStore
 
 @Suite struct ContactStoreTests {

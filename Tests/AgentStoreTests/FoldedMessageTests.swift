@@ -3,7 +3,6 @@ import GRDB
 import TestSupport
 import Testing
 
-@testable import Agent
 @testable import AgentStore
 
 @Suite("Messages that correct each other or were taken back", .timeLimit(.minutes(4)))

@@ -5,7 +5,6 @@ import Testing
 import XMPPFeatures
 import XMPPStanza
 
-@testable import Agent
 @testable import AgentStore
 
 @Suite(.timeLimit(.minutes(4))) struct ConversationStoreTests {

@@ -4,7 +4,6 @@ import Logging
 import TestSupport
 import Testing
 
-@testable import Agent
 @testable import AgentStore
 @testable import AgentSystem
 

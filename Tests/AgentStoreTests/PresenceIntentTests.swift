@@ -1,7 +1,6 @@
 import AgentProtocol
 import Testing
 
-@testable import Agent
 @testable import AgentStore
 
 @Suite struct PresenceIntentTests {

@@ -6,7 +6,6 @@ import TestSupport
 import Testing
 import XMPPSASL
 
-@testable import Agent
 @testable import AgentStore
 @testable import AgentSystem
 

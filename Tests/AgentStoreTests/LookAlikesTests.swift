@@ -4,7 +4,6 @@ import Testing
 import XMPPFeatures
 import XMPPStanza
 
-@testable import Agent
 @testable import AgentStore
 
 @Suite struct LookAlikesTests {

@@ -3,7 +3,6 @@ import FoundationEssentials
 import Testing
 import XMPPSASL
 
-@testable import Agent
 @testable import AgentStore
 
 @Suite struct AccountLoginTests {
