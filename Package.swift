@@ -92,16 +92,33 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "AgentLogin",
+      dependencies: [
+        "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "AgentSystem",
+        "AgentStore", nioCore, nioConcurrencyHelpers,
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "AgentErrand",
+      dependencies: [
+        "XMPPXML", "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "AgentSystem",
+        "AgentStore",
+        "AgentLogin", nioCore, nioConcurrencyHelpers,
+      ],
+      swiftSettings: strict),
+    .target(
       name: "Agent",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
-        "AgentSystem", "AgentStore", nioCore, nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
+        "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", nioCore, nioConcurrencyHelpers, nioPosix,
+        logging, grdb, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "imctl",
       dependencies: [
-        "Agent", "AgentStore", "AgentSystem", "AgentProtocol", "XMPPFeatures", "XMPPSASL", argumentParser,
+        "Agent", "AgentErrand", "AgentLogin", "AgentStore", "AgentSystem", "AgentProtocol", "XMPPFeatures",
+        "XMPPSASL", argumentParser,
       ],
       exclude: ["imctl.1", "read-only.ld"],
       swiftSettings: strict),
@@ -143,7 +160,7 @@ let package = Package(
       name: "AgentTests",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
-        "AgentSystem", "AgentStore", "Agent",
+        "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", "Agent",
         "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded, logging, grdb,
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),

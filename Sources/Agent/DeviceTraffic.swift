@@ -1,3 +1,4 @@
+import AgentErrand
 import AgentProtocol
 import XMPPFeatures
 import XMPPStanza

@@ -1,3 +1,4 @@
+import AgentLogin
 import AgentProtocol
 import AgentStore
 import FoundationEssentials
@@ -376,10 +377,6 @@ extension Session {
   func timestamp(_ seconds: Double = 0) -> String {
     Timestamp.text(Date(timeIntervalSince1970: clock.now() + seconds))
   }
-}
-
-extension TLSSummary {
-  init(_ info: TLSInfo) { self.init(version: info.version, cipher: info.cipher) }
 }
 
 extension SessionStatus.Server {

@@ -1,3 +1,4 @@
+import AgentLogin
 import AgentProtocol
 import AgentStore
 import AgentSystem
@@ -17,84 +18,5 @@ extension Session {
     ) { [hub, account] cause in
       hub.publish(account: account.description, .tokenUnavailable(cause: cause))
     }
-  }
-}
-
-extension LoginPlan {
-  /// Asks the commands of the plan and decides; nothing was sent to the server yet.
-  ///
-  /// - Parameters:
-  ///   - isAutomatic: nobody waits for it.
-  ///   - onFallback: told where the token command gave none, and the token given beforehand is used.
-  ///
-  /// Throws `credentialSourceFailed` where a command fails or nothing is there to log in with, `invalidToken` and
-  /// `tokenExpired` for a token that cannot be right, `sessionExpired` where a device token was all there is, what
-  /// the server has refused a token with that would be the next one too, `invalidParameter` for a login extension that is too long.
-  func present(
-    within limit: Duration, isAutomatic: Bool = false, onFallback: (Failure) -> Void = { _ in }
-  ) async throws(Failure) -> Presented {
-    var presented = Presented(password: credential.password)
-    if let failure = sessionExpiry { throw failure }
-    if isDeviceTokenEnough {
-      // What is there without a command goes along.
-      if credential.loginExtCommand == nil { presented.loginExtension = credential.loginExt }
-      return presented
-    }
-    if credential.kind.usesPassword, presented.password == nil, let command = credential.passwordCommand {
-      presented.password = try await CredentialCommand(command, timeLimit: limit).secret()
-    }
-    var extensionAnswer = TokenChoice.Answer<String>.none
-    if let command = credential.loginExtCommand {
-      let text = try await CredentialCommand(command, timeLimit: limit).text()
-      extensionAnswer = text.isEmpty ? .empty : .value(text)
-    }
-    guard credential.kind.usesToken else {
-      presented.loginExtension = extensionAnswer.value ?? credential.loginExt
-      try presented.loginExtension.map(LoginPlan.check(loginExtension:))
-      return presented
-    }
-    guard
-      let choice = TokenChoice(
-        token: try await tokenChoice(within: limit), given: credential.token,
-        extension: extensionAnswer, givenExtension: credential.loginExt,
-        extensionSuffices: credential.kind == .thirdParty)
-    else {
-      // Of a login by hand that is a wrong parameter; a session that comes back waits until there is a token.
-      throw Failure(
-        .credentialSourceFailed, stage: isAutomatic ? .authenticate : .input,
-        detail: "the token command gave none, and no other token is there")
-    }
-    if let refused, refused.token == choice.token?.token { throw refused.failure }
-    if choice.isFallback {
-      onFallback(
-        Failure(
-          .credentialSourceFailed, stage: .input, detail: "the token command gave none: the given one is used"
-        ))
-    }
-    presented.token = choice.token
-    presented.loginExtension = choice.loginExtension
-    presented.isFallback = choice.isFallback
-    try presented.loginExtension.map(LoginPlan.check(loginExtension:))
-    if let token = choice.token {
-      try token.check(isJWT: credential.kind == .jwt, at: Date().timeIntervalSince1970)
-    }
-    return presented
-  }
-
-  /// The command is not asked while its last answer is known to be good.
-  private func tokenChoice(within limit: Duration) async throws(Failure) -> TokenChoice.Answer<IssuedToken> {
-    guard let command = credential.tokenCommand else { return .none }
-    if let printed = tokenAnswer {
-      do throws(IssuedToken.Garbage) {
-        return TokenChoice.Answer(try IssuedToken(printed: printed, for: account.description))
-      } catch {
-        throw Failure(.credentialSourceFailed, stage: .authenticate, detail: error.reason)
-      }
-    }
-    if let issued = credential.issued, issued.isValid(at: Date().timeIntervalSince1970) {
-      return .value(issued)
-    }
-    return TokenChoice.Answer(
-      try await CredentialCommand(command, timeLimit: limit).token(for: account.description))
   }
 }

@@ -1,3 +1,4 @@
+import AgentErrand
 import AgentProtocol
 import FoundationEssentials
 import NIOCore

@@ -1,3 +1,5 @@
+import AgentErrand
+import AgentLogin
 import AgentProtocol
 import FoundationEssentials
 import NIOCore

@@ -294,14 +294,3 @@ extension Session {
     traffic = MessageTraffic()
   }
 }
-
-extension OutboxMessage {
-  /// Reads what a client wants to send.
-  init(_ message: OutgoingMessage, asksReceipt: Bool, accepted: Double) throws(Failure) {
-    let to = try JID(given: message.to)
-    self.init(
-      id: message.id ?? Message.makeID(), to: to, type: Message.Kind(rawValue: message.type ?? "chat"),
-      body: message.body, subject: message.subject, thread: message.thread, corrects: message.corrects,
-      asksReceipt: asksReceipt, accepted: accepted)
-  }
-}

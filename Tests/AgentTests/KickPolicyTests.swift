@@ -5,6 +5,7 @@ import XMPPSASL
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentLogin
 @testable import AgentStore
 
 @Suite("Being thrown out") struct KickPolicyTests {

@@ -8,6 +8,7 @@ import XMPPTransport
 import XMPPXML
 
 @testable import Agent
+@testable import AgentLogin
 @testable import AgentStore
 
 @Suite struct KnownServerTests {

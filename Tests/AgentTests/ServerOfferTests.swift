@@ -3,6 +3,7 @@ import XMPP
 import XMPPXML
 
 @testable import Agent
+@testable import AgentLogin
 
 @Suite("What a server offers")
 struct ServerOfferTests {

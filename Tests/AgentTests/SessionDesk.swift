@@ -6,6 +6,7 @@ import TestSupport
 import XMPPStanza
 
 @testable import Agent
+@testable import AgentLogin
 @testable import AgentStore
 
 /// A clock whose pauses are noted and take no time.

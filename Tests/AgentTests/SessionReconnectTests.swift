@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Agent
+@testable import AgentLogin
 @testable import AgentStore
 
 @Suite("A session that comes back", .timeLimit(.minutes(6)))

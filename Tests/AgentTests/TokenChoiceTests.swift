@@ -3,6 +3,7 @@ import Testing
 import XMPPSASL
 
 @testable import Agent
+@testable import AgentLogin
 @testable import AgentStore
 
 @Suite struct TokenChoiceTests {

@@ -1,4 +1,5 @@
 import Agent
+import AgentLogin
 import AgentProtocol
 import AgentStore
 

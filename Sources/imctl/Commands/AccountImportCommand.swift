@@ -1,4 +1,5 @@
 import Agent
+import AgentErrand
 import AgentProtocol
 import ArgumentParser
 

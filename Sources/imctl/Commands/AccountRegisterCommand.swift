@@ -1,4 +1,6 @@
 import Agent
+import AgentErrand
+import AgentLogin
 import AgentProtocol
 import ArgumentParser
 import XMPPSASL

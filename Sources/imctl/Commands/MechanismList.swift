@@ -1,4 +1,5 @@
 import Agent
+import AgentLogin
 import AgentProtocol
 
 /// `imctl login --list-mechanisms`: what a server offers inside TLS, with nobody logged in.

@@ -7,19 +7,29 @@ import XMPPSASL
 import XMPPTransport
 
 /// What one attempt presents to the server, its commands asked.
-struct Presented: Sendable, Equatable {
-  var password: Secret?
-  var token: IssuedToken?
-  var loginExtension: String?
+package struct Presented: Sendable, Equatable {
+  package var password: Secret?
+  package var token: IssuedToken?
+  package var loginExtension: String?
   /// A command gave nothing, and what was given beforehand takes its place: the attempt is not counted.
-  var isFallback = false
+  package var isFallback = false
+
+  package init(
+    password: Secret? = nil, token: IssuedToken? = nil, loginExtension: String? = nil,
+    isFallback: Bool = false
+  ) {
+    self.password = password
+    self.token = token
+    self.loginExtension = loginExtension
+    self.isFallback = isFallback
+  }
 }
 
 // Which mechanism carries what.
 
 extension LoginPlan {
   /// What each kind gives to the mechanisms.
-  func credentials(presenting presented: Presented) -> SASLCredentials {
+  package func credentials(presenting presented: Presented) -> SASLCredentials {
     var credentials = SASLCredentials(authcid: credential.authcid ?? account.local ?? "")
     // Another name stands for another identity, unless told (RFC 6120 §6.3.8).
     if let authcid = credential.authcid, authcid != account.local {
@@ -53,7 +63,7 @@ extension LoginPlan {
   }
 
   /// The mechanisms that a kind may use; a token is never given to one that is for passwords.
-  var policy: SASLPolicy {
+  package var policy: SASLPolicy {
     switch credential.kind {
     case .password, .email: server?.policy ?? SASLPolicy()
     case .anonymous: SASLPolicy(allowed: [.anonymous])
@@ -87,7 +97,7 @@ extension LoginPlan {
   }
 
   /// Whether the server was not given the login extension: neither the profile nor the mechanism has room for it.
-  func leavesOutExtension(of presented: Presented?, in bound: BoundStream) -> Bool {
+  package func leavesOutExtension(of presented: Presented?, in bound: BoundStream) -> Bool {
     guard let presented, presented.loginExtension?.isEmpty == false else { return false }
     if bound.isExtensible || bound.mechanism == .oauthBearer { return false }
     let isInPassword = credential.extInPassword || presented.token == nil
@@ -108,7 +118,7 @@ extension LoginPlan {
   }
 
   /// Of this machine.
-  static let hostName: String? = {
+  package static let hostName: String? = {
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return nil }
     let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
@@ -116,13 +126,14 @@ extension LoginPlan {
   }()
 
   /// A new installation.
-  static func newDeviceId() -> String { UUID().uuidString.lowercased() }
+  package static func newDeviceId() -> String { UUID().uuidString.lowercased() }
 }
 
 extension LoginPlan {
   /// A login of this plan succeeded: what it has given is there for the next.
-  mutating func succeeded(_ bound: BoundStream, presenting presented: Presented?, offer: AuthenticationOffer?)
-  {
+  package mutating func succeeded(
+    _ bound: BoundStream, presenting presented: Presented?, offer: AuthenticationOffer?
+  ) {
     let pinned = server?.mechanism
     server = KnownServer(bound, offer: offer, before: server, objections: objections)
     // Only what was done with a password is asked of the server again.
@@ -151,7 +162,7 @@ extension LoginPlan {
   ///   - mechanism: the last one that was tried, if any was.
   ///   - offered: what the server offers.
   ///   - now: seconds since 1970.
-  func interpret(
+  package func interpret(
     _ failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName] = [],
     presented: Presented?, at now: Double
   ) -> Failure {
@@ -201,7 +212,7 @@ extension LoginPlan {
   private var hasMoreThanDeviceToken: Bool { credential.isUsable || !scramKeys.isEmpty }
 
   /// The device token was all there is, and has expired: known before anybody is asked.
-  var sessionExpiry: Failure? {
+  package var sessionExpiry: Failure? {
     guard let expiredToken, !hasMoreThanDeviceToken else { return nil }
     return Failure(
       .sessionExpired, stage: .authenticate, detail: expiredToken.expiry.map { "it expired at \($0)" })
@@ -209,7 +220,7 @@ extension LoginPlan {
 
   /// Changes the plan to what may help at once after `failure`, as
   /// ``interpret(_:of:offered:presented:at:)`` gave it; false where nothing does.
-  mutating func reconsider(
+  package mutating func reconsider(
     after failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName],
     presented: Presented?
   ) -> Bool {
@@ -239,7 +250,7 @@ extension LoginPlan {
   }
 
   /// The device token is tried alone where anything else has to be asked for first, or may have expired.
-  var isDeviceTokenEnough: Bool {
+  package var isDeviceTokenEnough: Bool {
     guard deviceToken != nil, !needsFreshToken else { return false }
     return credential.kind.usesToken
       || (credential.password == nil && credential.passwordCommand != nil)
@@ -248,7 +259,7 @@ extension LoginPlan {
 
 extension SASLMechanismName {
   /// A mechanism for the server's token for a device (XEP-0484).
-  var isDeviceToken: Bool { rawValue.hasPrefix("HT-") }
+  package var isDeviceToken: Bool { rawValue.hasPrefix("HT-") }
 }
 
 extension LoginKind {

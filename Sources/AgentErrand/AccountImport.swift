@@ -23,21 +23,33 @@ package struct AccountImport: Sendable {
     /// Bare JID.
     package var account: String
     package var action: Action
+
+    package init(account: String, action: Action) {
+      self.account = account
+      self.action = action
+    }
   }
 
   /// Octets of a file that is read.
-  static let maximumSize = 16 << 20
+  package static let maximumSize = 16 << 20
   /// What standard input is called on the command line.
   package static let standardInput = "-"
 
-  struct Entry: Equatable {
-    var account: String
-    var domain: String
-    var password: Secret?
-    var isLogin: Bool
+  package struct Entry: Equatable {
+    package var account: String
+    package var domain: String
+    package var password: Secret?
+    package var isLogin: Bool
+
+    package init(account: String, domain: String, password: Secret? = nil, isLogin: Bool) {
+      self.account = account
+      self.domain = domain
+      self.password = password
+      self.isLogin = isLogin
+    }
   }
 
-  let entries: [Entry]
+  package let entries: [Entry]
   /// The file can be read by other users, who see the secrets in it.
   package private(set) var isOpenToOthers = false
 
@@ -57,7 +69,7 @@ package struct AccountImport: Sendable {
   }
 
   /// - Parameter name: of the file, for the failure.
-  static func entries(in bytes: [UInt8], of name: String) throws(Failure) -> [Entry] {
+  package static func entries(in bytes: [UInt8], of name: String) throws(Failure) -> [Entry] {
     let json: JSONValue
     do { json = try JSONDecoder().decode(JSONValue.self, from: Data(bytes)) } catch {
       throw refusal(name, "not JSON")

@@ -26,7 +26,7 @@ package struct ServerOffer: Encodable, Sendable, Equatable {
     }
   }
 
-  init(_ domain: String, _ features: StreamFeatures) {
+  package init(_ domain: String, _ features: StreamFeatures) {
     let offer = features.authentication
     self.domain = domain
     sasl = offer.mechanisms.map(\.description)

@@ -1,3 +1,4 @@
+import AgentLogin
 import AgentProtocol
 import AgentStore
 import NIOCore
@@ -8,19 +9,25 @@ import XMPPXML
 
 /// Finds out what devices an account has, on a stream of it: what the server tells, what the devices have published, and
 /// what they answer. The stream needs no presence for it.
-struct DeviceSurvey: Sendable {
+package struct DeviceSurvey: Sendable {
   /// Devices that are looked at.
-  static let maximumDevices = 64
+  package static let maximumDevices = 64
   /// How long a device has to answer.
   private static let patience = TimeAmount.seconds(3)
 
-  let stream: XMPPStream
+  package let stream: XMPPStream
   /// Of the stream.
-  let own: JID
-  let timeout: TimeAmount
+  package let own: JID
+  package let timeout: TimeAmount
+
+  package init(stream: XMPPStream, own: JID, timeout: TimeAmount) {
+    self.stream = stream
+    self.own = own
+    self.timeout = timeout
+  }
 
   /// What a survey has found.
-  struct View: Sendable {
+  package struct View: Sendable {
     /// Those that are online come first; the stream's own is among them.
     var devices: [Device]
     /// The server lists the sessions: no other is online.
@@ -35,14 +42,14 @@ struct DeviceSurvey: Sendable {
   /// The devices, those that are online first; the stream's own is among them.
   ///
   /// - Parameter present: resources whose presence is known.
-  func devices(present: Set<String> = []) async throws(Failure) -> [Device] {
+  package func devices(present: Set<String> = []) async throws(Failure) -> [Device] {
     try await view(present: present).devices
   }
 
   /// The devices, and whether others may be online.
   ///
   /// - Parameter present: resources whose presence is known.
-  func view(present: Set<String> = []) async throws(Failure) -> View {
+  package func view(present: Set<String> = []) async throws(Failure) -> View {
     async let published = try? DeviceRecord.node.items(on: stream, timeout: timeout)
     let told = try await ask()
     let records = (await published ?? []).compactMap { DeviceRecord($0) }
@@ -78,7 +85,7 @@ struct DeviceSurvey: Sendable {
   /// - Returns: its resource, and whether it is online; `name` itself where there is no such device.
   /// - Throws: `invalidParameter` where several devices that are online have the name, and where the server does not
   ///   tell the resource of the one that has it.
-  func target(
+  package func target(
     _ name: String, present: Set<String> = []
   ) async throws(Failure) -> (resource: String, isOnline: Bool) {
     if try await isOnline(name, present: present) { return (name, true) }
@@ -100,7 +107,7 @@ struct DeviceSurvey: Sendable {
   }
 
   /// Whether a session has the resource: a device that does not answer is there, one that the server answers for is not.
-  func isOnline(_ resource: String, present: Set<String> = []) async throws(Failure) -> Bool {
+  package func isOnline(_ resource: String, present: Set<String> = []) async throws(Failure) -> Bool {
     if present.contains(resource) { return true }
     if let resources = try await ask().resources { return resources.contains(resource) }
     var online: Set<String> = []
@@ -183,9 +190,9 @@ struct DeviceSurvey: Sendable {
 
 extension Device {
   /// Whether a list of devices shows it under this name.
-  func isCalled(_ name: String) -> Bool { [self.name ?? model, id].contains(name) }
+  package func isCalled(_ name: String) -> Bool { [self.name ?? model, id].contains(name) }
 
-  init(_ record: DeviceRecord) {
+  package init(_ record: DeviceRecord) {
     self.init(resource: record.resource, online: false)
     id = record.id
     name = record.name
@@ -207,7 +214,7 @@ extension Device {
 
 extension LoginPlan {
   /// What the other devices are told of this one.
-  static func record(_ id: String?, _ device: DeviceIdentity) -> DeviceRecord {
+  package static func record(_ id: String?, _ device: DeviceIdentity) -> DeviceRecord {
     var record = DeviceRecord(id: id ?? "")
     record.name = device.name
     record.model = hostName

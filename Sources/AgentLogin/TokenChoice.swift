@@ -4,30 +4,30 @@ import AgentStore
 ///
 /// What a command answers beats what was given beforehand. Where it answers with nothing, what was given takes its
 /// place: the attempt is made, told as a fallback, and not counted, since the next one asks again.
-struct TokenChoice: Sendable, Equatable {
+package struct TokenChoice: Sendable, Equatable {
   /// What a command of the user has answered.
-  enum Answer<Value: Sendable & Equatable>: Sendable, Equatable {
+  package enum Answer<Value: Sendable & Equatable>: Sendable, Equatable {
     /// There is no command.
     case none
     /// It ended well and gave nothing.
     case empty
     case value(Value)
 
-    init(_ value: Value?) { self = value.map(Answer.value) ?? .empty }
+    package init(_ value: Value?) { self = value.map(Answer.value) ?? .empty }
 
-    var value: Value? { if case .value(let value) = self { value } else { nil } }
+    package var value: Value? { if case .value(let value) = self { value } else { nil } }
   }
 
-  var token: IssuedToken?
-  var loginExtension: String?
-  var isFallback: Bool
+  package var token: IssuedToken?
+  package var loginExtension: String?
+  package var isFallback: Bool
 
   /// Nil where there is nothing to log in with: nothing is sent then.
   ///
   /// - Parameters:
   ///   - given: the token given beforehand.
   ///   - extensionSuffices: whoever checks the login may do so by the extension alone.
-  init?(
+  package init?(
     token answer: Answer<IssuedToken>, given: IssuedToken?, extension extensionAnswer: Answer<String>,
     givenExtension: String?, extensionSuffices: Bool
   ) {
@@ -45,5 +45,5 @@ struct TokenChoice: Sendable, Equatable {
   }
 
   /// UTF-16 units that a login extension may have.
-  static let maximumExtension = 1024
+  package static let maximumExtension = 1024
 }

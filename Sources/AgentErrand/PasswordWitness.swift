@@ -1,3 +1,4 @@
+import AgentLogin
 import AgentProtocol
 import AgentStore
 import FoundationEssentials
@@ -11,7 +12,7 @@ import XMPPStanza
 ///
 /// Servers differ, and none says what it does: a login that is made for it alone shows it. Its session stands for the
 /// sessions of all other devices, and its token for their tokens.
-struct PasswordWitness: Sendable, Equatable {
+package struct PasswordWitness: Sendable, Equatable {
   /// The server ends all other sessions.
   var endsSessions = false
   /// The server still takes tokens that it gave before (XEP-0484).

@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 ///
 /// A server counts failed logins by address and not by account, and goes on doing so over a restart of the agent: so
 /// the end of a rate limit is kept in the store.
-final class ServerPace: Sendable {
+package final class ServerPace: Sendable {
   private struct Server {
     var accounts: Set<String> = []
     /// Seconds since 1970.
@@ -21,7 +21,7 @@ final class ServerPace: Sendable {
   private let store: LocalStore?
 
   /// - Parameter store: where the limits are kept; blocks on the disk.
-  init(store: LocalStore? = nil) {
+  package init(store: LocalStore? = nil) {
     self.store = store
     let limits = (try? store?.rateLimits()) ?? [:]
     servers = NIOLockedValueBox(limits.mapValues { Server(closedUntil: $0) })
@@ -29,19 +29,19 @@ final class ServerPace: Sendable {
 
   /// An account is to be online at a server; gives how many are.
   @discardableResult
-  func join(_ account: String, at server: String) -> Int {
+  package func join(_ account: String, at server: String) -> Int {
     servers.withLockedValue { servers in
       servers[server, default: Server()].accounts.insert(account)
       return servers[server]?.accounts.count ?? 1
     }
   }
 
-  func leave(_ account: String, at server: String) {
+  package func leave(_ account: String, at server: String) {
     servers.withLockedValue { _ = $0[server]?.accounts.remove(account) }
   }
 
   /// Seconds that the server is left alone for, from a time on (seconds since 1970); nil where it is not.
-  func pause(of server: String, at now: Double) -> Double? {
+  package func pause(of server: String, at now: Double) -> Double? {
     servers.withLockedValue { servers in
       guard let until = servers[server]?.closedUntil, until > now, until - now <= Self.longest else {
         return nil
@@ -51,7 +51,7 @@ final class ServerPace: Sendable {
   }
 
   /// The server asked for a slower pace: nobody of this agent comes to it before a time (seconds since 1970).
-  func close(_ server: String, until: Double) async {
+  package func close(_ server: String, until: Double) async {
     let isLonger = servers.withLockedValue { servers in
       guard until > servers[server]?.closedUntil ?? 0 else { return false }
       servers[server, default: Server()].closedUntil = until
@@ -65,12 +65,12 @@ final class ServerPace: Sendable {
 
 extension ConnectionOptions {
   /// The server of a domain, as ``ServerPace`` tells servers apart.
-  func serverName(of domain: String) -> String {
+  package func serverName(of domain: String) -> String {
     let host = host ?? domain
     return port.map { "\(host):\($0)" } ?? host
   }
 }
 
 extension LoginPlan {
-  var serverName: String { options.serverName(of: account.domain) }
+  package var serverName: String { options.serverName(of: account.domain) }
 }

@@ -1,3 +1,4 @@
+import AgentLogin
 import AgentProtocol
 import AgentStore
 import XMPP
@@ -7,9 +8,9 @@ import XMPPStanza
 
 /// An account at its server, to be changed on a stream of its own (XEP-0077 §3.2, §3.3).
 package struct AccountAtServer: Sendable {
-  let stream: ServerStream
-  let credentials: SASLCredentials
-  let server: KnownServer?
+  package let stream: ServerStream
+  package let credentials: SASLCredentials
+  package let server: KnownServer?
   private let store: StorePolicy
   private let accounts: AccountStore
 
@@ -72,7 +73,7 @@ package struct AccountAtServer: Sendable {
     try await accounts.remove(stream.account)
   }
 
-  func changePassword(to new: Secret) async throws(Failure) {
+  package func changePassword(to new: Secret) async throws(Failure) {
     try await stream.loggedIn(with: credentials, server) { connection, _ throws(Failure) in
       try await Failure.whenRefused { () async throws(XMPPError) in
         try await Registration.changePassword(
@@ -81,7 +82,7 @@ package struct AccountAtServer: Sendable {
     }
   }
 
-  func deleteAtServer() async throws(Failure) {
+  package func deleteAtServer() async throws(Failure) {
     try await stream.loggedIn(with: credentials, server) { connection, _ throws(Failure) in
       try await Failure.whenRefused { () async throws(XMPPError) in
         try await Registration.cancel(on: connection, timeout: stream.timeout)
@@ -91,7 +92,7 @@ package struct AccountAtServer: Sendable {
 
   /// What a login with a new password derives of it, where that is all that is kept; without it the user has to be
   /// asked again.
-  func keysToKeep(of new: Secret) async -> [SCRAMKeys] {
+  package func keysToKeep(of new: Secret) async -> [SCRAMKeys] {
     guard store == .keys else { return [] }
     var credentials = credentials
     credentials.password = new
@@ -105,7 +106,7 @@ package struct AccountAtServer: Sendable {
 
 extension AccountStore {
   /// The password was changed at the server.
-  func passwordChanged(
+  package func passwordChanged(
     of account: JID, to new: Secret, command: String?, keys: [SCRAMKeys]
   ) async throws(Failure) -> AccountPasswdMethod.Result {
     try await updateInBackground { file in
@@ -136,7 +137,7 @@ extension AccountStore {
 
 extension Account {
   /// Keeps the new password where the old one was kept.
-  mutating func passwordChanged(to new: Secret, command: String?, keys: [SCRAMKeys]) {
+  package mutating func passwordChanged(to new: Secret, command: String?, keys: [SCRAMKeys]) {
     if password != nil { password = new }
     scramKeys = keys
     if passwordCommand != nil, let command { passwordCommand = command }
@@ -144,7 +145,7 @@ extension Account {
 }
 
 extension LoginPlan {
-  mutating func passwordChanged(to new: Secret, keys: [SCRAMKeys]) {
+  package mutating func passwordChanged(to new: Secret, keys: [SCRAMKeys]) {
     credential.password = new
     scramKeys = keys
   }

@@ -9,12 +9,14 @@ import XMPPStanza
 
 extension AccountStore {
   /// The stored entry of an account.
-  func entry(_ account: JID) async throws(Failure) -> Account? {
+  package func entry(_ account: JID) async throws(Failure) -> Account? {
     try await inBackground { store throws(Failure) in try store.load()[account.description] }
   }
 
   /// Changes the entry of an account, if there is one.
-  func change(_ account: JID, _ change: @escaping @Sendable (inout Account) -> Void) async throws(Failure) {
+  package func change(_ account: JID, _ change: @escaping @Sendable (inout Account) -> Void)
+    async throws(Failure)
+  {
     try await updateInBackground { file in
       guard var entry = file[account.description] else { return }
       change(&entry)
@@ -26,7 +28,7 @@ extension AccountStore {
   ///
   /// - Returns: what is kept of the secret, where it is less than was asked for.
   @discardableResult
-  func loggedIn(_ plan: LoginPlan, presence: DesiredPresence) async throws(Failure) -> StorePolicy? {
+  package func loggedIn(_ plan: LoginPlan, presence: DesiredPresence) async throws(Failure) -> StorePolicy? {
     if plan.credential.kind == .anonymous { return nil }
     return try await updateInBackground { file in
       let name = plan.account.description
@@ -60,7 +62,7 @@ extension AccountStore {
   ///   - mechanism: the last one that was tried.
   ///   - comesBack: the session comes back by itself, so nothing is cleared.
   ///   - lastSeen: when the server was last heard of (RFC 3339).
-  func failed(
+  package func failed(
     _ failure: Failure, state: SessionState?, account: JID, plan: LoginPlan?, mechanism: SASLMechanismName?,
     comesBack: Bool = false, lastSeen: String? = nil
   ) async throws(Failure) {
@@ -80,12 +82,12 @@ extension AccountStore {
   }
 
   /// The user has logged out.
-  func loggedOut(_ account: JID, _ parameters: LogoutMethod.Parameters) async throws(Failure) {
+  package func loggedOut(_ account: JID, _ parameters: LogoutMethod.Parameters) async throws(Failure) {
     try await change(account) { $0.loggedOut(parameters) }
   }
 
   /// A first login that nobody waited for has failed: an entry without a secret tells why.
-  func leaveTrace(of failure: Failure, _ plan: LoginPlan) async throws(Failure) {
+  package func leaveTrace(of failure: Failure, _ plan: LoginPlan) async throws(Failure) {
     if plan.credential.kind == .anonymous { return }
     try await updateInBackground { file in
       let name = plan.account.description
@@ -102,14 +104,14 @@ extension AccountStore {
     }
   }
 
-  func remove(_ account: JID) async throws(Failure) {
+  package func remove(_ account: JID) async throws(Failure) {
     try await updateInBackground { $0[account.description] = nil }
   }
 }
 
 extension Account {
   /// The stored password, or what the stored command prints now.
-  func secret() async throws(Failure) -> Secret? {
+  package func secret() async throws(Failure) -> Secret? {
     if let password { return password }
     guard let passwordCommand else { return nil }
     return try await CredentialCommand(passwordCommand).secret()
@@ -130,7 +132,7 @@ extension SessionStatus {
 
 extension SessionStatus {
   /// The same, where a session of this agent has nothing to say of itself: what an earlier one has left.
-  func completed(by stored: Account) -> SessionStatus {
+  package func completed(by stored: Account) -> SessionStatus {
     let last = SessionStatus(stored: stored)
     guard state == .offline, cause == nil, last.state != .offline else { return self }
     var status = self
@@ -152,7 +154,7 @@ extension PresenceStatus {
 
 extension DesiredPresence {
   /// Holds are not stored: they end with whoever holds them.
-  init(_ intent: PresenceIntent) {
+  package init(_ intent: PresenceIntent) {
     let value = intent.timed?.value ?? intent.base
     self.init(show: value.show, status: value.status, priority: value.priority)
     if let timed = intent.timed {
@@ -164,7 +166,7 @@ extension DesiredPresence {
 }
 
 extension PresenceIntent {
-  init(_ stored: DesiredPresence) {
+  package init(_ stored: DesiredPresence) {
     let value = Value(show: stored.show, status: stored.status, priority: stored.priority)
     guard let until = stored.until.flatMap(Timestamp.date), let before = stored.before else {
       self.init(base: value)

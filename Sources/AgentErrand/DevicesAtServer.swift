@@ -1,3 +1,4 @@
+import AgentLogin
 import AgentProtocol
 import AgentStore
 import FoundationEssentials
@@ -10,8 +11,8 @@ import XMPPStanza
 /// The devices of an account, looked at and ended on short streams of their own: without presence, so that nobody
 /// sees who does it, and without a change of what is stored.
 package struct DevicesAtServer: Sendable {
-  let stream: ServerStream
-  private(set) var plan: LoginPlan
+  package let stream: ServerStream
+  package private(set) var plan: LoginPlan
 
   /// - Parameters:
   ///   - login: the account, a secret where one is given now, and the options given now, over the stored ones.
@@ -46,7 +47,7 @@ package struct DevicesAtServer: Sendable {
   ///   - timeout: seconds.
   ///
   /// Throws `notLoggedIn` for a plan with nothing to log in with.
-  init(
+  package init(
     _ plan: LoginPlan, timeout: Double, language: String,
     onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
   ) throws(Failure) {
@@ -73,29 +74,31 @@ package struct DevicesAtServer: Sendable {
   }
 
   /// Whom a command is about to kick.
-  struct Targets: Sendable {
+  package struct Targets: Sendable {
     /// Resources, and whether they are known to have a session.
-    var resources: [String: Bool] = [:]
+    package var resources: [String: Bool] = [:]
     /// The installations of the other devices.
-    var ids: [String] = []
+    package var ids: [String] = []
     /// Others may be online that the server does not list.
     var hidesSessions = false
 
     /// All the other devices of a view.
     ///
     /// - Parameter isPresent: the stream that has looked shows presence, and is shown that of others.
-    init(allOf view: DeviceSurvey.View, isPresent: Bool) {
+    package init(allOf view: DeviceSurvey.View, isPresent: Bool) {
       self.init(online: view.others)
       ids = view.devices.lazy.filter { !$0.isSelf }.compactMap(\.id)
       hidesSessions = !view.isComplete && !isPresent
     }
 
     /// - Parameter resources: that have a session.
-    init(online resources: some Sequence<String>) {
+    package init(online resources: some Sequence<String>) {
       self.resources = Dictionary(resources.map { ($0, true) }, uniquingKeysWith: { one, _ in one })
     }
 
-    init(_ target: (resource: String, isOnline: Bool)) { resources[target.resource] = target.isOnline }
+    package init(_ target: (resource: String, isOnline: Bool)) {
+      resources[target.resource] = target.isOnline
+    }
   }
 
   /// Ends the session of a device, or of all.
@@ -130,14 +133,14 @@ package struct DevicesAtServer: Sendable {
   }
 
   /// Runs `change`, which changes the password, and looks at what that ends.
-  func observing<Result: Sendable>(
+  package func observing<Result: Sendable>(
     _ change: @escaping @Sendable () async throws(Failure) -> Result
   ) async throws(Failure) -> (Result, PasswordWitness) {
     try await PasswordWitness.observe(stream, plan, as: Self.randomResource, change)
   }
 
   /// Kicks `targets`, ends their tokens where a change of the password has not, and says what may be left.
-  func kick(
+  package func kick(
     _ targets: Targets, after witness: PasswordWitness?
   ) async throws(Failure) -> [DevicesKickMethod.Outcome] {
     var outcomes = try await kick(targets.resources)
@@ -164,7 +167,7 @@ package struct DevicesAtServer: Sendable {
   }
 
   /// Tells those that are there who is about to end their sessions; returns when the server has told it on.
-  func warn(_ targets: [String: Bool], over connection: XMPPStream, _ own: JID) async {
+  package func warn(_ targets: [String: Bool], over connection: XMPPStream, _ own: JID) async {
     let victims = targets.filter(\.value).keys.compactMap { try? own.with(resource: $0) }
     if victims.isEmpty { return }
     let notices = victims.map { plan.kickNotice.message(to: $0).element }
@@ -175,7 +178,7 @@ package struct DevicesAtServer: Sendable {
   /// Takes the place of sessions, one after the other, and leaves it.
   ///
   /// - Parameter targets: resources, and whether they are known to have a session.
-  func kick(_ targets: [String: Bool]) async throws(Failure) -> [DevicesKickMethod.Outcome] {
+  package func kick(_ targets: [String: Bool]) async throws(Failure) -> [DevicesKickMethod.Outcome] {
     var outcomes: [DevicesKickMethod.Outcome] = []
     for (resource, isOnline) in targets.sorted(by: { $0.key < $1.key }) {
       do throws(Failure) {

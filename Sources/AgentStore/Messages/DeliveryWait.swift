@@ -2,7 +2,7 @@ import AgentProtocol
 import NIOConcurrencyHelpers
 
 /// Waits until all of some messages have come to where they are to, or for long enough.
-final class DeliveryWait: Sendable {
+package final class DeliveryWait: Sendable {
   private struct State {
     var open: Set<String>
     var failures: [String: Failure] = [:]
@@ -11,16 +11,16 @@ final class DeliveryWait: Sendable {
   }
   private let state: NIOLockedValueBox<State>
 
-  init(_ ids: some Sequence<String>) { state = NIOLockedValueBox(State(open: Set(ids))) }
+  package init(_ ids: some Sequence<String>) { state = NIOLockedValueBox(State(open: Set(ids))) }
 
   /// Why messages will not come there, by their ids.
-  var failures: [String: Failure] { state.withLockedValue { $0.failures } }
+  package var failures: [String: Failure] { state.withLockedValue { $0.failures } }
 
   /// Ids of the messages that are not known to be there.
-  var open: Set<String> { state.withLockedValue { $0.open } }
+  package var open: Set<String> { state.withLockedValue { $0.open } }
 
   /// This message is there, or it is to be waited for no more.
-  func done(_ id: String, _ failure: Failure? = nil) {
+  package func done(_ id: String, _ failure: Failure? = nil) {
     wake {
       if $0.open.remove(id) != nil { $0.failures[id] = failure }
       return $0.open.isEmpty
@@ -28,7 +28,7 @@ final class DeliveryWait: Sendable {
   }
 
   /// Returns when every message is done, at the latest after `seconds` (0: no bound), or when the task is cancelled.
-  func wait(seconds: Double) async {
+  package func wait(seconds: Double) async {
     let limit = Task {
       guard seconds > 0 else { return }
       try await Task.sleep(for: .seconds(seconds))
@@ -50,7 +50,7 @@ final class DeliveryWait: Sendable {
   }
 
   /// Nobody waits any longer.
-  func end() {
+  package func end() {
     wake {
       $0.isOver = true
       return true
@@ -68,14 +68,16 @@ final class DeliveryWait: Sendable {
 }
 
 /// Who waits for which messages to come to one kind of place.
-struct DeliveryWaits {
+package struct DeliveryWaits {
   private var waits: [String: [DeliveryWait]] = [:]
 
-  mutating func add(_ wait: DeliveryWait) {
+  package init() {}
+
+  package mutating func add(_ wait: DeliveryWait) {
     for id in wait.open { waits[id, default: []].append(wait) }
   }
 
-  mutating func remove(_ wait: DeliveryWait) {
+  package mutating func remove(_ wait: DeliveryWait) {
     for id in wait.open {
       waits[id]?.removeAll { $0 === wait }
       if waits[id]?.isEmpty == true { waits[id] = nil }
@@ -83,7 +85,7 @@ struct DeliveryWaits {
   }
 
   /// The message is there, or it is to be waited for no more.
-  mutating func done(_ id: String, _ failure: Failure? = nil) {
+  package mutating func done(_ id: String, _ failure: Failure? = nil) {
     for wait in waits.removeValue(forKey: id) ?? [] { wait.done(id, failure) }
   }
 }

@@ -8,59 +8,59 @@ import XMPPStanza
 import XMPPTransport
 
 /// Everything a login needs, made of what was given now and what is stored: pure.
-struct LoginPlan: Sendable, Equatable {
-  var account: JID
-  var credential: LoginCredential
+package struct LoginPlan: Sendable, Equatable {
+  package var account: JID
+  package var credential: LoginCredential
   /// The credential came from the user just now, not from the store.
-  var isGiven: Bool
+  package var isGiven: Bool
   /// The server's token for this device, and the keys of earlier logins: only where nothing was given.
-  var deviceToken: DeviceToken?
-  var scramKeys: [SCRAMKeys] = []
+  package var deviceToken: DeviceToken?
+  package var scramKeys: [SCRAMKeys] = []
   /// Stands for this installation.
-  var deviceId: String?
+  package var deviceId: String?
   /// What the other devices are told of this one.
-  var device = DeviceIdentity()
+  package var device = DeviceIdentity()
   /// Which other devices may stay, as it was known when the login began.
-  var devicePolicy = DevicePolicy()
+  package var devicePolicy = DevicePolicy()
   /// That was changed on this device, and nobody else knows of it: what the others have published is older.
-  var hasUnpublishedPolicy = false
+  package var hasUnpublishedPolicy = false
   /// Another device that has logged in since this one did ends the login.
-  var checksLastLogin = false
+  package var checksLastLogin = false
   /// When this device logged in, as the others were told (RFC 3339); nil: it never has.
-  var lastLogin: String?
+  package var lastLogin: String?
   /// nil: as the account has it.
-  var store: StorePolicy?
+  package var store: StorePolicy?
   /// The user has said with this login what is to be stored.
-  var isStoreChosen = false
-  var options: ConnectionOptions
+  package var isStoreChosen = false
+  package var options: ConnectionOptions
   /// How often what failed is tried again; nil: without end.
-  var maxRetries: Int?
+  package var maxRetries: Int?
   /// What follows on a kick.
-  var onKick = OnKick.stop
+  package var onKick = OnKick.stop
   /// Prints a fresh secret where the stored one is refused.
-  var onAuthFailure: String?
+  package var onAuthFailure: String?
   /// The secret came from that command: it is not asked again.
-  var isRenewed = false
+  package var isRenewed = false
   /// Shows the desired presence when online.
-  var sendsPresence = true
+  package var sendsPresence = true
   /// What is known of the server.
-  var server: KnownServer?
+  package var server: KnownServer?
   /// How much the server objected to being answered before it asked, in this login.
-  var objections = 0
+  package var objections = 0
   /// What the token command has printed just now.
-  var tokenAnswer: String?
+  package var tokenAnswer: String?
   /// The last answer of the token command was refused: another one is asked for, once.
-  var needsFreshToken = false
+  package var needsFreshToken = false
   /// The token that was refused in this login: it is not tried again.
-  var refused: Refusal?
+  package var refused: Refusal?
   /// What ``deviceToken`` would be, had it not expired.
-  var expiredToken: DeviceToken?
+  package var expiredToken: DeviceToken?
   /// The server takes no token for a password, but as a bearer's.
   var usesBearer = false
 
-  struct Refusal: Sendable, Equatable {
-    var token: Secret
-    var failure: Failure
+  package struct Refusal: Sendable, Equatable {
+    package var token: Secret
+    package var failure: Failure
   }
 
   private var tls: TLSMode?
@@ -68,7 +68,7 @@ struct LoginPlan: Sendable, Equatable {
   private var proxy: ProxySettings
 
   /// - Throws: `invalidParameter` naming the option that is wrong.
-  init(
+  package init(
     account: JID, credential: LoginCredential, isGiven: Bool, store: StorePolicy?, options: ConnectionOptions
   ) throws(Failure) {
     self.account = account.bare
@@ -101,7 +101,7 @@ struct LoginPlan: Sendable, Equatable {
   }
 
   /// - Throws: `tooManyDevices` where no device of this one's platform is to log in.
-  func checkDevicePolicy() throws(Failure) {
+  package func checkDevicePolicy() throws(Failure) {
     guard let platform = device.platform, !devicePolicy.allows(platform) else { return }
     throw Failure(
       .tooManyDevices, stage: .input,
@@ -109,7 +109,7 @@ struct LoginPlan: Sendable, Equatable {
   }
 
   /// The stream for one attempt of this plan.
-  func configuration(
+  package func configuration(
     presenting presented: Presented, timeout: TimeAmount, language: String
   ) -> StreamConfiguration {
     var configuration = StreamConfiguration(
@@ -135,12 +135,12 @@ struct LoginPlan: Sendable, Equatable {
   }
 
   /// The server does not like to be answered before it asked.
-  var isStepByStep: Bool { KnownServer.isStepByStep((server?.objections ?? 0) + objections) }
+  package var isStepByStep: Bool { KnownServer.isStepByStep((server?.objections ?? 0) + objections) }
 
   /// What is stored of the account beside its credential. Where a secret was given it is proved by itself.
   ///
   /// - Parameter now: seconds since 1970.
-  mutating func take(_ stored: Account, at now: Double) {
+  package mutating func take(_ stored: Account, at now: Double) {
     server = stored.server
     deviceId = stored.deviceId
     device = stored.device ?? DeviceIdentity()
@@ -164,7 +164,7 @@ struct LoginPlan: Sendable, Equatable {
   /// - Parameters:
   ///   - stored: nil where nothing is stored yet.
   ///   - isGiven: as ``isGiven``.
-  static func usualPolicy(
+  package static func usualPolicy(
     _ stored: StorePolicy?, for credential: LoginCredential, isGiven: Bool
   ) -> StorePolicy? {
     guard isGiven else { return stored }
@@ -175,29 +175,29 @@ struct LoginPlan: Sendable, Equatable {
   }
 
   /// There is something to log in with, be it expired.
-  var hasCredential: Bool {
+  package var hasCredential: Bool {
     credential.isUsable || !scramKeys.isEmpty || deviceToken != nil || expiredToken != nil
   }
 
   /// Whether a session of another plan has to make way for this one.
-  func differs(from running: LoginPlan) -> Bool {
+  package func differs(from running: LoginPlan) -> Bool {
     !credential.isSame(as: running.credential) || options != running.options
   }
 
   /// Throws `invalidParameter` for a login extension of more than 1024 UTF-16 units.
-  static func check(loginExtension text: String) throws(Failure) {
+  package static func check(loginExtension text: String) throws(Failure) {
     let length = text.utf16.count
     if length > TokenChoice.maximumExtension {
       throw invalid("the login extension has \(length) UTF-16 units, at most 1024 are allowed")
     }
   }
 
-  static func invalid(_ detail: String) -> Failure {
+  package static func invalid(_ detail: String) -> Failure {
     Failure(.invalidParameter, stage: .input, detail: detail)
   }
 
   /// Digits with or without colons between them, as tools print fingerprints.
-  static func bytes(hex: String) -> [UInt8]? {
+  package static func bytes(hex: String) -> [UInt8]? {
     let digits = Array(hex.utf8.filter { $0 != UInt8(ascii: ":") })
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
@@ -214,7 +214,7 @@ struct LoginPlan: Sendable, Equatable {
 extension ConnectionOptions {
   /// These options with the given ones of `other` in their place. A new host has a port of its own, and of CA file
   /// and pinned certificate the new one counts alone.
-  func overridden(by other: ConnectionOptions) -> ConnectionOptions {
+  package func overridden(by other: ConnectionOptions) -> ConnectionOptions {
     var options = self
     if let host = other.host, host != self.host {
       options.host = host
@@ -233,7 +233,7 @@ extension ConnectionOptions {
 
 extension Failure {
   /// The same failure in the agent's words: both sides use the names of one table.
-  init(_ error: XMPPError) {
+  package init(_ error: XMPPError) {
     self.init(
       Name(rawValue: error.code.rawValue), stage: Stage(rawValue: error.stage.rawValue) ?? .request,
       detail: error.condition == nil ? error.message : nil, condition: error.condition, text: error.text)

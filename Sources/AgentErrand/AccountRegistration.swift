@@ -1,3 +1,4 @@
+import AgentLogin
 import AgentProtocol
 import XMPP
 import XMPPFeatures
@@ -16,6 +17,14 @@ package struct AccountRegistration: Sendable {
     package var options: [String]
     /// What has to be looked at for the answer.
     package var media: [String]
+
+    package init(name: String, label: String? = nil, isSecret: Bool, options: [String], media: [String]) {
+      self.name = name
+      self.label = label
+      self.isSecret = isSecret
+      self.options = options
+      self.media = media
+    }
   }
 
   private let stream: ServerStream
@@ -68,7 +77,7 @@ package struct AccountRegistration: Sendable {
 }
 
 extension AccountRegistration.Question {
-  init(_ field: RegistrationForm.Field) {
+  package init(_ field: RegistrationForm.Field) {
     self.init(
       name: field.name, label: field.label, isSecret: field.isSecret, options: field.options,
       media: field.media)

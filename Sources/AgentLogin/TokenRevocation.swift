@@ -32,7 +32,7 @@ package enum TokenRevocation {
   ///
   /// - Returns: whether the server still took the token.
   @discardableResult
-  static func revoke(_ plan: LoginPlan, timeout: TimeAmount) async throws(Failure) -> Bool {
+  package static func revoke(_ plan: LoginPlan, timeout: TimeAmount) async throws(Failure) -> Bool {
     var configuration = plan.configuration(
       presenting: Presented(), timeout: timeout, language: Language.current == .chinese ? "zh" : "en")
     configuration.requestsToken = false
@@ -47,26 +47,4 @@ package enum TokenRevocation {
     }
     return true
   }
-}
-
-extension Session {
-  /// The server forgets its token for this device, and so do we.
-  ///
-  /// A running session goes on. Where the server cannot be reached the tokens stay. False: there was none.
-  func revokeToken(within seconds: Double) async throws(Failure) -> Bool {
-    try await inTurn { session async throws(Failure) in
-      guard var stored = try await session.accounts.entry(session.account) else {
-        throw Failure(.notLoggedIn, stage: .store, detail: "\(session.account)")
-      }
-      stored.token = session.deviceToken ?? stored.token
-      let revoked = try await TokenRevocation.revoke(stored, timeout: seconds)
-      session.online?.plan.deviceToken = nil
-      session.kept?.deviceToken = nil
-      try await session.accounts.change(session.account) { $0.forgetDeviceToken() }
-      return revoked
-    }
-  }
-
-  /// A token that is not stored is known to a running session.
-  var deviceToken: DeviceToken? { online?.plan.deviceToken ?? kept?.deviceToken }
 }

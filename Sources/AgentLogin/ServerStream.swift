@@ -12,11 +12,11 @@ import XMPPTransport
 /// A short stream of its own to a server, for what needs no session.
 package struct ServerStream: Sendable {
   /// The account, or a domain where nobody logs in.
-  let account: JID
-  let options: ConnectionOptions
+  package let account: JID
+  package let options: ConnectionOptions
   /// Bound on connecting, and on each request.
-  let timeout: TimeAmount
-  let language: String
+  package let timeout: TimeAmount
+  package let language: String
   private let onEvent: @Sendable (Event.Body) -> Void
   private let certificateSHA256: [UInt8]?
   private let proxy: ProxySettings
@@ -84,7 +84,7 @@ package struct ServerStream: Sendable {
   /// Runs `body` inside TLS, with nobody logged in.
   ///
   /// - Parameter names: whether the server is told inside TLS for which account this is.
-  func beforeLogin<Result: Sendable>(
+  package func beforeLogin<Result: Sendable>(
     names: Bool, _ body: (XMPPStream, StreamFeatures) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     let account: JID
@@ -102,7 +102,7 @@ package struct ServerStream: Sendable {
   /// - Parameters:
   ///   - server: what is known of it: nothing weaker is accepted than that.
   ///   - onMessage: is given the messages that come meanwhile.
-  func loggedIn<Result: Sendable>(
+  package func loggedIn<Result: Sendable>(
     with credentials: SASLCredentials, _ server: KnownServer?,
     onMessage: @escaping @Sendable (Message) -> Void = { _ in },
     _ body: (XMPPStream, BoundStream) async throws(Failure) -> Result
@@ -127,7 +127,7 @@ package struct ServerStream: Sendable {
   ///   - plan: is changed to what has helped where the server does not take the secret as it was shown first.
   ///   - resource: ends the session that has it, where the server lets it (RFC 6120 §7.7.2.2).
   ///   - requestsToken: the server is asked for a token for the plan's device (XEP-0484 §3.3).
-  func loggedIn<Result: Sendable>(
+  package func loggedIn<Result: Sendable>(
     by plan: inout LoginPlan, as resource: String, requestsToken: Bool = false,
     _ body: (XMPPStream, BoundStream) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
@@ -143,7 +143,7 @@ package struct ServerStream: Sendable {
   /// Has the server check the secret of `plan`, and binds nothing.
   ///
   /// - Parameter plan: is changed as by ``loggedIn(by:as:_:)``.
-  func authenticate(by plan: inout LoginPlan) async throws(Failure) {
+  package func authenticate(by plan: inout LoginPlan) async throws(Failure) {
     _ = try await connected(by: &plan) { _ in
     } _: { (stream: XMPPStream) async throws(XMPPError) in
       try await stream.authenticate()
@@ -197,7 +197,7 @@ package struct ServerStream: Sendable {
 }
 
 extension StateChange {
-  init(_ step: LoginStep, previous: SessionState) {
+  package init(_ step: LoginStep, previous: SessionState) {
     switch step {
     case .linking(let target):
       self.init(state: .linking, previous: previous)
@@ -217,25 +217,29 @@ extension StateChange {
   }
 }
 
+extension TLSSummary {
+  package init(_ info: TLSInfo) { self.init(version: info.version, cipher: info.cipher) }
+}
+
 extension TimeAmount {
-  var seconds: Double { Double(nanoseconds) / 1e9 }
+  package var seconds: Double { Double(nanoseconds) / 1e9 }
 
   /// Seconds, at most a day; 0 for that.
-  static func bounded(_ seconds: Double) -> TimeAmount {
+  package static func bounded(_ seconds: Double) -> TimeAmount {
     .nanoseconds(Int64(min(seconds > 0 ? seconds : 86_400, 86_400) * 1e9))
   }
 }
 
 extension Failure {
   /// The refusal of a request, with what it means here beside what the server said.
-  static func refused(_ error: XMPPError) -> Failure {
+  package static func refused(_ error: XMPPError) -> Failure {
     let failure = Failure(error)
     return Failure(
       failure.name, stage: failure.stage, detail: error.message, condition: error.condition, text: error.text)
   }
 
   /// Runs what asks the server, and fails as ``refused(_:)``.
-  static func whenRefused<Result: Sendable>(
+  package static func whenRefused<Result: Sendable>(
     _ body: @Sendable () async throws(XMPPError) -> Result
   ) async throws(Failure) -> Result {
     do throws(XMPPError) { return try await body() } catch { throw refused(error) }
