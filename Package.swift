@@ -157,6 +157,12 @@ let package = Package(
         "TestSupport", nioConcurrencyHelpers, logging, grdb,
       ]),
     .testTarget(
+      name: "AgentLoginTests",
+      dependencies: [
+        "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "AgentSystem",
+        "AgentStore", "AgentLogin", "TestSupport",
+      ]),
+    .testTarget(
       name: "AgentTests",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import XMPPSASL
 
-@testable import Agent
+@testable import AgentLogin
 @testable import AgentSystem
 
 @Suite(.timeLimit(.minutes(4))) struct CredentialCommandTests {

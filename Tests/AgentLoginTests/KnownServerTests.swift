@@ -7,7 +7,6 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-@testable import Agent
 @testable import AgentLogin
 @testable import AgentStore
 

@@ -2,7 +2,6 @@ import Testing
 import XMPP
 import XMPPXML
 
-@testable import Agent
 @testable import AgentLogin
 
 @Suite("What a server offers")

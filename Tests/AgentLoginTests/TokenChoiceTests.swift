@@ -2,7 +2,6 @@ import AgentProtocol
 import Testing
 import XMPPSASL
 
-@testable import Agent
 @testable import AgentLogin
 @testable import AgentStore
 

@@ -8,7 +8,6 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-@testable import Agent
 @testable import AgentLogin
 @testable import AgentStore
 
