@@ -6,6 +6,7 @@ import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import XMPPTransport
 
 /// Listens on the agent's socket and serves its clients until it is stopped or nobody needs it any more.
 package final class AgentServer: Sendable {
@@ -16,6 +17,8 @@ package final class AgentServer: Sendable {
   package static let maximumConnections = 4096
   /// Descriptors that are left for everything else: sessions, the store, what is run.
   private static let otherDescriptors = 512
+  /// Those of them that stay free while clients come.
+  private static let reserve = 24
 
   private struct State {
     var clients = 0
@@ -69,8 +72,8 @@ package final class AgentServer: Sendable {
     self.eventBuffer = eventBuffer
     self.owner = owner
     places = Places(maximum: clients)
-    let room = DescriptorLimit.raise(to: connections + Self.otherDescriptors) - Self.otherDescriptors
-    maximumConnections = max(1, min(connections, room))
+    let limit = DescriptorLimit.raise(to: connections + Self.otherDescriptors)
+    maximumConnections = max(1, min(connections, max(limit - Self.otherDescriptors, limit / 4)))
     state = NIOLockedValueBox(State(idle: idle))
     (self.connections, connected) = AsyncStream.makeStream()
   }
@@ -177,14 +180,15 @@ package final class AgentServer: Sendable {
       return await refuse(channel, nil)
     }
     let handle: ClientHandle? = state.withLockedValue { state in
-      guard state.clients < maximumConnections else { return nil }
+      guard state.clients < maximumConnections, DescriptorReserve.leaves(Self.reserve) else { return nil }
       state.clients += 1
       defer { state.nextClient += 1 }
       return ClientHandle(id: state.nextClient)
     }
     guard let handle else {
-      logger.warning("a client was refused: there are \(maximumConnections)")
-      return await refuse(channel, RPCError(Failure.tooManyClients(maximumConnections)))
+      let clients = clients
+      logger.warning("a client was refused: there are \(clients)")
+      return await refuse(channel, RPCError(Failure.tooManyClients(clients)))
     }
     update { _ in }
     await ClientConnection(

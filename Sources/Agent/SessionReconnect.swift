@@ -1,6 +1,7 @@
 import AgentLogin
 import AgentProtocol
 import FoundationEssentials
+import XMPPTransport
 
 // Coming back: one attempt after the other, with the pauses between them.
 
@@ -22,6 +23,7 @@ extension Session {
       plan.checksLastLogin = plan.checksLastLogin || plan.devicePolicy.check == .last
       do throws(Failure) {
         try await pause(before: plan)
+        try await waitForDescriptors()
         _ = try await open(plan, .automatic)
         return
       } catch {
@@ -134,6 +136,18 @@ extension Session {
     } catch {
       if isHurried, !Task.isCancelled { return }
       throw Failure(.cancelled, stage: .connect)
+    }
+  }
+
+  /// Where so many files are open that no connection is made, there is no attempt, either: each would be stored.
+  private func waitForDescriptors() async throws(Failure) {
+    while !DescriptorReserve.leaves(DescriptorReserve.ofConnections) {
+      let seconds = Double.random(in: 20...40)
+      lastFailure = Failure(.networkError, stage: .connect, detail: "too many files are open")
+      if ![.waiting, .syncOK].contains(status.state) { enter(.waiting, cause: lastFailure) }
+      status.nextRetry = timestamp(seconds)
+      defer { status.nextRetry = nil }
+      do { try await clock.sleep(seconds) } catch { throw Failure(.cancelled, stage: .connect) }
     }
   }
 

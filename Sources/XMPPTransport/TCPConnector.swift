@@ -28,6 +28,9 @@ public struct TCPConnector: Sendable {
     guard (1...65_535).contains(target.port) else {
       throw TransportError(.invalidConfiguration, "There is no port \(target.port).")
     }
+    guard DescriptorReserve.leaves(DescriptorReserve.ofConnections) else {
+      throw TransportError(.connectionFailed, "Too many files are open to connect to \(target).")
+    }
     let connection = ClientBootstrap(group: eventLoop)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelOption(.socketOption(.so_keepalive), value: 1)
