@@ -67,4 +67,26 @@ struct DiskFullTests {
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     _ = try await watch.stop()
   }
+
+  @Test(
+    "Files that the next agent may not write keep agent restart from ending what runs.",
+    .enabled(if: geteuid() == 0), arguments: ["agent.log", "imctl.sqlite", "agent.lock"])
+  func unwritable(name: String) async throws {
+    let user = try await User()
+    try await user.goOnline()
+    let pid = try await user.agent()
+    let path = user.imctl.home + "/.local/state/imctl/" + name
+    #expect(chmod(path, 0o400) == 0)
+    // Without what has the system overlook modes.
+    let bound = user.imctl.started(by: [
+      "/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all",
+    ])
+    let restart = try await bound.run("agent", "restart")
+    #expect(restart.status == 73 && restart.errors.contains("\(path): Permission denied"), "\(restart)")
+    #expect(try await user.agent() == pid)
+    #expect(try await user.status().isOnline)
+    #expect(chmod(path, 0o600) == 0)
+    #expect(try await bound.run("agent", "restart").status == 0)
+    #expect(try await user.imctl.run("agent", "stop").status == 0)
+  }
 }

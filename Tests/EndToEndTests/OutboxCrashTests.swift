@@ -85,4 +85,42 @@ struct FullDiskTests {
     watch.send(SIGINT)
     try await home.end()
   }
+
+  @Test("does the same, and tells it, where its file system can only be read for a while.")
+  func readOnly() async throws {
+    let home = try await IMCTL()
+    let disk = try await FaultyDisk(in: home.home)
+    let user = try await User(on: .prosody, environment: disk.environment)
+    let bob = try await Neighbourhood.counterpart(.prosody)
+    try await user.goOnline()
+    let pid = try await user.agent()
+    let watch = try await user.watch("message,store")
+
+    try disk.isReadOnly()
+    for number in 1...3 { try bob.send("number \(number)", to: user.jid) }
+    let refused = try await user.imctl.run("send", bob.jid, "not written", "--json")
+    #expect(refused.status == 73, "\(refused)")
+    #expect(try await user.imctl.run("presence", "away").status == 0)
+    #expect(try await user.imctl.run("history").status == 0)
+    let status = try await user.status()
+    #expect(status.state == .syncOK && status.warnings?.map(\.name) == [.databaseError])
+    let told = try await watch.output.first("the event") { _ in
+      try watch.events().lazy.compactMap { if case .store(let change) = $0.body { change } else { nil } }
+        .first
+    }
+    #expect(told.cause?.name == .databaseError)
+
+    disk.works()
+    #expect(try await user.imctl.run("send", bob.jid, "written").status == 0)
+    try await eventually("the messages") { try watch.events().compactMap(\.message).count == 4 }
+    #expect(
+      Set(try watch.events().compactMap { $0.message?.body })
+        == ["number 1", "number 2", "number 3", "written"])
+    #expect(try await user.status().warnings == nil)
+    #expect(try await user.agent() == pid)
+    try await bob.settled()
+    #expect(bob.bodies(of: user) == ["written"])
+    watch.send(SIGINT)
+    try await home.end()
+  }
 }

@@ -1,6 +1,7 @@
 // Preloaded into a program: a disk under its SQLite database that fails as the file named by FAULTY_DISK says.
 // A number N kills the program right before its N-th write to the database's log; the file is deleted first, so that
-// the next process lives. "full": no write to the log or the database finds room. Without the file all is well.
+// the next process lives. "full": no write to the log or the database finds room; "readonly": their file system cannot be
+// written. Without the file all is well.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +17,7 @@ static int ends(const char *path, ssize_t length, const char *end) {
   return length >= tail && memcmp(path + length - tail, end, tail) == 0;
 }
 
-// Whether the disk is full; does not return where the program is to die.
+// Why a write fails, or 0; does not return where the program is to die.
 static int fails(int file) {
   static atomic_int writes;
   const char *order = getenv("FAULTY_DISK");
@@ -32,7 +33,8 @@ static int fails(int file) {
   }
   if (!fgets(text, sizeof text, wanted)) *text = 0;
   fclose(wanted);
-  if (memcmp(text, "full", 4) == 0) return 1;
+  if (memcmp(text, "full", 4) == 0) return ENOSPC;
+  if (memcmp(text, "readonly", 8) == 0) return EROFS;
   if (ends(path, length, "-wal") && atomic_fetch_add(&writes, 1) + 1 == atoi(text)) {
     unlink(order);
     kill(getpid(), SIGKILL);
@@ -43,8 +45,9 @@ static int fails(int file) {
 ssize_t pwrite64(int file, const void *bytes, size_t size, off64_t offset) {
   static ssize_t (*next)(int, const void *, size_t, off64_t);
   if (!next) next = dlsym(RTLD_NEXT, "pwrite64");
-  if (fails(file)) {
-    errno = ENOSPC;
+  int failure = fails(file);
+  if (failure) {
+    errno = failure;
     return -1;
   }
   return next(file, bytes, size, offset);

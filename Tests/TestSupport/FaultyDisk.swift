@@ -25,6 +25,9 @@ public struct FaultyDisk: Sendable {
   /// No write finds room until ``works()``.
   public func isFull() throws { try Data("full\n".utf8).write(to: URL(filePath: order)) }
 
+  /// Nothing can be written until ``works()``.
+  public func isReadOnly() throws { try Data("readonly\n".utf8).write(to: URL(filePath: order)) }
+
   public func works() { unlink(order) }
 
   /// ``kill(atWrite:)`` was called, and no process has come that far yet.

@@ -232,7 +232,11 @@ package final class LocalStore: BlockingStore {
     if error is TooNew {
       return Failure(.databaseError, stage: .store, detail: "\(path): made by a later version of imctl")
     }
-    let why = (error as? DatabaseError).map { $0.message ?? "\($0.resultCode)" } ?? "cannot be opened"
+    var why = (error as? DatabaseError).map { $0.message ?? "\($0.resultCode)" } ?? "cannot be opened"
+    // SQLite does not tell that from a disk that is broken.
+    if StoreCondition.isObstacle(error), access(path, W_OK) != 0, errno == EROFS {
+      why = "the file system cannot be written"
+    }
     return Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
   }
 }

@@ -13,6 +13,9 @@ enum AgentStart {
     _ = try StoredAccounts.load()
     let paths = try AgentPaths.current()
     try PrivateDirectory.ensure(paths.state)
+    for path in [paths.lock, paths.log, paths.database, paths.database + "-wal"] {
+      try checkWritable(path)
+    }
     let path = paths.state + "/agent.check"
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw failure(paths.state) }
@@ -29,6 +32,12 @@ enum AgentStart {
       written += count
     }
     guard fsync(file) == 0 else { throw failure(paths.state) }
+  }
+
+  /// Where there is a file, the next agent is to write it.
+  private static func checkWritable(_ path: String) throws {
+    let file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    if file >= 0 { close(file) } else if errno != ENOENT { throw failure(path) }
   }
 
   /// Waits until no agent holds the lock: the last one has written everything then. Nothing at the deadline.
