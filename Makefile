@@ -2,6 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS_EACH ?= 60
+CHAOS_MODE ?= link machine
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -103,14 +104,14 @@ test-tsan: setup ## The agent's tests, with the thread sanitizer
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
 	@for file in Tests/run Tests/binary Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
-	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos Tests/Benchmarks/history Tests/Benchmarks/send
+	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos_link Tests/Benchmarks/chaos_machine Tests/Benchmarks/growth Tests/Benchmarks/history Tests/Benchmarks/hostile Tests/Benchmarks/send
 
 .PHONY: format
 format: ## Format all Swift sources in place
 	@swift format --in-place --parallel --recursive Package.swift Sources Tests Examples
 
 .PHONY: bench
-bench: setup build ## Measure: start-up, presence, round trips and sending against other clients; parsing against C, and hostile stanzas; 1,000 accounts; 10,000 contacts; a history
+bench: setup build ## Measure: start-up, presence, round trips and sending against other clients; parsing against C, and hostile stanzas; a hostile server; 240 reconnects; 1,000 accounts; 10,000 contacts; a history
 	@$(build_release) --product ParseXML
 	@.build/release/ParseXML
 	@Tests/Benchmarks/run
@@ -119,10 +120,12 @@ bench: setup build ## Measure: start-up, presence, round trips and sending again
 	@Tests/Benchmarks/history
 	@Tests/Benchmarks/contacts
 	@Tests/Benchmarks/send
+	@Tests/Benchmarks/growth
+	@Tests/Benchmarks/hostile
 
 .PHONY: chaos
-chaos: setup build ## Messages both ways while the link breaks and the agent is killed (CHAOS_MESSAGES, _CUTS, _KILLS, _SEED)
-	@Tests/Benchmarks/chaos
+chaos: setup build ## Messages both ways while the link breaks and the agent is killed, and while the machine fails two agents (CHAOS_MODE=link or machine; CHAOS_MESSAGES, _SEED; _CUTS, _KILLS; _FAULTS)
+	@for mode in $(CHAOS_MODE); do Tests/Benchmarks/chaos_$$mode; done
 
 .PHONY: fuzz
 fuzz: setup ## Fuzz each parser for SECONDS_EACH (60) seconds

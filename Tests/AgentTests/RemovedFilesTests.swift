@@ -74,16 +74,17 @@ struct RemovedFilesTests {
   func agent() async throws {
     let lock = try AgentLock(paths)
     let store = try LocalStore(path: paths.database)
-    let log = Logger(label: "test")
-    let server = AgentServer(lock: lock, hub: EventHub(cursor: 0), logger: log)
+    let logger = Logger(label: "test")
+    let server = AgentServer(lock: lock, hub: EventHub(cursor: 0), logger: logger)
     server.keepAlive(accounts: 1)
-    let premises = AgentPremises(lock: lock, server: server, store: store, log: log)
+    let premises = AgentPremises(lock: lock, server: server, store: store, log: logger)
     let running = Task { try await server.run(FakeService { server.stop() }) }
     let keeping = Task { await premises.keep { _ in Issue.record("given up") } }
     defer { keeping.cancel() }
     let all = [
       "imctl.sqlite", "imctl.sqlite-wal", "imctl.sqlite-shm", "agent.sock", "agent.lock", "agent.pid",
     ]
+    let wanted: [String] = [paths.socket, paths.database, "\(paths.database)-wal"]
     for removed in [
       ["agent.sock"], ["agent.lock", "agent.sock"], all, ["imctl.sqlite"], ["imctl.sqlite-wal"],
     ] {
@@ -95,8 +96,7 @@ struct RemovedFilesTests {
           _ = try AgentLock(paths)
         }
       }.value
-      let files = [paths.socket, paths.database, paths.database + "-wal"]
-      try await eventually { files.allSatisfy { access($0, F_OK) == 0 } }
+      try await eventually { wanted.allSatisfy { access($0, F_OK) == 0 } }
     }
     try await Conversation.with(paths.socket) { client in
       _ = try await client.call(AgentStatusMethod.self, Nothing())

@@ -43,6 +43,24 @@ struct SessionEndTests {
     #expect(desk.lawless == [])
   }
 
+  @Test("to the next agent, too, where its own one has begun to end.")
+  func endingAgent() async throws {
+    let desk = try await SessionDesk([
+      Self.counted + Steps.synced[4...] + [Self.acknowledgement(5), .client("<presence/>"), .stall]
+    ])
+    let session = desk.session
+    _ = try await session.login(try await desk.parameters())
+    try await desk.until("its presence") { _ in desk.server.received.contains("<show>away</show>") }
+    await session.close()
+    try await desk.send("m1")
+    #expect(try await session.outbox().map(\.id) == ["m1"])
+    // Whoever has logged out is told so.
+    _ = try await session.logout(LogoutMethod.Parameters(account: nil))
+    await #expect(throws: Failure(.notLoggedIn, stage: .request, detail: SessionDesk.jid)) {
+      try await desk.send("m2")
+    }
+  }
+
   @Test("though it has just come back, and is not in step yet.", arguments: [false, true])
   func notSynced(isLogout: Bool) async throws {
     let late: Steps = [.client("<message id='m1'/>"), .client("<presence/>")]
