@@ -11,8 +11,10 @@ import XMPPStanza
 
 extension Session {
   /// Accepts messages, all or none; what is returned waits for the server to have them.
+  ///
+  /// An agent that has begun to end takes them for the next one.
   func send(_ parameters: MessageSendMethod.Parameters) async throws(Failure) -> Sending {
-    guard leaving == 0, !isEnding, await isToBeOnline() else {
+    guard leaving == 0, await isToBeOnline() else {
       throw Failure(.notLoggedIn, stage: .request, detail: account.description)
     }
     let now = Date().timeIntervalSince1970
@@ -103,7 +105,8 @@ extension Session {
     if isDirect, traffic.isOpen, online?.stream === stream {
       traffic.handover.append(accepted)
     } else {
-      if isDirect { try await putBack(accepted) }
+      // They are accepted all the same: what may have been handed over is looked up when the next stream begins.
+      if isDirect { try? await putBack(accepted) }
       traffic.hasQueued = true
     }
     return sent

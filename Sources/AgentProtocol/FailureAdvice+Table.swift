@@ -72,7 +72,7 @@ extension FailureAdvice {
         "Raise the limit (`ulimit -Hn`, or LimitNOFILE= of the service), then: imctl agent restart",
         "请提高上限（`ulimit -Hn`，或服务的 LimitNOFILE=），然后运行：imctl agent restart")),
     FailureAdvice(
-      name: .connectTimeout, detail: "the agent does not answer",
+      name: .connectTimeout, detail: "the agent does not answer*",
       hint: Sentence(
         "It may be busy or stopped: look at its log with `imctl agent log`, or end its process; the next command starts a new one.",
         "它可能正忙或已被暂停：请用 `imctl agent log` 查看其日志，或结束其进程；下一条命令会启动新的代理进程。")),

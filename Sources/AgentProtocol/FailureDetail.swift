@@ -109,6 +109,7 @@ public enum FailureDetail {
     ("the server allows nobody * by itself: ask whoever runs it", "服务器不允许自行操作（*）：请联系服务器管理员"),
     ("too many of this address lately", "该地址近来请求过多"),
     ("the agent does not answer", "代理进程没有应答"),
+    ("the agent does not answer; *", "代理进程没有应答；*"),
     ("it has * clients, and serves no more at a time", "它已有 * 个客户端，不能同时服务更多"),
     (
       "* files may be open at a time, * are needed for all sessions and clients",

@@ -159,6 +159,21 @@ struct UnresponsiveAgentTests {
     }
   }
 
+  @Test("any more after it was handed a message may have it: that is told, with the id for a second try.")
+  func givenUp() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.two, in: imctl)
+      let agent = try FakeAgent(imctl) { $0.method == AgentStatusMethod.name ? [] : [.waitForClose] }
+      let one = try await imctl.run("send", "b@c", "hi", "--timeout", Self.timeout)
+      let id = try #require(try agent.parameters(of: MessageSendMethod.self)?.messages.first?.id)
+      #expect(one.status == 75 && one.errors.contains("--id \(id)"), "\(one.errors)")
+      #expect(one.errors.contains("imctl agent log"))
+      let two = try await imctl.run("send", "b@c", "--to", "d@c", "--timeout", Self.timeout, input: "hi")
+      #expect(two.status == 75 && two.errors.contains("messages that it may have"), "\(two.errors)")
+      agent.end()
+    }
+  }
+
   @Test("any more after it has said who it is, gets little longer than the command's time for its answer.")
   func mute() async throws {
     try await withIMCTL { imctl in

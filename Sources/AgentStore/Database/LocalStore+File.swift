@@ -14,6 +14,9 @@ package struct DatabaseFiles: Equatable, Sendable {
   package let database: FileIdentity?
   private let others: [FileIdentity?]
 
+  /// None of them is missing.
+  var areAllThere: Bool { database != nil && !others.contains(nil) }
+
   package init(_ path: String) {
     database = FileIdentity(path)
     others = Self.suffixes.map { FileIdentity(path + $0) }
@@ -31,7 +34,8 @@ extension LocalStore {
   /// The same in its turn among the changes. Blocks on the disk.
   func restoreFile() throws(Failure) {
     let (found, own) = (DatabaseFiles(path), files)
-    if found == own { return }
+    // Those that are missing may have been removed as soon as they were made.
+    if found == own, found.areAllThere || !hasLog { return }
     guard found.database == nil || found.database == own.database else {
       throw Failure(.databaseError, stage: .store, detail: "\(path): \(Self.otherFile)")
     }
@@ -55,5 +59,10 @@ extension LocalStore {
       unlink(copy)
       throw Self.failure(error, path)
     }
+  }
+
+  /// Some file systems cannot have one.
+  private var hasLog: Bool {
+    (try? database.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }) == "wal"
   }
 }

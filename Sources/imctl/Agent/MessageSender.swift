@@ -50,7 +50,17 @@ final class MessageSender {
   }
 
   /// Sends the messages of some calls, in their order.
+  ///
+  /// - Throws: where an agent is given up, with what it may have.
   func send(_ calls: [MessageSendMethod.Parameters], report: Report) throws {
+    do {
+      try deliver(calls, report)
+    } catch let failure as Failure where failure == .noAnswer || failure.isEndOfAgent {
+      throw failure.adding(shortfall.unanswered(of: handedOver, id: firstID))
+    }
+  }
+
+  private func deliver(_ calls: [MessageSendMethod.Parameters], _ report: Report) throws {
     var left = calls[...]
     var next = left.startIndex
     try withAgents { agent in

@@ -49,7 +49,25 @@ struct Shortfall: Sendable {
       "服务器已收到的消息：\(arrived)；被拒绝：\(refused)；已交给代理进程并将发送：\(open)；`imctl outbox list` 可查看等待中的消息")
   }
 
-  /// The same where no agent was asked.
+  /// What an agent may have that was given up; nil where it has answered everything.
+  ///
+  /// - Parameters:
+  ///   - count: how many messages were handed to it.
+  ///   - id: that of the first.
+  func unanswered(of count: Int, id: String?) -> String? {
+    let open = count - arrived - refused - queued
+    guard open > 0 else { return nil }
+    if count == 1, let id {
+      return inLanguage(
+        "it may have the message, and sends it then: a second try with `--id \(id)` does not send it twice",
+        "它可能已收到该消息并将发送：用 `--id \(id)` 再试一次不会重复发送")
+    }
+    return inLanguage(
+      "messages that it may have, and sends then: \(open); `imctl outbox list` and `imctl history` show those that it has",
+      "它可能已收到并将发送的消息：\(open)；`imctl outbox list` 和 `imctl history` 可查看已收到的消息")
+  }
+
+  /// What a command has done already that has asked no agent.
   func directly(of count: Int) -> String {
     inLanguage(
       "messages that the server has confirmed: \(arrived) of \(count); the others may have been sent, and are not queued",
@@ -58,6 +76,13 @@ struct Shortfall: Sendable {
 }
 
 extension Failure {
+  /// The same with something more that is to be known.
+  func adding(_ more: String?) -> Failure {
+    let parts = [detail, more].compactMap(\.self)
+    return Failure(
+      name, stage: stage, detail: parts.joined(separator: "; "), condition: condition, text: text)
+  }
+
   /// What was waited for has not come: exit status 87.
   ///
   /// - Parameters:
