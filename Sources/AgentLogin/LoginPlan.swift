@@ -63,9 +63,7 @@ package struct LoginPlan: Sendable, Equatable {
     package var failure: Failure
   }
 
-  private var tls: TLSMode?
-  private var certificateSHA256: [UInt8]?
-  private var proxy: ProxySettings
+  private let access: ServerAccess
 
   /// - Throws: `invalidParameter` naming the option that is wrong.
   package init(
@@ -76,7 +74,7 @@ package struct LoginPlan: Sendable, Equatable {
     self.isGiven = isGiven
     self.store = store
     self.options = options
-    proxy = try options.proxySettings()
+    access = try ServerAccess(options)
     self.options.resource = options.resource ?? account.resource
     switch (credential.kind, account.local) {
     case (.anonymous, .some):
@@ -88,13 +86,6 @@ package struct LoginPlan: Sendable, Equatable {
       throw Self.invalid("--store \(name.rawValue) is not for --auth \(credential.kind.rawValue)")
     }
     if let loginExt = credential.loginExt { try Self.check(loginExtension: loginExt) }
-    tls = options.tls.flatMap(TLSMode.init)
-    if let hex = options.certSHA256 {
-      guard let bytes = Self.bytes(hex: hex), bytes.count == 32 else {
-        throw Self.invalid("a SHA-256 has 64 hexadecimal digits")
-      }
-      certificateSHA256 = bytes
-    }
     if let resource = self.options.resource {
       do { _ = try self.account.with(resource: resource) } catch { throw Self.invalid(error.message) }
     }
@@ -114,12 +105,7 @@ package struct LoginPlan: Sendable, Equatable {
   ) -> StreamConfiguration {
     var configuration = StreamConfiguration(
       account: account, credentials: credentials(presenting: presented), resource: options.resource)
-    configuration.host = options.host
-    configuration.port = options.port
-    configuration.tls = tls
-    proxy.apply(to: &configuration)
-    configuration.caFile = options.caFile
-    configuration.certificateSHA256 = certificateSHA256
+    access.apply(to: &configuration)
     configuration.clientCertificate = clientCertificate
     configuration.timeout = timeout
     configuration.anticipation =
@@ -194,20 +180,6 @@ package struct LoginPlan: Sendable, Equatable {
 
   package static func invalid(_ detail: String) -> Failure {
     Failure(.invalidParameter, stage: .input, detail: detail)
-  }
-
-  /// Digits with or without colons between them, as tools print fingerprints.
-  package static func bytes(hex: String) -> [UInt8]? {
-    let digits = Array(hex.utf8.filter { $0 != UInt8(ascii: ":") })
-    guard digits.count.isMultiple(of: 2) else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let byte = UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16) else {
-        return nil
-      }
-      bytes.append(byte)
-    }
-    return bytes
   }
 }
 

@@ -18,8 +18,7 @@ package struct ServerStream: Sendable {
   package let timeout: TimeAmount
   package let language: String
   private let onEvent: @Sendable (Event.Body) -> Void
-  private let certificateSHA256: [UInt8]?
-  private let proxy: ProxySettings
+  private let access: ServerAccess
 
   /// - Parameters:
   ///   - address: a JID or a domain.
@@ -37,21 +36,12 @@ package struct ServerStream: Sendable {
     self.timeout = .bounded(timeout)
     self.language = language
     self.onEvent = onEvent
-    proxy = try options.proxySettings()
-    certificateSHA256 = options.certSHA256.flatMap(LoginPlan.bytes(hex:))
-    if options.certSHA256 != nil, certificateSHA256?.count != 32 {
-      throw Failure(.invalidParameter, stage: .input, detail: "a SHA-256 has 64 hexadecimal digits")
-    }
+    access = try ServerAccess(options)
   }
 
   private func configuration(_ account: JID, _ credentials: SASLCredentials) -> StreamConfiguration {
     var configuration = StreamConfiguration(account: account, credentials: credentials)
-    configuration.host = options.host
-    configuration.port = options.port
-    configuration.tls = options.tls.flatMap(TLSMode.init)
-    proxy.apply(to: &configuration)
-    configuration.caFile = options.caFile
-    configuration.certificateSHA256 = certificateSHA256
+    access.apply(to: &configuration)
     configuration.timeout = timeout
     configuration.language = language
     configuration.anticipation = .ofUnknownServer

@@ -21,7 +21,7 @@ public enum ChatState: String, Sendable, CaseIterable {
   /// A message that tells nothing else (XEP-0085 §4.2), and that nobody keeps (XEP-0334).
   public func message(to recipient: JID) -> Message {
     var message = Message(type: .chat, to: recipient, id: nil, body: nil)
-    message.payload += [element, XMLElement("no-store", namespace: Hints.namespace)]
+    message.payload += [element, MessageHints.noStore]
     return message
   }
 

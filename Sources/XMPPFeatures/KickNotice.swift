@@ -46,16 +46,6 @@ public struct KickNotice: Sendable, Equatable {
       })
     return Message(
       type: .headline, to: victim,
-      payload: [kick, XMLElement("no-store", namespace: Hints.namespace)] + Hints.oneCopy)
+      payload: [kick, MessageHints.noStore] + MessageHints.oneCopy)
   }
-}
-
-/// What a server is to do with a message (XEP-0334).
-public enum Hints {
-  static let namespace = "urn:xmpp:hints"
-
-  /// For the one device that it is addressed to: no server makes copies of it (XEP-0280 §6.2).
-  public static let oneCopy = [
-    XMLElement("no-copy", namespace: namespace), XMLElement("private", namespace: Namespaces.carbons),
-  ]
 }

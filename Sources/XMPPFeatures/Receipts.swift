@@ -30,11 +30,3 @@ public enum Receipts {
     return StanzaID.bounded(message.first("received", namespace)?["id"])
   }
 }
-
-/// What servers are to do with a message (XEP-0334).
-public enum MessageHints {
-  public static let namespace = "urn:xmpp:hints"
-
-  /// It goes into the archives, though it has no body (§4.4).
-  public static let store = XMLElement("store", namespace: namespace)
-}

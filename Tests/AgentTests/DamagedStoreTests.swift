@@ -33,7 +33,7 @@ struct DamagedStoreTests {
   private func earlier(upTo migration: String) throws {
     try PrivateDirectory.ensure(directory.paths.state)
     let database = try DatabaseQueue(path: path)
-    try LocalStore.migrator.migrate(database, upTo: migration)
+    try Schema.migrator.migrate(database, upTo: migration)
     guard migration != "meta" else { return }
     try database.write { database in
       for (cursor, body) in [(1, "second of March"), (2, "first of March"), (3, "second again")] {

@@ -571,14 +571,14 @@ import XMPPXML
     do {
       let queue = try DatabaseQueue(path: path)
       try await queue.write { database in
-        try LocalStore.createMessages(database)
+        try Schema.createMessages(database)
         try database.execute(
           sql: """
             INSERT INTO messages VALUES (1, 'a@b', 1, 'a@b', 1, '1', '1', NULL, 'a@b', 'bob@im.example/x', 'chat',
               'x', NULL, NULL, 0, 0, 0), (2, 'a@b', 0, 'c@d', 1, '2', NULL, NULL, 'c@d', 'a@b', 'chat', 'y', NULL,
               NULL, 0, 0, 0)
             """)
-        try LocalStore.createReceipts(database)
+        try Schema.createReceipts(database)
         let kept = Addressees(of: "a@b")
         #expect(try kept.contains(JID("bob@im.example"), database))
         #expect(try !kept.contains(JID("c@d"), database))

@@ -8,24 +8,6 @@ extension ContactEvent {
   /// Events that are kept of an account.
   package static let maximumKept = 10_000
 
-  static func createTable(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        CREATE TABLE contactEvents (
-          cursor INTEGER PRIMARY KEY,
-          account TEXT NOT NULL,
-          time REAL NOT NULL,
-          action TEXT NOT NULL, jid TEXT NOT NULL, actor TEXT, text TEXT
-        ) STRICT;
-        CREATE INDEX contactEventsByAccount ON contactEvents (account, cursor);
-        CREATE TABLE forgottenContactEvents (account TEXT PRIMARY KEY, cursor INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-        """)
-  }
-
-  static func addLookAlikes(_ database: Database) throws {
-    try database.execute(sql: "ALTER TABLE contactEvents ADD COLUMN looksLike TEXT")
-  }
-
   /// Keeps events under cursors, and forgets those that are too many; gives them as they are told.
   ///
   /// - Parameter time: seconds since 1970.

@@ -7,38 +7,6 @@ import XMPPStanza
 // What the server has last said of an account's contacts.
 
 extension LocalStore {
-  static func createContacts(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        CREATE TABLE contacts (
-          account TEXT NOT NULL,
-          jid TEXT NOT NULL,
-          name TEXT,
-          subscription TEXT NOT NULL,
-          isAsked INTEGER NOT NULL, isApproved INTEGER NOT NULL,
-          groups TEXT NOT NULL,
-          PRIMARY KEY (account, jid)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE rosters (
-          account TEXT PRIMARY KEY,
-          version TEXT
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE blocked (
-          account TEXT NOT NULL,
-          jid TEXT NOT NULL,
-          PRIMARY KEY (account, jid)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE subscriptionRequests (
-          account TEXT NOT NULL,
-          jid TEXT NOT NULL,
-          received REAL NOT NULL,
-          text TEXT,
-          PRIMARY KEY (account, jid)
-        ) STRICT, WITHOUT ROWID;
-        """)
-    try ContactEvent.createTable(database)
-  }
-
   /// The tables that hold something of contacts, by account.
   static let contactTables = [
     "contacts", "rosters", "blocked", "subscriptionRequests", "contactEvents", "forgottenContactEvents",

@@ -8,21 +8,6 @@ extension ConversationEvent {
   /// Events that are kept of an account.
   package static let maximumKept = 10_000
 
-  static func createTable(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        CREATE TABLE conversationEvents (
-          cursor INTEGER PRIMARY KEY,
-          account TEXT NOT NULL,
-          time REAL NOT NULL,
-          action TEXT NOT NULL, jid TEXT NOT NULL, actor TEXT NOT NULL, marks TEXT
-        ) STRICT;
-        CREATE INDEX conversationEventsByAccount ON conversationEvents (account, cursor);
-        CREATE TABLE forgottenConversationEvents (account TEXT PRIMARY KEY, cursor INTEGER NOT NULL)
-          STRICT, WITHOUT ROWID;
-        """)
-  }
-
   /// Keeps events under cursors, and forgets those that are too many; gives them as they are told.
   ///
   /// - Parameter time: seconds since 1970.

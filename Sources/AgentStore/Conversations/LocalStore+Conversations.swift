@@ -8,44 +8,6 @@ import XMPPXML
 // What belongs to conversations and to no message of them, and what of it is still to be told to the server.
 
 extension LocalStore {
-  /// - `readPlace` is that of the last message that was read, `displayed` its id in the archive, which may be known
-  ///   before the message is.
-  /// - `conversationEdits` are what commands have set and the server does not have.
-  /// - `sharing` has the accounts whose nodes were read.
-  static func createConversations(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        CREATE TABLE conversations (
-          account TEXT NOT NULL,
-          jid TEXT NOT NULL,
-          isPinned INTEGER NOT NULL DEFAULT 0,
-          notification TEXT,
-          marks TEXT NOT NULL DEFAULT '',
-          hiddenBefore REAL,
-          isDeleted INTEGER NOT NULL DEFAULT 0,
-          readPlace INTEGER,
-          displayed TEXT,
-          PRIMARY KEY (account, jid)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE conversationEdits (
-          account TEXT NOT NULL,
-          jid TEXT NOT NULL,
-          kind TEXT NOT NULL,
-          value TEXT NOT NULL,
-          PRIMARY KEY (account, jid, kind)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE bookmarks (
-          account TEXT NOT NULL,
-          jid TEXT NOT NULL,
-          name TEXT, nick TEXT, password TEXT,
-          joins INTEGER NOT NULL,
-          PRIMARY KEY (account, jid)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE sharing (account TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-        """)
-    try ConversationEvent.createTable(database)
-  }
-
   /// The tables that hold something of conversations, by account.
   static let conversationTables = [
     "conversations", "conversationEdits", "bookmarks", "sharing", "conversationEvents",

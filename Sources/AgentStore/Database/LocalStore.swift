@@ -188,44 +188,18 @@ package final class LocalStore: BlockingStore {
           """)
     }
     let database = try DatabaseQueue(path: path, configuration: configuration)
-    if try !database.read(isCurrent) { try migrator.migrate(database) }
+    if try !database.read(isCurrent) { try Schema.migrator.migrate(database) }
     return database
   }
 
   /// Whether nothing is left to be migrated. Throws where the database is of a later version than this one.
   package static func isCurrent(_ database: Database) throws -> Bool {
-    let migrator = migrator
+    let migrator = Schema.migrator
     if try migrator.hasBeenSuperseded(database) { throw TooNew() }
     return try migrator.hasCompletedMigrations(database)
   }
 
   private struct TooNew: Error {}
-
-  static var migrator: DatabaseMigrator {
-    var migrator = DatabaseMigrator()
-    migrator.registerMigration("meta") { database in
-      try database.create(table: "meta", options: [.strict, .withoutRowID]) { table in
-        table.primaryKey("key", .text)
-        table.column("value", .any)
-      }
-    }
-    migrator.registerMigration("messages", migrate: createMessages)
-    migrator.registerMigration("search", migrate: createSearch)
-    migrator.registerMigration("archiveGaps", migrate: createArchiveGaps)
-    migrator.registerMigration("contacts", migrate: createContacts)
-    migrator.registerMigration("receipts", migrate: createReceipts)
-    migrator.registerMigration("insertions", migrate: dropInsertionTrigger)
-    migrator.registerMigration("deviceEvents", migrate: DeviceEvent.createTable)
-    migrator.registerMigration("retractions", migrate: createRetractions)
-    migrator.registerMigration("conversations", migrate: createConversations)
-    migrator.registerMigration("receiptWishes", migrate: addReceiptWishes)
-    migrator.registerMigration("lookAlikes", migrate: ContactEvent.addLookAlikes)
-    migrator.registerMigration("refusals", migrate: addRefusals)
-    migrator.registerMigration("corrections", migrate: addCorrections)
-    migrator.registerMigration("threads", migrate: indexThreads)
-    migrator.registerMigration("copies", migrate: addCopies)
-    return migrator
-  }
 
   package static func failure(_ error: any Error, _ path: String) -> Failure {
     if let failure = error as? Failure { return failure }

@@ -2,22 +2,6 @@ import GRDB
 
 // What is known of the accounts' archives at their servers.
 
-extension LocalStore {
-  static func createArchiveGaps(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        CREATE TABLE gaps (
-          number INTEGER PRIMARY KEY,
-          account TEXT NOT NULL,
-          after TEXT NOT NULL,
-          before TEXT NOT NULL,
-          UNIQUE (account, before)
-        ) STRICT;
-        ALTER TABLE streams ADD COLUMN archiveStart TEXT;
-        """)
-  }
-}
-
 /// What lies between two parts of an archive that are stored, and is not.
 package struct ArchiveGap: Sendable, Equatable {
   /// Ids of the messages around it; empty before the first one of the archive.

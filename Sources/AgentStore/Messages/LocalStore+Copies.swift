@@ -2,19 +2,6 @@ import GRDB
 
 // Copies of one message that no id of their own tells from another message.
 
-extension LocalStore {
-  static func addCopies(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        ALTER TABLE messages ADD COLUMN copies INTEGER;
-        ALTER TABLE messages ADD COLUMN secondArchiveID TEXT;
-        CREATE INDEX messagesToOneself ON messages (account, time) WHERE copies IS NOT NULL;
-        CREATE UNIQUE INDEX messagesBySecondArchiveID ON messages (account, secondArchiveID)
-          WHERE secondArchiveID IS NOT NULL;
-        """)
-  }
-}
-
 extension StoredMessage {
   /// How a copy of a message has come.
   ///

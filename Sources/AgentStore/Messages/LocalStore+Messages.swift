@@ -6,45 +6,6 @@ import XMPPStanza
 
 // Messages of all accounts, each once. The cursor of its event is the key.
 
-extension LocalStore {
-  static func createMessages(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        CREATE TABLE messages (
-          cursor INTEGER PRIMARY KEY,
-          account TEXT NOT NULL,
-          direction INTEGER NOT NULL,
-          sender TEXT NOT NULL,
-          time REAL NOT NULL,
-          id TEXT, originID TEXT, archiveID TEXT,
-          fromJID TEXT, toJID TEXT,
-          type TEXT NOT NULL,
-          body TEXT, subject TEXT, thread TEXT,
-          isCarbon INTEGER NOT NULL, isDelayed INTEGER NOT NULL, isEncrypted INTEGER NOT NULL
-        ) STRICT;
-        CREATE UNIQUE INDEX messagesByArchiveID ON messages (account, archiveID) WHERE archiveID IS NOT NULL;
-        CREATE UNIQUE INDEX messagesByOriginID ON messages (account, sender, originID) WHERE originID IS NOT NULL;
-        CREATE TABLE outbox (
-          position INTEGER PRIMARY KEY AUTOINCREMENT,
-          account TEXT NOT NULL,
-          id TEXT NOT NULL,
-          toJID TEXT NOT NULL,
-          type TEXT NOT NULL,
-          body TEXT, subject TEXT, thread TEXT,
-          accepted REAL NOT NULL,
-          isSent INTEGER NOT NULL,
-          since TEXT,
-          UNIQUE (account, id)
-        ) STRICT;
-        CREATE TABLE streams (
-          account TEXT PRIMARY KEY,
-          resumption TEXT,
-          archivePosition TEXT
-        ) STRICT, WITHOUT ROWID;
-        """)
-  }
-}
-
 extension StoredMessage {
   /// Keeps the message under its cursor; gives it as it is kept, which is without what it says where its sender has taken
   /// that back before it came. Nil where it, or another copy of it, is kept already.

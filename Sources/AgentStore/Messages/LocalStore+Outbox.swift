@@ -8,10 +8,6 @@ import XMPPStanza
 // Messages that were accepted, until the server has them.
 
 extension LocalStore {
-  static func addReceiptWishes(_ database: Database) throws {
-    try database.execute(sql: "ALTER TABLE outbox ADD COLUMN asksReceipt INTEGER NOT NULL DEFAULT 1")
-  }
-
   /// The same with how many messages wait in each account's outbox.
   package func countQueued(_ sessions: [SessionStatus]) async throws(Failure) -> [SessionStatus] {
     try await change { try Self.countQueued(sessions, $0) }

@@ -4,48 +4,6 @@ import XMPPStanza
 
 // How far the account's messages have come. The cursor of the event is the key.
 
-extension LocalStore {
-  static func createReceipts(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        ALTER TABLE messages ADD COLUMN replaces TEXT;
-        ALTER TABLE messages ADD COLUMN retracts TEXT;
-        ALTER TABLE messages ADD COLUMN isFromOutbox INTEGER NOT NULL DEFAULT 0;
-        CREATE INDEX messagesByID ON messages (account, sender, id) WHERE id IS NOT originID;
-        CREATE TABLE receipts (
-          cursor INTEGER PRIMARY KEY,
-          account TEXT NOT NULL,
-          id TEXT NOT NULL,
-          kind TEXT NOT NULL,
-          who TEXT NOT NULL,
-          fromJID TEXT NOT NULL,
-          time REAL NOT NULL,
-          condition TEXT, text TEXT,
-          UNIQUE (account, id, kind, who)
-        ) STRICT;
-        CREATE TABLE addressees (
-          account TEXT NOT NULL, jid TEXT NOT NULL, PRIMARY KEY (account, jid)
-        ) STRICT, WITHOUT ROWID;
-        INSERT INTO addressees (account, jid)
-          SELECT DISTINCT account,
-            CASE instr(toJID, '/') WHEN 0 THEN toJID ELSE substr(toJID, 1, instr(toJID, '/') - 1) END
-          FROM messages WHERE direction = 1 AND toJID IS NOT NULL;
-        """)
-  }
-
-  /// Why a message was refused is kept with it.
-  static func addRefusals(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        ALTER TABLE messages ADD COLUMN refusal TEXT;
-        ALTER TABLE messages ADD COLUMN refusalText TEXT;
-        UPDATE messages SET refusal = receipts.condition, refusalText = receipts.text FROM receipts
-        WHERE receipts.kind = 'failed' AND messages.account = receipts.account
-          AND messages.sender = receipts.account AND messages.originID = receipts.id;
-        """)
-  }
-}
-
 extension StoredReceipt {
   /// Keeps the receipt under its cursor; false where the same was told before.
   package func insert(_ account: String, cursor: Int64, _ database: Database) throws -> Bool {

@@ -2,22 +2,6 @@ import GRDB
 
 // What its sender has taken back is not kept.
 
-extension LocalStore {
-  static func createRetractions(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        ALTER TABLE messages ADD COLUMN isRetracted INTEGER NOT NULL DEFAULT 0;
-        CREATE INDEX messagesByRetracted ON messages (account, sender, retracts) WHERE retracts IS NOT NULL;
-        CREATE INDEX messagesByReplaced ON messages (account, sender, replaces) WHERE replaces IS NOT NULL;
-        """)
-    let rows = try Row.fetchAll(
-      database, sql: "SELECT account, sender, retracts FROM messages WHERE retracts IS NOT NULL")
-    for row in rows {
-      try StoredMessage.takeBack(row["retracts"], of: row["sender"], row["account"], database)
-    }
-  }
-}
-
 extension StoredMessage {
   /// Removes what a message of this sender has said, and what its corrections have.
   package static func takeBack(

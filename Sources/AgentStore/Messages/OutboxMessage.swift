@@ -69,7 +69,7 @@ package struct OutboxMessage: Sendable, Equatable {
     }
     if asksReceipt, type.canBeConfirmed { message.payload += [Receipts.request, ChatMarkers.request] }
     if let replaces { message.payload.append(Correction.element(of: replaces)) }
-    if to.bare == own.bare, !to.isBare { message.payload += Hints.oneCopy }
+    if to.bare == own.bare, !to.isBare { message.payload += MessageHints.oneCopy }
     if isAgain {
       message.payload.append(Delay(stamp: Date(timeIntervalSince1970: accepted)).element)
     }

@@ -4,12 +4,6 @@ import XMPPStanza
 
 // Corrections of the account's own messages (XEP-0308).
 
-extension LocalStore {
-  static func addCorrections(_ database: Database) throws {
-    try database.execute(sql: "ALTER TABLE outbox ADD COLUMN replaces TEXT")
-  }
-}
-
 extension OutboxMessage {
   /// The same message in the place of one that was sent to the same recipient: always of the first of several that
   /// correct each other (XEP-0308 §5), and of its type.

@@ -56,10 +56,3 @@ package enum StoredThreads {
     }
   }
 }
-
-extension LocalStore {
-  static func indexThreads(_ database: Database) throws {
-    try database.execute(
-      sql: "CREATE INDEX messagesByThread ON messages (account, thread, place) WHERE thread IS NOT NULL")
-  }
-}
