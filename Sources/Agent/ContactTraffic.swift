@@ -29,8 +29,6 @@ struct ContactTraffic {
     case push(IQ)
     /// Behind everything that the server sends at the beginning of a session.
     case begun
-
-    var isPush: Bool { if case .push = self { true } else { false } }
   }
 
   /// How many of these may wait before the stream has to.
@@ -43,7 +41,6 @@ struct ContactTraffic {
   var arrivals: ArraySlice<Arrival> = []
   var isTakingArrivals = false
   var waitingForRoom: [CheckedContinuation<Void, Never>] = []
-  var waitingForArrivals: [CheckedContinuation<Void, Never>] = []
   /// The roster was asked for, and what comes meanwhile waits for it.
   var isLoading = false
   var waitingForRoster: [CheckedContinuation<Void, Never>] = []

@@ -142,7 +142,7 @@ extension Session {
     contacts.arrivals.append(arrival)
     if !contacts.isTakingArrivals {
       contacts.isTakingArrivals = true
-      if contacts.isLoading || arrival.isPush { Task { await takeArrivals() } } else { await takeArrivals() }
+      if contacts.isLoading { Task { await takeArrivals() } } else { await takeArrivals() }
     }
     if contacts.arrivals.count > ContactTraffic.maximumArrivals {
       await withCheckedContinuation { contacts.waitingForRoom.append($0) }
@@ -158,14 +158,6 @@ extension Session {
     contacts.isTakingArrivals = false
     // The end of a session empties the queue, and whoever waits for room in it must not wait for ever.
     makeRoomForArrivals()
-    for waiter in contacts.waitingForArrivals { waiter.resume() }
-    contacts.waitingForArrivals = []
-  }
-
-  /// Returns when what has come is taken up; at once while it is not known who the contacts are.
-  func arrivalsTaken() async {
-    guard contacts.isTakingArrivals, !contacts.isLoading else { return }
-    await withCheckedContinuation { contacts.waitingForArrivals.append($0) }
   }
 
   private func makeRoomForArrivals() {

@@ -225,7 +225,6 @@ extension Session {
   // MARK: Events of a stream
 
   private func handle(_ event: StreamEvent, of stream: XMPPStream) async {
-    if case .request = event {} else { await arrivalsTaken() }
     switch event {
     case .step(let step): if opening?.stream === stream { await handle(step) }
     case .presence(let presence):

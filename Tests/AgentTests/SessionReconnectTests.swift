@@ -125,14 +125,18 @@ struct SessionReconnectTests {
     let synced = [ScriptedServer.Step].synced
     var counted: [ScriptedServer.Step] =
       .login(until: .bound, features: "<sm xmlns='urn:xmpp:sm:3'/>", jid: SessionDesk.jid + "/scripted")
+    counted += [.client("<enable xmlns='urn:xmpp:sm:3'/>")] + synced[..<4]
+    // What is asked next comes before the client counts, or it might come before or behind its question.
     counted += [
-      .client("<enable xmlns='urn:xmpp:sm:3'/>"),
-      .server("<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true'/>"),
+      synced[5], .server("<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true'/>"),
+      .client("<r xmlns='urn:xmpp:sm:3'/>"), synced[4], synced[6],
     ]
-    counted += synced[..<4] + [.client("<r xmlns='urn:xmpp:sm:3'/>")] + synced[4...]
     counted += [.server("<a xmlns='urn:xmpp:sm:3' h='5'/>"), .client("<presence/>")]
-    let desk = try await SessionDesk([counted + second + [.stall], counted], clock: clock)
+    let desk = try await SessionDesk([counted + second + [.stall], counted], sessions: 0, clock: clock)
     _ = try await desk.session.login(try await desk.parameters())
+    // The server waits for that, and the login has ended.
+    let away = PresenceSetMethod.Parameters(account: nil, show: .away)
+    _ = try? await desk.session.setPresence(away, by: ClientHandle(id: 0))
     try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } == 2 }
     let ends = desk.changes.filter { $0.state == .loseConnection }
     #expect(ends.map(\.cause?.name) == [.protocolError] && ends.map(\.cause?.exit) == [76])
