@@ -149,6 +149,13 @@ extension Session {
     }
   }
 
+  /// The same of pushes that have come together.
+  func received(pushes: [IQ]) async {
+    guard let last = pushes.last else { return }
+    contacts.arrivals += pushes.dropLast().map { .push($0) }
+    await received(.push(last))
+  }
+
   private func takeArrivals() async {
     await contactsKnown()
     while let arrival = contacts.arrivals.popFirst() {

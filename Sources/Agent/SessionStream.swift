@@ -233,7 +233,9 @@ extension Session {
         await takeDevice(presence)
         await received(.presence(presence))
       }
-    case .request(let push): if online?.stream === stream { await received(.push(push)) }
+    case .request(let push):
+      let more = await stream.nextRequests(ContactTraffic.maximumTogether - 1)
+      if online?.stream === stream { await received(pushes: [push] + more) }
     case .marked(Self.begun): if online?.stream === stream { await received(.begun) }
     case .marked: break
     case .message(let message):

@@ -1,4 +1,5 @@
 import NIOCore
+import XMPPStanza
 
 /// Events that wait for their consumers. Bounded: the stream stops reading before it overflows.
 ///
@@ -81,6 +82,13 @@ struct StreamInbox {
       }
     }
     return nil
+  }
+
+  /// The next event where it is a request; nil where it is something else.
+  mutating func takeRequest() -> IQ? {
+    guard case .event(.request(let request), _)? = entries.first else { return nil }
+    _ = take()
+    return request
   }
 
   mutating func nextTurn() -> Turn {

@@ -164,8 +164,8 @@ struct SessionContactsTests {
     let count = 2 * ContactTraffic.maximumTogether
     let desk = try await SessionDesk([[]])
     let writes = try RosterWrites(desk.home.path + "/messages/imctl.sqlite")
-    await desk.session.comeTogether(
-      (1...count).map { number in
+    await desk.session.received(
+      pushes: (1...count).map { number in
         IQ(
           type: .set, id: "p\(number)",
           payload: [
@@ -202,14 +202,6 @@ struct SessionContactsTests {
       }
       try await Task.sleep(for: .milliseconds(5))
     }
-  }
-}
-
-extension Session {
-  /// Pushes have come while others were taken up; returns when they are stored.
-  fileprivate func comeTogether(_ pushes: [IQ]) async {
-    contacts.arrivals += pushes.dropLast().map { .push($0) }
-    if let last = pushes.last { await received(.push(last)) }
   }
 }
 
