@@ -223,7 +223,11 @@ extension XMPPStream {
     case .idle, .closed: break
     case .closing: finish(nil)
     case .ended(let reason): finish(error.code == .protocolError ? error : reason)
-    case .beforeLogin, .online: finish(error)
+    case .beforeLogin, .online:
+      var error = error
+      // What the server has said of it may be lost with the connection.
+      if error.code == .networkError { error.isOverrun = isOverrun }
+      finish(error)
     }
   }
 }

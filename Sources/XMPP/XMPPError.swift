@@ -31,7 +31,8 @@ public struct XMPPError: Error, Sendable, Equatable {
   /// and then the server has it for the next session, too.
   public var isExcess = false
   /// So much has come at a time that the server did not wait for its acknowledgement (XEP-0198): it comes again with the
-  /// next session, too, and a session without acknowledgements takes it.
+  /// next session, too, and a session without acknowledgements takes it. Of a connection that broke while so much came
+  /// nobody knows whether the server has ended it.
   public var isOverrun = false
   /// What failed is not the account's own server, but where that had sent to (`see-other-host`, or where a session is to
   /// be resumed), and before anything was said of the account: the own server may be as well as ever.

@@ -20,15 +20,20 @@ public struct FaultyDisk: Sendable {
   }
 
   /// Kills the process that is about to make its `count`-th write from now on.
-  public func kill(atWrite count: Int) throws { try Data("\(count)\n".utf8).write(to: URL(filePath: order)) }
+  public func kill(atWrite count: Int) throws { try tell("\(count)") }
 
   /// No write finds room until ``works()``.
-  public func isFull() throws { try Data("full\n".utf8).write(to: URL(filePath: order)) }
+  public func isFull() throws { try tell("full") }
 
   /// Nothing can be written until ``works()``.
-  public func isReadOnly() throws { try Data("readonly\n".utf8).write(to: URL(filePath: order)) }
+  public func isReadOnly() throws { try tell("readonly") }
 
   public func works() { unlink(order) }
+
+  /// At once: a write that finds half of it would be counted and not fail.
+  private func tell(_ word: String) throws {
+    try Data("\(word)\n".utf8).write(to: URL(filePath: order), options: .atomic)
+  }
 
   /// ``kill(atWrite:)`` was called, and no process has come that far yet.
   public var isWaiting: Bool { access(order, F_OK) == 0 }

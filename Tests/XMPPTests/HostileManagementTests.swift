@@ -276,6 +276,20 @@ struct HostileManagementTests {
     try await server.end()
   }
 
+  @Test("Of a connection that is reset while much comes it is told that the server may have had enough.")
+  func overrunAndReset() async throws {
+    let server = try await ScriptedServer(
+      Self.enabled + Self.presence + [
+        .flood("<iq type='result' id='unknown'/>", bytes: 100_000), .server("<r xmlns='urn:xmpp:sm:3'/>"),
+        .client("<a xmlns='urn:xmpp:sm:3' h='*'/>"), .reset,
+      ])
+    let stream = try await Self.online(server)
+    let error = await stream.ending()
+    #expect(Failed(error) == Failed(.networkError, .stream))
+    #expect(error?.isOverrun == true)
+    try await server.end()
+  }
+
   @Test("A resumed session that the server hears is ended by it as any other.")
   func heard() async throws {
     let server = try await ScriptedServer(

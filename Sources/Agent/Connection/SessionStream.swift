@@ -356,7 +356,8 @@ extension Session {
   private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {
     let isFirstExcess = error?.isExcess == true && !hasExceededLimits
     if isFirstExcess { hasExceededLimits = true }
-    let isOverrun = error?.isOverrun == true
+    // A connection that breaks later is taken to have broken by itself.
+    let isOverrun = error?.isOverrun == true && (error?.condition != nil || opening?.stream === stream)
     if isOverrun { managesStream = false }
     var failure = error.map(Failure.init)
     let isByOwn = failure.map { kickPolicy.isOwn($0, at: clock.uptime()) } ?? false
