@@ -5,6 +5,7 @@ import FoundationEssentials
 import Logging
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPSASL
 import XMPPStanza

@@ -4,6 +4,7 @@ import AgentStore
 import FoundationEssentials
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPStanza
 
 // Leaving, and being thrown out.

@@ -1,6 +1,7 @@
 import AgentLogin
 import AgentProtocol
 import FoundationEssentials
+import XMPPClient
 import XMPPTransport
 
 // Coming back: one attempt after the other, with the pauses between them.
