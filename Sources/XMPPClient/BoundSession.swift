@@ -33,21 +33,38 @@ public final class BoundSession: Sendable {
   /// False from the end of the session on, at the latest when the client tells of that.
   public var isCurrent: Bool { !ended.withLockedValue { $0 } }
 
+  /// What the server offers in this session.
+  public var features: StreamFeatures? { get async { await stream.features } }
+
+  /// As ``XMPPStream/mark(_:)``.
+  public func mark(_ name: String) async { await stream.mark(name) }
+
+  /// As ``XMPPStream/confirm(through:)``.
+  public func confirm(through count: UInt32) async { await stream.confirm(through: count) }
+
+  /// Returns when the server has shown that it is there.
+  ///
+  /// - Throws: as ``XMPPStream/probe(timeout:)``.
+  public func probe(timeout: TimeAmount) async throws(XMPPError) {
+    try check()
+    try await stream.probe(timeout: timeout)
+  }
+
   /// The session is over: nothing is done with it any more.
   package func end() { ended.withLockedValue { $0 = true } }
 
-  /// Sends stanzas with one write.
-  ///
-  /// - Throws: as ``XMPPStream/send(_:)``.
+  private func check() throws(XMPPError) {
+    if !isCurrent { throw XMPPError(.notLoggedIn, stage: .request, "the session has ended") }
+  }
+}
+
+extension BoundSession: RequestStream {
   public func send(_ stanzas: [XMLElement]) async throws(XMPPError) {
     try check()
     try await stream.send(stanzas)
   }
 
-  /// Sends a request and returns its answer, an error answer included.
-  ///
-  /// - Throws: as ``XMPPStream/request(_:timeout:)``.
-  public func request(_ request: IQ, timeout: TimeAmount = .seconds(30)) async throws(XMPPError) -> IQ {
+  public func request(_ request: IQ, timeout: TimeAmount) async throws(XMPPError) -> IQ {
     try check()
     let answer = try await stream.request(request, timeout: timeout)
     // The session may have ended while the answer was on its way.
@@ -55,7 +72,19 @@ public final class BoundSession: Sendable {
     return answer
   }
 
-  private func check() throws(XMPPError) {
-    if !isCurrent { throw XMPPError(.notLoggedIn, stage: .request, "the session has ended") }
+  public func exchange(
+    _ stanzas: [XMLElement], timeout: TimeAmount, written: @Sendable () -> Void
+  ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
+    try check()
+    let answers = try await stream.exchange(stanzas, timeout: timeout, written: written)
+    try check()
+    return answers
   }
+}
+
+// Two values are equal where they are one session.
+extension BoundSession: Hashable {
+  public static func == (one: BoundSession, other: BoundSession) -> Bool { one === other }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

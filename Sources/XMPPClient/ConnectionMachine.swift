@@ -276,7 +276,8 @@ public struct ConnectionMachine: Sendable {
       succession.forget()
       return state.wish == .online && state.attempt == .none ? begin() : []
     }
-    isCured = succession.lost(error, leaving: management, at: now) != nil
+    isCured = succession.lost(error, at: now) != nil
+    succession.leave(management, at: now)
     // An attempt to replace the session goes on.
     guard state.attempt == .none else { return [] }
     lostAfter = now - boundSince

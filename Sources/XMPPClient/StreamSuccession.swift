@@ -52,12 +52,18 @@ public struct StreamSuccession: Sendable {
   private var tlsSession: TLSSession?
   /// The server fails a handshake that offers to resume a TLS session, instead of making it a full one.
   private var refusesTLSSessions = false
-  private var leavesOutExcess = false
+  /// A handshake with such an offer has failed, and the next attempt shows whether it was for that.
+  private var doubtsTLSSessions = false
+  /// Stanzas that exceed the limits are left out, since one of them has ended a session.
+  public private(set) var leavesOutExcess = false
   private var managesStream = true
   private var isStepByStep = false
   /// When an attempt was given up that the server had not answered.
   private var unanswered: Double?
   private var attempt = Attempt()
+  /// What becomes of the session that was lost last.
+  private var endsSession = false
+  private var forgetsLocation = false
 
   public init() {}
 
@@ -79,7 +85,7 @@ public struct StreamSuccession: Sendable {
     if leavesOutExcess { configuration.limits.maximumExcessTokenBytes = Self.maximumExcess }
     if isStepByStep { configuration.anticipation = .stepByStep }
     attempt.anticipates = configuration.anticipation != .stepByStep
-    guard !refusesTLSSessions else {
+    guard !refusesTLSSessions, !doubtsTLSSessions else {
       configuration.tlsSession = nil
       configuration.onTLSSession = nil
       return
@@ -113,6 +119,8 @@ public struct StreamSuccession: Sendable {
     resumableUntil = nil
     failedResumptions = 0
     isStepByStep = false
+    refusesTLSSessions = refusesTLSSessions || doubtsTLSSessions
+    doubtsTLSSessions = false
   }
 
   /// The attempt has failed before a resource was bound, or was given up.
@@ -121,13 +129,14 @@ public struct StreamSuccession: Sendable {
   public mutating func failed(_ error: XMPPError, at now: Double) -> Remedy? {
     let attempt = attempt
     self.attempt = Attempt()
+    doubtsTLSSessions = false
     if error.isElsewhere { resumable?.forgetLocation() }
     if let remedy = peculiarity(of: error) { return remedy }
     if isOfOwnAttempt(error, at: now) { return .afterOwnAttempt }
     if attempt.hasBegunAuthentication, error.isUnanswered { unanswered = now }
     if attempt.isResuming, let remedy = refusedResumption(error) { return remedy }
     if error.code == .tlsFailure, attempt.offersTLSSession {
-      refusesTLSSessions = true
+      doubtsTLSSessions = true
       return .withoutTLSSession
     }
     if error.objection == .stated, attempt.anticipates {
@@ -162,24 +171,39 @@ public struct StreamSuccession: Sendable {
 
   // MARK: The end of a session
 
-  /// A session has ended without this side's doing.
+  /// A session has ended without this side's doing; ``leave(_:at:)`` follows.
   ///
-  /// - Parameter management: what the stream leaves (``XMPPStream/management``).
+  /// - Parameter isNew: the session was not in use yet: what has ended it so soon ends the next one, too.
   /// - Returns: why the next session does not end in the same way; nil where nothing is known of that.
-  public mutating func lost(
-    _ error: XMPPError?, leaving management: StreamManagement?, at now: Double
-  ) -> Remedy? {
-    resumable = management
-    resumableUntil = management?.maximum.map { now + Double($0) }
+  public mutating func lost(_ error: XMPPError?, isNew: Bool = false, at now: Double) -> Remedy? {
+    resumable = nil
+    endsSession = false
     guard let error else { return nil }
     otherHost = error.otherHost
-    if error.isElsewhere { resumable?.forgetLocation() }
+    forgetsLocation = error.isElsewhere
     // A connection that breaks later is taken to have broken by itself.
-    if error.isExcess || error.condition != nil, let remedy = peculiarity(of: error) { return remedy }
+    if isNew || error.isExcess || error.condition != nil, let remedy = peculiarity(of: error) {
+      return remedy
+    }
+    if isNew, attempt.isResuming, error.code == .protocolError {
+      endsSession = true
+      return .withNewSession
+    }
     guard isOfOwnAttempt(error, at: now) else { return nil }
-    resumable?.end()
+    endsSession = true
     return .afterOwnAttempt
   }
+
+  /// The stream of a session that was lost has left this (``XMPPStream/management``).
+  public mutating func leave(_ management: StreamManagement?, at now: Double) {
+    resumable = management
+    resumableUntil = management?.maximum.map { now + Double($0) }
+    if endsSession { resumable?.end() }
+    if forgetsLocation { resumable?.forgetLocation() }
+  }
+
+  /// The session of an earlier program goes on.
+  public mutating func restore(_ management: StreamManagement) { resumable = management }
 
   /// The server keeps nothing that could be resumed.
   public mutating func endSession() { resumable?.end() }

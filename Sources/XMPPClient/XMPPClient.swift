@@ -32,8 +32,9 @@ public actor XMPPClient {
   /// Why the client is to stay offline; nil where the program wants it so.
   private var reason: XMPPError?
   /// Those who wait until a session is bound, or until the client is offline.
-  private var waiters: [(isForSession: Bool, CheckedContinuation<Result<BoundSession?, XMPPError>, Never>)] =
-    []
+  private var waiters: [(isForSession: Bool, continuation: Waiter)] = []
+
+  private typealias Waiter = CheckedContinuation<Result<BoundSession?, XMPPError>, Never>
 
   /// Requests that are answered at a time; more are answered `resource-constraint`.
   static let maximumRequests = 32
@@ -107,10 +108,10 @@ public actor XMPPClient {
     return try await withCheckedContinuation { waiters.append((isForSession, $0)) }.get()
   }
 
-  private func endWaits(_ result: Result<BoundSession?, XMPPError>, isOffline: Bool) {
-    let ended = waiters.filter { isOffline || $0.isForSession }
-    waiters.removeAll { isOffline || $0.isForSession }
-    for (_, waiter) in ended { waiter.resume(returning: result) }
+  /// Those whose wait is over, who are told after the program was.
+  private func takeWaiters(isOffline: Bool) -> [Waiter] {
+    defer { waiters.removeAll { isOffline || $0.isForSession } }
+    return waiters.filter { isOffline || $0.isForSession }.map(\.continuation)
   }
 
   // MARK: What the machine wants
@@ -126,8 +127,9 @@ public actor XMPPClient {
     guard isOffline, !wasOffline else { return }
     let reason = reason
     self.reason = nil
-    endWaits(reason.map { .failure($0) } ?? .success(nil), isOffline: true)
+    let ended = takeWaiters(isOffline: true)
     await configuration.onEvent(.offline(reason))
+    for waiter in ended { waiter.resume(returning: reason.map { .failure($0) } ?? .success(nil)) }
   }
 
   private func carryOut(_ action: ConnectionMachine.Action) async {
@@ -247,8 +249,9 @@ public actor XMPPClient {
     let session = BoundSession(stream, bound, number: number)
     self.session = session
     await carryOut(actions, wasOffline: false)
-    endWaits(.success(session), isOffline: false)
+    let ended = takeWaiters(isOffline: false)
     await configuration.onEvent(.bound(session))
+    for waiter in ended { waiter.resume(returning: .success(session)) }
     if !isActive { await tellClientState(in: session) }
     do { try await configuration.handlers.handle(session) } catch {
       if session.isCurrent { await configuration.onEvent(.handlerFailed(error)) }

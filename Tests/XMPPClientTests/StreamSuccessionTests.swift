@@ -1,9 +1,10 @@
 import Testing
-import XMPP
 import XMPPClient
 import XMPPSASL
 import XMPPStanza
 import XMPPTransport
+
+@testable import XMPP
 
 /// What one stream leaves for the next, without a socket.
 @Suite("The succession of streams")
@@ -51,14 +52,17 @@ struct StreamSuccessionTests {
   func overrun() throws {
     let overrun = Self.error { $0.isOverrun = true }
     var succession = StreamSuccession()
-    #expect(succession.lost(overrun, leaving: nil, at: 0) == nil)
+    #expect(succession.lost(overrun, at: 0) == nil)
     #expect(try Self.next(&succession).managesStream)
     #expect(succession.failed(overrun, at: 0) == .withoutAcknowledgements)
     #expect(try !Self.next(&succession).managesStream)
 
     succession = StreamSuccession()
+    #expect(succession.lost(overrun, isNew: true, at: 0) == .withoutAcknowledgements)
+
+    succession = StreamSuccession()
     let stated = Self.error(condition: "policy-violation") { $0.isOverrun = true }
-    #expect(succession.lost(stated, leaving: nil, at: 0) == .withoutAcknowledgements)
+    #expect(succession.lost(stated, at: 0) == .withoutAcknowledgements)
   }
 
   @Test(
@@ -89,6 +93,14 @@ struct StreamSuccessionTests {
     #expect(succession.failed(Self.error(.tlsFailure, .tls), at: 0) == .withoutTLSSession)
     succession.keep(session)
     #expect(try Self.next(&succession).tlsSession == nil)
+    // It was for another reason.
+    #expect(succession.failed(Self.error(.tlsFailure, .tls), at: 0) == nil)
+    #expect(try Self.next(&succession).tlsSession == session)
+    #expect(succession.failed(Self.error(.tlsFailure, .tls), at: 0) == .withoutTLSSession)
+    _ = try Self.next(&succession)
+    succession.bound()
+    succession.keep(session)
+    #expect(try Self.next(&succession).tlsSession == nil)
   }
 
   @Test(
@@ -96,11 +108,31 @@ struct StreamSuccessionTests {
   func resumption() throws {
     let management = try StreamManagement(of: JID("alice@im.example/here"))
     var succession = StreamSuccession()
-    #expect(succession.lost(Self.error(), leaving: management, at: 0) == nil)
+    #expect(succession.lost(Self.error(), at: 0) == nil)
+    succession.leave(management, at: 0)
     #expect(try Self.next(&succession, isReplacing: true).resuming == nil)
     #expect(try Self.next(&succession).resuming == management)
     succession.bound()
     #expect(try Self.next(&succession).resuming == nil)
+  }
+
+  @Test("A session that is broken as soon as it was resumed is not resumed again; one that was in use is.")
+  func brokenResumption() throws {
+    let management = StreamManagement(
+      .init(
+        id: "a", jid: try JID("alice@im.example/here"), handled: 0, acknowledged: 0, location: nil,
+        maximum: nil,
+        unacknowledged: []))
+    for isNew in [true, false] {
+      var succession = StreamSuccession()
+      succession.restore(management)
+      #expect(try Self.next(&succession).resuming?.canResume == true)
+      succession.bound()
+      let remedy = succession.lost(Self.error(.protocolError), isNew: isNew, at: 0)
+      #expect(remedy == (isNew ? .withNewSession : nil))
+      succession.leave(management, at: 0)
+      #expect(try Self.next(&succession).resuming?.canResume == !isNew)
+    }
   }
 
   @Test(
@@ -109,24 +141,24 @@ struct StreamSuccessionTests {
   func ownAttempt() throws {
     let conflict = Self.error(.kicked, condition: "conflict")
     var succession = StreamSuccession()
-    #expect(succession.lost(conflict, leaving: nil, at: 0) == nil)
+    #expect(succession.lost(conflict, at: 0) == nil)
     _ = try Self.next(&succession)
     succession.passed(.logining(.scramSHA256))
     #expect(succession.failed(Self.error(.connectTimeout, .authenticate), at: 10) == nil)
-    #expect(succession.lost(conflict, leaving: nil, at: 20) == .afterOwnAttempt)
-    #expect(succession.lost(conflict, leaving: nil, at: 21) == nil)
+    #expect(succession.lost(conflict, at: 20) == .afterOwnAttempt)
+    #expect(succession.lost(conflict, at: 21) == nil)
 
     _ = try Self.next(&succession)
     succession.passed(.logining(.scramSHA256))
     #expect(succession.failed(Self.error(.connectTimeout, .authenticate), at: 30) == nil)
-    #expect(succession.lost(conflict, leaving: nil, at: 61) == nil)
+    #expect(succession.lost(conflict, at: 61) == nil)
   }
 
   @Test("The next stream connects first where the server has sent the last one; the one after that does not.")
   func otherHost() throws {
     let other = HostAddress("other.example:5222")
     var succession = StreamSuccession()
-    _ = succession.lost(Self.error(condition: "see-other-host") { $0.otherHost = other }, leaving: nil, at: 0)
+    _ = succession.lost(Self.error(condition: "see-other-host") { $0.otherHost = other }, at: 0)
     #expect(try Self.next(&succession).otherHost == other)
     #expect(try Self.next(&succession).otherHost == nil)
   }
