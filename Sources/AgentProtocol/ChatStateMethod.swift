@@ -5,7 +5,7 @@ public enum ChatStateSendMethod: AgentMethod {
   public static let name = "chatState.send"
   public static let isIdempotent = true
   public typealias Result = Nothing
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     public var to: String

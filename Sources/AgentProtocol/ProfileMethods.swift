@@ -15,7 +15,7 @@ public enum ProfileGetMethod: AgentMethod {
   public static let name = "profile.get"
   public static let isIdempotent = true
   public typealias Result = Profile
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// Whose profile; absent: the account's own.
@@ -27,6 +27,7 @@ public enum ProfileGetMethod: AgentMethod {
       self.jid = jid
       self.timeout = timeout
     }
+    public func validate() throws(RPCError) { try check(seconds: timeout) }
   }
 }
 
@@ -34,7 +35,7 @@ public enum ProfileGetMethod: AgentMethod {
 public enum ProfileSetMethod: AgentMethod {
   public static let name = "profile.set"
   public typealias Result = Profile
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// By name; an empty text removes a field.
@@ -46,5 +47,6 @@ public enum ProfileSetMethod: AgentMethod {
       self.fields = fields
       self.timeout = timeout
     }
+    public func validate() throws(RPCError) { try check(seconds: timeout) }
   }
 }
