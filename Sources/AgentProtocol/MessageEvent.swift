@@ -66,3 +66,12 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     self.retracts = retracts
   }
 }
+
+extension MessageEvent {
+  /// What the sender does, where the body says so (XEP-0245): "/me laughs" gives "laughs".
+  public var action: String? {
+    // The command is these four characters exactly (§3).
+    guard let body, body.hasPrefix("/me ") else { return nil }
+    return String(body.dropFirst(4))
+  }
+}

@@ -1,8 +1,13 @@
 /// What somebody tells of themself (XEP-0054).
 public struct Profile: Codable, Sendable, Equatable {
+  /// What there may be in a profile, in the order in which it is shown.
+  public enum Field: String, Sendable, CaseIterable {
+    case name, nickname, email, phone, organization, title, role, birthday, url, jid, note
+  }
+
   /// Whose it is.
   public var jid: String
-  /// By name: `name nickname email phone organization title role birthday url jid note`, those that are there.
+  /// By the name of a ``Field``, those that are there.
   public var fields: [String: String]
   public init(jid: String, fields: [String: String]) {
     self.jid = jid

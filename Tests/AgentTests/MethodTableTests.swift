@@ -74,6 +74,21 @@ import XMPPFeatures
     #expect(free.sorted() == declared.filter { !$0.needsPlace }.map(\.name).sorted())
   }
 
+  @Test("Profiles and chat states have the names that the library gives them.")
+  func names() {
+    #expect(Profile.Field.allCases.map(\.rawValue) == VCard.Field.allCases.map(\.rawValue))
+    #expect(
+      ChatStateSendMethod.State.allCases.map(\.rawValue) == ChatState.allCases.map(\.rawValue))
+  }
+
+  @Test(
+    "An event tells what the sender of a message does as the library reads it.",
+    arguments: ["/me shrugs", "/me ", "/me", " /me x", "/meow", "//me x", "/ME x", "/me\u{a0}x", "", nil])
+  func action(body: String?) {
+    let event = MessageEvent(from: nil, to: nil, direction: .in, type: "chat", body: body)
+    #expect(event.action == body.flatMap(MeCommand.action))
+  }
+
   @Test("What the protocol allows fits into what stands on the wire.")
   func bounds() {
     #expect(ContactsChangeMethod.maximumGroups == Roster.maximumGroups)
