@@ -124,8 +124,8 @@ let package = Package(
     .executableTarget(
       name: "imctl",
       dependencies: [
-        "Agent", "AgentErrand", "AgentLogin", "AgentStore", "AgentSystem", "AgentProtocol", "XMPPFeatures",
-        "XMPPSASL", argumentParser,
+        "Agent", "AgentErrand", "AgentLogin", "AgentStore", "AgentSystem", "AgentProtocol", "XMPPSASL",
+        argumentParser,
       ],
       exclude: ["imctl.1", "read-only.ld"],
       swiftSettings: strict),
