@@ -9,7 +9,7 @@ public enum IdleMode: String, Codable, Sendable, CaseIterable {
 /// Whether the user of an account looks away, and whether that is in effect.
 public struct IdleStatus: Codable, Sendable, Equatable {
   public var account: String
-  /// Absent: the user is there.
+  /// Null: the user is there.
   @Nullable public var idle: IdleMode?
   /// False where the server does not want to know, or there is no session that could tell it.
   public var applied: Bool
