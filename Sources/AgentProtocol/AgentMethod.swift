@@ -5,7 +5,7 @@ public protocol AgentMethod: Sendable {
   static var name: String { get }
   /// Whether carrying it out twice is as good as once: such a request need not wait to know the agent's version.
   static var isIdempotent: Bool { get }
-  /// Whether it fails where the agent does something for as many clients as it can already.
+  /// Whether the request fails while the agent does something for as many clients as it can.
   static var needsPlace: Bool { get }
   /// Whether the client keeps its place after the answer, for as long as its connection lives.
   static func keepsPlace(_ parameters: Parameters) -> Bool

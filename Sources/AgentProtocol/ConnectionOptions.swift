@@ -15,7 +15,8 @@ public struct ConnectionOptions: Codable, Sendable, Equatable {
   public var proxyPasswordCommand: String?
   public init() {}
 
-  /// Whether what stands beside the proxy is allowed; whoever uses a proxy reads its address.
+  /// Throws for the first option whose value is not allowed. The address of a proxy is not looked at: the library, which
+  /// connects to it, reads it.
   func validate() throws(RPCError) {
     if let port, !(1...65535).contains(port) { throw .invalidParameter("options.port") }
     if let tls, !["starttls", "direct"].contains(tls) { throw .invalidParameter("options.tls") }

@@ -35,7 +35,7 @@ public enum PushMethod: AgentMethod {
   /// What it is now.
   public struct Result: Codable, Sendable, Equatable {
     public var service: String
-    /// Null: it is all nodes of the service.
+    /// Null where all nodes of the service are meant.
     @Nullable public var node: String?
     public var enabled: Bool
 

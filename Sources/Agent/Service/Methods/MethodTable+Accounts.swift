@@ -29,8 +29,8 @@ extension MethodTable {
 }
 
 extension ConnectionOptions {
-  /// Throws for what is no proxy. Not among the checks of the parameters, since an address of a proxy is read by the
-  /// library.
+  /// Throws for what is no address of a proxy. This is no part of `validate()`, since `AgentProtocol` does not import the
+  /// library, which reads such an address.
   func requireProxy() throws(RPCError) {
     do { try checkProxy() } catch { throw .invalidParameter("options.proxy") }
   }
