@@ -104,30 +104,35 @@ public actor XMPPClient {
     let wasOffline = machine.isOffline
     let actions = machine.handle(input, at: configuration.clock.uptime())
     if wasOffline, machine.isOffline { return nil }
-    Task { await carryOut(actions, wasOffline: wasOffline) }
-    return try await withCheckedContinuation { waiters.append((isForSession, $0)) }.get()
+    return try await withCheckedContinuation { waiter in
+      waiters.append((isForSession, waiter))
+      let ended = takeWaiters(ofOffline: wasOffline)
+      Task { await carryOut(actions, ending: ended) }
+    }.get()
   }
 
-  /// Those whose wait is over, who are told after the program was.
-  private func takeWaiters(isOffline: Bool) -> [Waiter] {
-    defer { waiters.removeAll { isOffline || $0.isForSession } }
-    return waiters.filter { isOffline || $0.isForSession }.map(\.continuation)
+  /// Those who have waited until the client is offline, where it has just become so; nil where it has not. They are told
+  /// after the program was.
+  private func takeWaiters(ofOffline wasOffline: Bool) -> [Waiter]? {
+    guard machine.isOffline, !wasOffline else { return nil }
+    defer { waiters = [] }
+    return waiters.map(\.continuation)
   }
 
   // MARK: What the machine wants
 
   private func handle(_ input: ConnectionMachine.Input) async {
     let wasOffline = machine.isOffline
-    await carryOut(machine.handle(input, at: configuration.clock.uptime()), wasOffline: wasOffline)
+    let actions = machine.handle(input, at: configuration.clock.uptime())
+    await carryOut(actions, ending: takeWaiters(ofOffline: wasOffline))
   }
 
-  private func carryOut(_ actions: [ConnectionMachine.Action], wasOffline: Bool) async {
-    let isOffline = machine.isOffline
+  /// - Parameter ended: those who wait until the client is offline, where it is so now.
+  private func carryOut(_ actions: [ConnectionMachine.Action], ending ended: [Waiter]? = nil) async {
     for action in actions { await carryOut(action) }
-    guard isOffline, !wasOffline else { return }
+    guard let ended else { return }
     let reason = reason
     self.reason = nil
-    let ended = takeWaiters(isOffline: true)
     await configuration.onEvent(.offline(reason))
     for waiter in ended { waiter.resume(returning: reason.map { .failure($0) } ?? .success(nil)) }
   }
@@ -152,6 +157,7 @@ public actor XMPPClient {
       }
     case .startTimer(let number, let seconds):
       await configuration.onEvent(.waiting(seconds: seconds))
+      guard machine.attemptNumber == number, machine.state.attempt == .waiting else { return }
       work[number] = Task {
         do { try await configuration.clock.sleep(seconds) } catch { return }
         work[number] = nil
@@ -169,8 +175,9 @@ public actor XMPPClient {
       work[number] = nil
       return await handle(.ended(number, error, leaving: nil))
     }
+    work[number] = nil
     // It may have been given up meanwhile.
-    guard work.removeValue(forKey: number) != nil else { return }
+    guard machine.attemptNumber == number, machine.state.attempt == .preparing else { return }
     let replaced = session
     machine.succession.configure(&stream, at: configuration.clock.uptime(), isReplacing: replaced != nil)
     stream.requestsForProgram.formUnion(configuration.handlers.requestNames)
@@ -244,12 +251,13 @@ public actor XMPPClient {
 
   private func bind(_ stream: XMPPStream, _ bound: BoundStream, _ number: Int) async {
     let actions = machine.handle(.bound(number), at: configuration.clock.uptime())
-    guard machine.linkNumber == number else { return await carryOut(actions, wasOffline: false) }
+    guard machine.linkNumber == number else { return await carryOut(actions) }
     session?.end()
     let session = BoundSession(stream, bound, number: number)
     self.session = session
-    await carryOut(actions, wasOffline: false)
-    let ended = takeWaiters(isOffline: false)
+    let ended = waiters.filter(\.isForSession).map(\.continuation)
+    waiters.removeAll(where: \.isForSession)
+    await carryOut(actions)
     await configuration.onEvent(.bound(session))
     for waiter in ended { waiter.resume(returning: .success(session)) }
     if !isActive { await tellClientState(in: session) }
