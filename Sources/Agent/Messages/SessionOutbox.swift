@@ -6,8 +6,8 @@ import XMPP
 import XMPPFeatures
 import XMPPStanza
 
-// What is to be sent is stored first, handed to the stream in the order in which it was accepted, and forgotten when
-// the server has acknowledged it.
+// What is to be sent is stored first, handed to the stream in the order in which it was accepted, and belongs to the history
+// when the server has acknowledged it.
 
 extension Session {
   /// Accepts messages, all or none; what is returned waits for the server to have them.
@@ -95,7 +95,7 @@ extension Session {
           message.position = position
           accepted.append(message)
         case .waiting: break
-        case .sent: sent.append((message.id, try StoredReceipt.last(of: message.id, name, database)))
+        case .sent(let receipt): sent.append((message.id, receipt))
         case .idTaken:
           throw Failure(.invalidParameter, stage: .input, detail: "another message has the id \(message.id)")
         }
@@ -115,7 +115,7 @@ extension Session {
   /// The stream that they were meant for has ended before they could be handed to it.
   private func putBack(_ messages: [OutboxMessage]) async throws(Failure) {
     try await localStore.change { database in
-      for message in messages { try OutboxMessage.markQueued(message.position, database) }
+      for message in messages { try message.markQueued(database) }
     }
   }
 
@@ -246,7 +246,7 @@ extension Session {
       for message in try OutboxMessage.all(of: name, database) where wanted?.contains(message.id) ?? true {
         if message.isSent {
           result.handedOver.append(message.id)
-        } else if try OutboxMessage.take(message.id, of: name, database) != nil {
+        } else if try message.remove(database) {
           result.cancelled.append(message.id)
         }
       }
@@ -284,9 +284,7 @@ extension Session {
   func dropOutbox() async throws(Failure) {
     let name = account.description
     let ids = try await localStore.change(durably: true) { database in
-      try OutboxMessage.all(of: name, database).map(\.id).filter {
-        try OutboxMessage.take($0, of: name, database) != nil
-      }
+      try OutboxMessage.all(of: name, database).filter { try $0.remove(database) }.map(\.id)
     }
     for id in ids { traffic.cancel(id) }
   }
