@@ -29,6 +29,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .library(name: "XMPP", targets: ["XMPP"]),
+    .library(name: "XMPPClient", targets: ["XMPPClient"]),
     .library(name: "XMPPFeatures", targets: ["XMPPFeatures"]),
     .library(name: "XMPPSASL", targets: ["XMPPSASL"]),
     .library(name: "XMPPStanza", targets: ["XMPPStanza"]),
@@ -77,6 +78,12 @@ let package = Package(
     .target(
       name: "XMPPFeatures", dependencies: ["XMPP", "XMPPStanza", "XMPPXML", "XMPPSASL", nioCore],
       swiftSettings: strict),
+    .target(
+      name: "XMPPClient",
+      dependencies: [
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPP", "XMPPFeatures", nioCore, nioConcurrencyHelpers,
+      ],
+      swiftSettings: strict),
     .target(name: "AgentProtocol", swiftSettings: strict),
     .target(
       name: "AgentSystem",
@@ -109,20 +116,23 @@ let package = Package(
     .target(
       name: "Agent",
       dependencies: [
-        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
-        "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", nioCore, nioConcurrencyHelpers, nioPosix,
-        logging, grdb, unixSignals,
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
+        "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", nioCore,
+        nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "imctl",
       dependencies: [
-        "Agent", "AgentErrand", "AgentLogin", "AgentStore", "AgentSystem", "AgentProtocol", "XMPPFeatures",
-        "XMPPSASL", argumentParser,
+        "Agent", "AgentErrand", "AgentLogin", "AgentStore", "AgentSystem", "AgentProtocol", "XMPPSASL",
+        argumentParser,
       ],
       exclude: ["imctl.1", "read-only.ld"],
       swiftSettings: strict),
 
+    .executableTarget(
+      name: "EchoBot", dependencies: ["XMPPClient", "XMPP", "XMPPSASL", "XMPPStanza"],
+      path: "Examples/EchoBot", swiftSettings: strict),
     .executableTarget(
       name: "PresenceMonitor",
       dependencies: ["XMPP", "XMPPSASL", "XMPPStanza", argumentParser],
@@ -143,6 +153,12 @@ let package = Package(
     .testTarget(
       name: "XMPPFeaturesTests",
       dependencies: ["XMPPXML", "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "TestSupport"]),
+    .testTarget(
+      name: "XMPPClientTests",
+      dependencies: [
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
+        "TestSupport", nioCore, nioConcurrencyHelpers,
+      ]),
     .testTarget(name: "AgentProtocolTests", dependencies: ["AgentProtocol"]),
     .testTarget(
       name: "AgentSystemTests",
@@ -165,8 +181,8 @@ let package = Package(
     .testTarget(
       name: "AgentTests",
       dependencies: [
-        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
-        "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", "Agent",
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
+        "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", "Agent",
         "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded, logging, grdb,
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Logging
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
@@ -36,6 +37,8 @@ actor Session {
   var stateToTell: SessionState?
   /// The stream that is being opened.
   var opening: Opening?
+  /// How many streams were opened.
+  var openings = 0
   var traffic = MessageTraffic()
   var contacts = ContactTraffic()
   var sharing = SharedTraffic()
@@ -44,19 +47,14 @@ actor Session {
   var accountDiscovery: ServiceDiscovery?
   /// What the session keeps itself online with; nil where nobody wants it online.
   var kept: LoginPlan?
-  /// The session of the last stream, which the server may still have.
-  var resumable: StreamManagement?
-  /// What `resumable` was left with: until when the server keeps it, and the presence that others see.
-  var resumableUntil: ContinuousClock.Instant?
-  /// Attempts in a row that ended while the server was asked to go on with it.
-  var failedResumptions = 0
+  /// What the streams of the account leave for the next one.
+  var succession = StreamSuccession()
+  /// The presence that others see.
   var shownPresence: PresenceIntent.Value? {
     didSet { audience.isShown = shownPresence.map { $0.show != .offline } ?? false }
   }
   /// Who may know that the session is there.
   let audience: Audience
-  /// Where the server has sent the last stream to: the next one asks there first.
-  var otherHost: HostAddress?
   /// Why it is not online.
   var lastFailure: Failure?
   /// Why it is not kept online any more, where nobody has logged out.
@@ -88,14 +86,6 @@ actor Session {
   private var writes = 0
   /// What the last attempt has presented, and how far it came.
   var tried = Tried()
-  /// Of the last connection, for the next one: each is offered once.
-  var tlsSession: TLSSession?
-  /// The server fails a handshake that offers to resume a session.
-  var refusesTLSSessions = false
-  /// A stream has ended because of what came: somebody may have sent it, and the server bring it again at every login.
-  var hasExceededLimits = false
-  /// Not where a server has ended a stream with too much to be acknowledged at a time: it would do that again.
-  var managesStream = true
   /// What the session does while the user looks away; nil: the user is there.
   var idle: IdleMode?
   /// The server has said that it wants to know whether the user is there.
@@ -109,8 +99,9 @@ actor Session {
   /// On the heap, as all that a session keeps of a stream: who only looks at it would have a copy of it all in the
   /// memory of its task.
   final class Online {
-    let stream: XMPPStream
-    let bound: BoundStream
+    let stream: BoundSession
+    let opening: Opening
+    var bound: BoundStream { stream.bound }
     var plan: LoginPlan
     /// `loginOK`, `syncing` or `syncOK`, and since when: whatever another login is doing meanwhile.
     var state = SessionState.loginOK
@@ -140,9 +131,9 @@ actor Session {
     /// Ends when the first requests and the presence are on their way.
     let greeting = Backlog(of: 1)
 
-    init(_ stream: XMPPStream, _ bound: BoundStream, _ plan: LoginPlan) {
+    init(_ stream: BoundSession, _ opening: Opening, _ plan: LoginPlan) {
       self.stream = stream
-      self.bound = bound
+      self.opening = opening
       self.plan = plan
     }
   }
@@ -154,16 +145,21 @@ actor Session {
   }
 
   final class Opening {
+    /// Counts the streams of the session.
+    let number: Int
     let stream: XMPPStream
     let plan: LoginPlan
     let attempt: Attempt
+    /// The session that it has led to.
+    var session: BoundSession?
     /// What addresses this machine had when it began.
     let addresses = LocalAddresses.now()
     /// What the server offers to log in with.
     var offer: AuthenticationOffer?
     var waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>?
 
-    init(_ stream: XMPPStream, _ plan: LoginPlan, _ attempt: Attempt) {
+    init(_ number: Int, _ stream: XMPPStream, _ plan: LoginPlan, _ attempt: Attempt) {
+      self.number = number
       self.stream = stream
       self.plan = plan
       self.attempt = attempt
@@ -180,12 +176,8 @@ actor Session {
     var objection = XMPPError.Objection.none
     /// What failed is where the server had sent to.
     var isElsewhere = false
-    /// It was to go on with an earlier session.
-    var isResuming = false
-    /// It was given up because this machine has lost the address of its connection.
-    var isAddressGone = false
-    /// It gave way to an earlier attempt, which the server has taken up late.
-    var isReplacedByOwn = false
+    /// How another attempt may succeed at once.
+    var remedy: StreamSuccession.Remedy?
   }
 
   /// How one attempt to go online is made.
@@ -201,8 +193,6 @@ actor Session {
     var wire = false
     /// Presence to show from now on.
     var presence: PresenceShow?
-    /// Does not go ahead of the server, whatever is known of it.
-    var isStepByStep = false
   }
 
   init(
@@ -227,9 +217,12 @@ actor Session {
     status.since = Timestamp.now()
   }
 
-  var boundStream: XMPPStream? { online?.stream }
+  var boundStream: XMPPStream? { online?.stream.stream }
 
   var isOnline: Bool { online != nil }
+
+  /// A stream is being opened that has led to no session yet: one that runs goes on beside it.
+  var isOpening: Bool { opening.map { $0.session == nil } ?? false }
 
   /// The session is online, or trying to be.
   var isActive: Bool { online != nil || opening != nil || trying != nil || pausing != nil }
@@ -318,8 +311,7 @@ actor Session {
 
   /// The running session goes on to a state. While a login is made beside it, that is what is told of.
   func advance(_ state: SessionState, _ change: (inout StateChange) -> Void = { _ in }) {
-    let isBeside = opening.map { $0.stream !== online?.stream } ?? false
-    if !isBeside, SessionLifecycle.event(from: status.state, to: state) != nil {
+    if !isOpening, SessionLifecycle.event(from: status.state, to: state) != nil {
       enter(state, cause: nil, change)
     } else {
       online?.state = state
@@ -346,7 +338,7 @@ actor Session {
 
   func currentStatus() async -> SessionStatus {
     // Asked of the stream first: what follows is of one moment.
-    let idleTime = await online?.stream.idleTime
+    let idleTime = await online?.stream.stream.idleTime
     var status = status
     status.presence = presenceStatus()
     status.idle = idle

@@ -15,12 +15,12 @@ package struct DeviceSurvey: Sendable {
   /// How long a device has to answer.
   private static let patience = TimeAmount.seconds(3)
 
-  package let stream: XMPPStream
+  package let stream: any RequestStream
   /// Of the stream.
   package let own: JID
   package let timeout: TimeAmount
 
-  package init(stream: XMPPStream, own: JID, timeout: TimeAmount) {
+  package init(stream: any RequestStream, own: JID, timeout: TimeAmount) {
     self.stream = stream
     self.own = own
     self.timeout = timeout

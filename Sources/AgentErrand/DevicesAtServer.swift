@@ -167,7 +167,7 @@ package struct DevicesAtServer: Sendable {
   }
 
   /// Tells those that are there who is about to end their sessions; returns when the server has told it on.
-  package func warn(_ targets: [String: Bool], over connection: XMPPStream, _ own: JID) async {
+  package func warn(_ targets: [String: Bool], over connection: some RequestStream, _ own: JID) async {
     let victims = targets.filter(\.value).keys.compactMap { try? own.with(resource: $0) }
     if victims.isEmpty { return }
     let notices = victims.map { plan.kickNotice.message(to: $0).element }

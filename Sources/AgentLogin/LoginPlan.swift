@@ -173,7 +173,7 @@ package struct LoginPlan: Sendable, Equatable {
   /// Throws `invalidParameter` for a login extension of more than 1024 UTF-16 units.
   package static func check(loginExtension text: String) throws(Failure) {
     let length = text.utf16.count
-    if length > TokenChoice.maximumExtension {
+    if length > LoginMethod.maximumExtension {
       throw invalid("the login extension has \(length) UTF-16 units, at most 1024 are allowed")
     }
   }

@@ -43,7 +43,4 @@ package struct TokenChoice: Sendable, Equatable {
       isFallback = answer == .empty
     }
   }
-
-  /// UTF-16 units that a login extension may have.
-  package static let maximumExtension = 1024
 }

@@ -3,7 +3,7 @@
 /// On the session where there is one, else, or where `currentPassword` is given, on a stream of its own.
 public enum AccountPasswdMethod: AgentMethod {
   public static let name = "account.passwd"
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     public var newPassword: String
@@ -12,14 +12,17 @@ public enum AccountPasswdMethod: AgentMethod {
     /// Verified with the server. Absent: the session, or what is stored, is enough.
     public var currentPassword: String?
     /// Only the options given now; absent ones have their stored value. For a stream of its own.
-    public var options: ConnectionOptions
+    @Default<ConnectionOptions> public var options: ConnectionOptions
     /// Seconds.
-    public var timeout: Double
+    @Default<Seconds<30>> public var timeout: Double
     public init(account: String?, newPassword: String) {
       self.account = account
       self.newPassword = newPassword
-      options = ConnectionOptions()
-      timeout = 30
+    }
+    public func validate() throws(RPCError) {
+      try check(seconds: timeout)
+      try options.validate()
+      if newPassword.isEmpty { throw .invalidParameter("newPassword") }
     }
   }
   public struct Result: Codable, Sendable, Equatable {
@@ -37,19 +40,19 @@ public enum AccountPasswdMethod: AgentMethod {
 /// Deletes the account at its server, ends its session, and deletes what is stored of it.
 public enum AccountDeleteMethod: AgentMethod {
   public static let name = "account.delete"
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// Verified with the server. Absent: the session, or what is stored, is enough.
     public var currentPassword: String?
     /// Only the options given now; absent ones have their stored value. For a stream of its own.
-    public var options: ConnectionOptions
+    @Default<ConnectionOptions> public var options: ConnectionOptions
     /// Seconds.
-    public var timeout: Double
-    public init(account: String?) {
-      self.account = account
-      options = ConnectionOptions()
-      timeout = 30
+    @Default<Seconds<30>> public var timeout: Double
+    public init(account: String?) { self.account = account }
+    public func validate() throws(RPCError) {
+      try check(seconds: timeout)
+      try options.validate()
     }
   }
   public struct Result: Codable, Sendable, Equatable {
@@ -59,27 +62,33 @@ public enum AccountDeleteMethod: AgentMethod {
   }
 }
 
-extension AccountPasswdMethod.Parameters {
-  /// Absent fields have the value that ``init(account:newPassword:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      newPassword: try fields.decode(String.self, forKey: .newPassword))
-    newPasswordCommand = try fields.decodeIfPresent(String.self, forKey: .newPasswordCommand)
-    currentPassword = try fields.decodeIfPresent(String.self, forKey: .currentPassword)
-    options = try fields.number(ConnectionOptions.self, forKey: .options) ?? options
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
+/// Ends the account's session if it has one, and deletes what is stored of it.
+public enum AccountRemoveMethod: AgentMethod {
+  public static let name = "account.remove"
+  public struct Parameters: MethodParameters {
+    public var account: String
+    public init(account: String) { self.account = account }
   }
+  public typealias Result = Nothing
 }
 
-extension AccountDeleteMethod.Parameters {
-  /// Absent fields have the value that ``init(account:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(account: try fields.decodeIfPresent(String.self, forKey: .account))
-    currentPassword = try fields.decodeIfPresent(String.self, forKey: .currentPassword)
-    options = try fields.number(ConnectionOptions.self, forKey: .options) ?? options
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
+/// Has the server forget its token for this device, and deletes it.
+public enum TokenRevokeMethod: AgentMethod {
+  public static let name = "token.revoke"
+  public struct Parameters: AccountParameters {
+    /// Absent: the default account.
+    public var account: String?
+    /// Seconds.
+    @Default<Seconds<20>> public var timeout: Double
+    public init(account: String?, timeout: Double = 20) {
+      self.account = account
+      self.timeout = timeout
+    }
+    public func validate() throws(RPCError) { try check(seconds: timeout) }
+  }
+  public struct Result: Codable, Sendable, Equatable {
+    /// There was a token.
+    public var revoked: Bool
+    public init(revoked: Bool) { self.revoked = revoked }
   }
 }

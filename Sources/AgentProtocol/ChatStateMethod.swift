@@ -5,11 +5,16 @@ public enum ChatStateSendMethod: AgentMethod {
   public static let name = "chatState.send"
   public static let isIdempotent = true
   public typealias Result = Nothing
-  public struct Parameters: Codable, Sendable {
+
+  public enum State: String, Sendable, CaseIterable {
+    case active, composing, paused, inactive, gone
+  }
+
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     public var to: String
-    /// `active`, `composing`, `paused`, `inactive` or `gone`.
+    /// The name of a ``State``.
     public var state: String
     public init(account: String?, to: String, state: String) {
       self.account = account

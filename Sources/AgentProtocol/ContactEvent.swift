@@ -45,9 +45,9 @@ public struct ContactEvent: Codable, Sendable, Equatable {
   /// Bare JID, but for what was banned.
   public var jid: String
   /// Null where that cannot be known.
-  public var by: Actor?
+  @Nullable public var by: Actor?
   /// What came with a request.
-  public var text: String?
+  @Nullable public var text: String?
   /// A contact whom the JID of a request can be taken for (UTS #39).
   public var looksLike: String?
 
@@ -56,15 +56,5 @@ public struct ContactEvent: Codable, Sendable, Equatable {
     self.jid = jid
     self.by = by
     self.text = text
-  }
-
-  /// Every key but `looksLike` is always written; what is not there is null.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(action, forKey: .action)
-    try fields.encode(jid, forKey: .jid)
-    try fields.encode(by, forKey: .by)
-    try fields.encode(text, forKey: .text)
-    try fields.encodeIfPresent(looksLike, forKey: .looksLike)
   }
 }

@@ -1,9 +1,9 @@
 /// Presence of one device of a contact.
 public struct ContactPresence: Codable, Sendable, Equatable {
-  /// Absent: the contact has shown itself without one.
-  public var resource: String?
+  /// Null: the contact has shown itself without one.
+  @Nullable public var resource: String?
   public var show: PresenceShow
-  public var status: String?
+  @Nullable public var status: String?
   public var priority: Int
   public init(resource: String?, show: PresenceShow, status: String?, priority: Int) {
     self.resource = resource
@@ -16,12 +16,12 @@ public struct ContactPresence: Codable, Sendable, Equatable {
 /// Somebody in the contact list, as `contacts list --json` prints it.
 public struct Contact: Codable, Sendable, Equatable {
   public var jid: String
-  public var name: String?
+  @Nullable public var name: String?
   public var groups: [String]
   /// `none`, `to`, `from`, `both` (RFC 6121 §2.1.2.5).
   public var subscription: String
   /// `subscribe`: the contact was asked to show its presence, and has not answered.
-  public var ask: String?
+  @Nullable public var ask: String?
   /// It sees the account's presence as soon as it asks.
   public var approved: Bool
   public var blocked: Bool
@@ -54,7 +54,7 @@ public enum ContactsListMethod: AgentMethod {
   /// Contacts of one answer.
   public static let maximumContacts = 500
 
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     public var account: String?
     /// The contacts behind this JID; absent: from the first one on.
     public var after: String?
@@ -81,7 +81,7 @@ public enum ContactsListMethod: AgentMethod {
 public enum ContactRequestsMethod: AgentMethod {
   public static let name = "contacts.requests"
   public static let isIdempotent = true
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     public var account: String?
     public init(account: String?) { self.account = account }
   }
@@ -90,7 +90,7 @@ public enum ContactRequestsMethod: AgentMethod {
     /// RFC 3339: when it came first.
     public var received: String
     /// What came with it.
-    public var text: String?
+    @Nullable public var text: String?
     /// A contact whom it can be taken for (UTS #39).
     public var looksLike: String?
     public var stale: Bool
@@ -115,7 +115,7 @@ public enum ContactRequestsMethod: AgentMethod {
 public enum ContactsBlockedMethod: AgentMethod {
   public static let name = "contacts.blocked"
   public static let isIdempotent = true
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     public var account: String?
     public init(account: String?) { self.account = account }
   }
@@ -142,6 +142,13 @@ public enum ContactsBlockedMethod: AgentMethod {
 public enum ContactsChangeMethod: AgentMethod {
   public static let name = "contacts.change"
 
+  /// Octets of a name, a group's too: what every server takes.
+  static let maximumName = 1023
+  /// Groups of a contact.
+  package static let maximumGroups = 64
+  /// Octets of a text with a request.
+  package static let maximumText = 1024
+
   public enum Change: String, Codable, Sendable, CaseIterable {
     /// Puts it into the list with `name` and `groups`, and asks for its presence unless `asks` is false.
     case add
@@ -159,36 +166,43 @@ public enum ContactsChangeMethod: AgentMethod {
     case unblockAll
   }
 
-  public struct Parameters: Codable, Sendable, Equatable {
+  public struct Parameters: AccountParameters, Equatable {
     public var account: String?
     public var change: Change
     /// Of whom; absent only with `unblockAll`.
     public var jid: String?
     public var name: String?
     public var groups: [String]?
-    public var adds: [String]
-    public var removes: [String]
-    public var asks: Bool
+    @Default<NoStrings> public var adds: [String]
+    @Default<NoStrings> public var removes: [String]
+    @Default<True> public var asks: Bool
     /// What goes with the request for its presence.
     public var text: String?
     /// Seconds for the answer of the server.
-    public var timeout: Double
+    @Default<Seconds<10>> public var timeout: Double
     public init(account: String?, _ change: Change, jid: String?) {
       self.account = account
       self.change = change
       self.jid = jid
-      adds = []
-      removes = []
-      asks = true
-      timeout = 10
+    }
+
+    public func validate() throws(RPCError) {
+      try check(seconds: timeout)
+      if (jid == nil) != (change == .unblockAll) { throw .invalidParameter("jid") }
+      if let name, name.utf8.count > maximumName || !name.isOneLine { throw .invalidParameter("name") }
+      for (name, groups) in [("groups", groups ?? []), ("adds", adds), ("removes", removes)] {
+        let isWrong = groups.contains { $0.isEmpty || $0.utf8.count > maximumName || !$0.isOneLine }
+        if isWrong || groups.count > maximumGroups { throw .invalidParameter(name) }
+      }
+      if let text, text.utf8.count > maximumText { throw .invalidParameter("text") }
     }
   }
 
   public struct Result: Codable, Sendable, Equatable {
-    /// What has happened, as events tell it; absent: all was like this already.
-    public var action: ContactEvent.Action?
+    /// What has happened, as events tell it; null: all was like this already.
+    @Nullable public var action: ContactEvent.Action?
     /// Normalised.
-    public var jid: String?
+    @Nullable public var jid: String?
     public init(action: ContactEvent.Action?, jid: String?) {
       self.action = action
       self.jid = jid
@@ -196,66 +210,7 @@ public enum ContactsChangeMethod: AgentMethod {
   }
 }
 
-// Every key is written, null where there is no value.
-
-extension ContactPresence {
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(resource, forKey: .resource)
-    try fields.encode(show, forKey: .show)
-    try fields.encode(status, forKey: .status)
-    try fields.encode(priority, forKey: .priority)
-  }
-}
-
-extension Contact {
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(jid, forKey: .jid)
-    try fields.encode(name, forKey: .name)
-    try fields.encode(groups, forKey: .groups)
-    try fields.encode(subscription, forKey: .subscription)
-    try fields.encode(ask, forKey: .ask)
-    try fields.encode(approved, forKey: .approved)
-    try fields.encode(blocked, forKey: .blocked)
-    try fields.encode(presence, forKey: .presence)
-    try fields.encode(stale, forKey: .stale)
-  }
-}
-
-extension ContactRequestsMethod.Entry {
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(jid, forKey: .jid)
-    try fields.encode(received, forKey: .received)
-    try fields.encode(text, forKey: .text)
-    try fields.encodeIfPresent(looksLike, forKey: .looksLike)
-    try fields.encode(stale, forKey: .stale)
-  }
-}
-
-extension ContactsChangeMethod.Result {
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(action, forKey: .action)
-    try fields.encode(jid, forKey: .jid)
-  }
-}
-
-extension ContactsChangeMethod.Parameters {
-  /// Absent fields have the value that ``init(account:_:jid:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      try fields.decode(ContactsChangeMethod.Change.self, forKey: .change),
-      jid: try fields.decodeIfPresent(String.self, forKey: .jid))
-    name = try fields.decodeIfPresent(String.self, forKey: .name)
-    groups = try fields.decodeIfPresent([String].self, forKey: .groups)
-    adds = try fields.decodeIfPresent([String].self, forKey: .adds) ?? adds
-    removes = try fields.decodeIfPresent([String].self, forKey: .removes) ?? removes
-    asks = try fields.decodeIfPresent(Bool.self, forKey: .asks) ?? asks
-    text = try fields.decodeIfPresent(String.self, forKey: .text)
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
-  }
+extension String {
+  /// Whether it has none of the controls that XML does not have, or that end a line.
+  var isOneLine: Bool { !unicodeScalars.contains { $0.properties.generalCategory == .control } }
 }

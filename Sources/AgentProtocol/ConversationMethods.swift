@@ -8,7 +8,7 @@ public struct Conversation: Encodable, Sendable, Equatable {
   public var muted: Bool
   public var marks: [String]
   /// The newest message, an event `message`; null where there is none.
-  public var last: Event?
+  @Nullable public var last: Event?
   /// Something of it was set and is not known to the account's other devices yet.
   public var pending: Bool
 
@@ -23,20 +23,6 @@ public struct Conversation: Encodable, Sendable, Equatable {
     self.last = last
     self.pending = pending
   }
-
-  private enum Key: String, CodingKey { case jid, unread, pinned, muted, marks, last, pending }
-
-  /// Every key is written; what is not there is null.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: Key.self)
-    try fields.encode(jid, forKey: .jid)
-    try fields.encode(unread, forKey: .unread)
-    try fields.encode(pinned, forKey: .pinned)
-    try fields.encode(muted, forKey: .muted)
-    try fields.encode(marks, forKey: .marks)
-    try fields.encode(last, forKey: .last)
-    try fields.encode(pending, forKey: .pending)
-  }
 }
 
 /// Changes what belongs to a conversation. It is stored at once; the account's other devices are told now, or when the
@@ -44,37 +30,47 @@ public struct Conversation: Encodable, Sendable, Equatable {
 public enum ConversationsChangeMethod: AgentMethod {
   public static let name = "conversations.change"
 
+  /// Marks of a conversation, and octets of each.
+  package static let maximumMarks = 32
+  package static let maximumMark = 256
+
   public enum Change: String, Codable, Sendable, CaseIterable {
     case read, pin, unpin, mute, unmute, mark, clear, delete
   }
 
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     public var change: Change
     public var jid: String
     /// With `mark`: marks to add and to remove.
-    public var adds: [String]
-    public var removes: [String]
+    @Default<NoStrings> public var adds: [String]
+    @Default<NoStrings> public var removes: [String]
     /// With `clear`: the messages are to be removed from the account's archive first, by ejabberd's API at this address;
     /// empty: where it is by default. Where that fails nothing is changed.
     public var purge: String?
     /// Seconds; 0: no bound. The change is stored in any case.
-    public var timeout: Double
+    @Default<Seconds<10>> public var timeout: Double
     public init(account: String?, _ change: Change, jid: String) {
       self.account = account
       self.change = change
       self.jid = jid
-      adds = []
-      removes = []
-      timeout = 10
+    }
+
+    public func validate() throws(RPCError) {
+      try check(seconds: timeout)
+      for (name, marks) in [("adds", adds), ("removes", removes)] {
+        let areMarks = marks.allSatisfy { (1...maximumMark).contains($0.utf8.count) && $0.isOneLine }
+        if marks.count > maximumMarks || !areMarks { throw .invalidParameter(name) }
+      }
+      if (change == .mark) == (adds.isEmpty && removes.isEmpty) { throw .invalidParameter("adds") }
     }
   }
 
   public struct Result: Codable, Sendable, Equatable {
     public var jid: String
     /// What has changed; null: it was so already.
-    public var action: ConversationEvent.Action?
+    @Nullable public var action: ConversationEvent.Action?
     /// The account's other devices can know of it.
     public var published: Bool
     /// Why they cannot, where a server was asked.
@@ -87,28 +83,5 @@ public enum ConversationsChangeMethod: AgentMethod {
       self.published = published
       self.cause = cause
     }
-
-    public func encode(to encoder: any Encoder) throws {
-      var fields = encoder.container(keyedBy: CodingKeys.self)
-      try fields.encode(jid, forKey: .jid)
-      try fields.encode(action, forKey: .action)
-      try fields.encode(published, forKey: .published)
-      try fields.encodeIfPresent(cause, forKey: .cause)
-    }
-  }
-}
-
-extension ConversationsChangeMethod.Parameters {
-  /// Absent: no `adds`, no `removes`, 10 seconds.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      try fields.decode(ConversationsChangeMethod.Change.self, forKey: .change),
-      jid: try fields.decode(String.self, forKey: .jid))
-    adds = try fields.decodeIfPresent([String].self, forKey: .adds) ?? []
-    removes = try fields.decodeIfPresent([String].self, forKey: .removes) ?? []
-    purge = try fields.decodeIfPresent(String.self, forKey: .purge)
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
   }
 }

@@ -22,23 +22,14 @@ public struct DeviceEvent: Codable, Sendable, Equatable {
   /// The device's full JID; the account's where that is not known.
   public var jid: String
   /// Null where that cannot be known.
-  public var by: ContactEvent.Actor?
+  @Nullable public var by: ContactEvent.Actor?
   /// What the device's user calls it.
-  public var name: String?
+  @Nullable public var name: String?
 
   public init(_ action: Action, jid: String, by: ContactEvent.Actor?, name: String? = nil) {
     self.action = action
     self.jid = jid
     self.by = by
     self.name = name
-  }
-
-  /// Every key is written; what is not there is null.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(action, forKey: .action)
-    try fields.encode(jid, forKey: .jid)
-    try fields.encode(by, forKey: .by)
-    try fields.encode(name, forKey: .name)
   }
 }

@@ -4,10 +4,10 @@ public struct DeviceIdentity: Codable, Sendable, Equatable {
   public static let maximumLength = 256
   public static let platforms = 1...100
 
-  public var name: String?
+  @Nullable public var name: String?
   /// 1…100: what kind of device it is, to those who count devices.
-  public var platform: Int?
-  public var ext: String?
+  @Nullable public var platform: Int?
+  @Nullable public var ext: String?
 
   public init(name: String? = nil, platform: Int? = nil, ext: String? = nil) {
     self.name = name
@@ -28,13 +28,5 @@ public struct DeviceIdentity: Codable, Sendable, Equatable {
       text.unicodeScalars.count <= Self.maximumLength
         && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     } && platform.map(Self.platforms.contains) ?? true
-  }
-
-  /// Every key is written; what is not known is null.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(name, forKey: .name)
-    try fields.encode(platform, forKey: .platform)
-    try fields.encode(ext, forKey: .ext)
   }
 }

@@ -1,21 +1,21 @@
 /// A device of the account, as `devices list --json` prints it.
 public struct Device: Codable, Sendable, Equatable {
   /// Null where the server tells of a device and not of its session.
-  public var resource: String?
+  @Nullable public var resource: String?
   /// What the device calls its installation; null for the software of others.
-  public var id: String?
+  @Nullable public var id: String?
   /// What its user calls it.
-  public var name: String?
-  public var model: String?
+  @Nullable public var name: String?
+  @Nullable public var model: String?
   /// 1…100: what kind of device it is, to those who count devices.
-  public var platform: Int?
-  public var software: String?
-  public var ext: String?
+  @Nullable public var platform: Int?
+  @Nullable public var software: String?
+  @Nullable public var ext: String?
   public var online: Bool
   /// It is this one.
   public var isSelf: Bool
   /// RFC 3339.
-  public var lastLogin: String?
+  @Nullable public var lastLogin: String?
 
   public init(resource: String?, online: Bool, isSelf: Bool = false) {
     self.resource = resource
@@ -27,36 +27,22 @@ public struct Device: Codable, Sendable, Equatable {
     case resource, id, name, model, platform, software, ext, online, lastLogin
     case isSelf = "self"
   }
-
-  /// Every key is written; what is not known is null.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(resource, forKey: .resource)
-    try fields.encode(id, forKey: .id)
-    try fields.encode(name, forKey: .name)
-    try fields.encode(model, forKey: .model)
-    try fields.encode(platform, forKey: .platform)
-    try fields.encode(software, forKey: .software)
-    try fields.encode(ext, forKey: .ext)
-    try fields.encode(online, forKey: .online)
-    try fields.encode(isSelf, forKey: .isSelf)
-    try fields.encode(lastLogin, forKey: .lastLogin)
-  }
 }
 
 /// The devices of the account: asked on its session, else on a short stream of its own without presence.
 public enum DevicesListMethod: AgentMethod {
   public static let name = "devices.list"
   public static let isIdempotent = true
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// Seconds.
-    public var timeout: Double
+    @Default<Seconds<20>> public var timeout: Double
     public init(account: String?, timeout: Double = 20) {
       self.account = account
       self.timeout = timeout
     }
+    public func validate() throws(RPCError) { try check(seconds: timeout) }
   }
   public struct Result: Codable, Sendable, Equatable {
     /// Those that are online come first.
@@ -68,7 +54,7 @@ public enum DevicesListMethod: AgentMethod {
 /// Ends sessions of the account's other devices.
 public enum DevicesKickMethod: AgentMethod {
   public static let name = "devices.kick"
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// Absent: all but this one.
@@ -80,11 +66,17 @@ public enum DevicesKickMethod: AgentMethod {
     /// The command that printed `newPassword`: it takes the place of a stored one.
     public var newPasswordCommand: String?
     /// Seconds.
-    public var timeout: Double
+    @Default<Seconds<30>> public var timeout: Double
     public init(account: String?, resource: String?, timeout: Double = 30) {
       self.account = account
       self.resource = resource
       self.timeout = timeout
+    }
+    public func validate() throws(RPCError) {
+      try check(seconds: timeout)
+      if resource?.isEmpty == true { throw .invalidParameter("resource") }
+      guard let newPassword else { return }
+      if newPassword.isEmpty || resource != nil || of != nil { throw .invalidParameter("newPassword") }
     }
   }
   /// What has become of a device.
@@ -106,7 +98,7 @@ public enum DevicesKickMethod: AgentMethod {
       case tokens
     }
     /// Null where an administrator has ended all sessions of somebody, and with ``State/unknown``.
-    public var resource: String?
+    @Nullable public var resource: String?
     public var state: State
     /// Why the server keeps it.
     public var error: Failure?
@@ -121,15 +113,6 @@ public enum DevicesKickMethod: AgentMethod {
       self.init(resource: nil, state: .unknown)
       self.left = left
     }
-
-    /// `error` and `left` alone may be absent.
-    public func encode(to encoder: any Encoder) throws {
-      var fields = encoder.container(keyedBy: CodingKeys.self)
-      try fields.encode(resource, forKey: .resource)
-      try fields.encode(state, forKey: .state)
-      try fields.encodeIfPresent(error, forKey: .error)
-      try fields.encodeIfPresent(left, forKey: .left)
-    }
   }
   public struct Result: Codable, Sendable, Equatable {
     public var outcomes: [Outcome]
@@ -142,34 +125,11 @@ public enum DevicesKickMethod: AgentMethod {
   }
 }
 
-extension DevicesListMethod.Parameters {
-  /// Absent fields have the value that ``init(account:timeout:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(account: try fields.decodeIfPresent(String.self, forKey: .account))
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
-  }
-}
-
-extension DevicesKickMethod.Parameters {
-  /// Absent fields have the value that ``init(account:resource:timeout:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      resource: try fields.decodeIfPresent(String.self, forKey: .resource))
-    of = try fields.decodeIfPresent(String.self, forKey: .of)
-    newPassword = try fields.decodeIfPresent(String.self, forKey: .newPassword)
-    newPasswordCommand = try fields.decodeIfPresent(String.self, forKey: .newPasswordCommand)
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
-  }
-}
-
 /// This device, and what its user calls it.
 public enum DevicesSelfMethod: AgentMethod {
   public static let name = "devices.self"
   public static let isIdempotent = true
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// From now on; empty: none. Absent: as before.
@@ -178,14 +138,17 @@ public enum DevicesSelfMethod: AgentMethod {
       self.account = account
       self.name = name
     }
+    public func validate() throws(RPCError) {
+      if !DeviceIdentity(name: name).isValid { throw .invalidParameter("name") }
+    }
   }
   public typealias Result = Device
 }
 
 /// Sends a message to another device of the account, and to that one alone.
-public enum DevicesSendMethod: AgentMethod {
+public enum DevicesSendMethod: SubmissionMethod {
   public static let name = "devices.send"
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: SubmissionParameters {
     /// Absent: the default account.
     public var account: String?
     public var resource: String
@@ -193,26 +156,21 @@ public enum DevicesSendMethod: AgentMethod {
     /// Of the message; absent: one is made.
     public var id: String?
     /// Seconds.
-    public var timeout: Double
+    @Default<Seconds<30>> public var timeout: Double
     public init(account: String?, resource: String, body: String, timeout: Double = 30) {
       self.account = account
       self.resource = resource
       self.body = body
       self.timeout = timeout
     }
+    public func validate() throws(RPCError) {
+      try check(seconds: timeout)
+      if resource.isEmpty { throw .invalidParameter("resource") }
+      guard (1...OutgoingMessage.maximumText).contains(OutgoingMessage.octets(body)) else {
+        throw .invalidParameter("body")
+      }
+      if let id, !(1...OutgoingMessage.maximumID).contains(id.utf8.count) { throw .invalidParameter("id") }
+    }
   }
   public typealias Result = MessageSendMethod.Outcome
-}
-
-extension DevicesSendMethod.Parameters {
-  /// Absent fields have the value that ``init(account:resource:body:timeout:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      resource: try fields.decode(String.self, forKey: .resource),
-      body: try fields.decode(String.self, forKey: .body))
-    id = try fields.decodeIfPresent(String.self, forKey: .id)
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
-  }
 }

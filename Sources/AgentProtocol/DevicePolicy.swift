@@ -65,7 +65,7 @@ public struct DevicePolicy: Codable, Sendable, Equatable {
 public enum DevicesPolicyMethod: AgentMethod {
   public static let name = "devices.policy"
   public static let isIdempotent = true
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// Absent: as before.
@@ -77,6 +77,17 @@ public enum DevicesPolicyMethod: AgentMethod {
     /// Absent: as before.
     public var check: DevicePolicy.Check?
     public init(account: String?) { self.account = account }
+
+    /// Something is to be as it is not now.
+    public var isChange: Bool { rule != nil || limits != nil || unlimited != nil || check != nil }
+
+    public func validate() throws(RPCError) {
+      let areLimits = (limits ?? [:]).allSatisfy {
+        DeviceIdentity.platforms.contains($0) && DevicePolicy.limits.contains($1)
+      }
+      let arePlatforms = (unlimited ?? []).allSatisfy(DeviceIdentity.platforms.contains)
+      if !areLimits || !arePlatforms { throw .invalidParameter("limits") }
+    }
   }
   /// The policy's fields, and whether the account's other devices can know of it.
   public struct Result: Codable, Sendable, Equatable {
@@ -119,16 +130,5 @@ extension DevicePolicy {
     for platform in change.unlimited ?? [] { policy.limits[platform] = nil }
     if let check = change.check { policy.check = check == .token ? nil : check }
     return policy
-  }
-}
-
-extension DevicesPolicyMethod.Parameters {
-  /// Something is to be as it is not now.
-  public var isChange: Bool { rule != nil || limits != nil || unlimited != nil || check != nil }
-
-  public var isValid: Bool {
-    (limits ?? [:]).allSatisfy {
-      DeviceIdentity.platforms.contains($0) && DevicePolicy.limits.contains($1)
-    } && (unlimited ?? []).allSatisfy(DeviceIdentity.platforms.contains)
   }
 }

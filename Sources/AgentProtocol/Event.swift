@@ -180,7 +180,7 @@ public struct PresenceChange: Codable, Sendable, Equatable {
   /// Full or bare JID of whose presence this is.
   public var from: String
   public var show: PresenceShow
-  public var status: String?
+  @Nullable public var status: String?
   public var priority: Int
   public init(from: String, show: PresenceShow, status: String?, priority: Int) {
     self.from = from
@@ -203,7 +203,7 @@ public struct Kick: Codable, Sendable, Equatable {
   /// Seconds until then; absent where nothing follows.
   public var retryIn: Double?
   /// The device of the account that did it; null where it has not said so.
-  public var by: DeviceIdentity?
+  @Nullable public var by: DeviceIdentity?
   public init(cause: Failure, fullJID: String, onlineSince: String?, next: OnKick, retryIn: Double? = nil) {
     self.cause = cause
     self.fullJID = fullJID
@@ -246,36 +246,6 @@ public struct WireLine: Codable, Sendable, Equatable {
   public init(direction: String, xml: String) {
     self.direction = direction
     self.xml = xml
-  }
-}
-
-/// What the user calls the kinds of presence. `online` is RFC 6121 availability without `<show/>`,
-/// `offline` is unavailability.
-public enum PresenceShow: String, Codable, Sendable, CaseIterable {
-  case online, chat, away, xa, dnd, offline
-}
-
-extension Kick {
-  /// `onlineSince` and `retryIn` may be absent.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(cause, forKey: .cause)
-    try fields.encode(fullJID, forKey: .fullJID)
-    try fields.encodeIfPresent(onlineSince, forKey: .onlineSince)
-    try fields.encode(next, forKey: .next)
-    try fields.encodeIfPresent(retryIn, forKey: .retryIn)
-    try fields.encode(by, forKey: .by)
-  }
-}
-
-extension PresenceChange {
-  /// Every key is written; no status is null.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(from, forKey: .from)
-    try fields.encode(show, forKey: .show)
-    try fields.encode(status, forKey: .status)
-    try fields.encode(priority, forKey: .priority)
   }
 }
 

@@ -6,13 +6,17 @@ public enum HistorySyncMethod: AgentMethod {
   public static let name = "history.sync"
   public static let isIdempotent = true
 
-  public struct Parameters: Codable, Sendable {
+  /// Words that can be searched for at a time, and characters of them.
+  package static let maximumWords = 32
+  package static let maximumText = 1000
+
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// Absent: all conversations.
     public var with: String?
     /// All of these are in each message that counts.
-    public var words: [String]
+    @Default<NoStrings> public var words: [String]
     /// Seconds since 1970: messages not before, and before.
     public var after: Double?
     public var before: Double?
@@ -22,7 +26,11 @@ public enum HistorySyncMethod: AgentMethod {
       self.account = account
       self.with = with
       self.limit = limit
-      words = []
+    }
+    public func validate() throws(RPCError) {
+      if limit < 1 { throw .invalidParameter("limit") }
+      let length = words.reduce(0) { $0 + $1.unicodeScalars.count }
+      if words.count > maximumWords || length > maximumText { throw .invalidParameter("words") }
     }
   }
 
@@ -35,19 +43,5 @@ public enum HistorySyncMethod: AgentMethod {
       self.fetched = fetched
       self.complete = complete
     }
-  }
-}
-
-extension HistorySyncMethod.Parameters {
-  /// Absent: no `words`.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      with: try fields.decodeIfPresent(String.self, forKey: .with),
-      limit: try fields.decode(Int.self, forKey: .limit))
-    words = try fields.decodeIfPresent([String].self, forKey: .words) ?? []
-    after = try fields.number(Double.self, forKey: .after)
-    before = try fields.number(Double.self, forKey: .before)
   }
 }

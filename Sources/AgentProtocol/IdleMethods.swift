@@ -10,7 +10,7 @@ public enum IdleMode: String, Codable, Sendable, CaseIterable {
 public struct IdleStatus: Codable, Sendable, Equatable {
   public var account: String
   /// Absent: the user is there.
-  public var idle: IdleMode?
+  @Nullable public var idle: IdleMode?
   /// False where the server does not want to know, or there is no session that could tell it.
   public var applied: Bool
   public init(account: String, idle: IdleMode?, applied: Bool) {
@@ -24,7 +24,7 @@ public struct IdleStatus: Codable, Sendable, Equatable {
 public enum AgentIdleMethod: AgentMethod {
   public static let name = "agent.idle"
   public static let isIdempotent = true
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: MethodParameters {
     /// Absent: every account, also those that log in later.
     public var account: String?
     /// Absent: as the agent was started with.
@@ -41,20 +41,10 @@ public enum AgentIdleMethod: AgentMethod {
 public enum AgentActiveMethod: AgentMethod {
   public static let name = "agent.active"
   public static let isIdempotent = true
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: MethodParameters {
     /// Absent: every account.
     public var account: String?
     public init(account: String?) { self.account = account }
   }
   public typealias Result = [IdleStatus]
-}
-
-extension IdleStatus {
-  /// Every key is written; nobody idle is null.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(account, forKey: .account)
-    try fields.encode(idle, forKey: .idle)
-    try fields.encode(applied, forKey: .applied)
-  }
 }

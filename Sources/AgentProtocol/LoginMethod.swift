@@ -56,9 +56,11 @@ public enum OnKick: String, Codable, Sendable, CaseIterable {
 /// Goes online; answers when the session is synced. Its steps arrive as `state` events meanwhile.
 public enum LoginMethod: AgentMethod {
   public static let name = "login"
+  /// UTF-16 units of a login extension.
+  package static let maximumExtension = 1024
   /// Of ``Parameters/maxRetries``: what failed is tried again without end.
   public static let unlimitedRetries = -1
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: MethodParameters {
     /// A JID; of the kind `anonymous` a domain.
     public var account: String
     /// Absent: as stored, else the kind that what is given now belongs to.
@@ -82,19 +84,19 @@ public enum LoginMethod: AgentMethod {
     /// Prints the login extension: what it prints beats `loginExt`, unless that is nothing.
     public var loginExtCommand: String?
     /// Of the kind `third-party`: token and extension go as one JSON object where a password goes.
-    public var extInPassword: Bool
+    @Default<False> public var extInPassword: Bool
     /// Absolute paths of PEM files, for the kind `external`.
     public var certFile: String?
     public var keyFile: String?
     /// Only the options given now; absent ones keep their stored value.
-    public var options: ConnectionOptions
+    @Default<ConnectionOptions> public var options: ConnectionOptions
     public var store: StorePolicy?
     /// Seconds for the whole login, 0: no bound and retries.
-    public var timeout: Double
+    @Default<Seconds<30>> public var timeout: Double
     /// The rules of a login by itself: what is stored, tried as often as may help, on the device of the last login.
-    public var auto: Bool
+    @Default<False> public var auto: Bool
     /// With `auto`: from any device.
-    public var forced: Bool
+    @Default<False> public var forced: Bool
     /// How often what failed is tried again, also later when a session is lost; -1: without end. Absent: as stored, else
     /// without end.
     public var maxRetries: Int?
@@ -106,29 +108,34 @@ public enum LoginMethod: AgentMethod {
     /// `tokenCommand`. Absent: as stored; empty: none.
     public var onAuthFailure: String?
     /// Answers at once and goes on in the background.
-    public var detach: Bool
+    @Default<False> public var detach: Bool
     /// Presence to show; absent: the stored desired presence.
     public var presence: PresenceShow?
     /// Sends no presence at all.
-    public var noPresence: Bool
+    @Default<False> public var noPresence: Bool
     /// Makes the session report what goes over the wire, as events `wire`.
-    public var wire: Bool
+    @Default<False> public var wire: Bool
     /// Answers after `loginOK`.
-    public var noSync: Bool
+    @Default<False> public var noSync: Bool
     /// Fails with `alreadyRunning` where the login would take the place of a session that is online.
-    public var noReplace: Bool
-    public init(account: String) {
-      self.account = account
-      options = ConnectionOptions()
-      timeout = 30
-      extInPassword = false
-      auto = false
-      forced = false
-      detach = false
-      noPresence = false
-      wire = false
-      noSync = false
-      noReplace = false
+    @Default<False> public var noReplace: Bool
+    public init(account: String) { self.account = account }
+
+    public func validate() throws(RPCError) {
+      try check(seconds: timeout)
+      try options.validate()
+      for (name, file) in [("certFile", certFile), ("keyFile", keyFile)] {
+        if let file, !file.hasPrefix("/") { throw .invalidParameter(name) }
+      }
+      if let maxRetries, maxRetries < unlimitedRetries { throw .invalidParameter("maxRetries") }
+      if let device, !device.isValid { throw .invalidParameter("device") }
+      if let onAuthFailure, !onAuthFailure.isEmpty, (try? CommandWords.split(onAuthFailure)) == nil {
+        throw .invalidParameter("onAuthFailure")
+      }
+      if let loginExt, loginExt.utf16.count > maximumExtension { throw .invalidParameter("loginExt") }
+      if forced && !auto { throw .invalidParameter("forced") }
+      let isGiven = [password, passwordCommand, token, tokenCommand, certFile].contains { $0 != nil }
+      if auto && (isGiven || auth == .anonymous) { throw .invalidParameter("auto") }
     }
   }
   public struct Result: Codable, Sendable, Equatable {
@@ -146,44 +153,5 @@ public enum LoginMethod: AgentMethod {
       self.success = success
       self.already = already
     }
-  }
-}
-
-extension LoginMethod.Parameters {
-  /// Absent fields have the value that ``init(account:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    func text(_ key: CodingKeys) throws -> String? { try fields.decodeIfPresent(String.self, forKey: key) }
-    func flag(_ key: CodingKeys) throws -> Bool {
-      try fields.decodeIfPresent(Bool.self, forKey: key) ?? false
-    }
-    self.init(account: try fields.decode(String.self, forKey: .account))
-    auth = try fields.decodeIfPresent(LoginKind.self, forKey: .auth)
-    authcid = try text(.authcid)
-    password = try text(.password)
-    passwordCommand = try text(.passwordCommand)
-    token = try text(.token)
-    tokenCommand = try text(.tokenCommand)
-    tokenAnswer = try text(.tokenAnswer)
-    loginExt = try text(.loginExt)
-    loginExtCommand = try text(.loginExtCommand)
-    extInPassword = try flag(.extInPassword)
-    certFile = try text(.certFile)
-    keyFile = try text(.keyFile)
-    options = try fields.number(ConnectionOptions.self, forKey: .options) ?? options
-    store = try fields.decodeIfPresent(StorePolicy.self, forKey: .store)
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
-    auto = try flag(.auto)
-    forced = try flag(.forced)
-    maxRetries = try fields.number(Int.self, forKey: .maxRetries)
-    onKick = try fields.decodeIfPresent(OnKick.self, forKey: .onKick)
-    device = try fields.number(DeviceIdentity.self, forKey: .device)
-    onAuthFailure = try text(.onAuthFailure)
-    detach = try flag(.detach)
-    presence = try fields.decodeIfPresent(PresenceShow.self, forKey: .presence)
-    noPresence = try flag(.noPresence)
-    noSync = try flag(.noSync)
-    noReplace = try flag(.noReplace)
-    wire = try flag(.wire)
   }
 }

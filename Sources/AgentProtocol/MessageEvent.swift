@@ -15,17 +15,17 @@ public struct MessageEvent: Codable, Sendable, Equatable {
   public enum Direction: String, Codable, Sendable { case `in`, out }
 
   /// The id that its sender gave it.
-  public var id: String?
+  @Nullable public var id: String?
   /// Its id in the account's archive at the server.
-  public var stanzaId: String?
-  public var from: String?
-  public var to: String?
+  @Nullable public var stanzaId: String?
+  @Nullable public var from: String?
+  @Nullable public var to: String?
   public var direction: Direction
   /// `chat`, `normal`, `groupchat`, `headline`, `error`.
   public var type: String
-  public var body: String?
-  public var subject: String?
-  public var thread: String?
+  @Nullable public var body: String?
+  @Nullable public var subject: String?
+  @Nullable public var thread: String?
   /// The server has copied it from another device of the account.
   public var carbon: Bool
   /// It comes later than it was sent; `time` is when that was.
@@ -33,9 +33,9 @@ public struct MessageEvent: Codable, Sendable, Equatable {
   /// What is in it can be read by its recipient only; `body` may say so.
   public var encrypted: Bool
   /// The id of an earlier message of the same sender, whose place this one takes (XEP-0308).
-  public var replaces: String?
+  @Nullable public var replaces: String?
   /// The id of an earlier message of the same sender, which is taken back (XEP-0424); there is no `body` then.
-  public var retracts: String?
+  @Nullable public var retracts: String?
   /// True of a message that its sender has taken back since: there is no `body`. Else absent.
   public var retracted: Bool?
   /// True of a message that is told with the text of its newest correction, as the newest one of a conversation is. Else
@@ -65,26 +65,13 @@ public struct MessageEvent: Codable, Sendable, Equatable {
     self.replaces = replaces
     self.retracts = retracts
   }
+}
 
-  /// Every key is written; what is not there is null, but for `retracted`, `edited` and `error`.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(id, forKey: .id)
-    try fields.encode(stanzaId, forKey: .stanzaId)
-    try fields.encode(from, forKey: .from)
-    try fields.encode(to, forKey: .to)
-    try fields.encode(direction, forKey: .direction)
-    try fields.encode(type, forKey: .type)
-    try fields.encode(body, forKey: .body)
-    try fields.encode(subject, forKey: .subject)
-    try fields.encode(thread, forKey: .thread)
-    try fields.encode(carbon, forKey: .carbon)
-    try fields.encode(delayed, forKey: .delayed)
-    try fields.encode(encrypted, forKey: .encrypted)
-    try fields.encode(replaces, forKey: .replaces)
-    try fields.encode(retracts, forKey: .retracts)
-    try fields.encodeIfPresent(retracted, forKey: .retracted)
-    try fields.encodeIfPresent(edited, forKey: .edited)
-    try fields.encodeIfPresent(error, forKey: .error)
+extension MessageEvent {
+  /// What the sender does, where the body says so (XEP-0245): "/me laughs" gives "laughs".
+  public var action: String? {
+    // The command is these four characters exactly (§3).
+    guard let body, body.hasPrefix("/me ") else { return nil }
+    return String(body.dropFirst(4))
   }
 }

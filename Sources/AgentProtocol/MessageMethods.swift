@@ -48,9 +48,18 @@ public struct OutgoingMessage: Codable, Sendable, Equatable {
     self.body = body
   }
 
-  /// Whether body, subject and thread are no longer than ``maximumText``.
-  public var fits: Bool {
-    [body, subject, thread].reduce(0) { $0 + ($1.map(Self.octets) ?? 0) } <= Self.maximumText
+  /// - Parameter path: where the message is among the parameters.
+  func check(at path: String) throws(RPCError) {
+    if let id, !(1...Self.maximumID).contains(id.utf8.count) { throw .invalidParameter("\(path).id") }
+    if case .message(let id) = corrects, !(1...1024).contains(id.utf8.count) {
+      throw .invalidParameter("\(path).corrects")
+    }
+    if body == nil, subject == nil { throw .invalidParameter("\(path).body") }
+    if let type, !["chat", "normal", "headline", "groupchat"].contains(type) {
+      throw .invalidParameter("\(path).type")
+    }
+    let octets = [body, subject, thread].reduce(0) { $0 + ($1.map(Self.octets) ?? 0) }
+    if octets > Self.maximumText { throw .invalidParameter("\(path).body") }
   }
 
   /// Octets of a text in XML, where it is written with references.
@@ -82,7 +91,7 @@ public enum DeliveryState: String, Codable, Sendable {
 /// Sends messages: all of them are stored, in their order, or none is. They are sent as soon as the session is online.
 ///
 /// The agent takes the next requests of the connection while this one waits for the server; answers keep their order.
-public enum MessageSendMethod: AgentMethod {
+public enum MessageSendMethod: SubmissionMethod {
   public static let name = "message.send"
   // Under its id a message is sent once.
   public static let isIdempotent = true
@@ -100,20 +109,31 @@ public enum MessageSendMethod: AgentMethod {
     case delivered
   }
 
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: SubmissionParameters {
     public var account: String?
     public var messages: [OutgoingMessage]
-    public var wait: Wait
-    /// Seconds; 0 for no bound.
-    public var timeout: Double
+    @Default<Wait> public var wait: Wait
+    @Default<Seconds<30>> public var timeout: Double
     /// Clients of the recipients are asked to confirm them (XEP-0184, XEP-0333); always where `wait` waits for that.
-    public var asksReceipts: Bool
+    @Default<True> public var asksReceipts: Bool
     public init(account: String?, messages: [OutgoingMessage]) {
       self.account = account
       self.messages = messages
-      wait = .server
-      timeout = 30
-      asksReceipts = true
+    }
+
+    public func validate() throws(RPCError) { try check(at: "messages", count: maximumMessages) }
+
+    /// - Parameter path: where the messages are among the parameters.
+    func check(at path: String, count: Int) throws(RPCError) {
+      try check(seconds: timeout)
+      guard (1...count).contains(messages.count) else { throw .invalidParameter(path) }
+      for message in messages {
+        try message.check(at: path)
+        // Nobody confirms these.
+        if wait == .delivered, let type = message.type, ["headline", "groupchat"].contains(type) {
+          throw .invalidParameter("wait")
+        }
+      }
     }
   }
 
@@ -140,14 +160,15 @@ public enum MessageSendMethod: AgentMethod {
 public enum OutboxListMethod: AgentMethod {
   public static let name = "outbox.list"
   public static let isIdempotent = true
-  public struct Parameters: Codable, Sendable {
+  public static let needsPlace = false
+  public struct Parameters: AccountParameters {
     public var account: String?
     public init(account: String?) { self.account = account }
   }
   public struct Entry: Codable, Sendable, Equatable {
     public var id: String
     public var to: String
-    public var body: String?
+    @Nullable public var body: String?
     /// RFC 3339.
     public var accepted: String
     /// It was handed to a server, which has not acknowledged it.
@@ -166,16 +187,18 @@ public enum OutboxListMethod: AgentMethod {
 /// Takes messages out of the outbox that were not handed to a server.
 public enum OutboxCancelMethod: AgentMethod {
   public static let name = "outbox.cancel"
+  public static let needsPlace = false
   public static let isIdempotent = true
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     public var account: String?
-    public var ids: [String]
-    public var all: Bool
+    @Default<NoStrings> public var ids: [String]
+    @Default<False> public var all: Bool
     public init(account: String?, ids: [String], all: Bool = false) {
       self.account = account
       self.ids = ids
       self.all = all
     }
+    public func validate() throws(RPCError) { if all != ids.isEmpty { throw .invalidParameter("ids") } }
   }
   public struct Result: Codable, Sendable, Equatable {
     /// Ids of the messages that will not be sent.
@@ -189,38 +212,6 @@ public enum OutboxCancelMethod: AgentMethod {
   }
 }
 
-extension MessageSendMethod.Parameters {
-  /// Absent fields have the value that ``init(account:messages:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      messages: try fields.decode([OutgoingMessage].self, forKey: .messages))
-    wait = try fields.decodeIfPresent(MessageSendMethod.Wait.self, forKey: .wait) ?? wait
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
-    asksReceipts = try fields.decodeIfPresent(Bool.self, forKey: .asksReceipts) ?? asksReceipts
-  }
-}
-
-extension OutboxListMethod.Entry {
-  /// Every key is written; no body is null.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(id, forKey: .id)
-    try fields.encode(to, forKey: .to)
-    try fields.encode(body, forKey: .body)
-    try fields.encode(accepted, forKey: .accepted)
-    try fields.encode(handedOver, forKey: .handedOver)
-  }
-}
-
-extension OutboxCancelMethod.Parameters {
-  /// Absent: no `ids`, and `all` is false.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      ids: try fields.decodeIfPresent([String].self, forKey: .ids) ?? [],
-      all: try fields.decodeIfPresent(Bool.self, forKey: .all) ?? false)
-  }
+extension MessageSendMethod.Wait: DefaultValue {
+  public static var defaultValue: MessageSendMethod.Wait { .server }
 }

@@ -1,6 +1,6 @@
 /// Sends lines to one recipient, each as a message: what ``MessageSendMethod`` does, with a fraction of what there is to
 /// write and to read.
-public enum MessageSendLinesMethod: AgentMethod {
+public enum MessageSendLinesMethod: SubmissionMethod {
   public static let name = "message.sendLines"
   // Under its id a message is sent once.
   public static let isIdempotent = true
@@ -8,7 +8,7 @@ public enum MessageSendLinesMethod: AgentMethod {
   /// Lines of one call that are not empty.
   public static let maximumLines = 512
 
-  public struct Parameters: Codable, Sendable, Equatable {
+  public struct Parameters: SubmissionParameters, Equatable {
     public var account: String?
     /// The message of a line has it, a dot, and the number of the line in this call, from 0: unique to the account.
     public var id: String
@@ -20,18 +20,20 @@ public enum MessageSendLinesMethod: AgentMethod {
     /// Lines with line feeds between them, at most ``maximumLines``; empty ones are left out, and have no number.
     public var text: String
     /// As those of ``MessageSendMethod``.
-    public var wait: MessageSendMethod.Wait
-    public var timeout: Double
-    public var asksReceipts: Bool
+    @Default<MessageSendMethod.Wait> public var wait: MessageSendMethod.Wait
+    @Default<Seconds<30>> public var timeout: Double
+    @Default<True> public var asksReceipts: Bool
 
     public init(account: String?, id: String, to: String, text: String) {
       self.account = account
       self.id = id
       self.to = to
       self.text = text
-      wait = .server
-      timeout = 30
-      asksReceipts = true
+    }
+
+    public func validate() throws(RPCError) {
+      if id.isEmpty { throw .invalidParameter("id") }
+      try messages.check(at: "text", count: maximumLines)
     }
 
     /// The id of a line's message.
@@ -98,46 +100,4 @@ public enum MessageSendLinesMethod: AgentMethod {
     }
     return runs
   }
-}
-
-extension MessageSendLinesMethod.Parameters {
-  /// Absent fields have the value that ``init(account:id:to:text:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      account: try fields.decodeIfPresent(String.self, forKey: .account),
-      id: try fields.decode(String.self, forKey: .id), to: try fields.decode(String.self, forKey: .to),
-      text: try fields.decode(String.self, forKey: .text))
-    type = try fields.decodeIfPresent(String.self, forKey: .type)
-    subject = try fields.decodeIfPresent(String.self, forKey: .subject)
-    thread = try fields.decodeIfPresent(String.self, forKey: .thread)
-    wait = try fields.decodeIfPresent(MessageSendMethod.Wait.self, forKey: .wait) ?? wait
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
-    asksReceipts = try fields.decodeIfPresent(Bool.self, forKey: .asksReceipts) ?? asksReceipts
-  }
-}
-
-/// Tells which messages were accepted, whatever has become of them: those that earlier requests of the connection have
-/// sent, and whatever was accepted before.
-///
-/// Answered at once, ahead of the answers that wait for a server.
-public enum MessageAcceptedMethod: AgentMethod {
-  public static let name = "message.accepted"
-  public static let isIdempotent = true
-
-  /// Ids of one call.
-  public static let maximumIDs = 256
-
-  public struct Parameters: Codable, Sendable {
-    /// Absent: the default account.
-    public var account: String?
-    public var ids: [String]
-    public init(account: String?, ids: [String]) {
-      self.account = account
-      self.ids = ids
-    }
-  }
-
-  /// Those of the ids that messages were accepted under.
-  public typealias Result = [String]
 }

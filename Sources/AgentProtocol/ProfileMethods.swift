@@ -1,8 +1,13 @@
 /// What somebody tells of themself (XEP-0054).
 public struct Profile: Codable, Sendable, Equatable {
+  /// What there may be in a profile, in the order in which it is shown.
+  public enum Field: String, Sendable, CaseIterable {
+    case name, nickname, email, phone, organization, title, role, birthday, url, jid, note
+  }
+
   /// Whose it is.
   public var jid: String
-  /// By name: `name nickname email phone organization title role birthday url jid note`, those that are there.
+  /// By the name of a ``Field``, those that are there.
   public var fields: [String: String]
   public init(jid: String, fields: [String: String]) {
     self.jid = jid
@@ -15,7 +20,7 @@ public enum ProfileGetMethod: AgentMethod {
   public static let name = "profile.get"
   public static let isIdempotent = true
   public typealias Result = Profile
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// Whose profile; absent: the account's own.
@@ -27,6 +32,7 @@ public enum ProfileGetMethod: AgentMethod {
       self.jid = jid
       self.timeout = timeout
     }
+    public func validate() throws(RPCError) { try check(seconds: timeout) }
   }
 }
 
@@ -34,7 +40,7 @@ public enum ProfileGetMethod: AgentMethod {
 public enum ProfileSetMethod: AgentMethod {
   public static let name = "profile.set"
   public typealias Result = Profile
-  public struct Parameters: Codable, Sendable {
+  public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
     /// By name; an empty text removes a field.
@@ -46,5 +52,6 @@ public enum ProfileSetMethod: AgentMethod {
       self.fields = fields
       self.timeout = timeout
     }
+    public func validate() throws(RPCError) { try check(seconds: timeout) }
   }
 }

@@ -4,7 +4,7 @@ public enum PushMethod: AgentMethod {
   public static let name = "push"
   public static let isIdempotent = true
 
-  public struct Parameters: Codable, Sendable, Equatable {
+  public struct Parameters: AccountParameters, Equatable {
     /// Absent: the default account.
     public var account: String?
     /// True: from now on; false: no more.
@@ -25,12 +25,18 @@ public enum PushMethod: AgentMethod {
       self.node = node
       timeout = 10
     }
+
+    public func validate() throws(RPCError) {
+      try check(seconds: timeout)
+      if node?.isEmpty ?? enabled { throw .invalidParameter("node") }
+    }
   }
 
   /// What it is now.
   public struct Result: Codable, Sendable, Equatable {
     public var service: String
-    public var node: String?
+    /// Null: it is all nodes of the service.
+    @Nullable public var node: String?
     public var enabled: Bool
 
     public init(service: String, node: String?, enabled: Bool) {
@@ -38,15 +44,5 @@ public enum PushMethod: AgentMethod {
       self.node = node
       self.enabled = enabled
     }
-  }
-}
-
-extension PushMethod.Result {
-  /// `node` is null where it stands for all.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(service, forKey: .service)
-    try fields.encode(node, forKey: .node)
-    try fields.encode(enabled, forKey: .enabled)
   }
 }

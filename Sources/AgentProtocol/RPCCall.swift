@@ -36,13 +36,19 @@ public struct RPCCall: Sendable {
     }
   }
 
-  /// The parameters as `Method` declares them. Absent ones count as `{}`.
+  /// The parameters as `Method` declares them, checked. Absent ones count as `{}`.
   public func parameters<Method: AgentMethod>(of _: Method.Type) throws(RPCError) -> Method.Parameters {
+    let parameters = try decode(Method.Parameters.self)
+    try parameters.validate()
+    return parameters
+  }
+
+  private func decode<Value: Decodable>(_: Value.Type) throws(RPCError) -> Value {
     do {
-      if let parameters = try RPC.decode(Parameters<Method.Parameters>.self, from: line).params {
+      if let parameters = try RPC.decode(Parameters<Value>.self, from: line).params {
         return parameters
       }
-      return try RPC.decode(Method.Parameters.self, from: "{}")
+      return try RPC.decode(Value.self, from: "{}")
     } catch {
       throw .parameters(RPC.describe(error))
     }

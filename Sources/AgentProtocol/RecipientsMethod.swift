@@ -10,13 +10,16 @@ public enum RecipientsResolveMethod: AgentMethod {
   /// Words of one call.
   public static let maximumWords = 256
 
-  public struct Parameters: Codable, Sendable, Equatable {
+  public struct Parameters: AccountParameters, Equatable {
     /// Absent: the default account.
     public var account: String?
     public var words: [String]
     public init(account: String?, words: [String]) {
       self.account = account
       self.words = words
+    }
+    public func validate() throws(RPCError) {
+      if !(1...maximumWords).contains(words.count) { throw .invalidParameter("words") }
     }
   }
 

@@ -1,16 +1,17 @@
 /// What every question to the account's server says.
-public struct ServerQuestion: Codable, Sendable {
+public struct ServerQuestion: AccountParameters {
   /// Absent: the default account.
   public var account: String?
   /// Seconds for the server to answer, and for a session that is on its way to come online; 0 for an hour.
-  public var timeout: Double
+  @Default<Seconds<10>> public var timeout: Double
   /// Asks although the last answer could be used.
-  public var fresh: Bool
+  @Default<False> public var fresh: Bool
   public init(account: String?, timeout: Double = 10, fresh: Bool = false) {
     self.account = account
     self.timeout = timeout
     self.fresh = fresh
   }
+  public func validate() throws(RPCError) { try check(seconds: timeout) }
 }
 
 /// What time it is at the server (XEP-0202).
@@ -75,9 +76,9 @@ public enum ServerPingMethod: AgentMethod {
 
 /// What software a server is, as it says; null where it does not.
 public struct ServerSoftware: Codable, Sendable, Equatable {
-  public var name: String?
-  public var version: String?
-  public var os: String?
+  @Nullable public var name: String?
+  @Nullable public var version: String?
+  @Nullable public var os: String?
   public init(name: String?, version: String?, os: String?) {
     self.name = name
     self.version = version
@@ -112,7 +113,7 @@ public enum ServerInfoMethod: AgentMethod {
     public var server: String
     public var identities: [Identity]
     /// Null where the server does not tell.
-    public var software: ServerSoftware?
+    @Nullable public var software: ServerSoftware?
     /// Whom to write to, by what for: `abuse`, `admin`, `security`.
     public var contact: [String: [String]]
     /// Other addresses of the server: rooms, uploads.
@@ -131,7 +132,7 @@ public enum ServerInfoMethod: AgentMethod {
   public struct Identity: Codable, Sendable, Equatable {
     public var category: String
     public var type: String
-    public var name: String?
+    @Nullable public var name: String?
     public init(category: String, type: String, name: String?) {
       self.category = category
       self.type = type
@@ -140,7 +141,7 @@ public enum ServerInfoMethod: AgentMethod {
   }
   public struct Service: Codable, Sendable, Equatable {
     public var jid: String
-    public var name: String?
+    @Nullable public var name: String?
     public init(jid: String, name: String?) {
       self.jid = jid
       self.name = name
@@ -157,71 +158,5 @@ public enum ServerInfoMethod: AgentMethod {
       self.server = server
       self.account = account
     }
-  }
-}
-
-// What scripts read has every key, null where there is no value.
-
-extension ServerTime {
-  /// `cause` alone may be absent.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(account, forKey: .account)
-    try fields.encode(server, forKey: .server)
-    try fields.encode(time, forKey: .time)
-    try fields.encode(zone, forKey: .zone)
-    try fields.encode(ahead, forKey: .ahead)
-    try fields.encode(age, forKey: .age)
-    try fields.encode(cached, forKey: .cached)
-    try fields.encodeIfPresent(cause, forKey: .cause)
-  }
-}
-
-extension ServerSoftware {
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(name, forKey: .name)
-    try fields.encode(version, forKey: .version)
-    try fields.encode(os, forKey: .os)
-  }
-}
-
-extension ServerInfoMethod.Result {
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(account, forKey: .account)
-    try fields.encode(server, forKey: .server)
-    try fields.encode(identities, forKey: .identities)
-    try fields.encode(software, forKey: .software)
-    try fields.encode(contact, forKey: .contact)
-    try fields.encode(services, forKey: .services)
-    try fields.encode(features, forKey: .features)
-  }
-}
-
-extension ServerInfoMethod.Identity {
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(category, forKey: .category)
-    try fields.encode(type, forKey: .type)
-    try fields.encode(name, forKey: .name)
-  }
-}
-
-extension ServerInfoMethod.Service {
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(jid, forKey: .jid)
-    try fields.encode(name, forKey: .name)
-  }
-}
-
-extension ServerQuestion {
-  /// Absent fields have the value that ``init(account:timeout:fresh:)`` gives them.
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(account: try fields.decodeIfPresent(String.self, forKey: .account))
-    timeout = try fields.number(Double.self, forKey: .timeout) ?? timeout
-    fresh = try fields.decodeIfPresent(Bool.self, forKey: .fresh) ?? fresh
   }
 }

@@ -1,27 +1,27 @@
 /// One object of `status --json`.
 public struct SessionStatus: Codable, Sendable, Equatable {
   public struct Server: Codable, Sendable, Equatable {
-    public var host: String?
-    public var port: Int?
-    public var tls: TLSSummary?
-    public var mechanism: String?
-    public var software: String?
+    @Nullable public var host: String?
+    @Nullable public var port: Int?
+    @Nullable public var tls: TLSSummary?
+    @Nullable public var mechanism: String?
+    @Nullable public var software: String?
     /// What the login took, from TCP connect to a bound resource.
-    public var roundTrips: Int?
+    @Nullable public var roundTrips: Int?
     public init() {}
   }
   public var account: String
   public var state: SessionState
-  public var fullJID: String?
+  @Nullable public var fullJID: String?
   /// RFC 3339: when `state` was entered.
-  public var since: String?
-  public var presence: PresenceStatus?
-  public var server: Server?
+  @Nullable public var since: String?
+  @Nullable public var presence: PresenceStatus?
+  @Nullable public var server: Server?
   public var resumable: Bool = false
   public var sessions: Int = 0
   public var resumes: Int = 0
-  public var lastSeen: String?
-  public var nextRetry: String?
+  @Nullable public var lastSeen: String?
+  @Nullable public var nextRetry: String?
   /// Attempts to come online so far; absent while online or offline.
   public var attempt: Int?
   /// Messages that were accepted and that the server is not known to have.
@@ -31,8 +31,8 @@ public struct SessionStatus: Codable, Sendable, Equatable {
   /// How much of what came was refused since the agent was started, by why: `carbon archive push receipt
   /// approval request stanza`. Absent: nothing.
   public var refused: [String: Int]?
-  /// What the session does while the user looks away; absent: the user is there.
-  public var idle: IdleMode?
+  /// What the session does while the user looks away; null: the user is there.
+  @Nullable public var idle: IdleMode?
   /// Why the session is in this state, where it is a failure.
   public var cause: Failure?
   /// What keeps the agent from working as it should, whatever the state is: the stored accounts cannot be read, the local
@@ -44,43 +44,4 @@ public struct SessionStatus: Codable, Sendable, Equatable {
   }
   /// `status` exits 0: the session is bound and synced (or syncing).
   public var isOnline: Bool { state == .syncOK || state == .syncing || state == .loginOK }
-}
-
-// What scripts read has every key, null where there is no value.
-
-extension SessionStatus {
-  /// `cause`, `attempt`, `warnings` and `refused` alone may be absent.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(account, forKey: .account)
-    try fields.encode(state, forKey: .state)
-    try fields.encode(fullJID, forKey: .fullJID)
-    try fields.encode(since, forKey: .since)
-    try fields.encode(presence, forKey: .presence)
-    try fields.encode(server, forKey: .server)
-    try fields.encode(resumable, forKey: .resumable)
-    try fields.encode(sessions, forKey: .sessions)
-    try fields.encode(resumes, forKey: .resumes)
-    try fields.encode(lastSeen, forKey: .lastSeen)
-    try fields.encode(nextRetry, forKey: .nextRetry)
-    try fields.encodeIfPresent(attempt, forKey: .attempt)
-    try fields.encode(queued, forKey: .queued)
-    try fields.encode(idle, forKey: .idle)
-    try fields.encode(uncertain, forKey: .uncertain)
-    try fields.encodeIfPresent(cause, forKey: .cause)
-    try fields.encodeIfPresent(warnings, forKey: .warnings)
-    try fields.encodeIfPresent(refused, forKey: .refused)
-  }
-}
-
-extension SessionStatus.Server {
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(host, forKey: .host)
-    try fields.encode(port, forKey: .port)
-    try fields.encode(tls, forKey: .tls)
-    try fields.encode(mechanism, forKey: .mechanism)
-    try fields.encode(software, forKey: .software)
-    try fields.encode(roundTrips, forKey: .roundTrips)
-  }
 }

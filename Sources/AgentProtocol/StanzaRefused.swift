@@ -2,9 +2,9 @@
 /// told that it has come.
 public struct StanzaRefused: Codable, Sendable, Equatable {
   /// Full or bare JID of the sender; null where there was none, as of what the own server sends.
-  public var from: String?
+  @Nullable public var from: String?
   /// The sender's `id`.
-  public var id: String?
+  @Nullable public var id: String?
   /// Octets on the wire.
   public var size: Int
   /// What was too much, in English.
@@ -15,14 +15,5 @@ public struct StanzaRefused: Codable, Sendable, Equatable {
     self.id = id
     self.size = size
     self.reason = reason
-  }
-
-  /// Every key is written.
-  public func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(from, forKey: .from)
-    try fields.encode(id, forKey: .id)
-    try fields.encode(size, forKey: .size)
-    try fields.encode(reason, forKey: .reason)
   }
 }

@@ -51,6 +51,9 @@ public struct StreamConfiguration: Sendable {
   public var resolver: any ServiceResolver
   /// Answers to IQ requests by the name of their payload; others are answered `service-unavailable`.
   public var responders: [XMLName: Responder]
+  /// Requests with these payloads are reported (``StreamEvent/request(_:)``) and not answered: the program answers them
+  /// itself, with ``XMPPStream/send(_:)``, as it must (RFC 6120 §8.2.3).
+  public var requestsForProgram: Set<XMLName> = []
   /// Told of each request that gets no answer, because 1,000 stanzas wait for the server's acknowledgement (XEP-0198)
   /// already; not of what a responder has taken, as a roster push. Runs on the stream's event loop.
   public var onUnanswered: (@Sendable () -> Void)?

@@ -137,6 +137,8 @@ extension XMPPStream {
       } else {
         report(.answer(iq))
       }
+    case .request(let iq) where configuration.requestsForProgram.contains(iq.payload[0].name):
+      report(.request(iq))
     case .request(let iq):
       let responder = iq.payload.first.flatMap { configuration.responders[$0.name] }
       let answer = responder?(iq) ?? StanzaRouter.refusal(of: iq)

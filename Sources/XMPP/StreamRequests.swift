@@ -9,7 +9,7 @@ extension XMPPStream {
   ///
   /// - Throws: `notLoggedIn`, `networkError` when the stream ends or no answer comes in time, `cancelled` when the
   ///   task is, `invalidParameter` for an id that already waits for an answer.
-  public func request(_ request: IQ, timeout: TimeAmount = .seconds(30)) async throws(XMPPError) -> IQ {
+  public func request(_ request: IQ, timeout: TimeAmount) async throws(XMPPError) -> IQ {
     let answers = try await exchange([request.withID.element], timeout: timeout)
     guard let answer = answers.first else { throw Self.notOnline }
     return try answer.get()
@@ -23,7 +23,7 @@ extension XMPPStream {
   /// - Parameter written: called when the stanzas are on their way: what is sent after that comes behind them.
   /// - Throws: `notLoggedIn`, `invalidParameter` for an id that already waits for an answer.
   public func exchange(
-    _ stanzas: [XMLElement], timeout: TimeAmount = .seconds(30), written: @Sendable () -> Void = {}
+    _ stanzas: [XMLElement], timeout: TimeAmount, written: @Sendable () -> Void
   ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
     guard state.isOpen else { throw Self.notOnline }
     let asked = stanzas.compactMap(IQ.init).filter(\.isRequest)

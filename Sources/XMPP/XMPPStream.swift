@@ -11,7 +11,8 @@ public enum StreamEvent: Sendable {
   indirect case step(LoginStep)
   case message(Message)
   case presence(Presence)
-  /// A request of type set that its responder has accepted, as a roster push (RFC 6121 §2.1.6): it was answered already.
+  /// A request of type set that its responder has accepted, as a roster push (RFC 6121 §2.1.6), which was answered
+  /// already; or one of ``StreamConfiguration/requestsForProgram``, which was not.
   case request(IQ)
   /// An IQ of type result or error that no ``XMPPStream/request(_:timeout:)`` waits for: the answer to a request that
   /// was sent with ``XMPPStream/send(_:)``, or one that comes late. Anybody may send such a thing unasked: it answers

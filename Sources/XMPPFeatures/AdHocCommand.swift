@@ -21,7 +21,7 @@ public enum AdHocCommand {
   /// - Returns: nil where the server does not tell.
   /// - Throws: as ``execute(_:at:answers:on:timeout:)``.
   public static func onlineResources(
-    of account: JID, at server: JID, on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+    of account: JID, at server: JID, on stream: some RequestStream, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> Set<String>? {
     let answers = ["accountjid": [account.description]]
     let form = try await execute(
@@ -42,7 +42,7 @@ public enum AdHocCommand {
   ///   field that there is an answer to.
   @discardableResult
   public static func execute(
-    _ node: String, at entity: JID, answers: [String: [String]], on stream: XMPPStream,
+    _ node: String, at entity: JID, answers: [String: [String]], on stream: some RequestStream,
     timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> DataForm? {
     let first = try await ask(command(node, session: nil, action: "execute"), entity, stream, timeout)
@@ -73,7 +73,7 @@ public enum AdHocCommand {
   }
 
   private static func ask(
-    _ command: XMLElement, _ entity: JID, _ stream: XMPPStream, _ timeout: TimeAmount
+    _ command: XMLElement, _ entity: JID, _ stream: some RequestStream, _ timeout: TimeAmount
   ) async throws(XMPPError) -> XMLElement {
     let answer = try await stream.request(
       IQ(type: .set, to: entity, payload: [command]), timeout: timeout)

@@ -18,7 +18,9 @@ public enum Ping {
   }
 
   /// Returns when the own server has answered; an answer that it knows no ping counts, too.
-  public static func send(on stream: XMPPStream, timeout: TimeAmount = .seconds(10)) async throws(XMPPError) {
+  public static func send(on stream: some RequestStream, timeout: TimeAmount = .seconds(10))
+    async throws(XMPPError)
+  {
     _ = try await stream.request(request(), timeout: timeout)
   }
 }

@@ -83,7 +83,7 @@ public struct PrivateNode: Hashable, Sendable {
   /// - Throws: `stanzaError` with `feature-not-implemented`, nothing having been sent, where the server would not keep
   ///   it private; `stanzaError` where it refuses; `networkError` without an answer.
   public func publish(
-    _ item: PubSub.Item, on stream: XMPPStream, of account: ServiceDiscovery?,
+    _ item: PubSub.Item, on stream: some RequestStream, of account: ServiceDiscovery?,
     timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) {
     guard let account, Self.isOffered(in: account) else {
@@ -112,7 +112,7 @@ public struct PrivateNode: Hashable, Sendable {
   ///
   /// Gives why the item was refused.
   private func configureAndPublish(
-    _ item: PubSub.Item, on stream: XMPPStream, timeout: TimeAmount
+    _ item: PubSub.Item, on stream: some RequestStream, timeout: TimeAmount
   ) async throws(XMPPError) -> StanzaError? {
     // If there is no node it is made by the publication, and is complete after that.
     let requests = [configuration(), publication(of: item, Self.conditions), configuration()]
@@ -129,13 +129,14 @@ public struct PrivateNode: Hashable, Sendable {
   ///
   /// - Parameter timeout: of each page.
   public func items(
-    _ ids: [String]? = nil, on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+    _ ids: [String]? = nil, on stream: some RequestStream, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> [PubSub.Item] {
     try await items(ids, by: PubSub.pageSize, on: stream, timeout: timeout)
   }
 
   func items(
-    _ ids: [String]? = nil, by pageSize: Int, on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+    _ ids: [String]? = nil, by pageSize: Int, on stream: some RequestStream,
+    timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> [PubSub.Item] {
     var items: [PubSub.Item] = []
     var known: Set<String> = []
@@ -161,7 +162,7 @@ public struct PrivateNode: Hashable, Sendable {
 
   /// Removes items; one that is not there is no error.
   public func retract(
-    _ ids: [String], on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+    _ ids: [String], on stream: some RequestStream, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) {
     // Not every server takes more than one at a time.
     let answers = try await stream.exchange(

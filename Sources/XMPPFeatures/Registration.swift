@@ -16,7 +16,7 @@ public enum Registration {
   /// - Throws: `stanzaError` where no account can be registered, `rateLimited` where none can for a while,
   ///   `protocolError` for what is no form.
   public static func form(
-    on stream: XMPPStream, domain: String, timeout: TimeAmount = .seconds(30)
+    on stream: some RequestStream, domain: String, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> RegistrationForm {
     let question = try request(.get, to: domain, [])
     let answer = try await ask(question, on: stream, timeout: timeout, for: "to register")
@@ -33,7 +33,8 @@ public enum Registration {
   /// - Throws: `stanzaError` with the condition `conflict` for a name that is taken, or `not-acceptable` for an
   ///   answer that the server does not like; and as ``form(on:domain:timeout:)``.
   public static func register(
-    _ submission: XMLElement, on stream: XMPPStream, domain: String, timeout: TimeAmount = .seconds(30)
+    _ submission: XMLElement, on stream: some RequestStream, domain: String,
+    timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) {
     var request = try request(.set, to: domain, [])
     request.payload = [submission]
@@ -42,7 +43,7 @@ public enum Registration {
 
   /// Changes the password of the account that the stream is logged in to (§3.3).
   public static func changePassword(
-    of account: JID, to password: String, on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+    of account: JID, to password: String, on stream: some RequestStream, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) {
     let request = try request(
       .set, to: account.domain,
@@ -54,7 +55,8 @@ public enum Registration {
   }
 
   /// Deletes the account that the stream is logged in to (§3.2); the server ends its sessions then.
-  public static func cancel(on stream: XMPPStream, timeout: TimeAmount = .seconds(30)) async throws(XMPPError)
+  public static func cancel(on stream: some RequestStream, timeout: TimeAmount = .seconds(30))
+    async throws(XMPPError)
   {
     var request = IQ(type: .set)
     request.payload = [
@@ -78,7 +80,7 @@ public enum Registration {
 
   /// - Parameter purpose: what is asked, for a person: "to register".
   private static func ask(
-    _ request: IQ, on stream: XMPPStream, timeout: TimeAmount, for purpose: String
+    _ request: IQ, on stream: some RequestStream, timeout: TimeAmount, for purpose: String
   ) async throws(XMPPError) -> IQ {
     let answer: IQ
     do {

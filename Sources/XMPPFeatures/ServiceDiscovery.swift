@@ -65,7 +65,7 @@ public struct ServiceDiscovery: Sendable, Equatable {
 
   /// Asks, and gives what was answered; nil for an error.
   public static func ask(
-    _ entity: JID? = nil, on stream: XMPPStream, timeout: TimeAmount = .seconds(10)
+    _ entity: JID? = nil, on stream: some RequestStream, timeout: TimeAmount = .seconds(10)
   ) async throws(XMPPError) -> ServiceDiscovery? {
     ServiceDiscovery(try await stream.request(request(entity), timeout: timeout))
   }

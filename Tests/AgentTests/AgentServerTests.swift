@@ -39,7 +39,7 @@ import Testing
       lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
     server.keepAlive(accounts: 1)
     try await withThrowingTaskGroup { group in
-      group.addTask { try await server.run(FakeService { server.stop() }) }
+      group.addTask { try await run(server) }
       try await Conversation.with(directory.paths.socket) { client in
         _ = try await client.call(AgentStatusMethod.self, Nothing())
         #expect(mode(directory.paths.state) == 0o700)
@@ -81,7 +81,7 @@ import Testing
               try AgentServer(lock: AgentLock(paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
             }
             server.keepAlive(accounts: 1)
-            Task { try await server.run(FakeService()) }
+            Task { try await run(server) }
             return .success(server)
           } catch {
             return .failure(error)
@@ -114,7 +114,7 @@ import Testing
       lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
     server.keepAlive(accounts: 1)
     try await withThrowingTaskGroup { group in
-      group.addTask { try await server.run(FakeService { server.stop() }) }
+      group.addTask { try await run(server) }
       try await Conversation.with(directory.paths.socket) { client in
         _ = try await client.call(AgentStatusMethod.self, Nothing())
         #expect(throws: Failure(.alreadyRunning, stage: .store, detail: directory.paths.socket)) {
@@ -135,7 +135,7 @@ import Testing
     write("precious", to: directory.paths.socket)
     let server = try AgentServer(
       lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
-    await #expect(throws: Failure.self) { try await server.run(FakeService()) }
+    await #expect(throws: Failure.self) { try await run(server) }
     #expect(contents(directory.paths.socket) == "precious")
   }
 
@@ -216,7 +216,7 @@ import Testing
     server.keepAlive(accounts: 1)
     let service = FakeService()
     try await withThrowingTaskGroup { group in
-      group.addTask { try await server.run(service) }
+      group.addTask { try await server.run(service.methods, whenGone: service.leave) }
       for _ in 0..<2 {
         try await Conversation.with(directory.paths.socket) { client in
           _ = try await client.call(StatusMethod.self, .init(account: nil))

@@ -95,7 +95,7 @@ struct Conversation {
   struct Closed: Error { let error: (any Error)? }
 }
 
-/// An agent with a ``FakeService``, running while `body` does.
+/// An agent with the methods of a ``FakeService``, running while `body` does.
 func withAgent(
   eventBuffer: Int = 1000, owner: uid_t = geteuid(), state: String = "/state",
   store: LocalStore? = nil, clients: Int = AgentServer.maximumClients,
@@ -113,7 +113,7 @@ func withAgent(
     clients: clients, connections: connections)
   let service = FakeService { server.stop() }
   try await withThrowingTaskGroup { group in
-    group.addTask { try await server.run(service) }
+    group.addTask { try await server.run(service.methods, whenGone: service.leave) }
     try await body(paths, hub, service, server)
     server.stop()
     try await group.waitForAll()

@@ -193,10 +193,10 @@ struct DevicePolicyTests {
     #expect(policy.changed(by: change) == DevicePolicy(.all, limits: [61: 0]))
     for wrong in [[0: 1], [101: 1], [60: 101], [60: -1]] {
       change.limits = wrong
-      #expect(!change.isValid)
+      #expect(throws: RPCError.invalidParameter("limits")) { try change.validate() }
     }
     change.limits = nil
     change.unlimited = [0]
-    #expect(!change.isValid)
+    #expect(throws: RPCError.invalidParameter("limits")) { try change.validate() }
   }
 }

@@ -56,30 +56,6 @@ import XMPPStanza
     #expect(policy.answer(.fight, at: 0, using: &generator) != .stop)
   }
 
-  @Test("is nobody else's doing where a login that was given up before comes late to the server, once.")
-  func late() {
-    let unanswered = Failure(.connectTimeout, stage: .authenticate)
-    let kick = Failure(.kicked, stage: .stream, condition: "conflict")
-    var policy = KickPolicy()
-    func isOwn(_ end: Failure, at now: Double) -> Bool { policy.isOwn(end, at: now) }
-    #expect(!isOwn(kick, at: 0))
-    policy.loginFailed(unanswered, at: 0)
-    // Nor is it forgotten when the user logs in by hand.
-    policy.begin()
-    #expect(!isOwn(Failure(.kicked, stage: .stream, condition: "policy-violation"), at: 1))
-    #expect(!isOwn(Failure(.tooManyDevices, stage: .bind, condition: "conflict"), at: 1))
-    #expect(isOwn(kick.beforeSync, at: 1))
-    #expect(!isOwn(kick, at: 1))
-    policy.loginFailed(unanswered, at: 2)
-    #expect(!isOwn(kick, at: 2 + KickPolicy.late))
-    // What was answered is over.
-    policy = KickPolicy()
-    policy.loginFailed(Failure(.authFailed, stage: .authenticate), at: 3)
-    policy.loginFailed(
-      Failure(.networkError, stage: .authenticate, condition: "temporary-auth-failure"), at: 3)
-    #expect(!isOwn(kick, at: 4))
-  }
-
   /// Clients that fight for one resource: who binds it ends who had it.
   private func fight(_ wishes: [OnKick], seed: UInt64) -> (kicks: Int, online: [Int], seconds: Double) {
     var generator = Seeded(state: seed)

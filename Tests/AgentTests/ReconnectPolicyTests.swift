@@ -1,5 +1,6 @@
 import AgentProtocol
 import Testing
+import XMPPClient
 
 @testable import Agent
 

@@ -78,7 +78,7 @@ struct RemovedFilesTests {
     let server = AgentServer(lock: lock, hub: EventHub(cursor: 0), logger: logger)
     server.keepAlive(accounts: 1)
     let premises = AgentPremises(lock: lock, server: server, store: store, log: logger)
-    let running = Task { try await server.run(FakeService { server.stop() }) }
+    let running = Task { try await run(server) }
     let keeping = Task { await premises.keep { _ in Issue.record("given up") } }
     defer { keeping.cancel() }
     let all = [

@@ -1,20 +1,27 @@
 import AgentProtocol
 import Testing
 import XMPP
+import XMPPClient
 import XMPPSASL
 import XMPPStanza
+import XMPPTransport
+import XMPPXML
 
 @testable import Agent
 
 @Suite struct UnstoredItemsTests {
-  private let one: XMPPStream
-  private let two: XMPPStream
+  private let one: BoundSession
+  private let two: BoundSession
 
   init() throws {
     let configuration = StreamConfiguration(
       account: try JID("a@b"), credentials: SASLCredentials(authcid: "a", password: Secret("b")))
-    one = XMPPStream(configuration)
-    two = XMPPStream(configuration)
+    let bound = BoundStream(
+      jid: configuration.account, target: ServerTarget(host: "b", port: 5222, tls: .startTLS),
+      mechanism: .scramSHA256, features: StreamFeatures(XMLElement("features", namespace: Namespaces.streams))
+    )
+    one = BoundSession(XMPPStream(configuration), bound)
+    two = BoundSession(XMPPStream(configuration), bound)
   }
 
   private func message(_ body: String) -> UnstoredItems.Item { .arrived(Message(body: body)) }

@@ -193,7 +193,7 @@ struct HostilePeerTests {
     var named = request
     named.id = "1"
     let stanzas = [named.element, Presence().element]
-    let open = try await stream.exchange(stanzas)
+    let open = try await stream.exchange(stanzas, timeout: .seconds(30))
     #expect(open.map { Failed($0.failure) } == [Failed(.networkError, .stream)])
     #expect(await stream.isWaiting == false)
     try await server.end()

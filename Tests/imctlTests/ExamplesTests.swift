@@ -102,6 +102,28 @@ struct ExamplesTests {
     try await server.end()
   }
 
+  @Test("EchoBot answers each chat message with its own text, also after the server was restarted.")
+  func echoBot() async throws {
+    let server = try await TestServer(.init(.prosody))
+    var bob = try await Counterpart(on: server)
+    let directory = IMCTL.executable.split(separator: "/").dropLast().map { "/" + $0 }.joined()
+    let bot = try await ChildProcess(
+      directory + "/EchoBot", [server.jid("alice"), TestServer.host, "\(server.port)", server.caFile])
+    bot.write(server.password("alice") + "\n")
+    let alice = try await bob.presence { $0.type == "available" && $0.from.hasPrefix(server.jid("alice")) }
+    try bob.send("one", to: alice.from)
+    try await bob.message { $0.body == "one" }
+    try await server.kill()
+    try await server.start()
+    try await bob.end()
+    bob = try await Counterpart(on: server)
+    let again = try await bob.presence { $0.type == "available" && $0.from.hasPrefix(server.jid("alice")) }
+    try bob.send("two", to: again.from)
+    try await bob.message { $0.body == "two" }
+    try await bob.end()
+    try await server.end()
+  }
+
   @Test("PresenceMonitor says why a login failed.")
   func presenceMonitorWrongPassword() async throws {
     let server = try await TestServer(.init(.prosody))

@@ -3,6 +3,7 @@ import AgentProtocol
 import AgentStore
 import FoundationEssentials
 import XMPP
+import XMPPClient
 import XMPPFeatures
 
 /// Whether a device is the one that logged in last, by what the devices of the account have published: pure.
@@ -29,7 +30,7 @@ struct LastLogin: Sendable, Equatable {
 
 extension Session {
   /// Whether no other device has logged in since this one did. Where nothing can be learnt of that nobody is refused.
-  func wasLastLogin(_ id: String?, since time: String?, on stream: XMPPStream) async -> Bool {
+  func wasLastLogin(_ id: String?, since time: String?, on stream: BoundSession) async -> Bool {
     guard let items = try? await DeviceRecord.node.items(on: stream, timeout: .seconds(10)) else {
       return true
     }
@@ -38,10 +39,9 @@ extension Session {
 
   /// Another device may have logged in since this one did: ends the login then, and nobody has seen it. False: it is over.
   func checkLastLogin(since before: String?, _ opening: Opening) async -> Bool {
-    let stream = opening.stream
-    guard let plan = online?.plan, online?.stream === stream else { return false }
+    guard let stream = opening.session, let plan = online?.plan, stream.isCurrent else { return false }
     let isLast = await wasLastLogin(plan.deviceId, since: before, on: stream)
-    guard online?.stream === stream else { return false }
+    guard stream.isCurrent else { return false }
     if !isLast {
       await refuse(
         opening,
@@ -63,11 +63,11 @@ extension Session {
     } catch {
       log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
       if !opening.attempt.isAutomatic {
-        if online?.stream === opening.stream { await refuse(opening, error) }
+        if opening.session?.isCurrent == true { await refuse(opening, error) }
         return false
       }
     }
-    return online?.stream === opening.stream
+    return opening.session?.isCurrent == true
   }
 
   /// Ends a session that is bound and is not to be.

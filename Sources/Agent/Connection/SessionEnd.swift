@@ -4,6 +4,7 @@ import AgentStore
 import FoundationEssentials
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPStanza
 
 // Leaving, and being thrown out.
@@ -22,8 +23,8 @@ extension Session {
     defer { leaving -= 1 }
     pausing?.cancel()
     if let opening {
-      if opening.stream === online?.stream { _ = await flushOutbox(within: time.flush(parameters.flush)) }
-      await giveUp(opening.stream, patience: min(.seconds(2), time.close()))
+      if opening.session != nil { _ = await flushOutbox(within: time.flush(parameters.flush)) }
+      await giveUp(opening.number, patience: min(.seconds(2), time.close()))
     }
     return try await inTurn { session async throws(Failure) in
       var stored: Account?
@@ -92,13 +93,13 @@ extension Session {
   ///   gone keeps the session for others to see.
   func closeStreams(patience: TimeAmount = .seconds(5)) async {
     let farewell = farewell
-    let streams = [opening?.stream, online?.stream].compactMap { $0 }
+    let openings = [opening, online?.opening].compactMap(\.self)
     if endOnline(.offline) != nil { lastSeen = timestamp() }
-    resumable = nil
+    succession.forget()
     endContacts()
-    for stream in streams {
-      await stream.close(sending: farewell, patience: patience)
-      await messagesEnded(of: stream)
+    for opening in openings {
+      await opening.stream.close(sending: farewell, patience: patience)
+      if let session = opening.session { await messagesEnded(of: session) }
     }
     await forgetResumption()
     if status.state != .offline { enter(.offline) }
@@ -123,7 +124,7 @@ extension Session {
     var comesBack = true
     if state == .kicked {
       // The server has ended it, and keeps nothing that one could go on with.
-      resumable?.end()
+      succession.endSession()
       let answer = answer(failure, lost.plan)
       var kick = Kick(
         cause: failure, fullJID: lost.bound.jid.description, onlineSince: onlineSince, next: lost.plan.onKick)
@@ -147,7 +148,7 @@ extension Session {
       postpone(after: failure, lost.plan, isExpected: isCured || lost.state == .netChanged)
       if tells { enter(state, cause: failure) }
     }
-    let idleTime = await lost.stream.idleTime
+    let idleTime = await lost.stream.stream.idleTime
     lastSeen = timestamp(-Double(idleTime.nanoseconds) / 1e9)
     keepOnline()
     await remember(failure, state: state, plan: lost.plan, comesBack: comesBack)

@@ -3,6 +3,7 @@ import AgentProtocol
 import AgentStore
 import FoundationEssentials
 import XMPP
+import XMPPClient
 import XMPPSASL
 import XMPPStanza
 

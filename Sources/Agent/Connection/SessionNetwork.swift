@@ -13,7 +13,7 @@ extension Session {
   func networkChanged(
     _ change: NetworkChange, addresses: Set<String> = LocalAddresses.now()
   ) async {
-    if let opening, opening.stream !== online?.stream { await beginAnew(opening, addresses) }
+    if let opening, opening.session == nil { await beginAnew(opening, addresses) }
     guard let online else {
       guard mayHurry else { return }
       if status.state == .waiting { enter(.netChanged) { $0.interface = change.interface } }
@@ -21,13 +21,13 @@ extension Session {
     }
     // Who is asked already, or has only just come, has nothing to add, but for the loss of its address.
     guard online.state == .syncOK else {
-      if let own = await online.stream.localAddress, !addresses.contains(own) {
-        await online.stream.abort(.silentServer)
+      if let own = await online.stream.stream.localAddress, !addresses.contains(own) {
+        await online.stream.stream.abort(.silentServer)
       }
       return
     }
     advance(.netChanged) { $0.interface = change.interface }
-    guard await probe(), self.online?.stream === online.stream, self.online?.state == .netChanged else {
+    guard await probe(), online.stream.isCurrent, online.state == .netChanged else {
       return
     }
     advance(.syncOK) { $0.fullJID = online.bound.jid.description }
@@ -42,9 +42,9 @@ extension Session {
       } else {
         !opening.addresses.isSubset(of: addresses)
       }
-    guard isGone, self.opening?.stream === opening.stream, online?.stream !== opening.stream else { return }
-    tried.isAddressGone = true
-    await giveUp(opening.stream)
+    guard isGone, self.opening?.number == opening.number, opening.session == nil else { return }
+    tried.remedy = .fromAnotherAddress
+    await giveUp(opening.number)
   }
 }
 

@@ -1,6 +1,7 @@
 import AgentLogin
 import AgentProtocol
 import FoundationEssentials
+import XMPPClient
 import XMPPTransport
 
 // Coming back: one attempt after the other, with the pauses between them.
@@ -38,7 +39,7 @@ extension Session {
     var comesBack = true
     let needsSecret = ReconnectPolicy.needsFreshSecret(after: error)
     if ReconnectPolicy.comesBack(after: error) || tried.isElsewhere
-      || (error.name == .protocolError && hasExceededLimits)
+      || (error.name == .protocolError && succession.leavesOutExcess)
     {
       do throws(Failure) { try grantRetry(plan, after: error) } catch {
         failure = error

@@ -51,7 +51,7 @@ extension Session {
     leaving += 1
     defer { leaving -= 1 }
     pausing?.cancel()
-    if let opening { await giveUp(opening.stream) }
+    if let opening { await giveUp(opening.number) }
     try? await inTurn { session async throws(Failure) in
       if let kept = session.kept { session.pace.leave(kept.account.description, at: kept.serverName) }
       session.kept = nil

@@ -3,6 +3,7 @@ import AgentProtocol
 import FoundationEssentials
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
@@ -17,43 +18,17 @@ extension Session {
     var plan = plan
     var attempt = attempt
     while true {
-      let leavesOut = hasExceededLimits
-      let isManaged = managesStream
       do throws(Failure) {
         return try await openOnce(plan, attempt)
       } catch {
-        guard !Task.isCancelled, leaving == 0 else { throw error }
-        if error.name == .protocolError, hasExceededLimits, !leavesOut {
-          log.info("once more, leaving out what is too much", metadata: ["account": "\(account)"])
-          continue
-        }
-        if isManaged, !managesStream {
-          log.info("once more, without acknowledgements", metadata: ["account": "\(account)"])
-          continue
-        }
-        if tried.isAddressGone, error.name == .cancelled, !isEnding {
-          tried.isAddressGone = false
-          log.info("once more, from another address", metadata: ["account": "\(account)"])
-          if attempt.isAutomatic { attempt.started = .now }
-          continue
-        }
-        if tried.isReplacedByOwn {
-          tried.isReplacedByOwn = false
-          log.info("once more, after an earlier attempt", metadata: ["account": "\(account)"])
-          continue
-        }
-        // A server that cannot go on with the session has perhaps a new one.
-        if error.name == .protocolError, tried.isResuming, !tried.isElsewhere {
-          resumable?.end()
+        guard !Task.isCancelled, leaving == 0, !isEnding else { throw error }
+        if let remedy = tried.remedy {
+          log.info("once more, \(remedy.rawValue)", metadata: ["account": "\(account)"])
+          if remedy == .stepByStep { plan.objections = tried.objection.rawValue }
+          if remedy == .fromAnotherAddress, attempt.isAutomatic { attempt.started = .now }
           continue
         }
         if tried.objection == .possible, !plan.isStepByStep { await keepObjection(to: plan) }
-        if tried.objection == .stated, !plan.isStepByStep, !attempt.isStepByStep {
-          log.info("once more, step by step", metadata: ["account": "\(account)"])
-          plan.objections = tried.objection.rawValue
-          attempt.isStepByStep = true
-          continue
-        }
         guard
           plan.reconsider(
             after: error, of: tried.mechanism, offered: tried.offered, presented: tried.presented)
@@ -74,30 +49,11 @@ extension Session {
     tried.presented = presented
     guard !isEnding, opening == nil, !Task.isCancelled else { throw Failure(.cancelled, stage: .connect) }
     do throws(Failure) {
-      return try await openResuming(plan, presented, attempt)
+      return try await openStream(plan, presented, attempt)
     } catch {
-      if tried.isResuming, error.stage == .bind {
-        failedResumptions += 1
-        if failedResumptions > 2 { resumable?.end() }
-      }
       throw plan.interpret(
         error, of: tried.mechanism, offered: tried.offered, presented: presented,
         at: Date().timeIntervalSince1970)
-    }
-  }
-
-  /// Some servers fail a handshake that offers to resume a session, instead of making it a full one.
-  private func openResuming(
-    _ plan: LoginPlan, _ presented: Presented, _ attempt: Attempt
-  ) async throws(Failure) -> LoginSuccess {
-    let offersSession = tlsSession != nil && otherHost == nil
-    do throws(Failure) {
-      return try await openStream(plan, presented, attempt)
-    } catch {
-      guard error.name == .tlsFailure, offersSession, !Task.isCancelled else { throw error }
-      let success = try await openStream(plan, presented, attempt)
-      refusesTLSSessions = true
-      return success
     }
   }
 
@@ -105,40 +61,27 @@ extension Session {
     _ plan: LoginPlan, _ presented: Presented, _ attempt: Attempt
   ) async throws(Failure) -> LoginSuccess {
     let stream = XMPPStream(configuration(plan, presented, attempt))
-    opening = Opening(stream, plan, attempt)
+    openings += 1
+    let opening = Opening(openings, stream, plan, attempt)
+    self.opening = opening
     // A task keeps the memory of its deepest call until it ends: what is handled has one of its own.
     Task {
-      while let event = await stream.next() { await Task { await self.handle(event, of: stream) }.value }
+      while let event = await stream.next() { await Task { await self.handle(event, of: opening) }.value }
     }
     Task { _ = try? await stream.connect() }
     let limit = Task {
       try await Task.sleep(for: .seconds(attempt.remaining))
-      await self.expire(stream, after: attempt.limit)
+      await self.expire(opening, after: attempt.limit)
     }
     defer { limit.cancel() }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { (waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>) in
-        opening?.waiter = waiter
+        opening.waiter = waiter
       }
-    } onCancel: {
-      Task { await self.giveUp(stream) }
+    } onCancel: { [number = openings] in
+      Task { await self.giveUp(number) }
     }
     return try result.get()
-  }
-
-  /// What the next stream goes on with, if the server can be thought to have it still.
-  private func resumable(for plan: LoginPlan) -> StreamManagement? {
-    guard var resumable else { return nil }
-    let isLate = resumableUntil.map { $0 < .now } ?? false
-    let isElsewhere = plan.options.resource.map { $0 != resumable.jid.resource } ?? false
-    if isLate || isElsewhere { resumable.end() }
-    return resumable
-  }
-
-  /// A stream has ended without our doing: the next one may go on with its session.
-  private func leave(_ management: StreamManagement?) {
-    resumable = management
-    resumableUntil = management?.maximum.map { .now + .seconds($0) }
   }
 
   private func configuration(
@@ -146,9 +89,7 @@ extension Session {
   ) -> StreamConfiguration {
     var configuration = plan.configuration(
       presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)
-    if attempt.isStepByStep { configuration.anticipation = .stepByStep }
     configuration.confirmsStanzas = true
-    configuration.managesStream = managesStream
     configuration.resendsMessages = false
     configuration.keepAlive = patience.keepAlive
     configuration.acknowledgementTimeout = min(patience.keepAlive, .seconds(20))
@@ -156,51 +97,38 @@ extension Session {
     configuration.responders = traffic.refusals.counting(.push, in: configuration.responders)
     configuration.onUnanswered = { [refusals = traffic.refusals] in refusals.add(.request) }
     configuration.responders.merge(ClientIdentity.responders(for: audience)) { $1 }
-    configuration.otherHost = otherHost
-    otherHost = nil
-    if online == nil, let resumable = resumable(for: plan) {
-      configuration.resuming = resumable
-      tried.isResuming = resumable.canResume
-    }
-    // The first one ends the stream, as a server's attack should; one that comes again is somebody else's.
-    if hasExceededLimits { configuration.limits.maximumExcessTokenBytes = 1 << 20 }
-    if !refusesTLSSessions {
-      if configuration.otherHost == nil {
-        configuration.tlsSession = tlsSession
-        tlsSession = nil
-      }
-      configuration.onTLSSession = { session in Task { await self.keep(session) } }
-    }
+    configuration.onTLSSession = { session in Task { await self.keep(session) } }
+    succession.configure(&configuration, at: clock.uptime(), isReplacing: online != nil)
     if attempt.wire {
       configuration.wireLog = { [hub, account] direction, xml in
         hub.publish(account: account.description, .wire(WireLine(direction: direction.rawValue, xml: xml)))
       }
     }
-    if let replaced = online?.stream {
+    if let replaced = online?.stream.stream {
       let farewell = farewell
       configuration.beforeBinding = { await replaced.close(sending: farewell) }
     }
     return configuration
   }
 
-  private func keep(_ session: TLSSession) { tlsSession = session }
+  private func keep(_ session: TLSSession) { succession.keep(session) }
 
   /// Nobody waits for this stream any more.
-  func giveUp(_ stream: XMPPStream, patience: TimeAmount = .seconds(2)) async {
-    guard opening?.stream === stream else { return }
-    let farewell = online?.stream === stream ? farewell : []
-    await stream.close(sending: farewell, patience: patience)
+  func giveUp(_ number: Int, patience: TimeAmount = .seconds(2)) async {
+    guard let opening, opening.number == number else { return }
+    let farewell = opening.session?.isCurrent == true ? farewell : []
+    await opening.stream.close(sending: farewell, patience: patience)
   }
 
   /// Until a resource is bound the stream keeps to the bound by itself, and says how far it came.
-  private func expire(_ stream: XMPPStream, after seconds: Double) async {
-    guard opening?.stream === stream, online?.stream === stream else { return }
+  private func expire(_ opening: Opening, after seconds: Double) async {
+    guard self.opening?.number == opening.number, opening.session?.isCurrent == true else { return }
     let farewell = farewell
     endOnline(.loginFailed)
     endOpening(
       .failure(Failure(.connectTimeout, stage: .sync, detail: "no answer within \(Failure.seconds(seconds))"))
     )
-    await stream.close(sending: farewell)
+    await opening.stream.close(sending: farewell)
   }
 
   func endOpening(_ result: Result<LoginSuccess, Failure>) {
@@ -218,42 +146,49 @@ extension Session {
     suspendOutbox()
     online?.partsWait?.end()
     online?.greeting.end()
+    online?.stream.end()
     defer { online = nil }
     return online
   }
 
   // MARK: Events of a stream
 
-  private func handle(_ event: StreamEvent, of stream: XMPPStream) async {
+  private func handle(_ event: StreamEvent, of opening: Opening) async {
     switch event {
-    case .step(let step): if opening?.stream === stream { await handle(step) }
-    case .presence(let presence):
-      if online?.stream === stream {
-        await tell(presence, on: stream)
-        await takeDevice(presence)
-        await received(.presence(presence))
-      }
+    case .step(let step): if self.opening?.number == opening.number { await handle(step) }
+    case .closed(let error): await ended(opening, error)
+    default: if let session = opening.session { await handle(event, in: session) }
+    }
+  }
+
+  private func handle(_ event: StreamEvent, in stream: BoundSession) async {
+    switch event {
+    case .acknowledged(let stanzas): return acknowledged(stanzas, by: stream)
     case .request(let push):
-      let more = await stream.nextRequests(ContactTraffic.maximumTogether - 1)
-      if online?.stream === stream { await received(pushes: [push] + more) }
-    case .marked(Self.begun): if online?.stream === stream { await received(.begun) }
-    case .marked: break
+      let more = await stream.stream.nextRequests(ContactTraffic.maximumTogether - 1)
+      if stream.isCurrent { await received(pushes: [push] + more) }
+      return
+    default: break
+    }
+    guard stream.isCurrent else { return }
+    switch event {
+    case .presence(let presence):
+      await tell(presence, on: stream)
+      await takeDevice(presence)
+      await received(.presence(presence))
+    case .marked(Self.begun): await received(.begun)
     case .message(let message):
-      if online?.stream === stream {
-        await takeDevice(message)
-        await received(message)
-        if let event = PubSub.Event(message, own: account.bare) { await take(event) }
-      }
-    case .answer: break
-    case .received(let count): if online?.stream === stream { await received(through: count, on: stream) }
-    case .leftOut(let stanza, let excess, let octets):
-      if online?.stream === stream { await leftOut(stanza, excess, octets) }
-    case .acknowledged(let stanzas): acknowledged(stanzas, by: stream)
-    case .closed(let error): await ended(stream, error)
+      await takeDevice(message)
+      await received(message)
+      if let event = PubSub.Event(message, own: account.bare) { await take(event) }
+    case .received(let count): await received(through: count, on: stream)
+    case .leftOut(let stanza, let excess, let octets): await leftOut(stanza, excess, octets)
+    case .step, .request, .marked, .answer, .acknowledged, .closed: break
     }
   }
 
   private func handle(_ step: LoginStep) async {
+    succession.passed(step)
     switch step {
     case .linking(let target):
       attempt += 1
@@ -282,9 +217,10 @@ extension Session {
       presence.set(.init(show: show))
     }
     endOnline(.loginOK)
-    resumable = nil
-    failedResumptions = 0
-    online = Online(opening.stream, bound, plan)
+    succession.bound()
+    let stream = BoundSession(opening.stream, bound)
+    opening.session = stream
+    online = Online(stream, opening, plan)
     online?.began = clock.uptime()
     if !bound.isResumed {
       onlineSince = timestamp()
@@ -292,7 +228,7 @@ extension Session {
       devices.begin()
     }
     online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
-    beginMessages(bound, on: opening.stream)
+    beginMessages(bound, on: stream)
     let isWanted = !opening.attempt.isAutomatic || status.sessions == 0
     online?.isLogin = isWanted && !bound.isResumed
     let before = plan.lastLogin
@@ -316,13 +252,13 @@ extension Session {
     // Away from the stream's events, which must go on arriving meanwhile.
     Task {
       if plan.checksLastLogin, await !self.checkLastLogin(since: before, opening) { return }
-      await self.synchronise(opening.stream)
+      await self.synchronise(stream)
     }
     if opening.attempt.noSync, !plan.checksLastLogin { succeed(opening) }
   }
 
   /// Tells of a presence behind the messages that came before it.
-  private func tell(_ presence: Presence, on stream: XMPPStream) async {
+  private func tell(_ presence: Presence, on stream: BoundSession) async {
     guard let from = presence.from, presence.type == nil || presence.type == .unavailable else { return }
     let change = PresenceChange(
       from: from.description, show: PresenceShow(presence), status: presence.status,
@@ -338,56 +274,56 @@ extension Session {
   /// Asks the server at once whether it is there; a stream without an answer ends, and the session comes back.
   @discardableResult
   func probe(timeout: TimeAmount = .seconds(5)) async -> Bool {
-    guard let stream = online?.stream else { return false }
+    guard let online else { return false }
     do throws(XMPPError) {
-      try await stream.probe(timeout: timeout)
-      return online?.stream === stream
+      try await online.stream.probe(timeout: timeout)
+      return online.stream.isCurrent
     } catch {
       // Who has asked does not wait any more: that says nothing of the server.
-      if error.code == .cancelled { return online?.stream === stream }
+      if error.code == .cancelled { return online.stream.isCurrent }
       let error = XMPPError.silentServer
-      await stream.abort(error)
+      await online.stream.stream.abort(error)
       // At once, not when the stream's events come to it: who has asked is to be told the truth.
-      await ended(stream, error)
+      await ended(online.opening, error)
       return false
     }
   }
 
-  private func ended(_ stream: XMPPStream, _ error: XMPPError?) async {
-    let isFirstExcess = error?.isExcess == true && !hasExceededLimits
-    if isFirstExcess { hasExceededLimits = true }
-    // A connection that breaks later is taken to have broken by itself.
-    let isOverrun = error?.isOverrun == true && (error?.condition != nil || opening?.stream === stream)
-    if isOverrun { managesStream = false }
+  private func ended(_ ended: Opening, _ error: XMPPError?) async {
+    let isOpening = opening?.number == ended.number
+    let isOnline = ended.session?.isCurrent == true
+    let now = clock.uptime()
+    tried.objection = error?.objection ?? .none
+    tried.isElsewhere = error?.isElsewhere == true
+    var remedy: StreamSuccession.Remedy?
+    if isOnline {
+      remedy = succession.lost(error, isNew: isOpening, at: now)
+    } else if isOpening {
+      let known = succession.failed(error ?? Self.givenUp, at: now)
+      remedy = tried.remedy ?? known
+    }
     var failure = error.map(Failure.init)
-    let isByOwn = failure.map { kickPolicy.isOwn($0, at: clock.uptime()) } ?? false
-    if isByOwn {
+    if remedy == .afterOwnAttempt {
       failure = Failure(
         .networkError, stage: .stream, detail: "the server has taken up an earlier attempt of this session")
     }
-    tried.objection = error?.objection ?? .none
-    tried.isElsewhere = error?.isElsewhere == true
-    if tried.isElsewhere { resumable?.forgetLocation() }
-    let lost = online?.stream === stream ? endOnline(state(after: failure, of: stream)) : nil
-    await messagesEnded(of: stream)
-    if lost != nil {
-      leave(await stream.management)
-      if isByOwn { resumable?.end() }
-      otherHost = error?.otherHost
-    }
-    if opening?.stream === stream {
+    let lost = isOnline ? endOnline(state(after: failure, isOpening: isOpening)) : nil
+    if let session = ended.session { await messagesEnded(of: session) }
+    if lost != nil { succession.leave(await ended.stream.management, at: now) }
+    if opening?.number == ended.number {
       let failure = failure ?? Failure(.cancelled, stage: .connect)
-      if lost == nil, tried.mechanism != nil { kickPolicy.loginFailed(failure, at: clock.uptime()) }
-      tried.isReplacedByOwn = isByOwn
+      tried.remedy = remedy
       endOpening(.failure(failure.beforeSync))
     } else if let lost, !lost.isAccountEnding, let failure = failure ?? closedInVain {
-      await self.lost(lost, failure, isCured: isFirstExcess || isOverrun)
+      await self.lost(lost, failure, isCured: remedy != nil && remedy != .afterOwnAttempt)
     }
   }
 
+  private static let givenUp = XMPPError(.cancelled, stage: .connect, "the login was given up")
+
   /// What others will be told of the end of the stream that was online.
-  private func state(after failure: Failure?, of stream: XMPPStream) -> SessionState {
-    if opening?.stream === stream { return failure == nil ? .offline : .loginFailed }
+  private func state(after failure: Failure?, isOpening: Bool) -> SessionState {
+    if isOpening { return failure == nil ? .offline : .loginFailed }
     return (failure ?? closedInVain).map(Self.state(afterLosing:)) ?? .offline
   }
 

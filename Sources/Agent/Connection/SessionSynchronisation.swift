@@ -1,6 +1,7 @@
 import AgentProtocol
 import AgentStore
 import XMPP
+import XMPPClient
 
 // The beginning of a session: it is synced when everything that the server had for the account is in the store.
 
@@ -19,19 +20,19 @@ extension Session {
 
   /// Roster, copies of messages, blocklist and presence are asked for and told in one write (RFC 6121 §2.2, §4.2;
   /// XEP-0280 §4; XEP-0191 §3.2); what the server lacks is no error.
-  func synchronise(_ stream: XMPPStream) async {
-    guard let online, online.stream === stream else { return }
+  func synchronise(_ stream: BoundSession) async {
+    guard stream.isCurrent, let online else { return }
     let isResumed = online.bound.isResumed
     let parts = isResumed ? [] : online.parts(showing: presence.effective)
     online.synchronisation = Synchronisation(parts)
     advance(.syncing) { if !isResumed { $0.parts = parts } }
-    if opening?.stream === stream, let refusal = await policyRefusal(on: stream) {
-      guard self.online?.stream === stream else { return }
+    if opening?.session == stream, let refusal = await policyRefusal(on: stream) {
+      guard stream.isCurrent else { return }
       endOnline(.loginFailed)
       endOpening(.failure(refusal))
-      return await stream.close()
+      return await stream.stream.close()
     }
-    guard self.online?.stream === stream else { return }
+    guard stream.isCurrent else { return }
     if !isResumed { sharing = SharedTraffic(continuing: sharing) }
     // Beside the roster: it costs no round trip. The first time it is not known whether there is anything to ask for.
     let isShared = isResumed ? false : await wasShared()
@@ -50,7 +51,7 @@ extension Session {
     }
     let late = await partsCame(on: stream, within: opening?.attempt.remaining)
     // Of a stream that has ended meanwhile its own event tells.
-    guard await stream.isOpen, self.online?.stream === stream else { return }
+    guard await stream.stream.isOpen, stream.isCurrent else { return }
     reconnectPolicy.succeeded()
     attempt = 0
     due = nil
@@ -65,7 +66,7 @@ extension Session {
         "not in step yet",
         metadata: ["account": "\(account)", "parts": "\(late.map(\.rawValue).joined(separator: " "))"])
     }
-    if let opening, opening.stream === stream { succeed(opening, late: late) }
+    if let opening, opening.session == stream { succeed(opening, late: late) }
     // A new session is an active one, and so is a resumed one (XEP-0352 §5).
     if idle == .csi { await tellClientState() }
     if isResumed { await reloadContacts(on: stream) }
@@ -93,10 +94,10 @@ extension Session {
   /// Waits until all parts are in the store: for as long as something comes, and not longer than a login may take.
   ///
   /// - Returns: the parts that are late. They go on, and their ends are told as those of the others.
-  func partsCame(on stream: XMPPStream, within seconds: Double?) async -> [SyncPart] {
+  func partsCame(on stream: BoundSession, within seconds: Double?) async -> [SyncPart] {
     let limit = min(Self.longest.seconds, (seconds ?? .infinity) * Self.longest.share)
     let end = ContinuousClock.now + .seconds(limit)
-    while let online, online.stream === stream, !online.synchronisation.isOver {
+    while stream.isCurrent, let online, !online.synchronisation.isOver {
       let progress = online.synchronisation.progress
       let wait = DeliveryWait(online.synchronisation.open.map(\.rawValue))
       online.partsWait = wait
@@ -105,13 +106,13 @@ extension Session {
       online.partsWait = nil
       if left <= 0 || online.synchronisation.progress == progress { break }
     }
-    guard let online, online.stream === stream else { return [] }
+    guard stream.isCurrent, let online else { return [] }
     return online.synchronisation.missing
   }
 
   /// A part is in the store; nil: the server lacks it.
-  func came(_ part: SyncPart, _ count: Int?, on stream: XMPPStream) {
-    guard let online, online.stream === stream, online.synchronisation.end(part, count) else { return }
+  func came(_ part: SyncPart, _ count: Int?, on stream: BoundSession) {
+    guard stream.isCurrent, let online, online.synchronisation.end(part, count) else { return }
     let end = SyncedPart(part: part, count: online.synchronisation.counts[part])
     hub.publish(account: account.description, .synced(end))
     online.partsWait?.done(part.rawValue)

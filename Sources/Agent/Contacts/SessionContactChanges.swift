@@ -2,6 +2,7 @@ import AgentProtocol
 import AgentStore
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 import XMPPXML
@@ -72,7 +73,7 @@ extension Session {
   }
 
   private func add(
-    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
     if jid == account {
       throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is the account itself")
@@ -96,7 +97,7 @@ extension Session {
   }
 
   private func update(
-    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
     guard let known = try await contact(jid) else {
       throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is no contact")
@@ -119,7 +120,7 @@ extension Session {
   }
 
   private func approve(
-    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
     let name = account.description
     let known = try await contact(jid)
@@ -146,7 +147,7 @@ extension Session {
   }
 
   private func deny(
-    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
     let name = account.description
     let known = try await contact(jid)
@@ -171,7 +172,7 @@ extension Session {
   }
 
   private func block(
-    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
     if jid.bare == account {
       throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is the account itself")
@@ -182,7 +183,7 @@ extension Session {
   }
 
   private func unblock(
-    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+    _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
     let name = account.description
     let blocked = try await localStore.read { try StoredBlockList.load(name, $0) }
@@ -193,7 +194,7 @@ extension Session {
   }
 
   private func unblockAll(
-    _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+    _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactsChangeMethod.Result {
     contacts.isUnblockingAll = true
     defer { contacts.isUnblockingAll = false }
@@ -212,7 +213,7 @@ extension Session {
   /// Asks the server, and throws what it refuses with.
   private func ask(
     _ request: IQ, followedBy companions: [XMLElement] = [],
-    _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+    _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) {
     let stanzas = [request.withID.element] + companions
     let answer: IQ
@@ -230,7 +231,7 @@ extension Session {
 
   /// Returns when the server has a presence.
   private func tell(
-    _ presence: Presence, _ parameters: ContactsChangeMethod.Parameters, on stream: XMPPStream
+    _ presence: Presence, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) {
     do throws(XMPPError) {
       try await stream.send([presence.element])

@@ -3,6 +3,7 @@ import AgentStore
 import FoundationEssentials
 import GRDB
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 import XMPPXML
@@ -38,7 +39,7 @@ extension Session {
   /// presence behind them (RFC 6121 §2.2; XEP-0191 §3.2), with which a server has much to do where the roster is long.
   ///
   /// Returns when what is answered is stored; what the server lacks is no error.
-  func loadContacts(on stream: XMPPStream) async {
+  func loadContacts(on stream: BoundSession) async {
     contacts.isCurrent = false
     contacts.presences.clear()
     contacts.requested = []
@@ -49,18 +50,18 @@ extension Session {
       _ = try roster?.get()
     } catch {
       // The end of the stream is an event of its own.
-      if online?.stream === stream { shownPresence = nil }
+      if stream.isCurrent { shownPresence = nil }
     }
   }
 
   /// An earlier agent's session goes on: what has been told to that one may not have been stored.
-  func reloadContacts(on stream: XMPPStream) async {
+  func reloadContacts(on stream: BoundSession) async {
     guard !contacts.isCurrent else { return }
     _ = try? await askForContacts(isFirst: false, on: stream)
   }
 
   private func askForContacts(
-    isFirst: Bool = true, on stream: XMPPStream
+    isFirst: Bool = true, on stream: BoundSession
   ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
     contacts.isLoading = true
     defer { contactsLoaded() }
@@ -76,7 +77,7 @@ extension Session {
   }
 
   /// The version to ask with; nil where the server knows none (RFC 6121 §2.6.2).
-  private func rosterVersion(on stream: XMPPStream) async -> String? {
+  private func rosterVersion(on stream: BoundSession) async -> String? {
     if contacts.isIncomplete { contacts.version = nil }
     // Some servers call the first roster and the one after it by this name.
     if let version = contacts.version, !version.isEmpty, version != "1" { return version }
@@ -84,8 +85,8 @@ extension Session {
     return await stream.features.map(Roster.isVersioned) == true ? "" : nil
   }
 
-  private func take(roster answer: IQ?, blockList blocked: IQ?, on stream: XMPPStream) async {
-    guard online?.stream === stream else { return }
+  private func take(roster answer: IQ?, blockList blocked: IQ?, on stream: BoundSession) async {
+    guard stream.isCurrent else { return }
     let roster = answer.flatMap(Roster.init)
     var list = blocked.flatMap(BlockList.init)
     if let blocked { contacts.knowsBlocking = blocked.type == .result }

@@ -4,6 +4,7 @@ import FoundationEssentials
 import GRDB
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
@@ -44,12 +45,12 @@ extension Session {
   var deviceID: String? { (online?.plan ?? kept)?.deviceId }
 
   /// What the own account says it can do; nil where it does not answer.
-  func accountDiscovery(on stream: XMPPStream) async -> ServiceDiscovery? {
+  func accountDiscovery(on stream: BoundSession) async -> ServiceDiscovery? {
     if !sharing.isAsked { await discover(stream) }
     if sharing.isAsked { return accountDiscovery }
     sharing.isAsked = true
     let answer = try? await ServiceDiscovery.ask(account.bare, on: stream)
-    if online?.stream === stream { accountDiscovery = answer ?? accountDiscovery }
+    if stream.isCurrent { accountDiscovery = answer ?? accountDiscovery }
     return answer
   }
 
@@ -66,7 +67,7 @@ extension Session {
 
   /// Reads the nodes; what the server lacks is no error. Only the first time it is asked before what the account can do:
   /// that question is to be behind the presence.
-  func loadShared(on stream: XMPPStream, isFirst: Bool) async {
+  func loadShared(on stream: BoundSession, isFirst: Bool) async {
     if isFirst {
       guard let account = await accountDiscovery(on: stream), PrivateNode.isOffered(in: account) else {
         for part in Self.sharedParts { came(part, nil, on: stream) }
@@ -85,7 +86,7 @@ extension Session {
     let displayed = await markers
     if let displayed { await take(markers: displayed, isNews: !isFirst) }
     came(.markers, displayed?.count, on: stream)
-    guard let online, online.stream === stream else { return }
+    guard stream.isCurrent else { return }
     sharing.isCurrent = true
     let name = account.description
     _ = try? await localStore.change { database in
@@ -94,7 +95,7 @@ extension Session {
   }
 
   /// All bookmarks. Not every server keeps the old kinds in step with the new one, which wins (XEP-0402 §6).
-  private func bookmarks(on stream: XMPPStream) async -> [Bookmark]? {
+  private func bookmarks(on stream: BoundSession) async -> [Bookmark]? {
     async let items = try? Bookmark.node.items(on: stream, timeout: Self.patience)
     async let answer = try? stream.request(Bookmark.privateStorageRequest(), timeout: Self.patience)
     async let oldItems = try? Bookmark.oldNode.items(on: stream, timeout: Self.patience)
@@ -257,7 +258,7 @@ extension Session {
   // MARK: What goes
 
   /// Tells the other devices that a request was declined: no server does.
-  func announceDecline(of jid: JID, on stream: XMPPStream) async {
+  func announceDecline(of jid: JID, on stream: BoundSession) async {
     guard let account = await accountDiscovery(on: stream), PrivateNode.isOffered(in: account) else { return }
     let event = AccountEvent(.decline, jid: jid.bare, device: deviceID)
     do throws(XMPPError) {
@@ -272,11 +273,11 @@ extension Session {
   }
 
   /// Tells the server what was set while it could not be told.
-  func publishPending(on stream: XMPPStream) async {
+  func publishPending(on stream: BoundSession) async {
     let name = account.description
     guard let jids = try? await localStore.read({ try ConversationEdit.jids(of: name, $0) }) else { return }
     for jid in jids {
-      guard online?.stream === stream else { return }
+      guard stream.isCurrent else { return }
       do throws(XMPPError) { try await publish(jid, on: stream) } catch {
         log.info(
           "a conversation is not shared", metadata: ["account": "\(account)", "failure": "\(error.code)"])
@@ -287,8 +288,8 @@ extension Session {
 
   /// Tells a server that was silent what it was not told, as soon as it answers again; a stream that ends is followed by
   /// one at whose beginning that is done.
-  func publishWhenAnswered(on stream: XMPPStream) {
-    guard online?.stream === stream, !sharing.isAsking else { return }
+  func publishWhenAnswered(on stream: BoundSession) {
+    guard stream.isCurrent, !sharing.isAsking else { return }
     sharing.isAsking = true
     Task {
       let answer = try? await stream.request(Ping.request(account.bare), timeout: .bounded(0))
@@ -301,7 +302,7 @@ extension Session {
   /// Gives the server what it does not have of a conversation. What is in its items is read first: what others have put
   /// there stays.
   func publish(
-    _ jid: String, on stream: XMPPStream, timeout: TimeAmount = .seconds(30)
+    _ jid: String, on stream: BoundSession, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) {
     if sharing.isPublishing { await withCheckedContinuation { sharing.waitingToPublish.append($0) } }
     sharing.isPublishing = true

@@ -3,8 +3,7 @@ import AgentProtocol
 /// What a session does that somebody else ended.
 ///
 /// Pure. Whoever comes back waits longer every time, and after ``limit`` kicks that follow each other within
-/// ``calm`` gives up: of clients that fight for one resource or one place, one is left. A server that takes up a login
-/// of its own after that one was given up is nobody else.
+/// ``calm`` gives up: of clients that fight for one resource or one place, one is left.
 struct KickPolicy: Sendable, Equatable {
   enum Answer: Sendable, Equatable {
     case stop
@@ -18,34 +17,13 @@ struct KickPolicy: Sendable, Equatable {
   static let calm = 3600.0
   /// Seconds of the first pause at most; each is twice the one before.
   static let first = 5.0
-  /// Seconds for which a server may still take up a login that was given up.
-  static let late = 30.0
 
   /// Kicks in a row.
   private(set) var kicks = 0
   private var last: Double?
-  /// When a login was given up that the server had not answered yet.
-  private var unanswered: Double?
 
   /// The user logged in by hand.
   mutating func begin() { (kicks, last) = (0, nil) }
-
-  /// A login that was sent to the server has failed; the one that it has not answered it may still take up.
-  mutating func loginFailed(_ failure: Failure, at now: Double) {
-    let isAnswered =
-      failure.condition != nil || ![.networkError, .connectTimeout, .cancelled].contains(failure.name)
-    if !isAnswered { unanswered = now }
-  }
-
-  /// Whether a session that gave way to another one gave way to the login that was given up; that ends one at most.
-  mutating func isOwn(_ end: Failure, at now: Double) -> Bool {
-    guard [.kicked, .otherDeviceLogin].contains(end.name), end.condition == "conflict",
-      let given = unanswered,
-      now - given < Self.late
-    else { return false }
-    unanswered = nil
-    return true
-  }
 
   /// - Parameter now: seconds of a clock that is never set back.
   mutating func answer(

@@ -3,6 +3,7 @@ import AgentProtocol
 import FoundationEssentials
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
@@ -19,14 +20,14 @@ extension Session {
   ///
   /// It is asked for only where it can matter, since the login waits for the answer: a device without a platform has no
   /// limit. Where the server does not answer the policy that is stored counts.
-  func policyRefusal(on stream: XMPPStream) async -> Failure? {
-    guard let online, online.stream === stream, online.isLogin, online.plan.device.platform != nil else {
+  func policyRefusal(on stream: BoundSession) async -> Failure? {
+    guard stream.isCurrent, let online, online.isLogin, online.plan.device.platform != nil else {
       return nil
     }
     if !online.plan.hasUnpublishedPolicy,
       let items = try? await DeviceRecord.node.items(
         [DevicePolicyRecord.id], on: stream, timeout: .seconds(Self.patience)),
-      self.online?.stream === stream, let policy = Self.policy(in: items)
+      stream.isCurrent, let policy = Self.policy(in: items)
     {
       await adopt(policy)
     }
@@ -36,8 +37,8 @@ extension Session {
 
   /// Takes over the account's policy from what its devices have published; publishes the one of this device where it is
   /// newer, or there is none.
-  func agreeOnPolicy(_ items: [PubSub.Item], on stream: XMPPStream) async {
-    guard let online, online.stream === stream, !online.hasSetPolicy,
+  func agreeOnPolicy(_ items: [PubSub.Item], on stream: BoundSession) async {
+    guard stream.isCurrent, let online, !online.hasSetPolicy,
       let stored = try? await accounts.entry(account)
     else { return }
     if stored.hasUnpublishedPolicy != true, let policy = Self.policy(in: items) { return await adopt(policy) }
@@ -69,7 +70,7 @@ extension Session {
     }
   }
 
-  private func publish(_ policy: DevicePolicy, on stream: XMPPStream) async throws(Failure) {
+  private func publish(_ policy: DevicePolicy, on stream: BoundSession) async throws(Failure) {
     do throws(XMPPError) {
       try await DeviceRecord.node.publish(policy.record.item, on: stream, of: accountDiscovery)
     } catch {
@@ -99,9 +100,9 @@ extension Session {
     policy = policy.changed(by: parameters)
     let changed = policy
     // It counts from the next login on.
-    if let stream, online?.stream === stream { online?.hasSetPolicy = true }
+    if let stream, stream.isCurrent { online?.hasSetPolicy = true }
     try await accounts.change(account) { $0.take(changed, isPublished: false) }
-    guard let stream, online?.stream === stream else { return .init(policy, published: false) }
+    guard let stream, stream.isCurrent else { return .init(policy, published: false) }
     await discover(stream)
     do throws(Failure) { try await publish(policy, on: stream) } catch {
       log.error(
@@ -116,11 +117,11 @@ extension Session {
 
   /// Ends the sessions that the policy does not want beside this one, and tries again where that fails. A session that
   /// only comes back ends nobody's.
-  func makeRoom(on stream: XMPPStream) async {
+  func makeRoom(on stream: BoundSession) async {
     var pauses = Self.pauses[...]
-    while let online, online.stream === stream, online.isLogin, online.plan.devicePolicy.endsOthers {
+    while stream.isCurrent, let online, online.isLogin, online.plan.devicePolicy.endsOthers {
       guard let failure = await endOthers(on: stream) else { return }
-      guard self.online?.stream === stream else { return }
+      guard stream.isCurrent else { return }
       log.error(
         "the device policy is not carried out",
         metadata: ["account": "\(account)", "failure": "\(failure.message)", "tries left": "\(pauses.count)"])
@@ -138,12 +139,12 @@ extension Session {
     var jid: String?
   }
 
-  private func endOthers(on stream: XMPPStream) async -> Shortcoming? {
+  private func endOthers(on stream: BoundSession) async -> Shortcoming? {
     guard let online, let survey = survey(within: 20) else { return nil }
     do throws(Failure) {
       let all = try await survey.devices(present: devices.present)
       let victims = online.plan.devicePolicy.victims(of: online.plan.device.platform, among: all)
-      guard !victims.isEmpty, self.online?.stream === stream else { return nil }
+      guard !victims.isEmpty, stream.isCurrent else { return nil }
       let atServer = try await devicesAtServer(within: 20)
       let outcomes = try await kick(DevicesAtServer.Targets(online: victims), by: atServer)
       guard let refused = outcomes.first(where: { $0.state == .refused }) else { return nil }

@@ -4,6 +4,7 @@ import AgentProtocol
 import FoundationEssentials
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
@@ -35,9 +36,9 @@ extension Session {
   var kicker: DeviceIdentity? { devices.kicker(at: clock.uptime()) }
 
   /// The session is synced: tells the other devices of this one where nobody else sees it, and learns of them.
-  func announceDevice(on stream: XMPPStream) async {
+  func announceDevice(on stream: BoundSession) async {
     await discover(stream)
-    guard let online, online.stream === stream, online.plan.credential.kind != .anonymous else { return }
+    guard stream.isCurrent, let online, online.plan.credential.kind != .anonymous else { return }
     let own = online.bound.jid
     await tell(devices.settle(own: own))
     let old = await shareDevices(on: stream, own)
@@ -49,7 +50,7 @@ extension Session {
   /// Takes over what the devices have published, and publishes this one.
   ///
   /// - Returns: the records of those that are forgotten.
-  private func shareDevices(on stream: XMPPStream, _ own: JID) async -> [DeviceRecord] {
+  private func shareDevices(on stream: BoundSession, _ own: JID) async -> [DeviceRecord] {
     guard let account = accountDiscovery, PrivateNode.isOffered(in: account), let id = online?.plan.deviceId
     else { return [] }
     let items: [PubSub.Item]
@@ -59,7 +60,7 @@ extension Session {
         metadata: ["account": "\(self.account)", "failure": "\(error.message)"])
       return []
     }
-    guard online?.stream === stream else { return [] }
+    guard stream.isCurrent else { return [] }
     let records = items.compactMap { DeviceRecord($0) }
     await tell(devices.take(records, own: own, id: id))
     await publishDevice(on: stream)
@@ -94,8 +95,8 @@ extension Session {
     return try await send(request)
   }
 
-  private func publishDevice(on stream: XMPPStream) async {
-    guard let record, let account = accountDiscovery, online?.stream === stream else { return }
+  private func publishDevice(on stream: BoundSession) async {
+    guard let record, let account = accountDiscovery, stream.isCurrent else { return }
     do throws(XMPPError) {
       try await DeviceRecord.node.publish(record.item, on: stream, of: account)
       devices.told(record)
@@ -289,7 +290,7 @@ extension Session {
   /// The resources of somebody else that are online; nil where the server does not tell. A server that does not know
   /// the account says so.
   private static func onlineResources(
-    of account: JID, at server: JID, on stream: XMPPStream, _ timeout: TimeAmount
+    of account: JID, at server: JID, on stream: BoundSession, _ timeout: TimeAmount
   ) async throws(XMPPError) -> Set<String>? {
     do throws(XMPPError) {
       return try await AdHocCommand.onlineResources(of: account, at: server, on: stream, timeout: timeout)

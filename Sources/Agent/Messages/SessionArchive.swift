@@ -3,6 +3,7 @@ import AgentStore
 import FoundationEssentials
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 import XMPPXML
@@ -19,26 +20,26 @@ extension Session {
   private static let maximumLooks = 10
 
   /// A stream is bound, and nothing has come on it yet.
-  func beginMessages(_ bound: BoundStream, on stream: XMPPStream) {
+  func beginMessages(_ bound: BoundStream, on stream: BoundSession) {
     traffic.own = bound.jid
     traffic.countsOthers = !traffic.isSettled
     traffic.isSettled = false
     traffic.isCaughtUp = false
-    traffic.settled = stream.configuration.resuming == nil ? .now : .now + Self.afterwork.received
+    traffic.settled = stream.stream.configuration.resuming == nil ? .now : .now + Self.afterwork.received
     if !bound.isResumed { traffic.archive = .unknown }
   }
 
   /// Messages are handed to a bound stream when it is known what the server has of the earlier ones.
-  func settle(_ bound: BoundStream, on stream: XMPPStream) {
+  func settle(_ bound: BoundStream, on stream: BoundSession) {
     if case .unknown = traffic.archive { traffic.archive = .asked(askForArchive(stream)) }
     Task { await settleMessages(bound, on: stream) }
   }
 
-  private func settleMessages(_ bound: BoundStream, on stream: XMPPStream) async {
+  private func settleMessages(_ bound: BoundStream, on stream: BoundSession) async {
     await online?.greeting.empty()
     // What the stream before did not take any more is not in flight.
     await traffic.handingOver?.value
-    guard online?.stream === stream else { return }
+    guard stream.isCurrent else { return }
     let others = bound.isResumed ? bound.unacknowledged.filter { !isOfOutbox($0) }.compactMap(\.element) : []
     var known = settlement(bound, on: stream)
     for id in known.acknowledged { enqueue(.acknowledged(id), stream) }
@@ -46,7 +47,7 @@ extension Session {
     await messagesStored()
     // Where there is nowhere to look, the number counts.
     if !known.uncounted.isEmpty, await !hasArchive(stream) { known.missing.formUnion(known.uncounted) }
-    guard let open = await handedOver(to: stream), online?.stream === stream else { return }
+    guard let open = await handedOver(to: stream), stream.isCurrent else { return }
     let doubtful = known.doubtful(open)
     if doubtful.isEmpty {
       openOutbox(known.toSendAgain(open))
@@ -55,7 +56,7 @@ extension Session {
     }
     let isSearched = await search(for: doubtful, known, on: stream)
     let isTold = isSearched ? await keepsEverything(stream) : false
-    guard let left = await handedOver(to: stream), await stream.isOpen, online?.stream === stream else {
+    guard let left = await handedOver(to: stream), await stream.stream.isOpen, stream.isCurrent else {
       return
     }
     // What servers do not archive cannot be found there either.
@@ -77,7 +78,7 @@ extension Session {
   ///
   /// - Returns: whether what was not found is not there.
   private func search(
-    for doubtful: [OutboxMessage], _ known: OutboxSettlement, on stream: XMPPStream
+    for doubtful: [OutboxMessage], _ known: OutboxSettlement, on stream: BoundSession
   ) async -> Bool {
     let isAtWork = traffic.lastHandover.map { $0 + Self.afterwork.sent > .now } ?? false
     var left = doubtful
@@ -96,11 +97,11 @@ extension Session {
   private func isOfOutbox(_ stanza: SentStanza) -> Bool { stanza.id.map(traffic.handover.isInFlight) == true }
 
   /// What the new stream tells of the messages that were handed to earlier ones.
-  private func settlement(_ bound: BoundStream, on stream: XMPPStream) -> OutboxSettlement {
+  private func settlement(_ bound: BoundStream, on stream: BoundSession) -> OutboxSettlement {
     let counted = traffic.restoredIDs ?? traffic.handover.inFlightIDs
     let unacknowledged = Set(bound.unacknowledged.compactMap(\.id))
     var known = OutboxSettlement()
-    if stream.configuration.resuming != nil, !traffic.countsOthers {
+    if stream.stream.configuration.resuming != nil, !traffic.countsOthers {
       known.acknowledged = counted.subtracting(unacknowledged)
     }
     known.missing = traffic.handover.readyIDs
@@ -114,10 +115,10 @@ extension Session {
 
   /// The messages that were handed to `stream` or one before and that the server is not known to have. A store that fails
   /// is asked again, as long as the stream is there; nil: it is not.
-  private func handedOver(to stream: XMPPStream) async -> [OutboxMessage]? {
+  private func handedOver(to stream: BoundSession) async -> [OutboxMessage]? {
     let name = account.description
     var pause = 1
-    while online?.stream === stream {
+    while stream.isCurrent {
       do throws(Failure) {
         return try await localStore.change { try OutboxMessage.all(of: name, isSent: true, $0) }
       } catch {
@@ -138,9 +139,10 @@ extension Session {
     traffic.archivePosition = record.archivePosition
     if record.archivePosition != nil { traffic.archive = .known(true) }
     traffic.lastHandover = .now
-    guard resumable == nil, online == nil, let resumption = record.resumption.flatMap(Resumption.init)
+    guard succession.resumable == nil, online == nil,
+      let resumption = record.resumption.flatMap(Resumption.init)
     else { return }
-    resumable = StreamManagement(resumption.stream)
+    succession.restore(StreamManagement(resumption.stream))
     // A presence on its way, as anything that has no id, may not have arrived.
     shownPresence = resumption.stream.unacknowledged.contains(nil) ? nil : resumption.presence
     traffic.restoredIDs = Set(resumption.stream.unacknowledged.compactMap(\.self))
@@ -156,7 +158,7 @@ extension Session {
   // MARK: The archive
 
   /// Whether the account has an archive at its server, as far as that can be found out.
-  func hasArchive(_ stream: XMPPStream) async -> Bool {
+  func hasArchive(_ stream: BoundSession) async -> Bool {
     switch traffic.archive {
     case .known(let isThere): isThere
     // It was there before: asking it costs less than waiting for the answer.
@@ -168,7 +170,7 @@ extension Session {
   ///
   /// - Returns: whether it has an archive; nil where it does not answer.
   @discardableResult
-  func discover(_ stream: XMPPStream) async -> Bool? {
+  func discover(_ stream: BoundSession) async -> Bool? {
     if case .unknown = traffic.archive { traffic.archive = .asked(askForArchive(stream)) }
     switch traffic.archive {
     case .known(let isThere): return isThere
@@ -177,7 +179,7 @@ extension Session {
     }
   }
 
-  private func askForArchive(_ stream: XMPPStream) -> Task<Bool?, Never> {
+  private func askForArchive(_ stream: BoundSession) -> Task<Bool?, Never> {
     let greeting = online?.greeting
     return Task {
       // Behind the presence: the answer tells that what the server sends to that has come.
@@ -186,14 +188,14 @@ extension Session {
         let answer = try await ServiceDiscovery.ask(account(of: stream), on: stream)
         await stream.mark(Self.begun)
         accountDiscovery = answer
-        if online?.stream === stream { sharing.isAsked = true }
+        if stream.isCurrent { sharing.isAsked = true }
         // Who has answered with an archive before has only failed to answer now.
         let isThere = answer.map(Archive.isOffered) ?? (traffic.archivePosition != nil)
         traffic.archive = .known(isThere)
         if !isThere { Task { await forgetArchiveIDs() } }
         return isThere
       } catch {
-        if online?.stream === stream { sharing.isAsked = true }
+        if stream.isCurrent { sharing.isAsked = true }
         // Asked again when it matters.
         traffic.archive = traffic.archivePosition == nil ? .unknown : .known(true)
         return nil
@@ -213,12 +215,12 @@ extension Session {
   }
 
   /// Whether what is not in the archive has not arrived: it may also be left out of it.
-  private func keepsEverything(_ stream: XMPPStream) async -> Bool {
+  private func keepsEverything(_ stream: BoundSession) async -> Bool {
     let answer = try? await stream.request(Archive.preferencesRequest())
     return answer.map(Archive.keepsEverything) ?? false
   }
 
-  private func account(of stream: XMPPStream) -> JID { (traffic.own ?? account).bare }
+  private func account(of stream: BoundSession) -> JID { (traffic.own ?? account).bare }
 
   /// Stores what is in the archive behind a message; it settles what was sent, too.
   ///
@@ -228,7 +230,7 @@ extension Session {
   ///   - settling: what was handed to earlier streams is looked for, from the oldest on; nothing else is handed over.
   /// - Returns: whether the archive was read to its end.
   private func catchUp(
-    from position: String?, _ accepted: Double?, settling: Bool = false, on stream: XMPPStream
+    from position: String?, _ accepted: Double?, settling: Bool = false, on stream: BoundSession
   ) async -> Bool {
     guard await hasArchive(stream) else { return false }
     var position = position
@@ -241,7 +243,7 @@ extension Session {
       let reading = MessageTraffic.Reading(page: wanted, isKept: true, isNext: true, settles: settling)
       guard let page = await read(reading, on: stream)?.page else {
         // The archive may have forgotten the message.
-        guard start == nil, position?.isEmpty == false, online?.stream === stream else { return false }
+        guard start == nil, position?.isEmpty == false, stream.isCurrent else { return false }
         let known = await dayBefore(position ?? "")
         start = known ?? Self.dayBefore(accepted ?? Date().timeIntervalSince1970)
         position = nil
@@ -254,7 +256,7 @@ extension Session {
       if page.isLast || page.position == position { break }
       position = page.position
     }
-    guard online?.stream === stream else { return false }
+    guard stream.isCurrent else { return false }
     if !isWhole, let position {
       guard let newest = await leaveGap(after: position, on: stream) else { return false }
       await keepPosition(newest)
@@ -267,7 +269,7 @@ extension Session {
 
   /// The archive was read: what arrives now is the next in it. Where a session of before may not have been over for the
   /// server, what that one has had comes behind, and the archive is read once more.
-  private func caughtUp(on stream: XMPPStream) {
+  private func caughtUp(on stream: BoundSession) {
     let rest = traffic.settled - .now
     guard rest > .zero else {
       traffic.isCaughtUp = true
@@ -275,13 +277,13 @@ extension Session {
     }
     Task {
       try? await Task.sleep(for: rest)
-      guard online?.stream === stream, !traffic.isCaughtUp else { return }
+      guard stream.isCurrent, !traffic.isCaughtUp else { return }
       _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
     }
   }
 
   /// Stores what is in the archive behind what is known of it; the first time, what nobody has read.
-  func readArchive(on stream: XMPPStream) async {
+  func readArchive(on stream: BoundSession) async {
     await catchUpFirst(on: stream)
     _ = await catchUp(from: traffic.archivePosition, nil, on: stream)
   }
@@ -304,14 +306,14 @@ extension Session {
   }
 
   /// Which message of the archive is its newest; empty where there is none, nil where that cannot be told.
-  func newestPosition(on stream: XMPPStream) async -> String? {
+  func newestPosition(on stream: BoundSession) async -> String? {
     let newest = MessageTraffic.Reading(page: ArchivePage(.before(nil), maximum: 1), isKept: false)
     return await read(newest, on: stream).map { $0.page.position ?? "" }
   }
 
   /// Reads a page, after those that others are reading; when it is returned everything in it is stored. nil where that
   /// cannot be done.
-  func read(_ reading: MessageTraffic.Reading, on stream: XMPPStream) async -> MessageTraffic.Reading? {
+  func read(_ reading: MessageTraffic.Reading, on stream: BoundSession) async -> MessageTraffic.Reading? {
     if traffic.isArchiveTaken { await withCheckedContinuation { traffic.waitingForArchive.append($0) } }
     traffic.isArchiveTaken = true
     defer {
@@ -319,10 +321,10 @@ extension Session {
       traffic.isArchiveTaken = !traffic.waitingForArchive.isEmpty
       if traffic.isArchiveTaken { traffic.waitingForArchive.removeFirst().resume() }
     }
-    guard online?.stream === stream else { return nil }
+    guard stream.isCurrent else { return nil }
     let page = reading.page
     traffic.reading = reading
-    guard let answer = try? await stream.request(page.request), online?.stream === stream,
+    guard let answer = try? await stream.request(page.request), stream.isCurrent,
       traffic.reading?.page.ended(with: answer) == true
     else { return nil }
     if traffic.reading?.page.isComplete == false {
@@ -332,7 +334,7 @@ extension Session {
     }
     await messagesStored()
     // What came at the end of the stream is not stored.
-    guard online?.stream === stream, let read = traffic.reading, read.page.isComplete else { return nil }
+    guard stream.isCurrent, let read = traffic.reading, read.page.isComplete else { return nil }
     return read
   }
 

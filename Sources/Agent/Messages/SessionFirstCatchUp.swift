@@ -3,6 +3,7 @@ import AgentStore
 import FoundationEssentials
 import GRDB
 import XMPP
+import XMPPClient
 import XMPPFeatures
 
 // The first login of a device: what nobody has read is fetched from the archive, told and counted as unread. Servers
@@ -11,14 +12,14 @@ import XMPPFeatures
 extension Session {
   /// Reads as much of the archive as is wanted, where nothing is known of it yet, and stores all of it together: an agent
   /// that is killed before that begins anew.
-  func catchUpFirst(on stream: XMPPStream) async {
+  func catchUpFirst(on stream: BoundSession) async {
     guard traffic.archivePosition == nil, await hasArchive(stream) else { return }
     var first = FirstCatchUp(own: account, now: clock.now())
     guard let page = first.next([:]), await read(page, of: &first, on: stream) else { return }
     if let loading = sharing.loading { await bounded(loading) }
     let markers = await displayedMarkers()
     while let page = first.next(markers), await read(page, of: &first, on: stream) {}
-    guard online?.stream === stream, traffic.archivePosition == nil, let position = first.position else {
+    guard stream.isCurrent, traffic.archivePosition == nil, let position = first.position else {
       return
     }
     do throws(Failure) {
@@ -29,7 +30,7 @@ extension Session {
   }
 
   private func read(
-    _ page: ArchivePage, of first: inout FirstCatchUp, on stream: XMPPStream
+    _ page: ArchivePage, of first: inout FirstCatchUp, on stream: BoundSession
   ) async -> Bool {
     let wanted = MessageTraffic.Reading(page: page, isKept: true, collected: [])
     guard let reading = await read(wanted, on: stream) else { return false }

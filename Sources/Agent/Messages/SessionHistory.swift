@@ -2,6 +2,7 @@ import AgentProtocol
 import AgentStore
 import FoundationEssentials
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
@@ -18,23 +19,23 @@ extension Session {
   private static let patience = Duration.seconds(10)
 
   /// Tries to catch up again where that was cut short, and fills the gaps that it has left.
-  func completeArchive(on stream: XMPPStream) async {
+  func completeArchive(on stream: BoundSession) async {
     if case .known(false) = traffic.archive { return came(.roaming, nil, on: stream) }
     var pause = Self.firstPause
     for _ in 0..<Self.attempts where !traffic.isCaughtUp {
-      guard online?.stream === stream, await hasArchive(stream) else { return }
+      guard stream.isCurrent, await hasArchive(stream) else { return }
       try? await clock.sleep(pause)
       pause *= 4
-      guard online?.stream === stream, !traffic.isCaughtUp else { break }
+      guard stream.isCurrent, !traffic.isCaughtUp else { break }
       await readArchive(on: stream)
     }
     if traffic.isCaughtUp { await fillGaps(on: stream) }
   }
 
   /// Reads what lies in the gaps, the oldest first. What is found there is news.
-  func fillGaps(on stream: XMPPStream) async {
+  func fillGaps(on stream: BoundSession) async {
     let name = account.description
-    while online?.stream === stream, !Task.isCancelled,
+    while stream.isCurrent, !Task.isCancelled,
       let gap = try? await localStore.change({ try ArchiveGap.oldest(of: name, $0) })
     {
       guard await fill(gap, on: stream) else { return }
@@ -43,7 +44,7 @@ extension Session {
   }
 
   /// Whether that was done, to its end.
-  private func fill(_ gap: ArchiveGap, on stream: XMPPStream) async -> Bool {
+  private func fill(_ gap: ArchiveGap, on stream: BoundSession) async -> Bool {
     let name = account.description
     var gap = gap
     var start: Date?
@@ -52,7 +53,7 @@ extension Session {
       let wanted = ArchivePage(part, maximum: Self.pageSize, start: start)
       guard let page = await read(MessageTraffic.Reading(page: wanted, isKept: true), on: stream)?.page else {
         // The archive may have forgotten the message.
-        guard start == nil, !gap.after.isEmpty, online?.stream === stream,
+        guard start == nil, !gap.after.isEmpty, stream.isCurrent,
           let date = await dayBefore(gap.after)
         else { return false }
         start = date
@@ -71,7 +72,7 @@ extension Session {
   }
 
   /// Catching up ends here for now: what lies between this message and the newest is a gap.
-  func leaveGap(after position: String, on stream: XMPPStream) async -> String? {
+  func leaveGap(after position: String, on stream: BoundSession) async -> String? {
     guard let newest = await newestPosition(on: stream) else { return nil }
     let name = account.description
     let gap = ArchiveGap(after: position, before: newest)
@@ -121,7 +122,7 @@ extension Session {
       }
       guard let page = await readPast(query.peer, before: start, on: stream) else {
         // The archive may have forgotten the message: its time is told in its place.
-        guard isFresh, let time = start?.time, online?.stream === stream else {
+        guard isFresh, let time = start?.time, stream.isCurrent else {
           throw Failure(.networkError, stage: .request, detail: account.description)
         }
         isFresh = false
@@ -159,7 +160,7 @@ extension Session {
   }
 
   private func readPast(
-    _ peer: String?, before start: ArchiveStart?, on stream: XMPPStream
+    _ peer: String?, before start: ArchiveStart?, on stream: BoundSession
   ) async -> MessageTraffic.Reading? {
     let end = start.flatMap { start in
       start.id.isEmpty ? start.time.map { Date(timeIntervalSince1970: $0 + 86_400) } : nil

@@ -2,6 +2,7 @@ import AgentProtocol
 import AgentStore
 import FoundationEssentials
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 import XMPPXML
@@ -39,15 +40,15 @@ extension Session {
   }
 
   /// The events before were made of the stanzas up to `count`: the server is told when their messages are stored.
-  func received(through count: UInt32, on stream: XMPPStream) async {
+  func received(through count: UInt32, on stream: BoundSession) async {
     // Before anything is waited for: the number belongs to what has come before it, and not behind the stream's end.
     enqueue(.handled(count), stream)
-    let canResume = await stream.management?.canResume ?? false
-    if online?.stream === stream { online?.isResumable = canResume }
+    let canResume = await stream.stream.management?.canResume ?? false
+    if stream.isCurrent { online?.isResumable = canResume }
   }
 
   /// The server has these.
-  func acknowledged(_ stanzas: [SentStanza], by stream: XMPPStream) {
+  func acknowledged(_ stanzas: [SentStanza], by stream: BoundSession) {
     let messages = stanzas.filter { stanza in stanza.element.map { $0.name.local == "message" } ?? true }
     var sent: [OutboxMessage] = []
     func enqueueSent() {
@@ -70,7 +71,7 @@ extension Session {
 
   /// Nothing comes from the stream any more. Returns when what has come is stored, so that the next stream can say
   /// how far it was; or when the store has failed, for which no session waits.
-  func messagesEnded(of stream: XMPPStream) async {
+  func messagesEnded(of stream: BoundSession) async {
     enqueue(.ended, stream)
     endPageWait()
     if traffic.isStorePausing { await forgetEnded() } else { await traffic.backlog.empty(isReleasable: true) }
@@ -78,7 +79,7 @@ extension Session {
 
   /// What could not be stored of streams that have ended comes again.
   private func forgetEnded() async {
-    for stream in traffic.unstored.endedStreams where await stream.management != nil {
+    for stream in traffic.unstored.endedStreams where await stream.stream.management != nil {
       traffic.backlog.done(traffic.unstored.forget(stream))
     }
   }
@@ -86,7 +87,7 @@ extension Session {
   /// Returns when everything that has happened up to now is stored.
   func messagesStored() async { await traffic.backlog.empty() }
 
-  func enqueue(_ item: MessageTraffic.Item, _ stream: XMPPStream) {
+  func enqueue(_ item: MessageTraffic.Item, _ stream: BoundSession) {
     traffic.backlog.add()
     traffic.unstored.append(item, of: stream)
     guard !traffic.isStoring else { return }
@@ -112,7 +113,7 @@ extension Session {
           "messages are not stored", metadata: ["account": "\(account)", "failure": "\(error.message)"])
         traffic.unstored.putBack(items, of: stream)
         await forgetEnded()
-        if await !stream.isOpen { makeRoom() }
+        if await !stream.stream.isOpen { makeRoom() }
         traffic.isStorePausing = true
         traffic.backlog.release()
         try? await Task.sleep(for: .seconds(pause))
@@ -134,12 +135,12 @@ extension Session {
   }
 
   /// The next items of one stream, and whether it counts; nil when there is nothing to do until more come.
-  private func nextItems() async -> ([MessageTraffic.Item], XMPPStream, isCounted: Bool)? {
+  private func nextItems() async -> ([MessageTraffic.Item], BoundSession, isCounted: Bool)? {
     var seen: Int
     repeat {
       seen = traffic.unstored.count
       for stream in traffic.unstored.streams {
-        let isCounted = await stream.management != nil
+        let isCounted = await stream.stream.management != nil
         let items = traffic.unstored.take(of: stream, isCounted: isCounted)
         if !items.isEmpty { return (items, stream, isCounted) }
       }
@@ -148,9 +149,10 @@ extension Session {
   }
 
   /// One transaction: the messages, what they settle, and how many stanzas the stream has handled with them.
-  private func store(_ batch: MessageBatch, of stream: XMPPStream) async throws(Failure) {
+  private func store(_ batch: MessageBatch, of stream: BoundSession) async throws(Failure) {
     let reservation = hub.reserve(batch.maximumEvents)
-    let snapshot = batch.changesStream ? await stream.management?.snapshot(handled: batch.handled) : nil
+    let snapshot =
+      batch.changesStream ? await stream.stream.management?.snapshot(handled: batch.handled) : nil
     let resumption = snapshot.flatMap { Resumption(stream: $0, presence: shownPresence).text }
     let position = traffic.isCaughtUp ? batch.newestArchiveID : batch.readArchiveID
     let name = account.description
@@ -174,7 +176,7 @@ extension Session {
     if let handled = batch.handled { await stream.confirm(through: handled) }
     for (reason, count) in batch.refused { traffic.refusals.add(reason, count) }
     if outcome.disbelieved > 0 { traffic.refusals.add(.receipt, outcome.disbelieved) }
-    if online?.stream === stream { online?.synchronisation.add(outcome.waited) }
+    if stream.isCurrent { online?.synchronisation.add(outcome.waited) }
     for id in outcome.settled { traffic.finish(id) }
     for receipt in outcome.receipts { traffic.take(receipt) }
     answer(outcome, on: stream)
@@ -182,7 +184,7 @@ extension Session {
   }
 
   /// Sends the receipts that were asked for, as soon as it is known who the contacts are.
-  private func answer(_ outcome: MessageBatch.Outcome, on stream: XMPPStream) {
+  private func answer(_ outcome: MessageBatch.Outcome, on stream: BoundSession) {
     guard outcome.hasAnswers else { return }
     Task {
       await contactsKnown()

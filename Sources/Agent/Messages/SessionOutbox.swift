@@ -3,6 +3,7 @@ import AgentStore
 import FoundationEssentials
 import GRDB
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
@@ -102,7 +103,7 @@ extension Session {
       }
       return (accepted, sent)
     }
-    if isDirect, traffic.isOpen, online?.stream === stream {
+    if isDirect, traffic.isOpen, stream?.isCurrent == true {
       traffic.handover.append(accepted)
     } else {
       // They are accepted all the same: what may have been handed over is looked up when the next stream begins.
@@ -147,12 +148,12 @@ extension Session {
       await handOver(to: stream)
       traffic.handingOver = nil
       // The stream may be another one by now.
-      if online?.stream !== stream { handOver() }
+      if !stream.isCurrent { handOver() }
     }
   }
 
-  private func handOver(to stream: XMPPStream) async {
-    while traffic.isOpen, online?.stream === stream, traffic.handover.hasRoom {
+  private func handOver(to stream: BoundSession) async {
+    while traffic.isOpen, stream.isCurrent, traffic.handover.hasRoom {
       let messages = traffic.handover.next()
       if messages.isEmpty {
         guard traffic.hasQueued, await loadQueued(for: stream) else { return }
@@ -168,12 +169,12 @@ extension Session {
         return
       }
       enqueue(.streamChanged, stream)
-      if await stream.management?.isEnabled != true { confirmByPing(messages.map(\.id), on: stream) }
+      if await stream.stream.management?.isEnabled != true { confirmByPing(messages.map(\.id), on: stream) }
     }
   }
 
   /// Takes messages from the disk that have never been handed over; false where there are no more.
-  private func loadQueued(for stream: XMPPStream) async -> Bool {
+  private func loadQueued(for stream: BoundSession) async -> Bool {
     let name = account.description
     let since = traffic.archivePosition
     let room = traffic.handover.room
@@ -188,7 +189,7 @@ extension Session {
         return queued
       }
       if !areAll { traffic.hasQueued = true }
-      guard traffic.isOpen, online?.stream === stream else {
+      guard traffic.isOpen, stream.isCurrent else {
         traffic.hasQueued = true
         try await putBack(messages)
         return false
@@ -203,7 +204,7 @@ extension Session {
   }
 
   /// A server that does not count stanzas has got those before a ping when it answers that.
-  private func confirmByPing(_ ids: [String], on stream: XMPPStream) {
+  private func confirmByPing(_ ids: [String], on stream: BoundSession) {
     Task {
       guard (try? await Ping.send(on: stream, timeout: .seconds(60))) != nil else { return }
       for id in ids { enqueue(.acknowledged(id), stream) }

@@ -1,4 +1,5 @@
 import XMPP
+import XMPPClient
 
 /// What is to be stored of the streams of a session, in the order in which it happened.
 ///
@@ -14,10 +15,10 @@ struct UnstoredItems {
 
   private struct Entry {
     var item: Item
-    var stream: XMPPStream
+    var stream: BoundSession
     var octets: Int
 
-    init(_ item: Item, _ stream: XMPPStream) {
+    init(_ item: Item, _ stream: BoundSession) {
       self.item = item
       self.stream = stream
       octets = item.footprint
@@ -31,27 +32,27 @@ struct UnstoredItems {
   var hasRoom: Bool { count < Self.maximumItems && octets < Self.maximumOctets }
 
   /// Those with something here, in the order of what is first.
-  var streams: [XMPPStream] {
+  var streams: [BoundSession] {
     entries.reduce(into: []) { streams, entry in
-      if !streams.contains(where: { $0 === entry.stream }) { streams.append(entry.stream) }
+      if !streams.contains(entry.stream) { streams.append(entry.stream) }
     }
   }
 
   /// Those that have ended.
-  var endedStreams: [XMPPStream] {
+  var endedStreams: [BoundSession] {
     entries.compactMap { if case .ended = $0.item { $0.stream } else { nil } }
   }
 
-  mutating func append(_ item: Item, of stream: XMPPStream) { entries.append(Entry(item, stream)) }
+  mutating func append(_ item: Item, of stream: BoundSession) { entries.append(Entry(item, stream)) }
 
   /// They are the next ones again.
-  mutating func putBack(_ items: [Item], of stream: XMPPStream) {
+  mutating func putBack(_ items: [Item], of stream: BoundSession) {
     entries = items.map { Entry($0, stream) } + entries
   }
 
   /// Takes what of a stream is to be stored next; nothing where it has to wait.
-  mutating func take(of stream: XMPPStream, isCounted: Bool) -> [Item] {
-    let all = entries.filter { $0.stream === stream }
+  mutating func take(of stream: BoundSession, isCounted: Bool) -> [Item] {
+    let all = entries.filter { $0.stream == stream }
     let numbered = all.lastIndex(where: \.item.isNumber).map { $0 + 1 } ?? 0
     let unnumbered = all[numbered...]
     // So many without a number are no server's doing.
@@ -62,11 +63,11 @@ struct UnstoredItems {
     var left: [Entry] = []
     var (place, size, isEnough) = (0, 0, false)
     for entry in entries {
-      guard entry.stream === stream, !isEnough else {
+      guard entry.stream == stream, !isEnough else {
         left.append(entry)
         continue
       }
-      let waits = entry.item.isArrival || (entry.item.isShown && left.contains { $0.stream === stream })
+      let waits = entry.item.isArrival || (entry.item.isShown && left.contains { $0.stream == stream })
       if isWhole || place < numbered || !waits {
         items.append(entry.item)
         size += entry.octets
@@ -81,9 +82,9 @@ struct UnstoredItems {
   }
 
   /// What a stream has brought, and could not be stored, comes again: how many these are.
-  mutating func forget(_ stream: XMPPStream) -> Int {
+  mutating func forget(_ stream: BoundSession) -> Int {
     let before = count
-    entries.removeAll { $0.stream === stream && ($0.item.isArrival || $0.item.isNumber) }
+    entries.removeAll { $0.stream == stream && ($0.item.isArrival || $0.item.isNumber) }
     return before - count
   }
 }

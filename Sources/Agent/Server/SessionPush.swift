@@ -2,6 +2,7 @@ import AgentProtocol
 import AgentStore
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
@@ -56,10 +57,10 @@ extension Session {
   }
 
   /// Says to the server of a new session what push services there are.
-  func enablePush(on stream: XMPPStream) async {
+  func enablePush(on stream: BoundSession) async {
     let registrations = (try? await accounts.entry(account))?.push ?? []
     for registration in registrations {
-      guard online?.stream === stream, let service = try? JID(registration.service) else { continue }
+      guard stream.isCurrent, let service = try? JID(registration.service) else { continue }
       let request = PushNotifications.enable(
         service, node: registration.node, secret: registration.secret?.value)
       if let error = try? await stream.request(request).error {

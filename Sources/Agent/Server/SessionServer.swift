@@ -2,6 +2,7 @@ import AgentProtocol
 import FoundationEssentials
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
@@ -136,7 +137,7 @@ extension Session {
 
 /// The account's server, while it is asked something.
 struct ServerConversation: Sendable {
-  let stream: XMPPStream
+  let stream: BoundSession
   let domain: JID
   /// When an answer is too late.
   let end: ContinuousClock.Instant

@@ -94,7 +94,7 @@ package struct AgentProcess: Sendable {
   package func run(
     login parameters: LoginMethod.Parameters, onEvent: @escaping @Sendable (Event) -> Void
   ) async throws(Failure) {
-    let account = try registry.bareJID(parameters.account)
+    let account = try BareJID.normalise(parameters.account)
     let events = hub.subscribe(EventHub.Filter(account: account))
     let isLoggedIn = Flag()
     @Sendable func endWhenIdle() async {
@@ -105,7 +105,7 @@ package struct AgentProcess: Sendable {
     try await serve(reloads: false, onActivity: endWhenIdle) {
       defer { server.stop() }
       async let end = lastCause(in: events, onEvent: onEvent)
-      _ = try await registry.login(parameters, client: ClientHandle(id: 0))
+      _ = try await registry.login(parameters)
       isLoggedIn.set()
       await endWhenIdle()
       if let failure = await end { throw failure }
@@ -150,7 +150,11 @@ package struct AgentProcess: Sendable {
       for task in [watching, signals, living, status, network, keeping] { task.cancel() }
     }
     let work = Task { try await body() }
-    let running = Task { try await server.run(registry, onListening: { notify?.send(.ready) }) }
+    let running = Task {
+      try await server.run(
+        MethodTable(registry), whenGone: { await registry.clientClosed($0) },
+        onListening: { notify?.send(.ready) })
+    }
     let served = await running.result
     let end = tellsEnd ? await registry.lastEnd : nil
     work.cancel()

@@ -89,9 +89,13 @@ package final class AgentServer: Sendable {
 
   /// Serves clients; returns after ``stop()``, when the task is cancelled, or when nobody needs the agent.
   ///
-  /// - Parameter onListening: called when commands reach it.
-  package func run(_ service: any AgentService, onListening: @Sendable () -> Void = {}) async throws(Failure)
-  {
+  /// - Parameters:
+  ///   - whenGone: called once for each client, when its connection and its running request have ended.
+  ///   - onListening: called when commands reach it.
+  package func run(
+    _ methods: MethodTable, whenGone: @escaping @Sendable (ClientHandle) async -> Void,
+    onListening: @Sendable () -> Void = {}
+  ) async throws(Failure) {
     let listener = try await listen()
     state.withLockedValue { $0.listener = listener }
     defer { lock.removeFiles() }
@@ -102,7 +106,7 @@ package final class AgentServer: Sendable {
     update { _ in }
     await withTaskCancellationHandler {
       // Not cancelled itself: every connection that was accepted has to be ended.
-      await Task { await self.serveClients(service) }.value
+      await Task { await self.serveClients(methods, whenGone) }.value
     } onCancel: {
       stop()
     }
@@ -154,10 +158,12 @@ package final class AgentServer: Sendable {
   }
 
   /// Returns after ``stop()``, when the last client has gone.
-  private func serveClients(_ service: any AgentService) async {
+  private func serveClients(
+    _ methods: MethodTable, _ whenGone: @escaping @Sendable (ClientHandle) async -> Void
+  ) async {
     await withDiscardingTaskGroup { clients in
       for await channel in connections {
-        clients.addTask { await self.serve(channel, service) }
+        clients.addTask { await self.serve(channel, methods, whenGone) }
       }
       // From now on another agent may wait for the lock.
       let listener = state.withLockedValue { state in
@@ -169,7 +175,10 @@ package final class AgentServer: Sendable {
     }
   }
 
-  private func serve(_ channel: ClientConnection.Channel, _ service: any AgentService) async {
+  private func serve(
+    _ channel: ClientConnection.Channel, _ methods: MethodTable,
+    _ whenGone: @escaping @Sendable (ClientHandle) async -> Void
+  ) async {
     guard let peer = await peer(of: channel.channel) else {
       // It only looked whether somebody listens.
       logger.debug("a client went away at once")
@@ -193,8 +202,7 @@ package final class AgentServer: Sendable {
     update { _ in }
     await ClientConnection(
       handle: handle, channel: channel,
-      handler: AgentRequestHandler(
-        service: service, hub: hub, store: store, clients: { self.clients }, places: places),
+      methods: methods, hub: hub, store: store, places: places, clients: { self.clients }, whenGone: whenGone,
       eventBuffer: eventBuffer, logger: logger
     ).run()
     state.withLockedValue { $0.clients -= 1 }

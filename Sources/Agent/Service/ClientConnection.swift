@@ -1,5 +1,7 @@
 import AgentProtocol
+import AgentStore
 import Logging
+import NIOConcurrencyHelpers
 import NIOCore
 
 /// One client of the agent: reads its lines, answers them in order, and sends it the events it watches.
@@ -8,7 +10,15 @@ struct ClientConnection: Sendable {
 
   let handle: ClientHandle
   let channel: Channel
-  let handler: AgentRequestHandler
+  let methods: MethodTable
+  let hub: EventHub
+  /// Where messages are read that a watcher has missed.
+  let store: LocalStore?
+  let places: Places
+  /// Counts the clients that are connected now.
+  let clients: @Sendable () -> Int
+  /// Called once, when the connection has ended and its running request with it.
+  let whenGone: @Sendable (ClientHandle) async -> Void
   /// Events that may wait for this client before it is dropped; what is kept is read from the local store.
   let eventBuffer: Int
   let logger: Logger
@@ -35,8 +45,8 @@ struct ClientConnection: Sendable {
   /// What was for as long as the client is there ends: before the connection is closed, so that who waits for that finds it
   /// so. Not cancelled with the server.
   private func leave() async {
-    handler.places.leave(handle)
-    await Task { await handler.service.clientClosed(handle) }.value
+    places.leave(handle)
+    await Task { await whenGone(handle) }.value
   }
 
   private func serve(
@@ -45,6 +55,14 @@ struct ClientConnection: Sendable {
     await withDiscardingTaskGroup { pumps in
       var watching: EventHub.Subscription?
       var keepsPlace = false
+      let started = NIOLockedValueBox<(EventHub.Subscription, since: Int64?)?>(nil)
+      let context = RequestContext(
+        client: handle, places: places,
+        subscribe: { filter, since in
+          let subscription = subscribe(filter, since: since)
+          started.withLockedValue { $0 = (subscription, since) }
+          return subscription.cursor
+        }, clients: clients)
       let answers = LateAnswers()
       pumps.addTask { await answers.write(to: outbound) }
       do {
@@ -52,15 +70,10 @@ struct ClientConnection: Sendable {
         for try await chunk in inbound {
           framer.append(chunk.readableBytesView)
           while let line = try framer.next() {
-            var started: (EventHub.Subscription, since: Int64?)?
-            let outcome = await handler.handle(line, of: handle) { filter, since in
-              let subscription = subscribe(filter, since: since)
-              started = (subscription, since)
-              return subscription.cursor
-            }
+            let outcome = await methods.handle(line, context)
             // Who only waits for what becomes of messages is in nobody's way.
             keepsPlace = keepsPlace || outcome.keepsPlace
-            if !keepsPlace { handler.places.leave(handle) }
+            if !keepsPlace { places.leave(handle) }
             // What happened before the answer is told before it.
             await watching?.caughtUp()
             if let later = outcome.later {
@@ -69,12 +82,12 @@ struct ClientConnection: Sendable {
               if !outcome.isPrompt { await answers.written() }
               if let answer = outcome.answer { try await outbound.write(ByteBuffer(string: answer)) }
             }
-            if let (subscription, since) = started {
+            if let (subscription, since) = started.withLockedValue({ $0.take() }) {
               watching?.cancel()
               watching = subscription
               pumps.addTask { await pump(subscription, since: since, outbound) }
             }
-            if outcome.stops { await handler.service.stop() }
+            await outcome.afterwards?()
           }
         }
         // The client said all it had to say. It may still wait for answers, and watch.
@@ -92,8 +105,8 @@ struct ClientConnection: Sendable {
   }
 
   private func subscribe(_ filter: EventHub.Filter, since: Int64?) -> EventHub.Subscription {
-    let readsStore = handler.store != nil && !filter.keptNames.isEmpty
-    return handler.hub.subscribe(
+    let readsStore = store != nil && !filter.keptNames.isEmpty
+    return hub.subscribe(
       filter, buffer: eventBuffer, readsStore: readsStore, lags: readsStore && since != nil
     ) {
       logger.warning("client \(handle.id) dropped: it does not read its events")
@@ -106,7 +119,7 @@ struct ClientConnection: Sendable {
     _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
   ) async {
     do {
-      var replay = handler.store.map {
+      var replay = store.map {
         Replay(store: $0, events.filter, after: events.cursor)
       }
       if let since, events.lags {

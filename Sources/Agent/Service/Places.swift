@@ -30,7 +30,15 @@ final class Places: Sendable {
   /// The same for one that waits for its turn; ends with the task.
   ///
   /// - Parameter seconds: for how long, 0 for no bound.
-  func take(_ client: ClientHandle, within seconds: Double) async throws(Failure) {
+  /// - Returns: what is left of the time, 0 for no bound.
+  func takeInTurn(_ client: ClientHandle, within seconds: Double) async throws(Failure) -> Double {
+    let start = ContinuousClock.now
+    try await waitForPlace(client, within: seconds)
+    if seconds == 0 { return 0 }
+    return max(0.001, seconds - start.duration(to: .now) / .seconds(1))
+  }
+
+  private func waitForPlace(_ client: ClientHandle, within seconds: Double) async throws(Failure) {
     if enter(client) { return }
     let limit = Task {
       guard seconds > 0 else { return }

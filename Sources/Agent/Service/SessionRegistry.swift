@@ -10,7 +10,7 @@ import XMPPStanza
 /// The sessions of all accounts, and what clients of the agent may ask of them.
 ///
 /// Knows which account a call means; what is done with it is the session's.
-actor SessionRegistry: AgentService {
+actor SessionRegistry {
   let onDisk: AccountsOnDisk
   private var accounts: AccountStore { onDisk.store }
   let hub: EventHub
@@ -113,10 +113,6 @@ actor SessionRegistry: AgentService {
     return active.count == 1 ? active.first : nil
   }
 
-  nonisolated func bareJID(_ account: String) throws(Failure) -> String {
-    try JID(given: account).bare.description
-  }
-
   /// Has the sessions follow what somebody else has changed in the stored accounts, side by side. The first time
   /// everything is new: who was logged in when the last agent ended is logged in.
   func reload() async {
@@ -183,9 +179,7 @@ actor SessionRegistry: AgentService {
 
   // MARK: Calls
 
-  func login(_ parameters: LoginMethod.Parameters, client: ClientHandle) async throws(Failure)
-    -> LoginMethod.Result
-  {
+  func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     var parameters = parameters
     let jid = try JID(given: parameters.account)
     if let resource = jid.resource, parameters.options.resource == nil {
@@ -194,9 +188,7 @@ actor SessionRegistry: AgentService {
     return try await session(of: jid.bare).login(parameters)
   }
 
-  func logout(_ parameters: LogoutMethod.Parameters, client: ClientHandle) async throws(Failure)
-    -> LogoutMethod.Result
-  {
+  func logout(_ parameters: LogoutMethod.Parameters) async throws(Failure) -> LogoutMethod.Result {
     let file = await loaded()
     if !parameters.all, let session = await unstored(parameters.account, beside: file) {
       return try await session.logout(parameters)
@@ -308,10 +300,7 @@ actor SessionRegistry: AgentService {
     await networkChanged(NetworkChange())
   }
 
-  func presence(_ parameters: PresenceGetMethod.Parameters) async throws(Failure) -> PresenceStatus {
-    await (try storedSession(parameters.account)).presenceStatus()
-  }
-
+  /// With `hold` the presence lives until ``clientClosed(_:)``.
   func setPresence(_ parameters: PresenceSetMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> PresenceStatus
   {
@@ -343,14 +332,8 @@ actor SessionRegistry: AgentService {
     return AccountDeleteMethod.Result(account: session.account.description)
   }
 
-  func revokeToken(
-    _ parameters: TokenRevokeMethod.Parameters
-  ) async throws(Failure) -> TokenRevokeMethod.Result {
-    let session = try await storedSession(parameters.account)
-    return TokenRevokeMethod.Result(revoked: try await session.revokeToken(within: parameters.timeout))
-  }
-
-  func agentStatus(clients: Int) async throws(Failure) -> AgentStatusMethod.Result {
+  /// - Parameter clients: connected clients, the asking one included.
+  func agentStatus(clients: Int) async -> AgentStatusMethod.Result {
     let count = (try? await loaded().get())?.accounts.count ?? sessions.count
     var online = 0
     for session in sessions.values where await session.isOnline { online += 1 }
@@ -386,6 +369,7 @@ actor SessionRegistry: AgentService {
     }
   }
 
+  /// The connection has ended.
   func clientClosed(_ client: ClientHandle) async {
     for account in holds.removeValue(forKey: client) ?? [] { await sessions[account]?.release(client) }
   }

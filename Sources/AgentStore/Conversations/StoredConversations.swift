@@ -47,12 +47,15 @@ package enum StoredConversations {
         last: try last(row, account, hiddenBefore: hiddenBefore, database))
     }
     for jid in Array(stored.keys) { add(jid, unread: 0, last: nil) }
-    found.sort { one, other in
-      if one.conversation.pinned != other.conversation.pinned { return one.conversation.pinned }
-      if one.place != other.place { return one.place > other.place }
-      return one.conversation.jid < other.conversation.jid
+    // The indices are sorted: a conversation holds a whole message, and to move each one several times takes longer than
+    // the query.
+    let order = found.indices.sorted { one, other in
+      let isPinned = found[one].conversation.pinned
+      if isPinned != found[other].conversation.pinned { return isPinned }
+      if found[one].place != found[other].place { return found[one].place > found[other].place }
+      return found[one].conversation.jid < found[other].conversation.jid
     }
-    return found.map(\.conversation)
+    return order.map { found[$0].conversation }
   }
 
   /// Each conversation with messages is found by one step in the index, and its last message by another one.

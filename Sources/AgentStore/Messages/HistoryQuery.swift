@@ -4,10 +4,6 @@ import XMPPStanza
 
 /// Which of the stored messages of an account are wanted.
 package struct HistoryQuery: Sendable, Equatable {
-  /// Words of a query, and characters in them.
-  package static let maximumWords = 32
-  package static let maximumText = 1000
-
   /// Normalised bare JID.
   package var account: String
   /// Only what was exchanged with this one: a bare JID, or the full JID of another device of the account.

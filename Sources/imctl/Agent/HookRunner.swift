@@ -1,4 +1,3 @@
-import Agent
 import AgentProtocol
 import AgentSystem
 import Synchronization

@@ -1,4 +1,3 @@
-import Agent
 import AgentProtocol
 import ArgumentParser
 import XMPPSASL

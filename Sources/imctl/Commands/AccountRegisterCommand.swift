@@ -1,4 +1,3 @@
-import Agent
 import AgentErrand
 import AgentLogin
 import AgentProtocol

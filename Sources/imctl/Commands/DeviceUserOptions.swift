@@ -1,4 +1,3 @@
-import Agent
 import AgentErrand
 import AgentProtocol
 import AgentStore

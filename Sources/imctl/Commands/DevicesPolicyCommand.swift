@@ -1,4 +1,3 @@
-import Agent
 import AgentProtocol
 import AgentStore
 import ArgumentParser
@@ -97,7 +96,7 @@ struct DevicesPolicyCommand: ParsableCommand {
         change.limits?[platform] = Int(number) ?? -1
       default: change.limits = [0: 0]
       }
-      guard parts.count == 2, change.isValid else {
+      guard parts.count == 2, (try? change.validate()) != nil else {
         throw ValidationError(
           inLanguage(
             "The limit \(text) is not PLATFORM=NUMBER: 1 to 100, and 0 to 4 or any.",

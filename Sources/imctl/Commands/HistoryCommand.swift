@@ -1,4 +1,3 @@
-import Agent
 import AgentProtocol
 import AgentStore
 import ArgumentParser
@@ -62,11 +61,13 @@ struct HistoryCommand: ParsableCommand {
     if limit < 0 { throw ValidationError(inLanguage("The limit is negative.", "数量限制为负数。")) }
     guard let search else { return }
     if words.isEmpty { throw ValidationError(inLanguage("There is no word to search for.", "没有要搜索的词。")) }
-    if words.count > HistoryQuery.maximumWords || search.unicodeScalars.count > HistoryQuery.maximumText {
+    if words.count > HistorySyncMethod.maximumWords
+      || search.unicodeScalars.count > HistorySyncMethod.maximumText
+    {
       throw ValidationError(
         inLanguage(
-          "At most \(HistoryQuery.maximumWords) words and \(HistoryQuery.maximumText) characters can be searched for.",
-          "最多可搜索 \(HistoryQuery.maximumWords) 个词、\(HistoryQuery.maximumText) 个字符。"))
+          "At most \(HistorySyncMethod.maximumWords) words and \(HistorySyncMethod.maximumText) characters can be searched for.",
+          "最多可搜索 \(HistorySyncMethod.maximumWords) 个词、\(HistorySyncMethod.maximumText) 个字符。"))
     }
   }
 

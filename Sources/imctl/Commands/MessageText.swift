@@ -1,5 +1,4 @@
 import AgentProtocol
-import XMPPFeatures
 
 /// What a message says, in text output of every command: marks, the subject, then the body.
 struct MessageText: CustomStringConvertible {
@@ -15,7 +14,7 @@ struct MessageText: CustomStringConvertible {
     if message.encrypted { marks.append("encrypted") }
     let subject = message.subject.map { "[\(peer: $0)] " } ?? ""
     let body = message.body ?? ""
-    let text = MeCommand.action(in: body).map { "* \(peer: Self.sender(of: message)) \(peer: $0)" }
+    let text = message.action.map { "* \(peer: Self.sender(of: message)) \(peer: $0)" }
     content = subject + (text ?? "\(peer: body)")
   }
 

@@ -1,7 +1,5 @@
-import Agent
 import AgentProtocol
 import ArgumentParser
-import XMPPFeatures
 
 /// `imctl profile`: what people tell of themselves.
 struct ProfileCommand: ParsableCommand {
@@ -13,7 +11,7 @@ struct ProfileCommand: ParsableCommand {
       """,
     subcommands: [ProfileGetCommand.self, ProfileSetCommand.self])
 
-  static let names = VCard.Field.allCases.map(\.rawValue).joined(separator: ", ")
+  static let names = Profile.Field.allCases.map(\.rawValue).joined(separator: ", ")
 }
 
 /// `imctl profile get`.
@@ -38,7 +36,7 @@ struct ProfileGetCommand: ParsableCommand {
   }
 
   private static func text(_ profile: Profile) -> String {
-    VCard.Field.allCases.compactMap { field in
+    Profile.Field.allCases.compactMap { field in
       profile.fields[field.rawValue].map { text in
         field.rawValue + String(repeating: " ", count: 14 - field.rawValue.count) + "\(peer: text)"
       }
@@ -64,7 +62,7 @@ struct ProfileSetCommand: ParsableCommand {
     var parsed: [String: String] = [:]
     for text in fields {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      guard parts.count == 2, VCard.Field(rawValue: parts[0]) != nil else {
+      guard parts.count == 2, Profile.Field(rawValue: parts[0]) != nil else {
         throw ValidationError(
           inLanguage(
             "\"\(text)\" is not FIELD=TEXT with one of: \(ProfileCommand.names).",

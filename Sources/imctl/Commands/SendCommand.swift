@@ -1,7 +1,6 @@
 import AgentProtocol
 import ArgumentParser
 import Synchronization
-import XMPPFeatures
 
 /// `imctl send`: hands a message, or a line each, to the server.
 struct SendCommand: ParsableCommand {
@@ -62,7 +61,7 @@ struct SendCommand: ParsableCommand {
       Send no message, but what you are doing: active, composing, paused, inactive or gone. It is told now or never: \
       exit status 67 where the account is not online.
       """, valueName: "state"))
-  var state: ChatState?
+  var state: ChatStateSendMethod.State?
 
   @Flag(help: "Send on a short stream of its own, without an agent.")
   var direct = false
@@ -153,7 +152,9 @@ struct SendCommand: ParsableCommand {
     if wait != .none { try end(sender.shortfall, isOfSeveral: recipients.count > 1) }
   }
 
-  private func tell(_ state: ChatState, to recipients: [String], until deadline: Deadline) throws {
+  private func tell(_ state: ChatStateSendMethod.State, to recipients: [String], until deadline: Deadline)
+    throws
+  {
     try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
       for recipient in recipients {
         let call = ChatStateSendMethod.Parameters(
@@ -257,4 +258,4 @@ struct SendCommand: ParsableCommand {
   }
 }
 
-extension ChatState: ExpressibleByArgument {}
+extension ChatStateSendMethod.State: ExpressibleByArgument {}

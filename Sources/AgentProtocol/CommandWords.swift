@@ -1,5 +1,3 @@
-import AgentProtocol
-
 /// A command line that the user gave, as words.
 package enum CommandWords {
   /// Splits as a shell would (POSIX shell §2.2): blanks, `'…'`, `"…"`, backslash. Nothing is expanded: `$`, `~`,

@@ -1,12 +1,10 @@
-import AgentProtocol
-
 /// Whether and when a session that was lost, or could not be had, is tried again.
 ///
 /// Pure. The pauses are those of RFC 6120 §3.3: the first is random, so that the clients of a server that restarts do
 /// not come back at once; it doubles up to a minute, and each is drawn from the upper half of its range.
-struct ReconnectPolicy: Sendable {
+public struct ReconnectPolicy: Sendable {
   /// What ended the stream, or kept it from starting.
-  enum Cause: Sendable, CaseIterable {
+  public enum Cause: Sendable, CaseIterable {
     /// The link was lost.
     case link
     /// The server runs on and asks this client to come back, or to go elsewhere (RFC 6120 §4.9.3.16, §4.9.3.19).
@@ -20,38 +18,39 @@ struct ReconnectPolicy: Sendable {
   }
 
   /// Seconds.
-  static let longest = 60.0
-  static let longestLater = 600.0
-  static let afterRateLimit = 300.0
+  public static let longest = 60.0
+  public static let longestLater = 600.0
+  public static let afterRateLimit = 300.0
   /// Seconds online after which the end of a session has nothing to do with the one before.
-  static let settled = 60.0
+  public static let settled = 60.0
   /// Seconds online that make one link good that was lost soon.
-  static let secondsEachReturn = 2.0
+  public static let secondsEachReturn = 2.0
   /// Accounts of one server that come back within a second.
-  static let accountsEachSecond = 100.0
+  public static let accountsEachSecond = 100.0
 
   /// Links that may be lost one soon after the other and taken up again at once.
   private let quickReturns: Double
 
-  init(quickReturns: Double = SessionPatience().quickReturns) { self.quickReturns = quickReturns }
+  /// - Parameter quickReturns: links that may be lost one soon after the other and taken up again at once.
+  public init(quickReturns: Double = 5) { self.quickReturns = quickReturns }
 
   /// Failed attempts, and sessions that the server ended soon, since the session was last well.
-  private(set) var attempts = 0
+  public private(set) var attempts = 0
 
   /// Links that were lost soon, as far as no time online has made them good.
   private var shortLinks = 0.0
 
   /// Attempts that were granted again, as far as they count.
-  private(set) var retries = 0
+  public private(set) var retries = 0
 
   /// The session is online.
-  mutating func succeeded() { retries = 0 }
+  public mutating func succeeded() { retries = 0 }
 
   /// A session ended that was online for so many seconds.
   ///
   /// A server that lets everybody in and throws them out at once is asked ever more slowly, be it that it cuts the
   /// connection. A link that breaks now and then is taken up at once, a few times also where it breaks soon.
-  mutating func lost(after seconds: Double, _ cause: Cause) {
+  public mutating func lost(after seconds: Double, _ cause: Cause) {
     if seconds >= Self.settled {
       attempts = 0
       shortLinks = 0
@@ -63,13 +62,13 @@ struct ReconnectPolicy: Sendable {
   }
 
   /// A login by hand begins: its retries are its own.
-  mutating func begin() {
+  public mutating func begin() {
     retries = 0
     restart()
   }
 
   /// What has failed before says nothing any more.
-  mutating func restart() {
+  public mutating func restart() {
     attempts = 0
     shortLinks = 0
   }
@@ -79,7 +78,7 @@ struct ReconnectPolicy: Sendable {
   /// - Parameters:
   ///   - limit: how many there may be after the first; nil: without end.
   ///   - isCounted: whether the one that has failed counts.
-  mutating func grantsRetry(limit: Int?, isCounted: Bool) -> Bool {
+  public mutating func grantsRetry(limit: Int?, isCounted: Bool) -> Bool {
     if let limit, isCounted {
       guard retries < limit else { return false }
       retries += 1
@@ -90,7 +89,7 @@ struct ReconnectPolicy: Sendable {
   /// Seconds until the next attempt.
   ///
   /// - Parameter accounts: how many of this agent are at the same server: the more, the wider they spread.
-  mutating func pause(
+  public mutating func pause(
     after cause: Cause, among accounts: Int = 1, using generator: inout some RandomNumberGenerator
   ) -> Double {
     defer { attempts += 1 }
@@ -110,63 +109,12 @@ struct ReconnectPolicy: Sendable {
   }
 
   /// Seconds before the first attempt of an agent that has just started.
-  static func start(among accounts: Int, using generator: inout some RandomNumberGenerator) -> Double {
+  public static func start(among accounts: Int, using generator: inout some RandomNumberGenerator) -> Double {
     Double.random(in: 0...spread(of: accounts), using: &generator)
   }
 
   /// Seconds over which so many accounts spread; a few need none.
   private static func spread(of accounts: Int) -> Double {
     Double(accounts) <= accountsEachSecond / 10 ? 0 : Double(accounts) / accountsEachSecond
-  }
-}
-
-// What a failure means for the next attempt: the rows of the failure table, applied.
-
-extension ReconnectPolicy {
-  static func cause(of failure: Failure) -> Cause {
-    switch FailureTable[failure.name]?.retry {
-    case .after: return .rateLimit
-    case .later: return .later
-    default: break
-    }
-    // What the server sends wrong it may send again: it is not the link's doing.
-    guard let condition = failure.condition else { return failure.name == .protocolError ? .server : .link }
-    return ["reset", "see-other-host"].contains(condition) ? .reset : .server
-  }
-
-  /// A running session that ended so is not taken back: someone else decided that it is over.
-  ///
-  /// Anything else may be a passing fault, also what the peer sent wrong: who can make a server send one bad stanza
-  /// must not be able to log its users out.
-  static func ends(_ failure: Failure) -> Bool {
-    guard let row = FailureTable[failure.name] else { return false }
-    return row.retry == .stop || row.clears == .isLogin || row.clears == .secret
-  }
-
-  /// The server itself says that it does not serve the domain any more (RFC 6120 §4.9.3.5): nobody has thrown the session
-  /// out, and it does not come back. A server that does not know the domain (§4.9.3.6) may know it again.
-  static func isGone(_ failure: Failure) -> Bool { failure.name == .serviceGone }
-
-  /// A login whose user waits for as long as it takes goes on after this.
-  static func triesAgain(after failure: Failure) -> Bool {
-    FailureTable[failure.name]?.retry.retries(automatic: true) == true
-  }
-
-  /// A session that was online before goes on trying after this: also where a network shows a certificate of its own
-  /// until its terms are accepted, and where a command has no secret to give just now.
-  static func comesBack(after failure: Failure) -> Bool {
-    triesAgain(after: failure) || failure.name == .tlsFailure
-      || (failure.name == .credentialSourceFailed && [.authenticate, .proxy].contains(failure.stage))
-  }
-
-  /// A changed network may help at once.
-  static func mayHurry(after failure: Failure) -> Bool {
-    comesBack(after: failure) && [.link, .server].contains(cause(of: failure))
-  }
-
-  /// What was stored to log in with is refused: a fresh secret may help, another attempt does not.
-  static func needsFreshSecret(after failure: Failure) -> Bool {
-    guard let row = FailureTable[failure.name] else { return false }
-    return row.retry == .freshToken || [.authFailed, .deviceChanged].contains(failure.name)
   }
 }

@@ -1,0 +1,104 @@
+import AgentProtocol
+
+/// The methods of the agent, by name. A request is answered here: its parameters are decoded and checked, the client gets
+/// its place, the function that was registered is called, and what it returns is encoded.
+package struct MethodTable: Sendable {
+  /// What follows from a request.
+  struct Outcome: Sendable {
+    /// A line; `nil` for a notification.
+    var answer: String?
+    /// Gives the line where the answer is still to be waited for.
+    var later: (@Sendable () async -> String)?
+    /// Whether the answer is written ahead of the answers that earlier requests still wait for.
+    var isPrompt = false
+    /// Whether the client keeps its place.
+    var keepsPlace = false
+    /// What the agent does when the answer is written.
+    var afterwards: (@Sendable () async -> Void)?
+  }
+
+  private typealias Carrier = @Sendable (RPCCall, RequestContext) async throws -> Outcome
+
+  private var methods: [String: Carrier] = [:]
+
+  package init() {}
+
+  /// The names of the registered methods.
+  var names: Set<String> { Set(methods.keys) }
+
+  /// Has `perform` carry out a method.
+  ///
+  /// Requests of one client come one after the other, those of different clients at the same time. When the client goes
+  /// away the task of its running request is cancelled.
+  ///
+  /// - Parameter afterwards: called when the answer is written.
+  mutating func register<Method: AgentMethod>(
+    _: Method.Type, afterwards: (@Sendable () async -> Void)? = nil,
+    _ perform: @escaping @Sendable (Method.Parameters, RequestContext) async throws -> Method.Result
+  ) {
+    add(Method.self) { call, context in
+      if Method.needsPlace { try context.places.take(context.client) }
+      let parameters = try call.parameters(of: Method.self)
+      let result = try await perform(parameters, context)
+      return Outcome(
+        answer: call.id.map { RPC.answer($0, result) }, isPrompt: Method.isPrompt,
+        keepsPlace: Method.keepsPlace(parameters), afterwards: afterwards)
+    }
+  }
+
+  /// Has `submit` carry out a method that answers later.
+  ///
+  /// - Parameter submit: returns when what the method is about is stored. The function that it returns waits for what
+  ///   becomes of it.
+  mutating func register<Method: SubmissionMethod>(
+    submission _: Method.Type,
+    _ submit:
+      @escaping @Sendable (Method.Parameters, RequestContext) async throws
+      -> @Sendable () async throws -> Method.Result
+  ) {
+    add(Method.self) { call, context in
+      var parameters = try call.parameters(of: Method.self)
+      parameters.timeout = try await context.places.takeInTurn(context.client, within: parameters.timeout)
+      let result = try await submit(parameters, context)
+      guard let id = call.id else { return Outcome() }
+      return Outcome(later: { await Self.answer(id) { RPC.answer(id, try await result()) } })
+    }
+  }
+
+  private mutating func add<Method: AgentMethod>(_: Method.Type, _ carrier: @escaping Carrier) {
+    let earlier = methods.updateValue(carrier, forKey: Method.name)
+    precondition(earlier == nil, "\(Method.name) is registered twice")
+  }
+
+  /// Carries out the request of a line.
+  func handle(_ line: String, _ context: RequestContext) async -> Outcome {
+    let call: RPCCall
+    do {
+      call = try RPCCall(line: line)
+    } catch {
+      return Outcome(answer: RPC.answer(.null, error))
+    }
+    do {
+      guard let method = methods[call.method] else { throw RPCError.unknownMethod(call.method) }
+      return try await method(call, context)
+    } catch {
+      return Outcome(answer: call.id.map { RPC.answer($0, RPCError(any: error)) })
+    }
+  }
+
+  private static func answer(_ id: RPCID, _ line: () async throws -> String) async -> String {
+    do { return try await line() } catch { return RPC.answer(id, RPCError(any: error)) }
+  }
+}
+
+extension RPCError {
+  /// What a client is told of an error that a method has thrown.
+  fileprivate init(any error: any Error) {
+    self =
+      switch error {
+      case let error as RPCError: error
+      case let failure as Failure: RPCError(failure)
+      default: RPCError(Failure(.internalError, stage: .request))
+      }
+  }
+}

@@ -1,0 +1,9 @@
+import AgentProtocol
+
+extension MethodTable {
+  mutating func registerConversations(_ registry: SessionRegistry) {
+    register(ConversationsChangeMethod.self, of: registry) { session, parameters in
+      try await session.changeConversation(parameters)
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import AgentProtocol
+
+extension MethodTable {
+  /// The devices of an account, and the push service of this one.
+  mutating func registerDevices(_ registry: SessionRegistry) {
+    register(DevicesListMethod.self, of: registry) { session, parameters in
+      try await session.listDevices(parameters)
+    }
+    register(DevicesSelfMethod.self, of: registry) { session, parameters in
+      try await session.ownDevice(parameters)
+    }
+    register(DevicesPolicyMethod.self, of: registry) { session, parameters in
+      try await session.devicePolicy(parameters)
+    }
+    register(DevicesKickMethod.self, of: registry) { session, parameters in
+      try await session.kickDevices(parameters)
+    }
+    register(submission: DevicesSendMethod.self) { parameters, _ in
+      let sending = try await registry.storedSession(parameters.account).sendToDevice(parameters)
+      return {
+        guard let outcome = await sending.outcome().first else {
+          throw Failure(.internalError, stage: .request)
+        }
+        return outcome
+      }
+    }
+    register(PushMethod.self, of: registry) { session, parameters in try await session.push(parameters) }
+  }
+}

@@ -1,0 +1,22 @@
+/// State of the sessions, as `status --json` prints it, one object an account.
+public enum StatusMethod: AgentMethod {
+  public static let name = "status"
+  public static let isIdempotent = true
+  public static let needsPlace = false
+  public struct Parameters: AccountParameters {
+    public var account: String?
+    @Default<False> public var all: Bool
+    /// Asks the servers first whether they are there; a session whose server does not answer is not online.
+    @Default<False> public var probe: Bool
+    /// Seconds for the answer of a server.
+    @Default<Seconds<5>> public var timeout: Double
+    public init(account: String?, all: Bool = false, probe: Bool = false, timeout: Double = 5) {
+      self.account = account
+      self.all = all
+      self.probe = probe
+      self.timeout = timeout
+    }
+    public func validate() throws(RPCError) { try check(seconds: timeout) }
+  }
+  public typealias Result = [SessionStatus]
+}

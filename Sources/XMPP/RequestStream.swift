@@ -1,0 +1,30 @@
+import NIOCore
+import XMPPStanza
+import XMPPXML
+
+/// What takes stanzas and requests: an ``XMPPStream``, or a session that ends with its stream.
+public protocol RequestStream: Sendable {
+  /// As ``XMPPStream/send(_:)``.
+  func send(_ stanzas: [XMLElement]) async throws(XMPPError)
+  /// As ``XMPPStream/request(_:timeout:)``.
+  func request(_ request: IQ, timeout: TimeAmount) async throws(XMPPError) -> IQ
+  /// As ``XMPPStream/exchange(_:timeout:written:)``.
+  func exchange(
+    _ stanzas: [XMLElement], timeout: TimeAmount, written: @Sendable () -> Void
+  ) async throws(XMPPError) -> [Result<IQ, XMPPError>]
+}
+
+extension RequestStream {
+  /// A request whose answer may take half a minute.
+  public func request(_ request: IQ) async throws(XMPPError) -> IQ {
+    try await self.request(request, timeout: .seconds(30))
+  }
+
+  public func exchange(
+    _ stanzas: [XMLElement], timeout: TimeAmount
+  ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
+    try await exchange(stanzas, timeout: timeout) {}
+  }
+}
+
+extension XMPPStream: RequestStream {}

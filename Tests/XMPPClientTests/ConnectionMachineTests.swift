@@ -1,0 +1,201 @@
+import Testing
+import XMPP
+import XMPPClient
+import XMPPStanza
+
+/// The decisions of a client that comes back, without a socket.
+@Suite("The connection machine")
+struct ConnectionMachineTests {
+  typealias Machine = ConnectionMachine
+
+  static let broken = XMPPError(.networkError, stage: .stream, "the connection was lost")
+  static let refused = XMPPError(
+    .authFailed, stage: .authenticate, "the server refused the login", condition: "not-authorized")
+
+  /// The inputs of the table, by name; those of a stream carry the number of the attempt or of the session.
+  static let inputs: [(name: String, input: @Sendable (Machine) -> Machine.Input)] = [
+    ("connect", { _ in .connect }), ("replace", { _ in .replace }), ("disconnect", { _ in .disconnect }),
+    ("suspend", { _ in .suspend }), ("wake", { _ in .wake }),
+    ("prepared", { .prepared($0.attemptNumber) }), ("bound", { .bound($0.attemptNumber) }),
+    ("failed", { .ended($0.attemptNumber, broken, leaving: nil) }),
+    ("again", { .decided($0.attemptNumber, .atOnce) }),
+    ("later", { .decided($0.attemptNumber, .afterPause(.link)) }),
+    ("never", { .decided($0.attemptNumber, .never) }), ("timer", { .timer($0.attemptNumber) }),
+    ("lost", { .ended($0.linkNumber, broken, leaving: nil) }),
+    ("network", { _ in .networkChanged(isAddressGone: false) }),
+    ("address", { _ in .networkChanged(isAddressGone: true) }),
+    ("answered", { .probed($0.linkNumber, isAlive: true) }),
+    ("silent", { .probed($0.linkNumber, isAlive: false) }),
+  ]
+
+  /// Each state that can be reached, with the shortest way to it.
+  static let reachable: [(state: Machine.State, machine: Machine)] = {
+    var found: [(state: Machine.State, machine: Machine)] = [(Machine.State(), Machine())]
+    var next = 0
+    while next < found.count {
+      for (_, input) in inputs {
+        var machine = found[next].machine
+        _ = machine.handle(input(machine), at: 0)
+        if !found.contains(where: { $0.state == machine.state }) { found.append((machine.state, machine)) }
+      }
+      next += 1
+    }
+    return found
+  }()
+
+  static func text(_ state: Machine.State) -> String { "\(state.wish)/\(state.attempt)/\(state.link)" }
+
+  /// One line for each input that changes the state or leads to an action.
+  static func table() -> String {
+    var lines: [String] = []
+    for (state, machine) in reachable {
+      lines.append(text(state))
+      for (name, input) in inputs {
+        var machine = machine
+        let actions = machine.handle(input(machine), at: 0)
+        guard machine.state != state || !actions.isEmpty else { continue }
+        lines.append((["  \(name):", text(machine.state)] + actions.map(text)).joined(separator: " "))
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func text(_ action: Machine.Action) -> String {
+    switch action {
+    case .prepare(let number, let remedy): "prepare-\(number)" + (remedy.map { "-\($0)" } ?? "")
+    case .open(let number): "open-\(number)"
+    case .close(let number): "close-\(number)"
+    case .abort(let number): "abort-\(number)"
+    case .probe(let number): "probe-\(number)"
+    case .decide(let number, _, let wasBound): "decide-\(number)-\(wasBound ? "lost" : "failed")"
+    case .startTimer(let number, _): "startTimer-\(number)"
+    case .stopTimer(let number): "stopTimer-\(number)"
+    }
+  }
+
+  @Test("Each state that can be reached answers each input as the table says.")
+  func everyStateWithEveryInput() {
+    #expect(Self.reachable.count == 19)
+    #expect(Self.table() == ConnectionTable.text)
+  }
+
+  @Test("What comes from a stream that is not the present one changes nothing.")
+  func staleInputs() {
+    for (state, machine) in Self.reachable {
+      for number in [-1, 99] {
+        let inputs: [Machine.Input] = [
+          .ended(number, Self.broken, leaving: nil), .decided(number, .atOnce), .timer(number),
+          .probed(number, isAlive: false),
+        ]
+        for input in inputs {
+          var machine = machine
+          #expect(machine.handle(input, at: 0) == [])
+          #expect(machine.state == state)
+        }
+        for input in [Machine.Input.prepared(number), .bound(number)] {
+          var machine = machine
+          #expect(machine.handle(input, at: 0) == [.close(number)])
+          #expect(machine.state == state)
+        }
+      }
+    }
+  }
+
+  @Test(
+    "However inputs follow each other, no stream stays open that is neither the attempt nor the session.",
+    arguments: 0..<200)
+  func noStreamIsForgotten(seed: Int) {
+    var generator = Seeded(state: UInt64(seed))
+    var machine = Machine()
+    var open: Set<Int> = []
+    var isTimerRunning = false
+    for step in 0..<300 {
+      let input = Self.inputs.randomElement(using: &generator)?.input(machine) ?? .connect
+      // Only a stream that is open is bound or ends.
+      switch input {
+      case .bound(let number) where !open.contains(number): continue
+      case .ended(let number, _, _): open.remove(number)
+      default: break
+      }
+      for action in machine.handle(input, at: Double(step), using: &generator) {
+        switch action {
+        case .open(let number): open.insert(number)
+        case .close(let number):
+          // A session is open until the server has agreed.
+          if number != machine.linkNumber || machine.state.link == .none { open.remove(number) }
+        case .startTimer: isTimerRunning = true
+        case .stopTimer: isTimerRunning = false
+        case .prepare: isTimerRunning = false
+        case .abort, .probe, .decide: break
+        }
+      }
+      var wanted: Set<Int> = []
+      if machine.state.attempt == .opening { wanted.insert(machine.attemptNumber) }
+      if machine.state.link != .none { wanted.insert(machine.linkNumber) }
+      #expect(open == wanted, "step \(step)")
+      #expect(isTimerRunning == (machine.state.attempt == .waiting), "step \(step)")
+      if machine.state.wish != .online {
+        #expect(machine.state.attempt == .none)
+        #expect([.none, .closing].contains(machine.state.link))
+      }
+    }
+  }
+
+  @Test(
+    "A session that is lost soon, again and again, is taken up ever later; one that held is taken up at once."
+  )
+  func pauses() {
+    var generator = Seeded(state: 3)
+    var machine = Machine()
+    var now = 0.0
+    var pauses: [Double] = []
+    func lose(after seconds: Double) -> Double {
+      _ = machine.handle(.prepared(machine.attemptNumber), at: now)
+      _ = machine.handle(.bound(machine.attemptNumber), at: now)
+      now += seconds
+      _ = machine.handle(.ended(machine.linkNumber, Self.broken, leaving: nil), at: now)
+      let verdict = Machine.Input.decided(machine.attemptNumber, .afterPause(.server))
+      guard
+        case .startTimer(let number, let pause) = machine.handle(verdict, at: now, using: &generator).first
+      else { return .nan }
+      now += pause
+      _ = machine.handle(.timer(number), at: now)
+      return pause
+    }
+    _ = machine.handle(.connect, at: now)
+    for _ in 0..<8 { pauses.append(lose(after: 1)) }
+    #expect(pauses.last ?? 0 >= 30)
+    #expect(lose(after: ReconnectPolicy.settled) <= 10)
+  }
+
+  @Test(
+    "A changed network ends a pause after a fault of the link, and no pause that the server has asked for.")
+  func hurry() {
+    for (verdict, ends) in [
+      (ConnectionVerdict.afterPause(.link), true), (.afterPause(.server), true),
+      (.afterPause(.rateLimit), false),
+      (.afterPause(.later), false), (.after(seconds: 5), false),
+    ] {
+      var machine = Machine()
+      _ = machine.handle(.connect, at: 0)
+      _ = machine.handle(.ended(1, Self.broken, leaving: nil), at: 0)
+      _ = machine.handle(.decided(2, verdict), at: 0)
+      #expect(machine.state.attempt == .waiting)
+      _ = machine.handle(.networkChanged(isAddressGone: false), at: 0)
+      #expect((machine.state.attempt == .preparing) == ends, "\(verdict)")
+    }
+  }
+}
+
+/// Random numbers that are the same in every run (SplitMix64).
+struct Seeded: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
