@@ -35,7 +35,7 @@ enum AgentLauncher {
       }
       if let percent = UpgradeNote.percent(paths) {
         // It goes on, whoever waits for it.
-        if end.isOver { throw Failure.timedOut(UpgradeNote.text(percent)) }
+        if end.isOver { throw Failure.timedOut(UpgradeNote.unfinished(percent)) }
         UpgradeNote.tell(percent)
         deadline = end.atMost(.ofRequest)
       }

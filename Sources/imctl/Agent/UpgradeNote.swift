@@ -16,11 +16,14 @@ enum UpgradeNote {
       next = .now + interval
       return true
     }
-    if isDue { Imctl.note(text(percent)) }
+    guard isDue else { return }
+    Imctl.note(inLanguage("the database is brought up to date: \(percent) %", "正在更新数据库：\(percent)%"))
   }
 
-  static func text(_ percent: Int) -> String {
-    inLanguage("the database is brought up to date: \(percent) %", "正在更新数据库：\(percent)%")
+  /// What a command has waited for whose time is up.
+  static func unfinished(_ percent: Int) -> String {
+    inLanguage(
+      "the upgrade of the database, which goes on: \(percent) % is done", "数据库更新，更新仍在进行：已完成 \(percent)%")
   }
 
   /// How far the upgrade is that some process does, in percent; nil: none does.
