@@ -243,7 +243,7 @@ struct StoreUpgradeTests {
     #expect(try description(path) == upgraded)
   }
 
-  @Test("What has waited since is taken over into the history, and receipts are kept with what was sent before.")
+  @Test("What waits is taken over into the history later, and receipts go to messages that were sent before.")
   func goingOn() async throws {
     try make()
     let store = try LocalStore(path: path)

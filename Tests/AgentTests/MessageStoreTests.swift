@@ -172,7 +172,7 @@ import XMPPXML
     #expect(again.settled.isEmpty && again.events.isEmpty)
   }
 
-  @Test("A message that has waited under another name than the server's is kept once, whatever came of it before.")
+  @Test("A message that has waited under another name than the server's is kept once, also beside a copy.")
   func otherName() async throws {
     let own = "anonymous@b"
     let store = try LocalStore(path: path)
