@@ -218,6 +218,32 @@ import XMPPXML
     #expect(deliveries == [[-2], [-1], [1], [2], [2]])
   }
 
+  @Test("Many messages that are accepted together are what they were, one behind the other.")
+  func together() async throws {
+    let store = try LocalStore(path: path)
+    var messages: [OutboxMessage] = []
+    for number in 0..<67 {
+      var message = OutboxMessage(id: "\(number)", to: to, body: "text \(number)", accepted: 5)
+      message.subject = number % 2 == 0 ? "about" : nil
+      message.thread = number % 3 == 0 ? "talk" : nil
+      message.isSent = number % 5 == 0
+      message.since = message.isSent ? "s" : nil
+      message.asksReceipt = number % 7 == 0
+      messages.append(message)
+    }
+    let (kept, waiting) = try await store.change { [messages] database in
+      let kept = try OutboxMessage.insert(messages, "a@b", database)
+      return (kept, try OutboxMessage.all(of: "a@b", database))
+    }
+    #expect(kept == waiting && kept.map(\.position) == Array(1...67))
+    let unplaced = kept.map { message in
+      var message = message
+      message.position = 0
+      return message
+    }
+    #expect(unplaced == messages)
+  }
+
   @Test("What was never handed over is read in its order, of one account, as much as there is room for.")
   func queued() async throws {
     let store = try LocalStore(path: path)

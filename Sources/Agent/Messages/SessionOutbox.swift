@@ -77,21 +77,24 @@ extension Session {
     let own = (traffic.own ?? account).bare.description
     let isDirect = stream != nil && traffic.handover.hasRoom(for: messages)
     let (accepted, sent) = try await localStore.change(durably: durably) { database in
+      let ids = messages.map(\.id)
+      var messages = messages
+      for index in messages.indices {
+        messages[index].isSent = isDirect
+        messages[index].since = isDirect ? since : nil
+      }
+      if Set(ids).count == ids.count, messages.allSatisfy({ $0.corrects == nil }),
+        try !OutboxMessage.mayBeKnown(ids, of: name, own: own, database)
+      {
+        return (try OutboxMessage.insert(messages, name, database), [(String, ReceiptEvent?)]())
+      }
       var accepted: [OutboxMessage] = []
       var sent: [(String, ReceiptEvent?)] = []
-      let ids = messages.map(\.id)
-      let areNew =
-        try Set(ids).count == ids.count
-        && !OutboxMessage.mayBeKnown(ids, of: name, own: own, database)
       for var message in messages {
-        message.isSent = isDirect
-        message.since = isDirect ? since : nil
         if let target = message.corrects {
           message = try message.correcting(target, name, own: own, database)
         }
-        switch try areNew
-          ? .accepted(message.insert(name, database)) : message.accept(name, own: own, database)
-        {
+        switch try message.accept(name, own: own, database) {
         case .accepted(let position):
           message.position = position
           accepted.append(message)

@@ -75,18 +75,56 @@ extension OutboxMessage {
 
   /// Keeps a message whose id is new; its position.
   package func insert(_ account: String, _ database: Database) throws -> Int64 {
-    let insertion = try database.cachedStatement(
-      sql: """
-        INSERT INTO messages (account, direction, sender, time, id, originID, fromJID, toJID, type, body, subject,
-          thread, isCarbon, isDelayed, isEncrypted, replaces, delivery, since, asksReceipt)
-        VALUES (?1, 1, ?1, ?2, ?3, ?3, ?1, ?4, ?5, ?6, ?7, ?8, 0, 0, 0, ?9, ?10, ?11, ?12)
-        """)
+    try Self.insert([self], account, database)[0].position
+  }
+
+  /// Rows that a statement inserts where there are many: each execution opens every index of the table.
+  private static let rows = 20
+  private static let insertionOfOne = insertion(1)
+  private static let insertionOfMany = insertion(rows)
+
+  private static func insertion(_ count: Int) -> String {
+    let rows = (0..<count).map { row in
+      let (first, others) = (11 * row + 2, (11 * row + 4)..<(11 * row + 8))
+      let (time, id) = ("?\(first)", "?\(first + 1)")
+      let texts = others.map { "?\($0)" }.joined(separator: ", ")
+      let rest = (others.upperBound..<(first + 11)).map { "?\($0)" }.joined(separator: ", ")
+      return "(?1, 1, ?1, \(time), \(id), \(id), ?1, \(texts), 0, 0, 0, \(rest))"
+    }
+    return """
+      INSERT INTO messages (account, direction, sender, time, id, originID, fromJID, toJID, type, body, subject,
+        isCarbon, isDelayed, isEncrypted, thread, replaces, delivery, since, asksReceipt)
+      VALUES \(rows.joined(separator: ", "))
+      """
+  }
+
+  /// Keeps messages whose ids are new, in their order; gives them with their positions.
+  package static func insert(
+    _ messages: [OutboxMessage], _ account: String, _ database: Database
+  ) throws -> [OutboxMessage] {
+    var kept = messages
+    var rest = kept.indices
+    while !rest.isEmpty {
+      let part = rest.prefix(rest.count < rows ? 1 : rows)
+      rest.removeFirst(part.count)
+      let insertion = try database.cachedStatement(sql: part.count == 1 ? insertionOfOne : insertionOfMany)
+      var values: [(any DatabaseValueConvertible)?] = [account]
+      for index in part { values += kept[index].values }
+      try insertion.execute(arguments: StatementArguments(values))
+      // One behind the other: nobody else writes meanwhile.
+      let first = database.lastInsertedRowID - Int64(part.count) + 1
+      for (position, index) in zip(first..., part) { kept[index].position = position }
+    }
+    return kept
+  }
+
+  /// What is kept of it, in the order of the columns.
+  private var values: [(any DatabaseValueConvertible)?] {
     let delivery = isSent ? StoredMessage.Delivery.handedOver : .queued
-    try insertion.execute(arguments: [
-      account, accepted, id, to.description, type.rawValue, body, subject, thread, replaces,
-      delivery.rawValue, since, asksReceipt,
-    ])
-    return database.lastInsertedRowID
+    return [
+      accepted, id, to.description, type.rawValue, body, subject, thread, replaces, delivery.rawValue, since,
+      asksReceipt,
+    ]
   }
 
   /// The messages of an account, oldest first.

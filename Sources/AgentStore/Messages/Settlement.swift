@@ -59,18 +59,25 @@ package struct Settlement {
       sql: """
         UPDATE messages SET delivery = 1, cursor = ?1 + 2 * list.key, place = ?2 + list.key, since = NULL
         FROM json_each(?3) AS list WHERE position = list.value AND time = ?4 AND delivery < 0
-        RETURNING cursor
         """)
-    let settled = Set(
-      try Int64.fetchAll(update, arguments: [cursor, place, positions, messages.first?.accepted]))
+    try update.execute(arguments: [cursor, place, positions, messages.first?.accepted])
+    let areAll = database.changesCount == messages.count
     let indexing = try database.cachedStatement(
       sql: """
         INSERT INTO search (rowid, body, subject)
         SELECT place, body, subject FROM messages WHERE cursor >= ? AND cursor < ?
         """)
     try indexing.execute(arguments: [cursor, cursor + cursors])
+    let settled = try areAll ? [] : settled(database)
     return zip(messages, stride(from: cursor, to: cursor + cursors, by: 2)).compactMap { message, cursor in
-      settled.contains(cursor) ? (message.stored(own: own), cursor) : nil
+      areAll || settled.contains(cursor) ? (message.stored(own: own), cursor) : nil
     }
+  }
+
+  /// The cursors of those that have waited still.
+  private func settled(_ database: Database) throws -> Set<Int64> {
+    let selection = try database.cachedStatement(
+      sql: "SELECT cursor FROM messages WHERE cursor >= ? AND cursor < ?")
+    return Set(try Int64.fetchAll(selection, arguments: [cursor, cursor + cursors]))
   }
 }
