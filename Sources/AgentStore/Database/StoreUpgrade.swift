@@ -101,7 +101,7 @@ package final class StoreUpgrade: Sendable {
         self.tell(Self.copyShare * done)
       }
     } catch {
-      unlink(new)
+      for suffix in ["", "-journal"] { unlink(new + suffix) }
       throw error
     }
     if rename(new, copy) != 0 { throw Errno.last.failure(copy) }
@@ -117,7 +117,9 @@ package final class StoreUpgrade: Sendable {
   /// A damaged database is a matter of its own.
   private func failure(_ error: any Error) -> any Error {
     if LocalStore.isDamage(error) { return error }
-    let why = LocalStore.failure(error, path).detail ?? ""
+    // SQLite does not say what has kept it from writing a copy.
+    let isUnsaid = (error as? DatabaseError)?.message == "not an error"
+    let why = isUnsaid ? "\(path): it cannot be copied" : LocalStore.failure(error, path).detail ?? ""
     return Failure(
       .databaseError, stage: .store,
       detail:
