@@ -10,12 +10,17 @@ public struct AgentPaths: Sendable, Equatable {
   public let socket: String
   private let uid: uid_t
 
+  package static let lockName = "agent.lock"
+  package static let upgradeSuffix = ".upgrade"
+
   /// Octets that a socket's path may have (`sun_path` without its NUL).
   public static let maximumSocketPath = 107
 
   public var accounts: String { configuration + "/accounts.json" }
   public var database: String { state + "/imctl.sqlite" }
-  public var lock: String { state + "/agent.lock" }
+  public var lock: String { state + "/" + Self.lockName }
+  /// How far the upgrade of a ``database`` is, in percent: whoever does that holds a lock on the file.
+  public var upgrade: String { database + Self.upgradeSuffix }
   public var pid: String { state + "/agent.pid" }
   public var log: String { state + "/agent.log" }
   /// Directory of sockets whose own path would be too long.

@@ -78,6 +78,15 @@ package final class AgentLock: Sendable {
     throw Failure(.alreadyRunning, stage: .store, detail: paths.socket)
   }
 
+  /// Whether a process holds the lock of the agent whose files are in the same directory as this one.
+  package static func isHeld(inDirectoryOf path: String) -> Bool {
+    let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    guard
+      let file = try? FileDescriptor(opening: directory + "/" + AgentPaths.lockName, O_RDONLY | O_NOFOLLOW)
+    else { return false }
+    return (try? file.lock()) == false
+  }
+
   /// An element for everybody who did not find the agent by its socket.
   package func knocks() -> AsyncStream<Void> { name.name?.knocks() ?? AsyncStream { _ in } }
 

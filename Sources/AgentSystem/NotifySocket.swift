@@ -11,6 +11,8 @@ package struct NotifySocket: Sendable {
     /// `microseconds`: the monotonic clock's.
     case reloading(microseconds: UInt64)
     case stopping
+    /// What was started needs at least so much longer.
+    case extending(seconds: Int)
     /// Still alive.
     case watchdog
     /// For people: what is shown beside the state.
@@ -21,6 +23,7 @@ package struct NotifySocket: Sendable {
       case .ready: "READY=1"
       case .reloading(let microseconds): "RELOADING=1\nMONOTONIC_USEC=\(microseconds)"
       case .stopping: "STOPPING=1"
+      case .extending(let seconds): "EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000)"
       case .watchdog: "WATCHDOG=1"
       case .status(let text): "STATUS=" + text.split(whereSeparator: \.isNewline).joined(separator: " ")
       }

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import ArgumentParser
 import Glibc
 
@@ -24,6 +25,7 @@ struct Imctl: ParsableCommand {
   static func main() {
     runNothingOnCrash()
     Console.holdClosedStreams()
+    StoreUpgrade.terms.withLockedValue { $0.onProgress = UpgradeNote.tell }
     do {
       let arguments = try CommandName.resolve(Array(CommandLine.arguments.dropFirst()))
       if asksAgent { AgentClient.connectEarly() }

@@ -22,12 +22,13 @@ struct HistoryTests {
       from: sent ? "a@b/here" : peer, to: sent ? peer : "a@b/here", type: .chat, body: body)
   }
 
-  private func keep(_ messages: [StoredMessage], from cursor: Int64 = 1, of account: String = "a@b")
+  /// - Parameter cursor: of the first; nil where they come out of the past.
+  private func keep(_ messages: [StoredMessage], from cursor: Int64? = 1, of account: String = "a@b")
     async throws
   {
     try await LocalStore(path: path).change { database in
       for (index, message) in messages.enumerated() {
-        _ = try message.insert(account, cursor: cursor + Int64(index), database)
+        _ = try message.insert(account, cursor: cursor.map { $0 + Int64(index) }, database)
       }
     }
   }
@@ -135,8 +136,8 @@ struct HistoryTests {
       message("e", at: 31),
     ])
     try await LocalStore(path: path).change { database in
-      for (cursor, body) in [(-1, "y"), (-2, "x")] {
-        _ = try message(body, at: 30).insert("a@b", cursor: Int64(cursor), database)
+      for body in ["y", "x"] {
+        _ = try message(body, at: 30).insert("a@b", cursor: nil, database)
       }
     }
     #expect(try bodies() == ["a", "b", "x", "y", "c", "d", "e"])
@@ -152,7 +153,7 @@ struct HistoryTests {
       message("1", at: 30.7), message("2", at: 30), message("3", at: 30), message("4", at: 31),
       message("5", at: 30.2),
     ])
-    try await keep([message("0", at: 30)], from: -1)
+    try await keep([message("0", at: 30)], from: nil)
     #expect(try bodies() == ["0", "5", "1", "2", "3", "4"])
   }
 
@@ -234,7 +235,7 @@ struct HistoryTests {
 
   @Test("What was fetched out of the past has the cursor before all events.")
   func cursors() async throws {
-    try await keep([message("old", at: 1)], from: -5)
+    try await keep([message("old", at: 1)], from: nil)
     try await keep([message("new", at: 2)], from: 7)
     var cursors: [Int64] = []
     try #require(try LocalHistory(path: path)).read(HistoryQuery(account: "a@b")) {

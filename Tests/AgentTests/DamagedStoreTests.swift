@@ -33,7 +33,7 @@ struct DamagedStoreTests {
   private func earlier(upTo migration: String) throws {
     try PrivateDirectory.ensure(directory.paths.state)
     let database = try DatabaseQueue(path: path)
-    try Schema.migrator.migrate(database, upTo: migration)
+    try Schema.migrator().migrate(database, upTo: migration)
     guard migration != "meta" else { return }
     try database.write { database in
       for (cursor, body) in [(1, "second of March"), (2, "first of March"), (3, "second again")] {
@@ -101,12 +101,12 @@ struct DamagedStoreTests {
     try await store.change { database in
       _ = try waiting.accept("a@b", own: "a@b", database)
       try StreamRecord.keep(archivePosition: "p", of: "a@b", database)
-      // The page of a table becomes something else.
+      // The page of an index becomes something else.
       try database.execute(sql: "PRAGMA writable_schema = ON")
       try database.execute(
         sql: """
-          UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'messagesByPlace')
-          WHERE name = 'messages'
+          UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'messages')
+          WHERE name = 'messagesByPeer'
           """)
       try database.execute(sql: "PRAGMA writable_schema = RESET")
     }

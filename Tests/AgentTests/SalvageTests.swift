@@ -50,7 +50,7 @@ struct SalvageTests {
 
   @Test(
     "Where the schema is malformed, nothing is lost.",
-    arguments: ["messages", "outbox", "messagesByPlace", "sqlite_autoindex_outbox_1", "contacts"])
+    arguments: ["messages", "outbox", "messagesByPlace", "messagesByOriginID", "contacts"])
   func malformedSchema(name: String) async throws {
     do {
       let store = try LocalStore(path: path)
@@ -97,7 +97,7 @@ struct SalvageTests {
       try await keep(in: store)
       store.finish()
     }
-    try overwrite("outbox")
+    try overwrite("messages")
     let store = try LocalStore(path: path)
     let told = NIOLockedValueBox([StoreNews]())
     store.tell { news in told.withLockedValue { $0.append(news) } }
@@ -108,6 +108,20 @@ struct SalvageTests {
     #expect(damage.failure.message.contains("lost of what waited to be sent: first, second"))
     #expect(told.withLockedValue { $0 } == [StoreNews(cause: damage.failure, lost: damage.salvage.lost)])
     #expect(store.condition.failures == [damage.failure])
+  }
+
+  @Test("What waits is read out of the messages where the index of it is damaged.")
+  func index() async throws {
+    do {
+      let store = try LocalStore(path: path)
+      try await keep(in: store)
+      store.finish()
+    }
+    try overwrite("outbox")
+    let store = try LocalStore(path: path)
+    #expect(try await waiting(in: store) == ["first", "second"])
+    let damage = try #require(store.condition.damage)
+    #expect(damage.salvage.lost.isEmpty && damage.salvage.isOutboxKnown)
     #expect(try bodies() == ["word 1", "word 2", "word 3"])
   }
 
@@ -118,8 +132,8 @@ struct SalvageTests {
       try await keep(in: store)
       store.finish()
     }
+    try overwrite("messages")
     try overwrite("outbox")
-    try overwrite("sqlite_autoindex_outbox_1")
     let store = try LocalStore(path: path)
     #expect(try await waiting(in: store).isEmpty)
     let damage = try #require(store.condition.damage)
@@ -146,7 +160,7 @@ struct SalvageTests {
           try Int.fetchOne(
             $0,
             sql:
-              "SELECT pageno FROM dbstat WHERE name = 'outbox' AND path GLOB '/00a/*' OR name = 'outbox' AND path = '/00a/' LIMIT 1"
+              "SELECT pageno FROM dbstat WHERE name = 'messages' AND (path GLOB '/00a/*' OR path = '/00a/') LIMIT 1"
           ))
       }
       try database.close()

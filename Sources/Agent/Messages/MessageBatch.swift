@@ -284,7 +284,8 @@ private struct Writing {
     while let first = sent.first {
       let together = sent.prefix { $0.accepted == first.accepted }
       sent = sent.dropFirst(together.count)
-      guard together.count > 1, let settlement = try Settlement(together, own: own, from: next, database)
+      guard together.count > 1,
+        let settlement = try Settlement(together, of: account, own: own, from: next, database)
       else {
         for message in together { try settle(message.id, database) }
         continue
@@ -301,11 +302,11 @@ private struct Writing {
   /// The server has a message of the outbox; false where there is none with this id.
   @discardableResult
   mutating func settle(_ id: String, archiveID: String? = nil, _ database: Database) throws -> Bool {
-    guard let sent = try OutboxMessage.take(id, of: account, database) else { return false }
+    guard let sent = try OutboxMessage.find(id, of: account, database) else { return false }
     outcome.settled.append(id)
-    var message = sent.stored(own: own.description)
-    message.archiveID = archiveID
-    _ = try insert(message, database)
+    let message = try sent.settle(
+      account, own: own.description, cursor: next, archiveID: archiveID, database)
+    if let message { try tell(message, database) }
     return true
   }
 
@@ -329,7 +330,7 @@ private struct Writing {
     if receipt.receipt.kind == .failed {
       try StoredMessage.refuse(receipt.receipt, account, own: own.description, database)
     }
-    if try receipt.insert(account, cursor: next, database) {
+    if try receipt.insert(account, own: own.description, cursor: next, database) {
       outcome.news.append(.event(receipt.event(account: account, cursor: next)))
       next += 1
     }
@@ -343,9 +344,13 @@ private struct Writing {
 
   private mutating func insert(_ message: StoredMessage, _ database: Database) throws -> Bool {
     guard let message = try message.insert(account, cursor: next, database) else { return false }
+    try tell(message, database)
+    return true
+  }
+
+  private mutating func tell(_ message: StoredMessage, _ database: Database) throws {
     if message.direction == .sent, let to = message.to { try addressees.add(to, database) }
     outcome.news.append(.message(message, cursor: next))
     next += message.hasReceipt ? 2 : 1
-    return true
   }
 }

@@ -7,8 +7,8 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-// What is to be sent is stored first, handed to the stream in the order in which it was accepted, and forgotten when
-// the server has acknowledged it.
+// What is to be sent is stored first, handed to the stream in the order in which it was accepted, and belongs to the history
+// when the server has acknowledged it.
 
 extension Session {
   /// Accepts messages, all or none; what is returned waits for the server to have them.
@@ -77,26 +77,29 @@ extension Session {
     let own = (traffic.own ?? account).bare.description
     let isDirect = stream != nil && traffic.handover.hasRoom(for: messages)
     let (accepted, sent) = try await localStore.change(durably: durably) { database in
+      let ids = messages.map(\.id)
+      var messages = messages
+      for index in messages.indices {
+        messages[index].isSent = isDirect
+        messages[index].since = isDirect ? since : nil
+      }
+      if Set(ids).count == ids.count, messages.allSatisfy({ $0.corrects == nil }),
+        try !OutboxMessage.mayBeKnown(ids, of: name, own: own, database)
+      {
+        return (try OutboxMessage.insert(messages, name, database), [(String, ReceiptEvent?)]())
+      }
       var accepted: [OutboxMessage] = []
       var sent: [(String, ReceiptEvent?)] = []
-      let ids = messages.map(\.id)
-      let areNew =
-        try Set(ids).count == ids.count
-        && !OutboxMessage.mayBeKnown(ids, of: name, own: own, database)
       for var message in messages {
-        message.isSent = isDirect
-        message.since = isDirect ? since : nil
         if let target = message.corrects {
           message = try message.correcting(target, name, own: own, database)
         }
-        switch try areNew
-          ? .accepted(message.insert(name, database)) : message.accept(name, own: own, database)
-        {
+        switch try message.accept(name, own: own, database) {
         case .accepted(let position):
           message.position = position
           accepted.append(message)
         case .waiting: break
-        case .sent: sent.append((message.id, try StoredReceipt.last(of: message.id, name, database)))
+        case .sent(let receipt): sent.append((message.id, receipt))
         case .idTaken:
           throw Failure(.invalidParameter, stage: .input, detail: "another message has the id \(message.id)")
         }
@@ -116,7 +119,7 @@ extension Session {
   /// The stream that they were meant for has ended before they could be handed to it.
   private func putBack(_ messages: [OutboxMessage]) async throws(Failure) {
     try await localStore.change { database in
-      for message in messages { try OutboxMessage.markQueued(message.position, database) }
+      for message in messages { try message.markQueued(database) }
     }
   }
 
@@ -247,7 +250,7 @@ extension Session {
       for message in try OutboxMessage.all(of: name, database) where wanted?.contains(message.id) ?? true {
         if message.isSent {
           result.handedOver.append(message.id)
-        } else if try OutboxMessage.take(message.id, of: name, database) != nil {
+        } else if try message.remove(database) {
           result.cancelled.append(message.id)
         }
       }
@@ -285,9 +288,7 @@ extension Session {
   func dropOutbox() async throws(Failure) {
     let name = account.description
     let ids = try await localStore.change(durably: true) { database in
-      try OutboxMessage.all(of: name, database).map(\.id).filter {
-        try OutboxMessage.take($0, of: name, database) != nil
-      }
+      try OutboxMessage.all(of: name, database).filter { try $0.remove(database) }.map(\.id)
     }
     for id in ids { traffic.cancel(id) }
   }

@@ -12,6 +12,8 @@ import UnixSignals
 package struct AgentProcess: Sendable {
   /// Seconds from the wish to end until the end, however long the sessions take to say goodbye.
   private static let patience = 20.0
+  /// Seconds that a step of an upgrade of the database may take.
+  private static let patienceOfUpgrade = 600
 
   private let accounts: AccountsOnDisk
   private let store: LocalStore
@@ -36,6 +38,14 @@ package struct AgentProcess: Sendable {
     self.log = log
     let accounts = AccountsOnDisk(directory: paths.configuration, log: log)
     self.accounts = accounts
+    StoreUpgrade.terms.withLockedValue { upgrade in
+      upgrade.isAgent = true
+      upgrade.onProgress = { [notify = terms.notify] percent in
+        notify?.send(
+          .extending(seconds: Self.patienceOfUpgrade),
+          .status("the database is brought up to date: \(percent) %"))
+      }
+    }
     let store = try LocalStore(path: paths.database, log: log)
     self.store = store
     hub = try EventCursor(store: store).hub()

@@ -263,13 +263,14 @@ extension StoredConversation {
 
 extension StoredMessage {
   /// Removes what is in the messages of a conversation; what tells them from others stays, so that they do not come again.
+  /// What waits to be sent is not in the history yet.
   package static func forgetContent(
     of peer: String, until time: Double, _ account: String, _ database: Database
   ) throws {
     try database.execute(
       sql: """
         UPDATE messages SET body = NULL, subject = NULL
-        WHERE account = ? AND peer = ? AND time <= ? AND (body IS NOT NULL OR subject IS NOT NULL)
+        WHERE account = ? AND peer = ? AND place IS NOT NULL AND time <= ? AND (body IS NOT NULL OR subject IS NOT NULL)
         """, arguments: [account, peer, time])
   }
 }

@@ -61,17 +61,18 @@ package enum StoredConversations {
   /// Each conversation with messages is found by one step in the index, and its last message by another one.
   private static let conversationsWithMessages = """
     WITH RECURSIVE peers (jid) AS (
-      SELECT (SELECT min(peer) FROM messages INDEXED BY messagesByPeer WHERE account = ?1)
+      SELECT (SELECT min(peer) FROM messages INDEXED BY messagesByPeer WHERE account = ?1 AND place IS NOT NULL)
       UNION ALL
-      SELECT (SELECT min(peer) FROM messages INDEXED BY messagesByPeer WHERE account = ?1 AND peer > peers.jid)
+      SELECT (SELECT min(peer) FROM messages INDEXED BY messagesByPeer
+        WHERE account = ?1 AND peer > peers.jid AND place IS NOT NULL)
       FROM peers WHERE peers.jid IS NOT NULL
     )
     SELECT peers.jid AS conversation,
       (\(unread("?1", "peers.jid", "coalesce(kept.readPlace, -1)", "coalesce(kept.hiddenBefore, -1)"))) AS unread,
       \(StoredMessage.isNamedByCorrection("last")) AS isCorrected, last.*
     FROM peers LEFT JOIN conversations AS kept ON kept.account = ?1 AND kept.jid = peers.jid
-    LEFT JOIN messages AS last ON last.cursor = (
-      SELECT cursor FROM messages INDEXED BY messagesByPeer
+    LEFT JOIN messages AS last ON last.position = (
+      SELECT position FROM messages INDEXED BY messagesByPeer
       WHERE account = ?1 AND peer = peers.jid AND place IS NOT NULL AND \(StoredMessage.isOfItsOwn)
       ORDER BY place DESC LIMIT 1)
     WHERE peers.jid IS NOT NULL
@@ -80,10 +81,10 @@ package enum StoredConversations {
   private static func last(
     _ row: Row, _ account: String, hiddenBefore: Double?, _ database: Database
   ) throws -> (event: Event, place: Int64)? {
-    guard let cursor: Int64 = row["cursor"] else { return nil }
+    guard row["position"] as Int64? != nil else { return nil }
     let message = try StoredMessage.folded(row, mayBeCorrected: row["isCorrected"], database)
     if let hiddenBefore, message.time <= hiddenBefore { return nil }
-    return (message.event(account: account, cursor: max(0, cursor)), row["place"])
+    return (message.event(account: account, cursor: row["cursor"] ?? 0), row["place"])
   }
 
   /// Messages of the other side behind the last one that was read. What was fetched out of the past is no news.
@@ -104,7 +105,7 @@ package enum StoredConversations {
     """
     SELECT count(*) FROM messages INDEXED BY messagesByPeer
     WHERE account = \(account) AND peer = \(jid) AND place > \(readPlace) AND time > \(hiddenBefore)
-      AND direction = 0 AND cursor > 0 AND NOT isRetracted AND retracts IS NULL AND replaces IS NULL
+      AND direction = 0 AND cursor IS NOT NULL AND NOT isRetracted AND retracts IS NULL AND replaces IS NULL
       AND type NOT IN ('error', 'headline')
     """
   }

@@ -25,7 +25,8 @@ extension LocalStore {
     let fresh = path + ".fresh"
     do {
       for suffix in ["", "-wal", "-shm"] { unlink(fresh + suffix) }
-      let database = try open(fresh)
+      let database = try connect(fresh)
+      try Salvage.migrate(database, asFarAs: path)
       try database.write { database in
         // Greater than every cursor before it: there were never as many events as microseconds.
         try database.execute(

@@ -24,7 +24,7 @@ extension LocalStore {
   }
 
   private static func forget(_ account: String, _ database: Database) throws {
-    for table in ["messages", "outbox", "streams", "gaps", "receipts", "addressees"] + contactTables
+    for table in ["messages", "streams", "gaps", "receipts", "addressees"] + contactTables
       + conversationTables
     {
       try database.execute(sql: "DELETE FROM \(table) WHERE account = ?", arguments: [account])
@@ -62,7 +62,7 @@ extension LocalStore {
     }
   }
 
-  /// Databases that were damaged have what every account had.
+  /// Databases that were damaged have what every account had, and so has the copy of one that was brought up to date.
   private static func removeSetAside(_ path: String) {
     let place = path.lastIndex(of: "/")
     let directory = place.map { String(path[..<$0]) } ?? "."
@@ -73,7 +73,9 @@ extension LocalStore {
       let file = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      if file.hasPrefix("\(name).corrupt-") { unlink("\(directory)/\(file)") }
+      if file.hasPrefix("\(name).corrupt-") || file.hasPrefix(name + StoreUpgrade.copySuffix) {
+        unlink("\(directory)/\(file)")
+      }
     }
   }
 }

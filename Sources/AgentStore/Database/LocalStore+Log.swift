@@ -32,5 +32,6 @@ extension LocalStore {
   package func finish() {
     try? restoreFile()
     try? database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    removeCopy()
   }
 }

@@ -82,7 +82,7 @@ extension LocalStore {
           sql: """
             SELECT * FROM \(source.table)
             WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
-              \(source.shift > 0 ? "AND isFromOutbox" : "")
+              \(source.shift > 0 ? "AND delivery > 0" : "")
             ORDER BY cursor LIMIT ?4
             """, arguments: [cursor - source.shift, last - source.shift, account, Self.page])
         var (count, octets) = (0, 0)

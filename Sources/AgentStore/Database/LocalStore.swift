@@ -48,7 +48,7 @@ package final class LocalStore: BlockingStore {
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     try PrivateDirectory.ensure(directory)
     do {
-      state = NIOLockedValueBox(State(database: try Self.open(path), files: DatabaseFiles(path)))
+      state = NIOLockedValueBox(State(database: try Self.open(path, log: log), files: DatabaseFiles(path)))
     } catch {
       guard Self.isDamage(error) else { throw Self.failure(error, path) }
       let (database, damage) = try Self.replace(path, log)
@@ -165,7 +165,14 @@ package final class LocalStore: BlockingStore {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  package static func open(_ path: String) throws -> DatabaseQueue {
+  package static func open(_ path: String, log: Logger? = nil) throws -> DatabaseQueue {
+    let database = try connect(path)
+    if try !database.read(isCurrent) { try StoreUpgrade.run(database, log) }
+    return database
+  }
+
+  /// Opens the database as it is, or makes an empty one.
+  static func connect(_ path: String) throws -> DatabaseQueue {
     // SQLite gives the files beside it the mode of this one.
     do {
       let file = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW)
@@ -187,16 +194,20 @@ package final class LocalStore: BlockingStore {
           PRAGMA secure_delete = ON
           """)
     }
-    let database = try DatabaseQueue(path: path, configuration: configuration)
-    if try !database.read(isCurrent) { try Schema.migrator.migrate(database) }
-    return database
+    return try DatabaseQueue(path: path, configuration: configuration)
   }
 
   /// Whether nothing is left to be migrated. Throws where the database is of a later version than this one.
   package static func isCurrent(_ database: Database) throws -> Bool {
-    let migrator = Schema.migrator
+    let migrator = Schema.migrator()
     if try migrator.hasBeenSuperseded(database) { throw TooNew() }
     return try migrator.hasCompletedMigrations(database)
+  }
+
+  /// Whether it is of a version before this one.
+  static func isEarlier(_ database: Database) throws -> Bool {
+    try Row.fetchOne(database, sql: "SELECT 1 FROM pragma_table_info('messages') WHERE name = 'delivery'")
+      == nil
   }
 
   private struct TooNew: Error {}

@@ -8,7 +8,8 @@ import Glibc
 /// SQLite's own recovery reads pages past the schema, and is no part of the system's library. What is done without it:
 /// a table is read from its beginning up to what is damaged, and from its end back to there; what is malformed in the
 /// schema hides nothing but itself; and a table that is hidden so is read in a copy that has the schema of a fresh
-/// database. Rows that are no rows of such a table are left out.
+/// database. Rows that are no rows of such a table are left out. What is in a database of an earlier version is copied into
+/// one of that version, which is migrated then.
 struct Salvage: Sendable, Equatable {
   /// Ids of the messages that waited to be sent and are lost, by account.
   private(set) var lost: [String: [String]] = [:]
@@ -27,7 +28,30 @@ struct Salvage: Sendable, Equatable {
   /// Ids in a text.
   private static let maximumNamed = 10
 
-  /// Copies what can be read. Throws where the fresh database cannot be written.
+  /// Migrates the fresh database as far as the damaged one was.
+  static func migrate(_ fresh: DatabaseQueue, asFarAs path: String) throws {
+    try Schema.migrator().migrate(fresh, upTo: isEarlier(path) ? Schema.beforeOneRow : Schema.oneRow)
+  }
+
+  private static func isEarlier(_ path: String) -> Bool {
+    guard let damaged = try? reader(path) else { return false }
+    defer { try? damaged.close() }
+    let isKnown = try? damaged.read { database in
+      try String.fetchAll(database, sql: "SELECT identifier FROM grdb_migrations").contains(Schema.oneRow)
+    }
+    if let isKnown { return !isKnown }
+    let hasColumns = try? damaged.read { database in
+      try Row.fetchOne(
+        database,
+        sql: """
+          SELECT 1 FROM pragma_table_info('outbox') UNION ALL
+          SELECT 1 FROM pragma_table_info('messages') WHERE name = 'isFromOutbox'
+          """) != nil
+    }
+    return hasColumns == true
+  }
+
+  /// Copies what can be read, and migrates it. Throws where the fresh database cannot be written.
   init(from path: String, into fresh: DatabaseQueue) throws {
     let tables = try fresh.read(Table.all)
     var (hidden, waiting) = try Self.copy(tables, from: path, into: fresh)
@@ -37,20 +61,39 @@ struct Salvage: Sendable, Equatable {
       if let more { waiting = more.union(waiting ?? []) }
     }
     isOutboxKnown = waiting != nil
-    let left = try fresh.write { database in
+    try Schema.migrator().migrate(fresh)
+    let missing = try fresh.write { [waiting] database in
       // The index has the words of what was copied.
       try LocalStore.rebuildSearch(database)
-      return try Waiting.all("SELECT account, id FROM outbox", database)
+      return try (waiting ?? []).filter { try !$0.isKept(database) }
     }
-    lost = Dictionary(grouping: (waiting ?? []).subtracting(left), by: \.account).mapValues {
-      $0.map(\.id).sorted()
-    }
+    lost = Dictionary(grouping: missing, by: \.account).mapValues { $0.map(\.id).sorted() }
   }
 
   /// A message that waits to be sent.
   private struct Waiting: Hashable {
     let account: String
     let id: String
+
+    /// It waits still, or the server has it.
+    func isKept(_ database: Database) throws -> Bool {
+      let selection = try database.cachedStatement(
+        sql: "SELECT 1 FROM messages WHERE account = ?1 AND sender = ?1 AND originID = ?2")
+      return try Row.fetchOne(selection, arguments: [account, id]) != nil
+    }
+
+    /// Reads them out of an index, which may be whole where the table is not.
+    static func inIndex(isEarlier: Bool) -> String {
+      isEarlier
+        ? "SELECT account, id FROM outbox ORDER BY account, id"
+        : "SELECT account, id FROM messages INDEXED BY outbox WHERE delivery < 0"
+    }
+
+    static func inTable(isEarlier: Bool) -> String {
+      isEarlier
+        ? "SELECT account, id FROM outbox NOT INDEXED"
+        : "SELECT account, id FROM messages NOT INDEXED WHERE delivery < 0"
+    }
 
     static func all(_ sql: String, _ database: Database) throws -> Set<Waiting> {
       var all: Set<Waiting> = []
@@ -64,27 +107,25 @@ struct Salvage: Sendable, Equatable {
     }
   }
 
+  /// What is malformed in the schema is passed over.
+  private static func reader(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA writable_schema = ON") }
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
   /// Gives the tables that are not there, and all that waited to be sent: nil where that is not known.
   private static func copy(
     _ tables: [Table], from path: String, into fresh: DatabaseQueue
   ) throws -> (hidden: [Table], waiting: Set<Waiting>?) {
-    var configuration = Configuration()
-    configuration.readonly = true
-    // What is malformed in the schema is passed over.
-    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA writable_schema = ON") }
-    guard let damaged = try? DatabaseQueue(path: path, configuration: configuration) else {
-      return (tables, nil)
-    }
+    guard let damaged = try? reader(path) else { return (tables, nil) }
     defer { try? damaged.close() }
     var hidden: [Table] = []
     for table in tables where try !copy(table, from: damaged, into: fresh) { hidden.append(table) }
-    // The ids have an index of their own: it may be whole where the table is not.
-    let waiting = try? damaged.read {
-      try Waiting.all("SELECT account, id FROM outbox ORDER BY account, id", $0)
-    }
-    let rows = try? damaged.read {
-      try Waiting.all("SELECT account, id FROM outbox NOT INDEXED", $0)
-    }
+    let isEarlier = try !fresh.read { try Schema.migrator().hasCompletedMigrations($0) }
+    let waiting = try? damaged.read { try Waiting.all(Waiting.inIndex(isEarlier: isEarlier), $0) }
+    let rows = try? damaged.read { try Waiting.all(Waiting.inTable(isEarlier: isEarlier), $0) }
     if let waiting, let rows { return (hidden, waiting.union(rows)) }
     return (hidden, waiting ?? rows)
   }

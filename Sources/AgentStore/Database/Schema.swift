@@ -3,7 +3,9 @@ import GRDB
 /// The tables of the database, made and changed step by step: every migration from the first version on.
 enum Schema {
   /// All of them, in their order. What was released once is not changed any more.
-  static var migrator: DatabaseMigrator {
+  ///
+  /// - Parameter progress: told of how much of those is done that take long, from 0 to 1.
+  static func migrator(progress: @escaping @Sendable (Double) -> Void = { _ in }) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("meta") { database in
       try database.create(table: "meta", options: [.strict, .withoutRowID]) { table in
@@ -16,20 +18,43 @@ enum Schema {
     migrator.registerMigration("archiveGaps", migrate: createArchiveGaps)
     migrator.registerMigration("contacts", migrate: createContacts)
     migrator.registerMigration("receipts", migrate: createReceipts)
-    migrator.registerMigration("insertions", migrate: dropInsertionTrigger)
+    migrator.registerMigration("insertions") {
+      // `StoredMessage` gives messages their places and indexes them: the trigger would have SQLite write aside what each
+      // insertion changes, and end a part of the index with each.
+      try $0.execute(sql: "DROP TRIGGER messageInserted")
+    }
     migrator.registerMigration("deviceEvents", migrate: createDeviceEvents)
     migrator.registerMigration("retractions", migrate: createRetractions)
     migrator.registerMigration("conversations", migrate: createConversations)
-    migrator.registerMigration("receiptWishes", migrate: addReceiptWishes)
-    migrator.registerMigration("lookAlikes", migrate: addLookAlikes)
-    migrator.registerMigration("refusals", migrate: addRefusals)
-    migrator.registerMigration("corrections", migrate: addCorrections)
-    migrator.registerMigration("threads", migrate: indexThreads)
+    migrator.registerMigration("receiptWishes") {
+      try $0.execute(sql: "ALTER TABLE outbox ADD COLUMN asksReceipt INTEGER NOT NULL DEFAULT 1")
+    }
+    migrator.registerMigration("lookAlikes") {
+      try $0.execute(sql: "ALTER TABLE contactEvents ADD COLUMN looksLike TEXT")
+    }
+    migrator.registerMigration("refusals") {
+      try $0.execute(
+        sql: """
+          ALTER TABLE messages ADD COLUMN refusal TEXT;
+          ALTER TABLE messages ADD COLUMN refusalText TEXT;
+          UPDATE messages SET refusal = receipts.condition, refusalText = receipts.text FROM receipts
+          WHERE receipts.kind = 'failed' AND messages.account = receipts.account
+            AND messages.sender = receipts.account AND messages.originID = receipts.id;
+          """)
+    }
+    migrator.registerMigration("corrections") {
+      try $0.execute(sql: "ALTER TABLE outbox ADD COLUMN replaces TEXT")
+    }
+    migrator.registerMigration("threads") {
+      try $0.execute(
+        sql: "CREATE INDEX messagesByThread ON messages (account, thread, place) WHERE thread IS NOT NULL")
+    }
     migrator.registerMigration("copies", migrate: addCopies)
+    migrator.registerMigration(oneRow) { try mergeOutbox($0, progress) }
     return migrator
   }
 
-  static func createMessages(_ database: Database) throws {
+  private static func createMessages(_ database: Database) throws {
     try database.execute(
       sql: """
         CREATE TABLE messages (
@@ -174,7 +199,7 @@ enum Schema {
         """)
   }
 
-  static func createReceipts(_ database: Database) throws {
+  private static func createReceipts(_ database: Database) throws {
     try database.execute(
       sql: """
         ALTER TABLE messages ADD COLUMN replaces TEXT;
@@ -202,12 +227,6 @@ enum Schema {
         """)
   }
 
-  /// ``StoredMessage/insert(_:cursor:_:)`` gives messages their places and indexes them: a trigger would have SQLite
-  /// write aside what each insertion changes, and end a part of the index with each.
-  private static func dropInsertionTrigger(_ database: Database) throws {
-    try database.execute(sql: "DROP TRIGGER messageInserted")
-  }
-
   private static func createDeviceEvents(_ database: Database) throws {
     try database.execute(
       sql: """
@@ -232,7 +251,14 @@ enum Schema {
     let rows = try Row.fetchAll(
       database, sql: "SELECT account, sender, retracts FROM messages WHERE retracts IS NOT NULL")
     for row in rows {
-      try StoredMessage.takeBack(row["retracts"], of: row["sender"], row["account"], database)
+      try database.execute(
+        sql: """
+          UPDATE messages SET body = NULL, subject = NULL, isRetracted = 1
+          WHERE retracts IS NULL AND cursor IN (
+            SELECT cursor FROM messages WHERE account = ?1 AND sender = ?2 AND originID = ?3 UNION ALL
+            SELECT cursor FROM messages WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID UNION ALL
+            SELECT cursor FROM messages WHERE account = ?1 AND sender = ?2 AND replaces = ?3)
+          """, arguments: [row["account"], row["sender"], row["retracts"]])
     }
   }
 
@@ -287,35 +313,6 @@ enum Schema {
         CREATE TABLE forgottenConversationEvents (account TEXT PRIMARY KEY, cursor INTEGER NOT NULL)
           STRICT, WITHOUT ROWID;
         """)
-  }
-
-  private static func addReceiptWishes(_ database: Database) throws {
-    try database.execute(sql: "ALTER TABLE outbox ADD COLUMN asksReceipt INTEGER NOT NULL DEFAULT 1")
-  }
-
-  private static func addLookAlikes(_ database: Database) throws {
-    try database.execute(sql: "ALTER TABLE contactEvents ADD COLUMN looksLike TEXT")
-  }
-
-  /// Why a message was refused is kept with it.
-  private static func addRefusals(_ database: Database) throws {
-    try database.execute(
-      sql: """
-        ALTER TABLE messages ADD COLUMN refusal TEXT;
-        ALTER TABLE messages ADD COLUMN refusalText TEXT;
-        UPDATE messages SET refusal = receipts.condition, refusalText = receipts.text FROM receipts
-        WHERE receipts.kind = 'failed' AND messages.account = receipts.account
-          AND messages.sender = receipts.account AND messages.originID = receipts.id;
-        """)
-  }
-
-  private static func addCorrections(_ database: Database) throws {
-    try database.execute(sql: "ALTER TABLE outbox ADD COLUMN replaces TEXT")
-  }
-
-  private static func indexThreads(_ database: Database) throws {
-    try database.execute(
-      sql: "CREATE INDEX messagesByThread ON messages (account, thread, place) WHERE thread IS NOT NULL")
   }
 
   private static func addCopies(_ database: Database) throws {

@@ -58,7 +58,7 @@ extension StoredMessage {
   package static func found(_ row: Row, _ database: Database) throws -> StoredMessage? {
     let first = try first(row, database)
     let newest = try newest(first, database)
-    guard newest["cursor"] as Int64 == row["cursor"] else { return nil }
+    guard newest["position"] as Int64 == row["position"] else { return nil }
     var message = StoredMessage(first)
     message.take(StoredMessage(newest))
     return message
@@ -75,14 +75,14 @@ extension StoredMessage {
   private static func first(_ row: Row, _ database: Database) throws -> Row {
     let selection = try database.cachedStatement(
       sql: """
-        SELECT first.* FROM messages AS first WHERE first.cursor = (
-          SELECT (SELECT cursor FROM (\(corrected("target.cursor, target.place"))) ORDER BY place DESC LIMIT 1)
-          FROM messages WHERE messages.cursor = ?)
+        SELECT first.* FROM messages AS first WHERE first.position = (
+          SELECT (SELECT position FROM (\(corrected("target.position, target.place"))) ORDER BY place DESC LIMIT 1)
+          FROM messages WHERE messages.position = ?)
         """)
     var first = row
     for _ in 0..<maximumChain {
       guard first["replaces"] as String? != nil,
-        let earlier = try Row.fetchOne(selection, arguments: [first["cursor"] as Int64])
+        let earlier = try Row.fetchOne(selection, arguments: [first["position"] as Int64])
       else { break }
       first = earlier
     }

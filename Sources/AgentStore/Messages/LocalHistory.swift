@@ -89,23 +89,23 @@ package struct LocalHistory {
     return count
   }
 
-  /// What was fetched out of the past was no event: its cursor is before all of them. What such a message corrects may
-  /// have come behind it, or be somebody else's.
+  /// What was fetched out of the past was no event: its cursor is told as 0, before all of them. What such a message
+  /// corrects may have come behind it, or be somebody else's.
   private static func event(_ row: Row, _ query: HistoryQuery, _ database: Database) throws -> Event? {
     let account: String = row["account"]
-    let cursor = max(0, row["cursor"] as Int64)
+    let cursor: Int64? = row["cursor"]
     if query.isFolded {
       let message =
         try query.words.isEmpty ? StoredMessage.folded(row, database) : StoredMessage.found(row, database)
-      return message?.event(account: account, cursor: cursor)
+      return message?.event(account: account, cursor: cursor ?? 0)
     }
     var message = StoredMessage(row)
-    if let id = message.replaces, (row["cursor"] as Int64) < 0,
+    if let id = message.replaces, cursor == nil,
       try !StoredMessage.isKnown(id, of: message.sender, account, database)
     {
       message.replaces = nil
     }
-    return message.event(account: account, cursor: cursor)
+    return message.event(account: account, cursor: cursor ?? 0)
   }
 
   private func reading<Value>(_ body: (Database) throws -> Value) throws(Failure) -> Value {

@@ -60,8 +60,9 @@ package struct ArchiveStart: Sendable, Equatable {
     {
       return ArchiveStart(id: id, time: try time(of: id, account, database))
     }
-    // What was fetched out of the past has a cursor below 0.
-    let (index, condition) = peer == nil ? ("messagesByPlace", "cursor > 0") : ("messagesByPeer", "peer = ?2")
+    // What was fetched out of the past is no event, and has no cursor.
+    let (index, condition) =
+      peer == nil ? ("messagesByPlace", "cursor IS NOT NULL") : ("messagesByPeer", "peer = ?2")
     let row = try Row.fetchOne(
       database,
       sql: """
@@ -114,7 +115,7 @@ extension StoredMessage {
       guard let id = message.retracts, !messages.contains(where: { $0.isCalled(id, by: message.sender) }),
         try !isKnown(id, of: message.sender, account, database)
       else {
-        if try message.insert(account, cursor: pastCursor(database), database) != nil { count += 1 }
+        if try message.insert(account, cursor: nil, database) != nil { count += 1 }
         continue
       }
       try message.keepAside(account, database)
@@ -125,15 +126,12 @@ extension StoredMessage {
   /// Keeps a retraction of what is not known: that may come out of the past still, and then says nothing. Nobody is
   /// told, and it has no place in the history.
   package func keepAside(_ account: String, _ database: Database) throws {
-    _ = try insert(account, cursor: Self.pastCursor(database), isShown: false, database)
+    var aside = self
+    aside.subject = nil
+    _ = try aside.insert(account, cursor: nil, isShown: false, database)
   }
 
   package func isCalled(_ id: String, by sender: String) -> Bool {
     self.sender == sender && (self.id == id || originID == id)
-  }
-
-  /// Before all that is there.
-  private static func pastCursor(_ database: Database) throws -> Int64 {
-    min(0, try Int64.fetchOne(database, sql: "SELECT min(cursor) FROM messages") ?? 0) - 1
   }
 }

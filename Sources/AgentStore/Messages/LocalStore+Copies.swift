@@ -21,24 +21,24 @@ extension StoredMessage {
   /// Seconds within which the copies of a message come; clocks differ.
   private static let spread = 60.0
 
-  /// The cursor of what is kept of the same message, where that came in another way, and says the same under the same id.
+  /// The position of what is kept of the same message, where that came in another way, and says the same under the same id.
   func counterpart(_ account: String, _ database: Database) throws -> Int64? {
     guard let copy, originID == nil, type != .error else { return nil }
     if !isToOneself { return copy == .archived ? try withoutArchiveID(account, database) : nil }
     if let archiveID {
       let known = try database.cachedStatement(
-        sql: "SELECT cursor FROM messages WHERE account = ?1 AND (archiveID = ?2 OR secondArchiveID = ?2)")
-      if let cursor = try Int64.fetchOne(known, arguments: [account, archiveID]) { return cursor }
+        sql: "SELECT position FROM messages WHERE account = ?1 AND (archiveID = ?2 OR secondArchiveID = ?2)")
+      if let position = try Int64.fetchOne(known, arguments: [account, archiveID]) { return position }
     }
     // The two of the archive are told by their ids.
     let isMissing = copy == .archived ? "1" : "copies & \(copy.rawValue) = 0"
     let selection = try database.cachedStatement(
       sql: """
-        SELECT cursor FROM messages INDEXED BY messagesToOneself
+        SELECT position FROM messages INDEXED BY messagesToOneself
         WHERE account = ?1 AND copies IS NOT NULL AND time BETWEEN ?2 AND ?3 AND id IS ?4 AND type = ?5
           AND (body IS ?6 OR isRetracted) AND retracts IS ?7 AND \(isMissing)
           AND (?8 IS NULL OR secondArchiveID IS NULL)
-        ORDER BY cursor LIMIT 1
+        ORDER BY time, position LIMIT 1
         """)
     return try Int64.fetchOne(
       selection,
@@ -52,10 +52,10 @@ extension StoredMessage {
     guard let id else { return nil }
     let selection = try database.cachedStatement(
       sql: """
-        SELECT cursor FROM messages
+        SELECT position FROM messages
         WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID AND archiveID IS NULL
           AND time BETWEEN ?4 AND ?5 AND type = ?6 AND (body IS ?7 OR isRetracted) AND retracts IS ?8
-        ORDER BY cursor LIMIT 1
+        ORDER BY time, position LIMIT 1
         """)
     return try Int64.fetchOne(
       selection,
@@ -73,22 +73,22 @@ extension StoredMessage {
   }
 
   /// Notes at what is kept that this copy has come, and the id that it has in the archive.
-  package func complete(_ cursor: Int64, _ database: Database) throws {
+  package func complete(_ position: Int64, _ database: Database) throws {
     if isToOneself, let copy {
       let noting = try database.cachedStatement(
-        sql: "UPDATE messages SET copies = copies | ? WHERE cursor = ? AND copies IS NOT NULL")
-      try noting.execute(arguments: [copy.rawValue, cursor])
+        sql: "UPDATE messages SET copies = copies | ? WHERE position = ? AND copies IS NOT NULL")
+      try noting.execute(arguments: [copy.rawValue, position])
     }
     guard let archiveID else { return }
     let completion = try database.cachedStatement(
-      sql: "UPDATE OR IGNORE messages SET archiveID = ? WHERE cursor = ? AND archiveID IS NULL")
-    try completion.execute(arguments: [archiveID, cursor])
+      sql: "UPDATE OR IGNORE messages SET archiveID = ? WHERE position = ? AND archiveID IS NULL")
+    try completion.execute(arguments: [archiveID, position])
     if database.changesCount > 0 || !isToOneself { return }
     let second = try database.cachedStatement(
       sql: """
         UPDATE OR IGNORE messages SET secondArchiveID = ?1
-        WHERE cursor = ?2 AND archiveID IS NOT ?1 AND secondArchiveID IS NULL AND copies IS NOT NULL
+        WHERE position = ?2 AND archiveID IS NOT ?1 AND secondArchiveID IS NULL AND copies IS NOT NULL
         """)
-    try second.execute(arguments: [archiveID, cursor])
+    try second.execute(arguments: [archiveID, position])
   }
 }

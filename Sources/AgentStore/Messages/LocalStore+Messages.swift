@@ -4,17 +4,19 @@ import Glibc
 import XMPPFeatures
 import XMPPStanza
 
-// Messages of all accounts, each once. The cursor of its event is the key.
+// Messages of all accounts, each one row.
 
 extension StoredMessage {
-  /// Keeps the message under its cursor; gives it as it is kept, which is without what it says where its sender has taken
-  /// that back before it came. Nil where it, or another copy of it, is kept already.
+  /// Keeps the message; gives it as it is kept, which is without what it says where its sender has taken that back before
+  /// it came. Nil where it, or another copy of it, is kept already.
   ///
   /// A copy that knows the id in the archive gives it to one that does not.
   ///
-  /// - Parameter isShown: the history has it.
+  /// - Parameters:
+  ///   - cursor: of its event; nil for a message out of the past, which stands before what was there.
+  ///   - isShown: the history has it.
   package func insert(
-    _ account: String, cursor: Int64, isShown: Bool = true, _ database: Database
+    _ account: String, cursor: Int64?, isShown: Bool = true, _ database: Database
   ) throws -> StoredMessage? {
     if let kept = try repeated(account, database) ?? counterpart(account, database) {
       try complete(kept, database)
@@ -24,14 +26,14 @@ extension StoredMessage {
       sql: """
         INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, archiveID,
           fromJID, toJID, type, body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts,
-          isFromOutbox, place, refusal, refusalText, copies)
+          delivery, place, refusal, refusalText, copies)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
     let archiveID = try isArchiveIDClaimed && isArchiveIDOfAnother(account, database) ? nil : archiveID
-    let place = isShown ? try place(cursor, database) : nil
+    let place = isShown ? try place(isPast: cursor == nil, database) : nil
     try insertion.execute(arguments: [
       cursor, account, direction.rawValue, sender, time, id, originID, archiveID, from, to, type.rawValue,
-      body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts, isFromOutbox, place,
+      body, subject, thread, isCarbon, isDelayed, isEncrypted, replaces, retracts, delivery.rawValue, place,
       refusal?.condition, refusal?.text, isToOneself ? copy?.rawValue : nil,
     ])
     if database.changesCount > 0 {
@@ -55,7 +57,7 @@ extension StoredMessage {
     return nil
   }
 
-  /// The cursor of what is kept of the same message, of which one copy alone names its origin-id: a client may do so when
+  /// The position of what is kept of the same message, of which one copy alone names its origin-id: a client may do so when
   /// it sends a message again. An id alone says nothing, some clients use one for all of their messages; but of what this
   /// device has sent, which is kept as it was written.
   private func repeated(_ account: String, _ database: Database) throws -> Int64? {
@@ -65,9 +67,9 @@ extension StoredMessage {
     let named = originID == nil ? "originID = ?3" : "id = ?3 AND id IS NOT originID AND originID IS NULL"
     let selection = try database.cachedStatement(
       sql: """
-        SELECT cursor FROM messages
+        SELECT position FROM messages
         WHERE account = ?1 AND sender = ?2 AND \(named) AND retracts IS NULL
-          AND (isFromOutbox OR type = ?4 AND (body IS ?5 OR isRetracted))
+          AND (delivery <> 0 OR type = ?4 AND (body IS ?5 OR isRetracted))
         LIMIT 1
         """)
     return try Int64.fetchOne(selection, arguments: [account, sender, id, type.rawValue, body])
@@ -91,7 +93,7 @@ extension StoredMessage {
     isEncrypted = row["isEncrypted"]
     replaces = row["replaces"]
     retracts = row["retracts"]
-    isFromOutbox = row["isFromOutbox"]
+    delivery = Delivery(rawValue: row["delivery"]) ?? .elsewhere
     isRetracted = row["isRetracted"]
     refusal = (row["refusal"] as String?).map { .init(condition: $0, text: row["refusalText"]) }
   }

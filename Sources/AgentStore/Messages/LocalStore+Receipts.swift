@@ -2,11 +2,15 @@ import AgentProtocol
 import GRDB
 import XMPPStanza
 
-// How far the account's messages have come. The cursor of the event is the key.
+// How far the account's messages have come. The cursor of the event is the key of a receipt.
 
 extension StoredReceipt {
-  /// Keeps the receipt under its cursor; false where the same was told before.
-  package func insert(_ account: String, cursor: Int64, _ database: Database) throws -> Bool {
+  /// Keeps the receipt under its cursor, and with the message that it is about; false where the same was told before.
+  ///
+  /// - Parameter own: the account's bare JID.
+  package func insert(
+    _ account: String, own: String, cursor: Int64, _ database: Database
+  ) throws -> Bool {
     let insertion = try database.cachedStatement(
       sql: """
         INSERT OR IGNORE INTO receipts (cursor, account, id, kind, who, fromJID, time, condition, text)
@@ -16,7 +20,15 @@ extension StoredReceipt {
       cursor, account, receipt.id, receipt.kind.rawValue, sender?.bare.description ?? "", receipt.from, time,
       receipt.condition, receipt.text,
     ])
-    return database.changesCount > 0
+    guard database.changesCount > 0 else { return false }
+    let noting = try database.cachedStatement(
+      sql: """
+        UPDATE messages SET delivery = ? WHERE account = ? AND sender = ? AND originID = ? AND delivery > 0
+        """)
+    try noting.execute(arguments: [
+      StoredMessage.Delivery(receipt.kind).rawValue, account, own, receipt.id,
+    ])
+    return true
   }
 
   package init(_ row: Row) {
@@ -29,10 +41,27 @@ extension StoredReceipt {
   }
 
   /// The last that was told of a message by its recipient.
-  package static func last(of id: String, _ account: String, _ database: Database) throws -> ReceiptEvent? {
+  ///
+  /// - Parameter delivery: how far the message has come: nothing was told of one that only the server has.
+  package static func last(
+    of id: String, _ delivery: StoredMessage.Delivery, _ account: String, _ database: Database
+  ) throws -> ReceiptEvent? {
+    if delivery == .sent { return nil }
     let selection = try database.cachedStatement(
       sql: "SELECT * FROM receipts WHERE account = ? AND id = ? ORDER BY cursor DESC LIMIT 1")
     return try Row.fetchOne(selection, arguments: [account, id]).map { StoredReceipt($0).receipt }
+  }
+}
+
+extension StoredMessage.Delivery {
+  init(_ kind: ReceiptEvent.Kind) {
+    self =
+      switch kind {
+      case .server: .sent
+      case .delivered: .delivered
+      case .displayed: .displayed
+      case .failed: .failed
+      }
   }
 }
 
@@ -67,13 +96,13 @@ extension StoredMessage {
     try find(id, of: sender, account, database) != nil
   }
 
-  /// By the id that the sender has given, in either of its places.
+  /// By the id that the sender has given, in either of its places; not one that waits to be sent.
   private static func find(
     _ id: String, of sender: String, _ account: String, _ database: Database
   ) throws -> Row? {
     let selection = try database.cachedStatement(
       sql: """
-        SELECT toJID FROM messages WHERE account = ?1 AND sender = ?2 AND originID = ?3
+        SELECT toJID FROM messages WHERE account = ?1 AND sender = ?2 AND originID = ?3 AND delivery >= 0
         UNION ALL
         SELECT toJID FROM messages
         WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID

@@ -3,19 +3,20 @@ import GRDB
 // What its sender has taken back is not kept.
 
 extension StoredMessage {
-  /// Removes what a message of this sender has said, and what its corrections have.
+  /// Removes what a message of this sender has said, and what its corrections have. What waits to be sent is sent as it
+  /// was accepted, and loses its text then.
   package static func takeBack(
     _ id: String, of sender: String, _ account: String, _ database: Database
   ) throws {
     let removal = try database.cachedStatement(
       sql: """
         UPDATE messages SET body = NULL, subject = NULL, isRetracted = 1
-        WHERE retracts IS NULL AND cursor IN (
-          SELECT cursor FROM messages WHERE account = ?1 AND sender = ?2 AND originID = ?3
+        WHERE retracts IS NULL AND delivery >= 0 AND position IN (
+          SELECT position FROM messages WHERE account = ?1 AND sender = ?2 AND originID = ?3
           UNION ALL
-          SELECT cursor FROM messages WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID
+          SELECT position FROM messages WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID
           UNION ALL
-          SELECT cursor FROM messages WHERE account = ?1 AND sender = ?2 AND replaces = ?3)
+          SELECT position FROM messages WHERE account = ?1 AND sender = ?2 AND replaces = ?3)
         """)
     try removal.execute(arguments: [account, sender, id])
   }

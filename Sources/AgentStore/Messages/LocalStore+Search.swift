@@ -13,15 +13,23 @@ extension LocalStore {
     return "CASE WHEN \(bare) = account AND instr(toJID, '/') THEN \(other) ELSE \(bare) END"
   }()
 
+  /// Makes the index of what the history shows. FTS5's own `rebuild` would take up messages without a place, too.
   static func rebuildSearch(_ database: Database) throws {
-    try database.execute(sql: "INSERT INTO search (search) VALUES ('rebuild')")
+    try database.execute(
+      sql: """
+        INSERT INTO search (search) VALUES ('delete-all');
+        INSERT INTO search (rowid, body, subject)
+          SELECT place, body, subject FROM messages WHERE place IS NOT NULL ORDER BY place;
+        """)
   }
 }
 
 extension StoredMessage {
   /// Where the message belongs in the order of all, as ``LocalStore/createSearch(_:)`` describes it; nil where so many
   /// share its time that there is none left.
-  package func place(_ cursor: Int64, _ database: Database) throws -> Int64? {
+  ///
+  /// - Parameter isPast: it stands before the others of its time, not behind them.
+  package func place(isPast: Bool = false, _ database: Database) throws -> Int64? {
     let places = Self.places(of: time)
     let middle = places.lowerBound + LocalStore.placesPerMillisecond / 2
     func outermost(_ function: String) throws -> Int64? {
@@ -30,7 +38,7 @@ extension StoredMessage {
       return try Int64.fetchOne(selection, arguments: [places.lowerBound, places.upperBound])
     }
     let place =
-      try cursor < 0
+      try isPast
       ? (outermost("min") ?? middle) - 1 : (outermost("max") ?? middle - 1) + 1
     if places.contains(place) { return place }
     let taken = try database.cachedStatement(sql: "SELECT 1 FROM messages WHERE place = ?")

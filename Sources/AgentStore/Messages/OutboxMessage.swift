@@ -4,9 +4,9 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// A message that the agent has accepted and that the server is not known to have.
+/// A message that the agent has accepted and that the server is not known to have: a row of the messages that waits.
 package struct OutboxMessage: Sendable, Equatable {
-  /// Order of acceptance.
+  /// The key of its row: messages wait in the order of acceptance.
   package var position: Int64 = 0
   /// Id of the stanza and its origin-id (XEP-0359): the same at every attempt.
   package var id: String
@@ -76,14 +76,14 @@ package struct OutboxMessage: Sendable, Equatable {
     return message.element
   }
 
-  /// The message as it is kept when the server has it.
+  /// The message as it is kept now that the server has it.
   ///
   /// - Parameter own: the account's bare JID.
   package func stored(own: String) -> StoredMessage {
     var message = StoredMessage(
       direction: .sent, sender: own, time: accepted, id: id, originID: id, from: own, to: to.description,
       type: type, body: body, subject: subject, thread: thread)
-    message.isFromOutbox = true
+    message.delivery = .sent
     message.replaces = replaces
     return message
   }

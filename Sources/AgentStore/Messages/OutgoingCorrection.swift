@@ -36,10 +36,8 @@ extension OutboxMessage {
   ) throws -> Row? {
     let selection = try database.cachedStatement(
       sql: """
-        SELECT id, toJID, type, replaces FROM outbox WHERE account = ?1 AND id = ?3
-        UNION ALL
         SELECT id, toJID, type, replaces FROM messages
-        WHERE account = ?1 AND sender = ?2 AND originID = ?3 AND retracts IS NULL AND NOT isRetracted
+        WHERE account = ?1 AND sender IN (?1, ?2) AND originID = ?3 AND retracts IS NULL AND NOT isRetracted
         UNION ALL
         SELECT id, toJID, type, replaces FROM messages
         WHERE account = ?1 AND sender = ?2 AND id = ?3 AND id IS NOT originID AND retracts IS NULL AND NOT isRetracted
@@ -55,8 +53,8 @@ extension OutboxMessage {
     let to = correction.to.bare.description
     let waiting = try database.cachedStatement(
       sql: """
-        SELECT id, toJID, type, replaces FROM outbox
-        WHERE account = ?1 AND replaces IS NULL AND body IS NOT NULL AND id <> ?3
+        SELECT id, toJID, type, replaces FROM messages INDEXED BY outbox
+        WHERE account = ?1 AND delivery < 0 AND replaces IS NULL AND body IS NOT NULL AND id <> ?3
           AND substr(toJID, 1, instr(toJID || '/', '/') - 1) = ?2
         ORDER BY position DESC LIMIT 1
         """)

@@ -1,7 +1,7 @@
 import GRDB
 import XMPPStanza
 
-/// Messages of the outbox that the server has, and that were accepted at one time: what goes into the store of messages, in
+/// Messages of the outbox that the server has, and that were accepted at one time: they are taken over into the history in
 /// few statements for all of them.
 package struct Settlement {
   private let messages: ArraySlice<OutboxMessage>
@@ -11,7 +11,7 @@ package struct Settlement {
   private let cursor: Int64
   /// Of the first message in the order of all; the others are behind it.
   private let place: Int64
-  /// JSON of where they are in the outbox.
+  /// JSON of the keys of their rows.
   private let positions: String
 
   /// - Parameters:
@@ -20,14 +20,15 @@ package struct Settlement {
   ///   - cursor: of the first of their events.
   ///
   /// Nil where each has to be looked at.
-  package init?(_ messages: ArraySlice<OutboxMessage>, own: JID, from cursor: Int64, _ database: Database)
-    throws
-  {
+  package init?(
+    _ messages: ArraySlice<OutboxMessage>, of account: String, own: JID, from cursor: Int64,
+    _ database: Database
+  ) throws {
     self.own = own.description
-    guard let first = messages.first?.stored(own: self.own), let place = try first.place(cursor, database)
-    else {
-      return nil
-    }
+    // A message that has waited under another name than the server's may have to be put together with a copy.
+    guard self.own == account, let first = messages.first?.stored(own: self.own),
+      let place = try first.place(database)
+    else { return nil }
     let places = StoredMessage.places(of: first.time)
     guard places.contains(place), places.contains(place + Int64(messages.count)) else { return nil }
     self.messages = messages
@@ -44,36 +45,39 @@ package struct Settlement {
   private func isTakenBack(_ database: Database) throws -> Bool {
     let selection = try database.cachedStatement(
       sql: """
-        SELECT 1 FROM json_each(?) CROSS JOIN outbox ON outbox.position = value
-        JOIN messages ON messages.account = outbox.account AND sender = ? AND retracts = outbox.id
+        SELECT 1 FROM json_each(?1) CROSS JOIN messages AS sent ON sent.position = value
+        JOIN messages ON messages.account = sent.account AND messages.sender = ?2
+          AND messages.retracts = sent.originID
         """)
     return try Int.fetchOne(selection, arguments: [positions, own]) != nil
   }
 
-  /// Takes the messages out of the outbox; gives those of which no copy was kept before, and their cursors.
+  /// Gives those that have waited still, and their cursors.
   package func store(_ database: Database) throws -> [(StoredMessage, cursor: Int64)] {
-    let insertion = try database.cachedStatement(
+    // A position may have become another message's that was accepted later.
+    let update = try database.cachedStatement(
       sql: """
-        INSERT OR IGNORE INTO messages (cursor, account, direction, sender, time, id, originID, fromJID, toJID, type,
-          body, subject, thread, isCarbon, isDelayed, isEncrypted, isFromOutbox, place,
-          replaces)
-        SELECT ?1 + 2 * list.key, account, 1, ?2, accepted, outbox.id, outbox.id, ?2, toJID, outbox.type,
-          body, subject, thread, 0, 0, 0, 1, ?3 + list.key, replaces
-        FROM json_each(?4) AS list CROSS JOIN outbox ON position = list.value
-        RETURNING cursor
+        UPDATE messages SET delivery = 1, cursor = ?1 + 2 * list.key, place = ?2 + list.key, since = NULL
+        FROM json_each(?3) AS list WHERE position = list.value AND time = ?4 AND delivery < 0
         """)
-    let new = Set(try Int64.fetchAll(insertion, arguments: [cursor, own, place, positions]))
+    try update.execute(arguments: [cursor, place, positions, messages.first?.accepted])
+    let areAll = database.changesCount == messages.count
     let indexing = try database.cachedStatement(
       sql: """
         INSERT INTO search (rowid, body, subject)
         SELECT place, body, subject FROM messages WHERE cursor >= ? AND cursor < ?
         """)
     try indexing.execute(arguments: [cursor, cursor + cursors])
-    let deletion = try database.cachedStatement(
-      sql: "DELETE FROM outbox WHERE position IN (SELECT value FROM json_each(?))")
-    try deletion.execute(arguments: [positions])
+    let settled = try areAll ? [] : settled(database)
     return zip(messages, stride(from: cursor, to: cursor + cursors, by: 2)).compactMap { message, cursor in
-      new.contains(cursor) ? (message.stored(own: own), cursor) : nil
+      areAll || settled.contains(cursor) ? (message.stored(own: own), cursor) : nil
     }
+  }
+
+  /// The cursors of those that have waited still.
+  private func settled(_ database: Database) throws -> Set<Int64> {
+    let selection = try database.cachedStatement(
+      sql: "SELECT cursor FROM messages WHERE cursor >= ? AND cursor < ?")
+    return Set(try Int64.fetchAll(selection, arguments: [cursor, cursor + cursors]))
   }
 }

@@ -7,6 +7,24 @@ import XMPPStanza
 package struct StoredMessage: Sendable, Equatable {
   package enum Direction: Int, Sendable { case received, sent }
 
+  /// How far a message has come that this device sends. Below 0, it waits in the outbox.
+  package enum Delivery: Int, Sendable {
+    /// It was never handed to a server.
+    case queued = -2
+    /// It may be at the server, which has not said so.
+    case handedOver
+    /// It was not sent by this device.
+    case elsewhere
+    /// The server has it.
+    case sent
+    /// A client of the recipient has it.
+    case delivered
+    /// The recipient has seen it.
+    case displayed
+    /// It was refused.
+    case failed
+  }
+
   package var direction: Direction
   /// Who has sent it, as far as copies of it are compared: a bare JID; in a room the occupant.
   package var sender: String
@@ -29,8 +47,8 @@ package struct StoredMessage: Sendable, Equatable {
   /// The id of an earlier message of the same sender that this one replaces, or takes back.
   package var replaces: String?
   package var retracts: String?
-  /// It was in the outbox: the cursor after its own is that of the receipt of the server.
-  var isFromOutbox = false
+  /// The cursor after the one of a message that this device has sent is that of the receipt of the server.
+  package var delivery = Delivery.elsewhere
   /// Its sender has taken it back: nothing is known of what it said.
   var isRetracted = false
   /// What it says is a correction of what it said. That is found out for readers, and not kept.
@@ -50,13 +68,13 @@ package struct StoredMessage: Sendable, Equatable {
   }
 
   /// It is told that the server has it: this device has sent it.
-  package var hasReceipt: Bool { isFromOutbox && id != nil }
+  package var hasReceipt: Bool { delivery != .elsewhere && id != nil }
 
   /// That the server has it; nil where this device has not sent it.
   ///
   /// - Parameter cursor: that of the message.
   package func receipt(account: String, cursor: Int64) -> Event? {
-    guard isFromOutbox, let id else { return nil }
+    guard hasReceipt, let id else { return nil }
     let server = sender.split(separator: "@").last.map(String.init) ?? sender
     let receipt = ReceiptEvent(id: id, kind: .server, from: server)
     let time = Timestamp.text(Date(timeIntervalSince1970: time))

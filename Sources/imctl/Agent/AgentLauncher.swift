@@ -23,7 +23,8 @@ enum AgentLauncher {
     }
     let reports = try Report()
     var child: pid_t? = try spawn(paths, reports)
-    let deadline = deadline.atMost(.ofRequest)
+    let end = deadline
+    var deadline = end.atMost(.ofRequest)
     var pause: Int32 = 1
     while try AgentSocket.connect(to: paths.socket, until: deadline) == nil {
       if let started = child, hasEnded(started) {
@@ -32,8 +33,14 @@ enum AgentLauncher {
         guard failure.name == .alreadyRunning else { throw failure }
         child = nil
       }
+      if let percent = UpgradeNote.percent(paths) {
+        // It goes on, whoever waits for it.
+        if end.isOver { throw Failure.timedOut(UpgradeNote.unfinished(percent)) }
+        UpgradeNote.tell(percent)
+        deadline = end.atMost(.ofRequest)
+      }
       if deadline.isOver {
-        if let started = child { end(started) }
+        if let started = child { stop(started) }
         throw Failure.timedOut(inLanguage("the start of the agent", "代理进程启动"))
       }
       try Interrupt.pause(milliseconds: pause)
@@ -80,7 +87,7 @@ enum AgentLauncher {
   }
 
   /// Ends an agent that does not come to listening: nothing is left of it.
-  private static func end(_ child: pid_t) {
+  private static func stop(_ child: pid_t) {
     kill(child, SIGTERM)
     for _ in 0..<50 {
       if hasEnded(child) { return }

@@ -1,0 +1,288 @@
+import AgentProtocol
+import FoundationEssentials
+import GRDB
+import XMPPFeatures
+import XMPPStanza
+
+// Messages that were accepted, until the server has them: the rows of the messages whose `delivery` is below 0. Their sender
+// is the account, whatever the server calls it then.
+
+extension OutboxMessage {
+  /// What became of a message that was to be accepted.
+  package enum Acceptance: Sendable, Equatable {
+    /// It waits under this position.
+    case accepted(Int64)
+    /// The same message was accepted before, and waits.
+    case waiting
+    /// The same message was accepted before, and the server has it. With what its recipient has told of it last.
+    case sent(ReceiptEvent?)
+    /// Another message has its id.
+    case idTaken
+  }
+
+  /// The messages with this id: those that wait, and those that the server has. `?1`: the account, `?2`: the id, `?3`: the
+  /// account's own bare JID, `?4`: the id where it had to be made unique.
+  private static let known = """
+    SELECT delivery, toJID, body, subject FROM messages WHERE account = ?1 AND sender IN (?1, ?3) AND originID = ?2
+    UNION ALL
+    SELECT delivery, toJID, body, subject FROM messages
+    WHERE account = ?1 AND sender = ?3 AND id = ?4 AND id IS NOT originID
+    """
+
+  /// Those of the ids that messages were accepted under.
+  package static func accepted(
+    _ ids: [String], of account: String, own: String, _ database: Database
+  ) throws -> [String] {
+    let selection = try database.cachedStatement(sql: "SELECT EXISTS (\(known))")
+    return try ids.filter { id in
+      try Bool.fetchOne(selection, arguments: [account, id, own, StanzaID.unique(id)]) == true
+    }
+  }
+
+  /// Keeps the message until the server has it; once, however often it is asked for.
+  package func accept(_ account: String, own: String, _ database: Database) throws -> Acceptance {
+    let known = try database.cachedStatement(sql: Self.known)
+    if let row = try Row.fetchOne(known, arguments: [account, id, own, StanzaID.unique(id)]) {
+      let isSame =
+        row["toJID"] == to.description && row["body"] as String? == body
+        && row["subject"] as String? == subject
+      guard isSame else { return .idTaken }
+      let delivery = StoredMessage.Delivery(rawValue: row["delivery"]) ?? .elsewhere
+      if delivery.rawValue < 0 { return .waiting }
+      return .sent(try StoredReceipt.last(of: id, delivery, account, database))
+    }
+    return .accepted(try insert(account, database))
+  }
+
+  /// Whether messages with some of these ids may have been accepted before: there are ids between them.
+  package static func mayBeKnown(_ ids: [String], of account: String, own: String, _ database: Database)
+    throws
+    -> Bool
+  {
+    let isBefore = { (one: String, other: String) in one.utf8.lexicographicallyPrecedes(other.utf8) }
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT EXISTS (
+          SELECT 1 FROM messages
+          WHERE account = ?1 AND sender IN (?1, ?2) AND originID >= ?3 AND originID <= ?4)
+        OR EXISTS (
+          SELECT 1 FROM messages
+          WHERE account = ?1 AND sender = ?2 AND id >= ?3 AND id <= ?4 AND id IS NOT originID)
+        """)
+    return try Bool.fetchOne(
+      selection, arguments: [account, own, ids.min(by: isBefore), ids.max(by: isBefore)]) != false
+  }
+
+  /// Keeps a message whose id is new; its position.
+  package func insert(_ account: String, _ database: Database) throws -> Int64 {
+    try Self.insert([self], account, database)[0].position
+  }
+
+  /// Rows that a statement inserts where there are many: each execution opens every index of the table.
+  private static let rows = 20
+  private static let insertionOfOne = insertion(1)
+  private static let insertionOfMany = insertion(rows)
+
+  private static func insertion(_ count: Int) -> String {
+    let rows = (0..<count).map { row in
+      let (first, others) = (11 * row + 2, (11 * row + 4)..<(11 * row + 8))
+      let (time, id) = ("?\(first)", "?\(first + 1)")
+      let texts = others.map { "?\($0)" }.joined(separator: ", ")
+      let rest = (others.upperBound..<(first + 11)).map { "?\($0)" }.joined(separator: ", ")
+      return "(?1, 1, ?1, \(time), \(id), \(id), ?1, \(texts), 0, 0, 0, \(rest))"
+    }
+    return """
+      INSERT INTO messages (account, direction, sender, time, id, originID, fromJID, toJID, type, body, subject,
+        isCarbon, isDelayed, isEncrypted, thread, replaces, delivery, since, asksReceipt)
+      VALUES \(rows.joined(separator: ", "))
+      """
+  }
+
+  /// Keeps messages whose ids are new, in their order; gives them with their positions.
+  package static func insert(
+    _ messages: [OutboxMessage], _ account: String, _ database: Database
+  ) throws -> [OutboxMessage] {
+    var kept = messages
+    var rest = kept.indices
+    while !rest.isEmpty {
+      let part = rest.prefix(rest.count < rows ? 1 : rows)
+      rest.removeFirst(part.count)
+      let insertion = try database.cachedStatement(sql: part.count == 1 ? insertionOfOne : insertionOfMany)
+      var values: [(any DatabaseValueConvertible)?] = [account]
+      for index in part { values += kept[index].values }
+      try insertion.execute(arguments: StatementArguments(values))
+      // One behind the other: nobody else writes meanwhile.
+      let first = database.lastInsertedRowID - Int64(part.count) + 1
+      for (position, index) in zip(first..., part) { kept[index].position = position }
+    }
+    return kept
+  }
+
+  /// What is kept of it, in the order of the columns.
+  private var values: [(any DatabaseValueConvertible)?] {
+    let delivery = isSent ? StoredMessage.Delivery.handedOver : .queued
+    return [
+      accepted, id, to.description, type.rawValue, body, subject, thread, replaces, delivery.rawValue, since,
+      asksReceipt,
+    ]
+  }
+
+  /// The messages of an account, oldest first.
+  ///
+  /// - Parameter isSent: only those that may have been handed to a server.
+  package static func all(
+    of account: String, isSent: Bool = false, _ database: Database
+  ) throws -> [OutboxMessage] {
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT \(columns) FROM messages INDEXED BY outbox
+        WHERE account = ? AND delivery < 0 \(isSent ? "AND delivery = -1" : "") ORDER BY position
+        """)
+    return try Row.fetchAll(selection, arguments: [account]).compactMap(OutboxMessage.init)
+  }
+
+  /// Those that were never handed over, oldest first, as many as there is room for.
+  package static func queued(
+    of account: String, upTo room: (messages: Int, octets: Int), _ database: Database
+  ) throws -> (messages: [OutboxMessage], areAll: Bool) {
+    // In the order of the index: nothing is sorted, and no more is read than there is room for.
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT \(columns) FROM messages INDEXED BY outbox
+        WHERE account = ? AND delivery < 0 AND delivery = -2 ORDER BY position
+        """)
+    let rows = try Row.fetchCursor(selection, arguments: [account])
+    var messages: [OutboxMessage] = []
+    var octets = 0
+    while messages.count < room.messages, octets < room.octets {
+      guard let row = try rows.next() else { return (messages, true) }
+      guard let message = OutboxMessage(row) else { continue }
+      messages.append(message)
+      octets += message.octets
+    }
+    return (messages, false)
+  }
+
+  package static func count(of account: String, _ database: Database) throws -> Int {
+    try Int.fetchOne(
+      database, sql: "SELECT count(*) FROM messages INDEXED BY outbox WHERE account = ? AND delivery < 0",
+      arguments: [account]) ?? 0
+  }
+
+  /// From now on each of them may have reached the server. `since` is kept of the first time.
+  package static func markSent(_ positions: [Int64], since: String?, _ database: Database) throws {
+    let update = try database.cachedStatement(
+      sql: """
+        UPDATE messages SET since = CASE delivery WHEN -2 THEN ?2 ELSE since END, delivery = -1
+        WHERE position = ?1 AND delivery < 0
+        """)
+    for position in positions { try update.execute(arguments: [position, since]) }
+  }
+
+  /// What was handed over is not in the archive up to this position.
+  package static func markMissing(through position: String, of account: String, _ database: Database) throws {
+    let update = try database.cachedStatement(
+      sql: """
+        UPDATE messages INDEXED BY outbox SET since = ?1 WHERE account = ?2 AND delivery < 0 AND delivery = -1
+        """)
+    try update.execute(arguments: [position, account])
+  }
+
+  /// It has not been handed to anybody after all.
+  package func markQueued(_ database: Database) throws {
+    let update = try database.cachedStatement(
+      sql: """
+        UPDATE messages SET delivery = -2, since = NULL WHERE position = ? AND originID = ? AND delivery = -1
+        """)
+    try update.execute(arguments: [position, id])
+  }
+
+  /// The message with this id, where it waits.
+  package static func find(_ id: String, of account: String, _ database: Database) throws -> OutboxMessage? {
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT \(columns) FROM messages WHERE account = ?1 AND sender = ?1 AND originID = ?2 AND delivery < 0
+        """)
+    return try Row.fetchOne(selection, arguments: [account, id]).flatMap(OutboxMessage.init)
+  }
+
+  /// Those of the messages with these ids that wait, oldest first.
+  package static func find(
+    _ ids: [String], of account: String, _ database: Database
+  ) throws -> [OutboxMessage] {
+    if ids.count == 1 { return try find(ids[0], of: account, database).map { [$0] } ?? [] }
+    let selection = try database.cachedStatement(
+      sql: """
+        SELECT \(columns) FROM messages INDEXED BY messagesByOriginID
+        WHERE account = ?1 AND sender = ?1 AND originID IN (SELECT value FROM json_each(?2)) AND delivery < 0
+        ORDER BY position
+        """)
+    return try Row.fetchAll(selection, arguments: [account, list(ids)]).compactMap(OutboxMessage.init)
+  }
+
+  /// Texts as SQLite's `json_each` takes them.
+  private static func list(_ texts: [String]) throws -> String {
+    String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
+  }
+
+  /// It is not to be sent; whether it has waited still.
+  package func remove(_ database: Database) throws -> Bool {
+    let deletion = try database.cachedStatement(
+      sql: "DELETE FROM messages WHERE position = ? AND originID = ? AND delivery < 0")
+    try deletion.execute(arguments: [position, id])
+    return database.changesCount > 0
+  }
+
+  /// The server has it; gives it as it is kept from now on. Its place in the history is behind the others of its time. Nil
+  /// where a copy of it is in the history already.
+  ///
+  /// - Parameters:
+  ///   - own: the account's bare JID.
+  ///   - cursor: of its event.
+  ///   - archiveID: its id in the account's archive, where that is known.
+  package func settle(
+    _ account: String, own: String, cursor: Int64, archiveID: String? = nil, _ database: Database
+  ) throws -> StoredMessage? {
+    if own != account, try !rename(own, database) {
+      _ = try remove(database)
+      return nil
+    }
+    var message = stored(own: own)
+    let place = try message.place(database)
+    let update = try database.cachedStatement(
+      sql: """
+        UPDATE messages SET delivery = 1, cursor = ?2, place = ?3, since = NULL WHERE position = ?1
+        """)
+    try update.execute(arguments: [position, cursor, place])
+    if let place { try message.index(place, database) }
+    if archiveID != nil {
+      message.archiveID = archiveID
+      try message.complete(position, database)
+    }
+    guard try message.isTakenBack(account, database) else { return message }
+    try StoredMessage.takeBack(id, of: own, account, database)
+    return message.takenBack
+  }
+
+  /// The server calls the account by another name than the one under which the message has waited: an anonymous account has
+  /// a new one each time. False where a message of that name has its id.
+  private func rename(_ own: String, _ database: Database) throws -> Bool {
+    let update = try database.cachedStatement(
+      sql: "UPDATE OR IGNORE messages SET sender = ?1, fromJID = ?1 WHERE position = ?2")
+    try update.execute(arguments: [own, position])
+    return database.changesCount > 0
+  }
+
+  /// In the order in which ``init(_:)`` takes them: a name is looked for in every row.
+  private static let columns =
+    "position, id, toJID, type, body, subject, thread, time, delivery = -1, since, asksReceipt, replaces"
+
+  /// Nil for what no agent has written.
+  package init?(_ row: Row) {
+    guard let to = try? JID(row[2]) else { return nil }
+    self.init(
+      position: row[0], id: row[1], to: to, type: Message.Kind(rawValue: row[3]), body: row[4],
+      subject: row[5], thread: row[6], replaces: row[11], asksReceipt: row[10], accepted: row[7],
+      isSent: row[8], since: row[9])
+  }
+}
