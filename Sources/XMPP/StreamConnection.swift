@@ -1,277 +1,50 @@
 import NIOCore
-import NIOPosix
-import XMPPSASL
-import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-// From a domain to a bound resource: targets are tried, the negotiator decides, this carries it out.
-
-extension XMPPStream {
-  /// Connects, negotiates and binds.
-  ///
-  /// Bounded by the configuration's `timeout`; cancelling the task closes the connection.
-  /// - Throws: an ``XMPPError`` whose stage says how far it came.
-  public func connect() async throws(XMPPError) -> BoundStream {
-    guard case .login(let bound) = try await connect(for: .login) else { throw Self.notOnline }
-    return bound
+/// A connection to a server, and how far it has been negotiated.
+struct StreamConnection {
+  enum Negotiation {
+    case running
+    case ended(Result<XMPPStream.Negotiated, XMPPError>)
   }
 
-  /// Connects as far as the features inside TLS, and logs nobody in.
-  ///
-  /// From then on ``request(_:timeout:)`` reaches the server: for what may be asked without a login, as
-  /// in-band registration (XEP-0077 §3.1.1). An account without a local part is enough. Bounded and cancelled as
-  /// ``connect()``, and fails as it does.
-  public func connectBeforeLogin() async throws(XMPPError) -> StreamFeatures {
-    guard case .features(let features) = try await connect(for: .features) else { throw Self.notOnline }
-    return features
-  }
+  let target: ServerTarget
+  let tlsContext: TLSContext
+  let channel: any Channel
+  private(set) var parser: XMLStreamParser
+  /// Nil when the stream has been negotiated.
+  var negotiator: StreamNegotiator?
+  var negotiation = Negotiation.running
+  var tls: TLSInfo?
+  /// A header was sent, and its `</stream:stream>` was not.
+  var isOutputOpen = false
+  var isWritable = true
+  var isReading = true
 
-  /// Ends the token of the configuration's credentials at the server (XEP-0484 §3.6), binds no resource, and closes.
-  ///
-  /// - Throws: as ``connect()``; `authFailed` or `tokenExpired` where the server does not know the token any more.
-  public func invalidateToken() async throws(XMPPError) {
-    _ = try await connect(for: .tokenInvalidation)
-    await close()
-  }
+  private let limits: XMLStreamParser.Limits
 
-  /// Proves the configuration's credentials to the server and the server's knowledge of them (RFC 6120 §6), binds no
-  /// resource, and closes: a session that runs is not touched.
-  ///
-  /// - Throws: as ``connect()``.
-  public func authenticate() async throws(XMPPError) {
-    _ = try await connect(for: .authentication)
-    await close()
-  }
-
-  private func connect(for purpose: StreamNegotiator.Purpose) async throws(XMPPError) -> Negotiated {
-    guard case .idle = state else {
-      throw XMPPError(.internalError, stage: .connect, "a stream connects only once")
-    }
-    state = .connecting
-    self.purpose = purpose
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { (waiter: CheckedContinuation<Result<Negotiated, XMPPError>, Never>) in
-        connection = waiter
-        deadline = eventLoop.scheduleTask(in: configuration.timeout) {
-          self.assumeIsolated { $0.expireConnecting() }
-        }
-        establishing = Task { await self.establish() }
-      }
-    } onCancel: {
-      eventLoop.execute {
-        self.assumeIsolated { $0.cancelConnecting() }
-      }
-    }
-    return try result.get()
-  }
-
-  /// How far a login has come that ends now.
-  private var connectingStage: XMPPError.Stage {
-    if let negotiator { return negotiator.stage }
-    if let contender = running?.contenders.min(by: { $0.key < $1.key }) {
-      return contender.value.negotiator.stage
-    }
-    return target == nil ? .dns : configuration.proxy == nil ? .connect : .proxy
-  }
-
-  private func cancelConnecting() {
-    guard case .connecting = state else { return }
-    reset(XMPPError(.cancelled, stage: connectingStage, "the login was cancelled"))
-  }
-
-  private func expireConnecting() {
-    guard case .connecting = state else { return }
-    let stage = connectingStage
-    let seconds = (Double(configuration.timeout.nanoseconds) / 1e8).rounded() / 10
-    let code = stage == .proxy ? XMPPError.Code.proxyUnavailable : .connectTimeout
-    reset(XMPPError(code, stage: stage, "no login within \(seconds) s"))
-  }
-
-  private func establish() async {
-    do {
-      var targets = try await configuration.targets()
-      var elsewhere = configuration.elsewhere.count
-      while case .connecting = state {
-        guard !targets.isEmpty else {
-          return finish(
-            XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)"))
-        }
-        guard case .failure(let error) = await race(targets, elsewhere: elsewhere) else { return }
-        guard case .connecting = state else { return }
-        guard let other = error.otherHost else { return finish(error) }
-        guard redirections < Self.maximumRedirections else { return finish(Self.redirectedTooOften) }
-        redirections += 1
-        targets = [other.target(target?.tls ?? .startTLS)]
-        elsewhere = 1
-        abandonConnection()
-      }
-    } catch {
-      finish(XMPPError(transportError: error))
-    }
-  }
-
-  /// Runs what blocks or computes long away from the event loop.
-  static func onThread<Value: Sendable, Failure: Error>(
-    _ work: @escaping @Sendable () throws(Failure) -> Value
-  ) async throws(Failure) -> Value {
-    let result: Result<Value, Failure> = await withCheckedContinuation { waiter in
-      NIOThreadPool.singleton.submit { _ in waiter.resume(returning: Result(catching: work)) }
-    }
-    return try result.get()
-  }
-
-  func negotiation(with target: ServerTarget) -> StreamNegotiator.Configuration {
-    var negotiation = StreamNegotiator.Configuration(
-      jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
-      tls: target.tls, language: configuration.language, anticipation: configuration.anticipation,
-      policy: configuration.policy)
-    negotiation.purpose = purpose
-    // What is known of one server says nothing about another.
-    if let known = configuration.anticipatedTarget,
-      (known.host, known.port, known.tls) != (target.host, target.port, target.tls)
-    {
-      negotiation.anticipation.offer = nil
-    }
-    if purpose == .features || redirections > 0 { negotiation.anticipation.offer = nil }
-    negotiation.bindsInline = beforeBinding == nil
-    negotiation.managesStream = configuration.managesStream
-    negotiation.enablesCarbons = configuration.enablesCarbons
-    negotiation.resuming = configuration.resuming
-    negotiation.userAgent = configuration.userAgent
-    negotiation.requestsToken = configuration.requestsToken
-    negotiation.fallsBackFromToken = configuration.fallsBackFromToken
-    return negotiation
-  }
-
-  private func abandonConnection() {
-    hangUp()
-    negotiator = nil
-    negotiation = .none
-    running = nil
-    tls = nil
-  }
-
-  /// At once, not when ``establish()`` goes on: what stands behind the bind result is for the bound stream.
-  private func becomeOnline(_ bound: BoundStream) {
-    guard case .connecting = state else { return }
-    state = .online(bound)
-    if !bound.features.element.elements.isEmpty { features = bound.features }
-    deadline?.cancel()
-    deadline = nil
-    establishing = nil
-    negotiator = nil
-    report(.step(.loginOK(bound)))
-    connection?.resume(returning: .success(.login(bound)))
-    connection = nil
-  }
-
-  static let maximumRedirections = 5
-
-  private static let redirectedTooOften = XMPPError(
-    .protocolError, stage: .stream,
-    "the server sends from host to host, more than \(maximumRedirections) times",
-    condition: StreamError.Condition.seeOtherHost.rawValue)
-
-  private func becomeReady(_ features: StreamFeatures) {
-    guard case .connecting = state else { return }
-    state = .beforeLogin
-    deadline?.cancel()
-    negotiator = nil
-    connection?.resume(returning: .success(.features(features)))
-    connection = nil
-  }
-
-  // MARK: Carrying out
-
-  func negotiate(_ input: StreamNegotiator.Input) {
-    guard let actions = negotiator?.handle(input) else { return }
-    for action in actions { perform(action) }
-  }
-
-  private func perform(_ action: StreamNegotiator.Action) {
-    guard case .running = negotiation, let channel else { return }
-    switch action {
-    case .write(let flight):
-      if negotiator?.level == .authenticated, let beforeBinding {
-        return hold(flight, until: beforeBinding)
-      }
-      write(flight)
-    case .startTLS: startTLS(on: channel)
-    case .restartParser: restart()
-    case .derive(let request): derive(request)
-    case .step(let step): report(.step(step))
-    case .bound(let login): complete(login)
-    case .ready(let features):
-      becomeReady(features)
-      endNegotiation(.success(.features(features)))
-    case .fail(let error): endNegotiation(.failure(error))
-    }
-  }
-
-  private func complete(_ login: StreamNegotiator.Login) {
-    guard let jid = login.jid, let target, let negotiator else { return }
-    var bound = BoundStream(
-      jid: jid, target: target, tls: tls, mechanism: login.mechanism,
-      features: login.features ?? StreamFeatures(XMLElement("features", namespace: Namespaces.streams)),
-      roundTrips: negotiator.roundTrips)
-    bound.fastToken = login.fastToken
-    bound.isTokenRefused = login.isTokenRefused
-    bound.scramKeys = login.scramKeys
-    bound.isExtensible = login.isExtensible
-    do {
-      let acknowledged = try takeOver(login, for: &bound)
-      becomeOnline(bound)
-      if !acknowledged.isEmpty { report(.acknowledged(acknowledged)) }
-      beginManaging(bound)
-      watchSilence()
-      endNegotiation(.success(.login(bound)))
-    } catch {
-      management = configuration.resuming
-      refuse(error)
-    }
-  }
-
-  private func hold(
-    _ flight: [StreamNegotiator.Output], until beforeBinding: @escaping @Sendable () async -> Void
+  init(
+    _ channel: any Channel, to target: ServerTarget, _ tlsContext: TLSContext, _ negotiator: StreamNegotiator,
+    _ limits: XMLStreamParser.Limits
   ) {
-    self.beforeBinding = nil
-    Task {
-      await beforeBinding()
-      if case .running = negotiation { write(flight) }
-    }
+    self.channel = channel
+    self.target = target
+    self.tlsContext = tlsContext
+    self.negotiator = negotiator
+    self.limits = limits
+    parser = XMLStreamParser(limits: limits)
   }
 
-  func endNegotiation(_ result: Result<Negotiated, XMPPError>) {
-    guard case .running = negotiation else { return }
-    negotiation = .ended(result)
-    if !isInRace { endRace(result) }
+  /// A stream that was opened gives way to the next one on the same connection, and is not closed (RFC 6120 §4.3.3).
+  mutating func restart() {
+    parser = XMLStreamParser(limits: limits)
+    isOutputOpen = false
   }
 
-  private func startTLS(on channel: any Channel) {
-    guard let tlsContext else { return }
-    restart()
-    do {
-      let handler = try TLSHandler(
-        tlsContext, resuming: running?.acting == 0 && redirections == 0 ? configuration.tlsSession : nil)
-      try channel.pipeline.syncOperations.addHandler(handler, position: .first)
-    } catch let error as TransportError {
-      endNegotiation(.failure(XMPPError(transportError: error)))
-    } catch {
-      endNegotiation(.failure(XMPPError(.internalError, stage: .tls, "\(error)")))
-    }
-  }
-
-  /// PBKDF2 takes milliseconds to seconds.
-  private func derive(_ request: SCRAMKeyRequest) {
-    Task {
-      let result: Result<SCRAMKeys, SASLError>
-      do throws(SASLError) {
-        result = .success(try await Self.onThread { () throws(SASLError) in try request.derive() })
-      } catch {
-        result = .failure(error)
-      }
-      negotiate(.derived(result))
-    }
+  /// Closes the connection, and before it the stream, as both sides must (RFC 6120 §4.4).
+  func close() {
+    if isOutputOpen { channel.writeAndFlush(ByteBuffer(bytes: StreamHeader.close), promise: nil) }
+    channel.close(promise: nil)
   }
 }

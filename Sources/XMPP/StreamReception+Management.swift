@@ -5,9 +5,6 @@ import XMPPXML
 // Acknowledgements in both directions, and going on with an earlier session (XEP-0198).
 
 extension XMPPStream {
-  /// Stanzas within a few seconds that a server may find too many to be without acknowledgement.
-  private static let overrun: UInt32 = 500
-
   /// The stanzas up to this number need not come again; the server is told where it asked, or when there are many.
   ///
   /// After the end of the stream too: then it is told by the stream that goes on with the session.
@@ -24,15 +21,14 @@ extension XMPPStream {
   public func requestAcknowledgement(timeout: TimeAmount) async throws(XMPPError) -> Bool {
     guard case .online = state else { throw Self.notOnline }
     guard let management else { return false }
-    lastProbe &+= 1
-    let id = lastProbe
+    let id = probes.next()
     let expiry = eventLoop.scheduleTask(in: timeout) {
       self.assumeIsolated {
-        $0.probes.removeValue(forKey: id)?.resume(returning: .failure(.silentServer))
+        $0.probes.end(id, .failure(.silentServer))
       }
     }
     let answer = await withCheckedContinuation { waiter in
-      probes[id] = waiter
+      probes.add(waiter, id)
       if management.isEnabled { ask() }
     }
     expiry.cancel()
@@ -53,7 +49,7 @@ extension XMPPStream {
         if !configuration.resendsMessages { bound.unacknowledged += earlier.takeMessages() }
         bound.isResumed = true
         management = earlier
-        lately = (earlier.received, .now())
+        reception.begin(at: earlier.received, .now())
         return acknowledged
       case .refused(let element): (acknowledged, bound.unacknowledged) = earlier.refused(element)
       case nil: bound.unacknowledged = earlier.abandoned()
@@ -97,7 +93,7 @@ extension XMPPStream {
       if probes.isEmpty { askAgain() } else { ask() }
     case "failed" where management?.isEnabled == false:
       management = nil
-      endProbes(.success(false))
+      probes.end(.success(false))
     default: break
     }
   }
@@ -107,16 +103,11 @@ extension XMPPStream {
       guard let acknowledged = try management?.acknowledged(element) else { return }
       if !acknowledged.isEmpty { report(.acknowledged(acknowledged)) }
       acknowledgementCame()
-      endProbes(.success(true))
+      probes.end(.success(true))
       askAgain()
     } catch {
       refuse(error)
     }
-  }
-
-  func endProbes(_ answer: Result<Bool, XMPPError>) {
-    for probe in probes.values { probe.resume(returning: answer) }
-    probes = [:]
   }
 
   private func ask() {
@@ -136,10 +127,10 @@ extension XMPPStream {
   /// At the end of what was read at once.
   func acknowledgeReception() {
     guard case .online = state, let management else { return }
-    if lastInput - lately.since > .seconds(5) { lately = (management.received, lastInput) }
+    reception.note(management.received, at: silence.lastInput)
     guard configuration.confirmsStanzas else { return confirm(through: management.received) }
-    if hasUnconfirmedMessages || management.isAcknowledgementDue {
-      hasUnconfirmedMessages = false
+    if reception.hasUnconfirmedMessages || management.isAcknowledgementDue {
+      reception.hasUnconfirmedMessages = false
       report(.received(through: management.received))
     }
   }
@@ -148,7 +139,7 @@ extension XMPPStream {
   /// at a time, as to one who has thousands of contacts. That is told as any other violation of its policy.
   var isOverrun: Bool {
     guard let management, management.isEnabled else { return false }
-    return management.received &- lately.stanzas >= Self.overrun
+    return reception.isOverrun(at: management.received)
   }
 
   /// The server counts what was never sent: the session ends, and cannot be resumed (§6).
@@ -160,7 +151,7 @@ extension XMPPStream {
     endOutput(with: [StreamError(.undefined, applicationConditions: [miscount]).element])
     broke(
       XMPPError(
-        .protocolError, stage: negotiator?.stage ?? .stream,
+        .protocolError, stage: connection?.negotiator?.stage ?? .stream,
         "the server acknowledges \(error.count) stanzas, of \(error.sent) that were sent"))
   }
 }

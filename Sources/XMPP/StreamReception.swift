@@ -3,21 +3,44 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
+/// What a stream remembers of the stanzas that have come.
+struct StreamReception {
+  /// Stanzas within a few seconds that a server may find too many to be without acknowledgement.
+  private static let overrun: UInt32 = 500
+  private static let interval = TimeAmount.seconds(5)
+
+  /// Something was left out of what the parser was given last.
+  var hasLeftOut = false
+  /// Messages have come whose handling is to be confirmed.
+  var hasUnconfirmedMessages = false
+  /// How many stanzas had come, and when, at most ``interval`` ago.
+  private var earlier = (stanzas: UInt32(0), time: NIODeadline.now())
+
+  mutating func begin(at stanzas: UInt32, _ now: NIODeadline) { earlier = (stanzas, now) }
+
+  mutating func note(_ stanzas: UInt32, at now: NIODeadline) {
+    if now - earlier.time > Self.interval { earlier = (stanzas, now) }
+  }
+
+  /// Whether many have come lately.
+  func isOverrun(at stanzas: UInt32) -> Bool { stanzas &- earlier.stanzas >= Self.overrun }
+}
+
 // What comes from the channel: to the negotiator until the stream is negotiated, to those who wait for it after that.
 
 extension XMPPStream {
   func encrypted(_ info: TLSInfo) {
     win()
-    tls = info
+    connection?.tls = info
     negotiate(.encrypted(info))
   }
 
   func received(_ buffer: ByteBuffer) {
-    guard channel != nil else { return }
-    lastInput = .now()
+    guard let connection else { return }
+    silence.lastInput = .now()
     if case .ended = state { return receivedBehindEnd(buffer.readableBytesView) }
-    if let refusal = negotiator?.refusal(of: buffer.readableBytesView) { return broke(refusal) }
-    let parser = parser
+    if let refusal = connection.negotiator?.refusal(of: buffer.readableBytesView) { return broke(refusal) }
+    let parser = connection.parser
     do {
       try buffer.withUnsafeReadableBytes { bytes in
         try parser.parse(bytes) { event in
@@ -25,9 +48,9 @@ extension XMPPStream {
         }
       }
       acknowledgeReception()
-      if hasLeftOut {
+      if reception.hasLeftOut {
         // libxml2 keeps every name for as long as it reads.
-        hasLeftOut = false
+        reception.hasLeftOut = false
         parser.rest()
       }
       restWhenIdle()
@@ -40,11 +63,11 @@ extension XMPPStream {
 
   /// A connection over which nothing comes has no parser: there may be a thousand of them.
   private func restWhenIdle() {
-    guard channel != nil, rest == nil else { return }
-    rest = eventLoop.scheduleTask(in: .seconds(2)) { [weak self] in
+    guard connection != nil, silence.restDue == nil else { return }
+    silence.restDue = eventLoop.scheduleTask(in: .seconds(2)) { [weak self] in
       self?.assumeIsolated {
-        $0.rest = nil
-        if $0.idleTime < .seconds(2) { $0.restWhenIdle() } else { $0.parser.rest() }
+        $0.silence.restDue = nil
+        if $0.idleTime < .seconds(2) { $0.restWhenIdle() } else { $0.connection?.parser.rest() }
       }
     }
   }
@@ -69,7 +92,7 @@ extension XMPPStream {
     case .connecting:
       switch event {
       case .opened(var header):
-        header[StreamHeader.contentNamespace] = parser.contentNamespace
+        header[StreamHeader.contentNamespace] = connection?.parser.contentNamespace
         negotiate(.opened(header))
       case .element(let element): negotiate(.element(element, bytesBehind: behind.count))
       case .leftOut(_, let excess, _): throw XMLStreamError(.limitExceeded, excess)
@@ -128,7 +151,7 @@ extension XMPPStream {
   private func route(_ route: Route, _ phase: XMPPError.Phase, _ own: JID? = nil) {
     switch route {
     case .message(let message):
-      hasUnconfirmedMessages = true
+      reception.hasUnconfirmedMessages = true
       report(.message(message))
     case .presence(let presence): report(.presence(presence))
     case .answer(let iq):
@@ -177,11 +200,11 @@ extension XMPPStream {
 
   /// Somebody's stanza was too much. It has come all the same, or the server would send it again with every session.
   private func leaveOut(_ element: XMLElement, _ excess: String, _ octets: Int, _ own: JID) {
-    hasLeftOut = true
+    reception.hasLeftOut = true
     management?.received(element)
     // Nobody takes what is left of it for the whole.
     switch StanzaRouter.route(XMLElement(name: element.name, attributes: element.attributes)) {
-    case .message: hasUnconfirmedMessages = true
+    case .message: reception.hasUnconfirmedMessages = true
     case .answer(let iq):
       requests.take(answer: iq, own: own)?(
         .failure(XMPPError(.protocolError, stage: .request, "the answer was left out: \(excess)")))
@@ -206,7 +229,7 @@ extension XMPPStream {
     management?.end()
     endOutput(with: [StreamError(condition).element])
     var refusal = XMPPError(
-      .protocolError, stage: negotiator?.stage ?? .stream,
+      .protocolError, stage: connection?.negotiator?.stage ?? .stream,
       "what the server sent is refused: \(error.message)")
     if case .online = state { refusal.isExcess = error.code == .limitExceeded }
     broke(refusal)
@@ -217,7 +240,7 @@ extension XMPPStream {
     switch state {
     case .connecting:
       var error = error
-      if error.code == .networkError, let negotiator {
+      if error.code == .networkError, let negotiator = connection?.negotiator {
         error.stage = negotiator.stage
         error = negotiator.explaining(negotiator.blaming(error))
       }

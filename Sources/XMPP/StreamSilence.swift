@@ -4,23 +4,26 @@ import XMPPXML
 
 /// What a stream knows of a server that says nothing, and when it looks next.
 struct StreamSilence {
+  /// When bytes were last received.
+  var lastInput = NIODeadline.now()
   /// Since when the server owes an acknowledgement.
   var owedSince: NIODeadline?
   /// The next look whether it has come.
   var acknowledgementDue: Scheduled<Void>?
   /// The next look whether anything has come.
   var questionDue: Scheduled<Void>?
+  /// The next look whether the parser may rest.
+  var restDue: Scheduled<Void>?
 
   /// How much longer the server may be silent; nil where it owes no acknowledgement. Negative: it is late.
-  func timeLeft(
-    of patience: TimeAmount, lastInput: NIODeadline, at now: NIODeadline = .now()
-  ) -> TimeAmount? {
+  func timeLeft(of patience: TimeAmount, at now: NIODeadline = .now()) -> TimeAmount? {
     owedSince.map { max($0, lastInput) + patience - now }
   }
 
   func cancel() {
     acknowledgementDue?.cancel()
     questionDue?.cancel()
+    restDue?.cancel()
   }
 }
 
@@ -56,10 +59,12 @@ extension XMPPStream {
     silence.acknowledgementDue = nil
     let patience = acknowledgementPatience
     guard case .online = state, let management,
-      let left = silence.timeLeft(of: patience, lastInput: lastInput)
+      let left = silence.timeLeft(of: patience)
     else { return }
     // What is not read cannot be heard, and a slow link is no dead one: what the server has kept comes before its answer.
-    guard isReading, left <= .zero else { return lookForAcknowledgement(in: left > .zero ? left : patience) }
+    guard connection?.isReading == true, left <= .zero else {
+      return lookForAcknowledgement(in: left > .zero ? left : patience)
+    }
     if management.isUnheard { return abandonSession(.silentServer) }
     abort(.silentServer)
   }
@@ -71,7 +76,7 @@ extension XMPPStream {
   func watchSilence() {
     guard let keepAlive = configuration.keepAlive, case .online = state else { return }
     let left = keepAlive - idleTime
-    if left <= .zero, isReading { askWhetherServerIsThere() }
+    if left <= .zero, connection?.isReading == true { askWhetherServerIsThere() }
     silence.questionDue = eventLoop.scheduleTask(in: left > .zero ? left : keepAlive) { [weak self] in
       self?.assumeIsolated { $0.watchSilence() }
     }

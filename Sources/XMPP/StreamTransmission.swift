@@ -80,7 +80,7 @@ extension XMPPStream {
   private func encode(_ output: StreamNegotiator.Output, into bytes: inout [UInt8]) {
     switch output {
     case .header(let header):
-      isOutputOpen = true
+      connection?.isOutputOpen = true
       StreamHeader.write(header, into: &bytes)
     case .element(let element):
       element.write(into: &bytes, inheriting: Namespaces.client)
@@ -109,8 +109,8 @@ extension XMPPStream {
 
   /// Writes the last elements and `</stream:stream>`; nothing where no stream is open.
   func endOutput(with elements: [XMLElement] = []) {
-    guard isOutputOpen else { return }
-    isOutputOpen = false
+    guard connection?.isOutputOpen == true else { return }
+    connection?.isOutputOpen = false
     write(elements.map { .element($0) }, closing: true)
   }
 }

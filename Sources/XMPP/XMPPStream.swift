@@ -84,13 +84,6 @@ public actor XMPPStream {
     case features(StreamFeatures)
   }
 
-  /// What becomes of the present connection while ``connect()`` runs.
-  enum Negotiation {
-    case none
-    case running
-    case ended(Result<Negotiated, XMPPError>)
-  }
-
   public nonisolated let configuration: StreamConfiguration
   nonisolated let eventLoop: any EventLoop
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -98,21 +91,9 @@ public actor XMPPStream {
   }
 
   var state = State.idle
-  var channel: (any Channel)?
-  var parser: XMLStreamParser
-  var negotiator: StreamNegotiator?
-  var target: ServerTarget?
-  /// How often this login was sent to another host.
-  var redirections = 0
-  var tls: TLSInfo?
-  var tlsContext: TLSContext?
-  var negotiation = Negotiation.none
-  /// The connections of which one becomes the present one.
-  var running: RunningRace?
-  var purpose = StreamNegotiator.Purpose.login
-  /// Waits for ``connect()`` as a whole.
-  var connection: CheckedContinuation<Result<Negotiated, XMPPError>, Never>?
-  var establishing: Task<Void, Never>?
+  /// The one that was won, or that of the contender that is acted for.
+  var connection: StreamConnection?
+  var establishment: StreamEstablishment
   /// Bounds connecting, and later closing.
   var deadline: Scheduled<Void>?
   var closers: [CheckedContinuation<Void, Never>] = []
@@ -121,41 +102,20 @@ public actor XMPPStream {
   /// What the next stream needs to go on with this session (``StreamConfiguration/resuming``), also after its end; nil
   /// where it is not managed. A stream that did not come so far leaves the session that it was to go on with.
   public internal(set) var management: StreamManagement?
-  /// Something was left out of what the parser was given last.
-  var hasLeftOut = false
-  /// Messages have come whose handling is to be confirmed.
-  var hasUnconfirmedMessages = false
-  /// Those who wait for the server to acknowledge anything.
-  var probes: [UInt64: CheckedContinuation<Result<Bool, XMPPError>, Never>] = [:]
-  var lastProbe: UInt64 = 0
+  var reception = StreamReception()
+  var probes = AcknowledgementProbes()
   var silence = StreamSilence()
   /// What the server offers now; nil until it has said so, which may be after an inline bind (XEP-0386).
   public internal(set) var features: StreamFeatures?
-  /// When bytes were last received.
-  var lastInput = NIODeadline.now()
-  /// How many stanzas had come, and when, a few seconds ago at most.
-  var lately = (stanzas: UInt32(0), since: NIODeadline.now())
-  /// The next look whether the connection is idle.
-  var rest: Scheduled<Void>?
-  var beforeBinding: (@Sendable () async -> Void)?
-  private var isWritable = true
-  private(set) var isReading = true
-  /// A header was sent, and its `</stream:stream>` was not.
-  var isOutputOpen = false
 
   public init(_ configuration: StreamConfiguration, on eventLoop: (any EventLoop)? = nil) {
     self.configuration = configuration
-    parser = XMLStreamParser(limits: configuration.limits)
-    beforeBinding = configuration.beforeBinding
+    establishment = StreamEstablishment(beforeBinding: configuration.beforeBinding)
     self.eventLoop = eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
   }
 
   /// The peer hears that nobody is here any more, where it listens.
-  deinit {
-    guard let channel else { return }
-    if isOutputOpen { channel.writeAndFlush(ByteBuffer(bytes: StreamHeader.close), promise: nil) }
-    channel.close(promise: nil)
-  }
+  isolated deinit { connection?.close() }
 
   // MARK: Events
 
@@ -195,7 +155,7 @@ public actor XMPPStream {
 
   /// A peer that does not read what it asks for is not read either.
   func writabilityChanged(to isWritable: Bool) {
-    self.isWritable = isWritable
+    connection?.isWritable = isWritable
     updateReading()
   }
 
@@ -204,24 +164,17 @@ public actor XMPPStream {
   /// A consumer that waits for an answer or an acknowledgement takes no events: up to a limit it is read on for what
   /// stands behind them.
   func updateReading() {
-    guard let channel, channel.isActive else { return }
+    guard let connection, connection.channel.isActive else { return }
     let isAwaiting = !requests.isEmpty || management?.isAsking == true
     let hasRoom = !inbox.isPaused || (isAwaiting && !inbox.isFull)
-    var mayRead = isWritable && hasRoom
+    var mayRead = connection.isWritable && hasRoom
     switch state {
     case .closing, .ended: mayRead = true
     case .idle, .connecting, .beforeLogin, .online, .closed: break
     }
-    guard mayRead != isReading else { return }
-    isReading = mayRead
-    channel.setOption(.autoRead, value: mayRead).whenComplete { _ in }
-  }
-
-  /// A new connection reads by itself.
-  func take(_ channel: any Channel) {
-    self.channel = channel
-    isReading = true
-    isWritable = true
+    guard mayRead != connection.isReading else { return }
+    self.connection?.isReading = mayRead
+    connection.channel.setOption(.autoRead, value: mayRead).whenComplete { _ in }
   }
 
   // MARK: The end
@@ -229,11 +182,13 @@ public actor XMPPStream {
   /// Stanzas can be sent: false from the stream's end on, also before the event of it is read.
   public var isOpen: Bool { state.isOpen }
 
+  var channel: (any Channel)? { connection?.channel }
+
   /// The address of this machine that the connection has; nil before there is one.
   public var localAddress: String? { channel?.localAddress?.ipAddress }
 
   /// Time since the server last sent anything.
-  public var idleTime: TimeAmount { .now() - lastInput }
+  public var idleTime: TimeAmount { .now() - silence.lastInput }
 
   /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event.
   ///
@@ -271,24 +226,21 @@ public actor XMPPStream {
   /// The one way into `closed`: wakes everybody who waits.
   func finish(_ error: XMPPError?) {
     if case .closed = state { return }
-    let wasConnecting = connection != nil
+    let wasConnecting = establishment.waiter != nil
     switch state {
     case .idle, .connecting: management = management ?? configuration.resuming
     case .beforeLogin, .online, .closing, .ended, .closed: break
     }
     state = .closed
     deadline?.cancel()
-    establishing?.cancel()
     silence.cancel()
-    rest?.cancel()
     hangUp()
     let reason = error ?? XMPPError(.cancelled, stage: .stream, "the stream was closed")
     endNegotiation(.failure(reason))
     endRace(.failure(reason))
-    connection?.resume(returning: .failure(reason))
-    connection = nil
+    endEstablishment(.failure(reason))
     for waiter in requests.takeAll() { waiter(.failure(reason)) }
-    endProbes(.failure(reason))
+    probes.end(.failure(reason))
     report(.closed(wasConnecting ? reason : error))
     inbox.finish()
     for closer in closers { closer.resume() }
@@ -298,9 +250,9 @@ public actor XMPPStream {
   /// Ends with a connection that is reset, not closed: bytes that the system still holds for a peer that does not take them
   /// must not reach it when another connection has gone on. A late `<resume/>` would take the session from that one.
   func reset(_ error: XMPPError) {
-    isOutputOpen = false
-    running?.silence()
-    for channel in [channel].compactMap(\.self) + (running?.channels ?? []) {
+    connection?.isOutputOpen = false
+    establishment.race?.silence()
+    for channel in [channel].compactMap(\.self) + (establishment.race?.channels ?? []) {
       _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
     }
     finish(error)
@@ -310,13 +262,7 @@ public actor XMPPStream {
   func hangUp() {
     endOutput()
     channel?.close(promise: nil)
-    channel = nil
-  }
-
-  /// A stream that was opened gives way to the next one on the same connection, and is not closed (RFC 6120 §4.3.3).
-  func restart() {
-    parser = XMLStreamParser(limits: configuration.limits)
-    isOutputOpen = false
+    connection = nil
   }
 }
 

@@ -49,6 +49,10 @@ public struct TCPConnector: Sendable {
       case .failure(let error): ready.fail(error)
       case .success(let channel):
         do {
+          // A handler that is added now would not be told that the connection has ended.
+          guard channel.isActive else {
+            throw TransportError(.connectionReset, "The connection to \(target) ended at once.")
+          }
           try pipeline(channel)
           try channel.syncOptions?.setOption(.autoRead, value: true)
           ready.succeed(channel)

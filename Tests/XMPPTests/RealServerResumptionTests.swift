@@ -169,7 +169,7 @@ extension XMPPStream {
   /// Writes to a connection that breaks before the other side can read it.
   fileprivate func cut(sending elements: [XMLElement] = []) {
     let channel = channel
-    self.channel = nil
+    connection = nil
     for element in elements { management?.sent(element) }
     channel?.close(mode: .all, promise: nil)
     finish(XMPPError(.networkError, stage: .stream, "cut"))

@@ -12,11 +12,11 @@ struct SilentServerTests {
     let server = try await ScriptedServer(
       .login(until: .bound) + [.client("<presence/>"), .server(" "), .server("<message/>"), .stall])
     let stream = try await Login(server).online()
-    let bound = await stream.lastInput
+    let bound = await stream.silence.lastInput
     while await stream.idleTime < .milliseconds(2) { await Task.yield() }
     try await stream.send([Presence().element])
     #expect(await stream.first { if case .message(let message) = $0 { message } else { nil } } != nil)
-    #expect(await stream.lastInput >= bound + .milliseconds(2))
+    #expect(await stream.silence.lastInput >= bound + .milliseconds(2))
     await stream.close(patience: .milliseconds(1))
     try await server.end()
   }

@@ -56,15 +56,15 @@ struct StreamUseTests {
     let patience = TimeAmount.seconds(20)
     let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
     var silence = StreamSilence()
-    #expect(silence.timeLeft(of: patience, lastInput: start, at: start) == nil)
+    silence.lastInput = start
+    #expect(silence.timeLeft(of: patience, at: start) == nil)
     silence.owedSince = start
     // Something came before the question: the time of the question counts.
-    #expect(
-      silence.timeLeft(of: patience, lastInput: start - .seconds(5), at: start + .seconds(20)) == .zero)
+    silence.lastInput = start - .seconds(5)
+    #expect(silence.timeLeft(of: patience, at: start + .seconds(20)) == .zero)
     // Something came after it, and is no answer.
-    #expect(
-      silence.timeLeft(of: patience, lastInput: start + .seconds(1), at: start + .seconds(20)) == .seconds(1)
-    )
+    silence.lastInput = start + .seconds(1)
+    #expect(silence.timeLeft(of: patience, at: start + .seconds(20)) == .seconds(1))
   }
 
   // MARK: Acknowledgements

@@ -125,7 +125,7 @@ struct TargetRaceTests {
 }
 
 extension XMPPStream {
-  fileprivate var contenders: Int { running?.contenders.count ?? 0 }
+  fileprivate var contenders: Int { establishment.race?.contenders.count ?? 0 }
 }
 
 /// A port on loopback at which connections are made, and nobody is.

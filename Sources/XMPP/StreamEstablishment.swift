@@ -1,0 +1,308 @@
+import NIOCore
+import NIOPosix
+import XMPPSASL
+import XMPPStanza
+import XMPPTransport
+import XMPPXML
+
+/// What a stream needs until it is negotiated.
+struct StreamEstablishment {
+  typealias Waiter = CheckedContinuation<Result<XMPPStream.Negotiated, XMPPError>, Never>
+
+  var purpose = StreamNegotiator.Purpose.login
+  /// The target that was tried last.
+  var target: ServerTarget?
+  /// How often this login was sent to another host.
+  var redirections = 0
+  /// The connections of which one becomes the stream's.
+  var race: RunningRace?
+  /// What is called before a resource is bound (``StreamConfiguration/beforeBinding``); nil when it was.
+  var beforeBinding: (@Sendable () async -> Void)?
+  /// Waits for ``XMPPStream/connect()`` as a whole.
+  private(set) var waiter: Waiter?
+  fileprivate var task: Task<Void, Never>?
+
+  init(beforeBinding: (@Sendable () async -> Void)?) { self.beforeBinding = beforeBinding }
+
+  mutating func begin(_ waiter: Waiter, _ task: Task<Void, Never>) {
+    self.waiter = waiter
+    self.task = task
+  }
+
+  fileprivate mutating func end() {
+    waiter = nil
+    task = nil
+  }
+}
+
+// From a domain to a bound resource: targets are tried, the negotiator decides, and the stream carries that out.
+
+extension XMPPStream {
+  /// Connects, negotiates and binds.
+  ///
+  /// Bounded by the configuration's `timeout`; cancelling the task closes the connection.
+  /// - Throws: an ``XMPPError`` whose stage says how far it came.
+  public func connect() async throws(XMPPError) -> BoundStream {
+    guard case .login(let bound) = try await connect(for: .login) else { throw Self.notOnline }
+    return bound
+  }
+
+  /// Connects as far as the features inside TLS, and logs nobody in.
+  ///
+  /// From then on ``request(_:timeout:)`` reaches the server: for what may be asked without a login, as
+  /// in-band registration (XEP-0077 §3.1.1). An account without a local part is enough. Bounded and cancelled as
+  /// ``connect()``, and fails as it does.
+  public func connectBeforeLogin() async throws(XMPPError) -> StreamFeatures {
+    guard case .features(let features) = try await connect(for: .features) else { throw Self.notOnline }
+    return features
+  }
+
+  /// Ends the token of the configuration's credentials at the server (XEP-0484 §3.6), binds no resource, and closes.
+  ///
+  /// - Throws: as ``connect()``; `authFailed` or `tokenExpired` where the server does not know the token any more.
+  public func invalidateToken() async throws(XMPPError) {
+    _ = try await connect(for: .tokenInvalidation)
+    await close()
+  }
+
+  /// Proves the configuration's credentials to the server and the server's knowledge of them (RFC 6120 §6), binds no
+  /// resource, and closes: a session that runs is not touched.
+  ///
+  /// - Throws: as ``connect()``.
+  public func authenticate() async throws(XMPPError) {
+    _ = try await connect(for: .authentication)
+    await close()
+  }
+
+  private func connect(for purpose: StreamNegotiator.Purpose) async throws(XMPPError) -> Negotiated {
+    guard case .idle = state else {
+      throw XMPPError(.internalError, stage: .connect, "a stream connects only once")
+    }
+    state = .connecting
+    establishment.purpose = purpose
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { (waiter: CheckedContinuation<Result<Negotiated, XMPPError>, Never>) in
+        deadline = eventLoop.scheduleTask(in: configuration.timeout) {
+          self.assumeIsolated { $0.expireConnecting() }
+        }
+        establishment.begin(waiter, Task { await self.establish() })
+      }
+    } onCancel: {
+      eventLoop.execute {
+        self.assumeIsolated { $0.cancelConnecting() }
+      }
+    }
+    return try result.get()
+  }
+
+  /// How far a login has come that ends now.
+  private var connectingStage: XMPPError.Stage {
+    let contender = establishment.race?.contenders.min { $0.key < $1.key }?.value
+    if let negotiator = (connection ?? contender)?.negotiator { return negotiator.stage }
+    return establishment.target == nil ? .dns : configuration.proxy == nil ? .connect : .proxy
+  }
+
+  private func cancelConnecting() {
+    guard case .connecting = state else { return }
+    reset(XMPPError(.cancelled, stage: connectingStage, "the login was cancelled"))
+  }
+
+  private func expireConnecting() {
+    guard case .connecting = state else { return }
+    let stage = connectingStage
+    let seconds = (Double(configuration.timeout.nanoseconds) / 1e8).rounded() / 10
+    let code = stage == .proxy ? XMPPError.Code.proxyUnavailable : .connectTimeout
+    reset(XMPPError(code, stage: stage, "no login within \(seconds) s"))
+  }
+
+  private func establish() async {
+    do {
+      var targets = try await configuration.targets()
+      var elsewhere = configuration.elsewhere.count
+      while case .connecting = state {
+        guard !targets.isEmpty else {
+          return finish(
+            XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)"))
+        }
+        guard case .failure(let error) = await race(targets, elsewhere: elsewhere) else { return }
+        guard case .connecting = state else { return }
+        guard let other = error.otherHost else { return finish(error) }
+        guard establishment.redirections < Self.maximumRedirections else {
+          return finish(Self.redirectedTooOften)
+        }
+        establishment.redirections += 1
+        targets = [other.target(establishment.target?.tls ?? .startTLS)]
+        elsewhere = 1
+        hangUp()
+        establishment.race = nil
+      }
+    } catch {
+      finish(XMPPError(transportError: error))
+    }
+  }
+
+  /// Runs what blocks or computes long away from the event loop.
+  static func onThread<Value: Sendable, Failure: Error>(
+    _ work: @escaping @Sendable () throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let result: Result<Value, Failure> = await withCheckedContinuation { waiter in
+      NIOThreadPool.singleton.submit { _ in waiter.resume(returning: Result(catching: work)) }
+    }
+    return try result.get()
+  }
+
+  func negotiation(with target: ServerTarget) -> StreamNegotiator.Configuration {
+    var negotiation = StreamNegotiator.Configuration(
+      jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
+      tls: target.tls, language: configuration.language, anticipation: configuration.anticipation,
+      policy: configuration.policy)
+    negotiation.purpose = establishment.purpose
+    // What is known of one server says nothing about another.
+    if let known = configuration.anticipatedTarget,
+      (known.host, known.port, known.tls) != (target.host, target.port, target.tls)
+    {
+      negotiation.anticipation.offer = nil
+    }
+    if establishment.purpose == .features || establishment.redirections > 0 {
+      negotiation.anticipation.offer = nil
+    }
+    negotiation.bindsInline = establishment.beforeBinding == nil
+    negotiation.managesStream = configuration.managesStream
+    negotiation.enablesCarbons = configuration.enablesCarbons
+    negotiation.resuming = configuration.resuming
+    negotiation.userAgent = configuration.userAgent
+    negotiation.requestsToken = configuration.requestsToken
+    negotiation.fallsBackFromToken = configuration.fallsBackFromToken
+    return negotiation
+  }
+
+  /// Tells the caller of ``connect()`` how it ended.
+  func endEstablishment(_ result: Result<Negotiated, XMPPError>) {
+    let ended = establishment
+    establishment.end()
+    if case .failure = result { ended.task?.cancel() }
+    ended.waiter?.resume(returning: result)
+  }
+
+  /// At once, not when ``establish()`` goes on: what stands behind the bind result is for the bound stream.
+  private func becomeOnline(_ bound: BoundStream) {
+    guard case .connecting = state else { return }
+    state = .online(bound)
+    if !bound.features.element.elements.isEmpty { features = bound.features }
+    deadline?.cancel()
+    deadline = nil
+    connection?.negotiator = nil
+    report(.step(.loginOK(bound)))
+    endEstablishment(.success(.login(bound)))
+  }
+
+  static let maximumRedirections = 5
+
+  private static let redirectedTooOften = XMPPError(
+    .protocolError, stage: .stream,
+    "the server sends from host to host, more than \(maximumRedirections) times",
+    condition: StreamError.Condition.seeOtherHost.rawValue)
+
+  private func becomeReady(_ features: StreamFeatures) {
+    guard case .connecting = state else { return }
+    state = .beforeLogin
+    deadline?.cancel()
+    connection?.negotiator = nil
+    endEstablishment(.success(.features(features)))
+  }
+
+  // MARK: Carrying out
+
+  func negotiate(_ input: StreamNegotiator.Input) {
+    guard let actions = connection?.negotiator?.handle(input) else { return }
+    for action in actions { perform(action) }
+  }
+
+  private func perform(_ action: StreamNegotiator.Action) {
+    guard let connection, case .running = connection.negotiation else { return }
+    switch action {
+    case .write(let flight):
+      if connection.negotiator?.level == .authenticated, let beforeBinding = establishment.beforeBinding {
+        return hold(flight, until: beforeBinding)
+      }
+      write(flight)
+    case .startTLS: startTLS()
+    case .restartParser: self.connection?.restart()
+    case .derive(let request): derive(request)
+    case .step(let step): report(.step(step))
+    case .bound(let login): complete(login)
+    case .ready(let features):
+      becomeReady(features)
+      endNegotiation(.success(.features(features)))
+    case .fail(let error): endNegotiation(.failure(error))
+    }
+  }
+
+  private func complete(_ login: StreamNegotiator.Login) {
+    guard let jid = login.jid, let connection, let negotiator = connection.negotiator else { return }
+    var bound = BoundStream(
+      jid: jid, target: connection.target, tls: connection.tls, mechanism: login.mechanism,
+      features: login.features ?? StreamFeatures(XMLElement("features", namespace: Namespaces.streams)),
+      roundTrips: negotiator.roundTrips)
+    bound.fastToken = login.fastToken
+    bound.isTokenRefused = login.isTokenRefused
+    bound.scramKeys = login.scramKeys
+    bound.isExtensible = login.isExtensible
+    do {
+      let acknowledged = try takeOver(login, for: &bound)
+      becomeOnline(bound)
+      if !acknowledged.isEmpty { report(.acknowledged(acknowledged)) }
+      beginManaging(bound)
+      watchSilence()
+      endNegotiation(.success(.login(bound)))
+    } catch {
+      management = configuration.resuming
+      refuse(error)
+    }
+  }
+
+  private func hold(
+    _ flight: [StreamNegotiator.Output], until beforeBinding: @escaping @Sendable () async -> Void
+  ) {
+    establishment.beforeBinding = nil
+    Task {
+      await beforeBinding()
+      if case .running = connection?.negotiation { write(flight) }
+    }
+  }
+
+  func endNegotiation(_ result: Result<Negotiated, XMPPError>) {
+    guard case .running = connection?.negotiation else { return }
+    connection?.negotiation = .ended(result)
+    if !isInRace { endRace(result) }
+  }
+
+  private func startTLS() {
+    connection?.restart()
+    guard let connection else { return }
+    do {
+      let handler = try TLSHandler(
+        connection.tlsContext,
+        resuming: establishment.race?.acting == 0 && establishment.redirections == 0
+          ? configuration.tlsSession : nil)
+      try connection.channel.pipeline.syncOperations.addHandler(handler, position: .first)
+    } catch let error as TransportError {
+      endNegotiation(.failure(XMPPError(transportError: error)))
+    } catch {
+      endNegotiation(.failure(XMPPError(.internalError, stage: .tls, "\(error)")))
+    }
+  }
+
+  /// PBKDF2 takes milliseconds to seconds.
+  private func derive(_ request: SCRAMKeyRequest) {
+    Task {
+      let result: Result<SCRAMKeys, SASLError>
+      do throws(SASLError) {
+        result = .success(try await Self.onThread { () throws(SASLError) in try request.derive() })
+      } catch {
+        result = .failure(error)
+      }
+      negotiate(.derived(result))
+    }
+  }
+}
