@@ -67,7 +67,7 @@ package enum StoredConversations {
         WHERE account = ?1 AND peer > peers.jid AND place IS NOT NULL)
       FROM peers WHERE peers.jid IS NOT NULL
     )
-    SELECT \(StoredMessage.foldable(of: "last")), peers.jid AS conversation,
+    SELECT \(StoredMessage.columns(of: "last")), last.position, last.cursor, last.place, peers.jid AS conversation,
       (\(unread("?1", "peers.jid", "coalesce(kept.readPlace, -1)", "coalesce(kept.hiddenBefore, -1)"))) AS unread,
       \(StoredMessage.isNamedByCorrection("last")) AS isCorrected
     FROM peers LEFT JOIN conversations AS kept ON kept.account = ?1 AND kept.jid = peers.jid
@@ -81,8 +81,10 @@ package enum StoredConversations {
   private static func last(
     _ row: Row, _ account: String, hiddenBefore: Double?, _ database: Database
   ) throws -> (event: Event, place: Int64)? {
-    guard row["position"] as Int64? != nil else { return nil }
-    let message = try StoredMessage.folded(row, mayBeCorrected: row["isCorrected"], database)
+    guard let position: Int64 = row["position"] else { return nil }
+    let message =
+      try row["isCorrected"]
+      ? StoredMessage.folded(position: position, database) : StoredMessage.shown(row)
     if let hiddenBefore, message.time <= hiddenBefore { return nil }
     return (message.event(account: account, cursor: row["cursor"] ?? 0), row["place"])
   }

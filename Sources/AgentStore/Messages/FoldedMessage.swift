@@ -10,7 +10,7 @@ extension StoredMessage {
       AND (messages.replaces IS NULL OR NOT EXISTS (\(corrected("1")))))
     """
 
-  /// The columns of a row that ``folded(_:mayBeCorrected:_:)`` and ``found(_:_:)`` take.
+  /// The columns of a row that ``folded(_:_:)`` and ``found(_:_:)`` take.
   static func foldable(of table: String = "messages") -> String {
     let others = ["account", "cursor", "position", "place", "peer"].map { "\(table).\($0)" }
     return ([columns(of: table)] + others).joined(separator: ", ")
@@ -38,15 +38,27 @@ extension StoredMessage {
 
   /// A message with what its newest correction says.
   ///
-  /// - Parameters:
-  ///   - row: a message of its own, with the columns of ``foldable(of:)``.
-  ///   - mayBeCorrected: false where it is known that there is no correction of it.
-  static func folded(
-    _ row: Row, mayBeCorrected: Bool = true, _ database: Database
-  ) throws -> StoredMessage {
+  /// - Parameter row: a message of its own, with the columns of ``foldable(of:)``.
+  static func folded(_ row: Row, _ database: Database) throws -> StoredMessage {
+    let newest = try newest(row, database)
+    if newest === row { return shown(row) }
     var message = StoredMessage(row)
-    let newest = mayBeCorrected ? try newest(row, database) : row
-    message.take(newest === row ? message : StoredMessage(newest))
+    message.take(StoredMessage(newest))
+    return message
+  }
+
+  static func folded(position: Int64, _ database: Database) throws -> StoredMessage {
+    let selection = try database.cachedStatement(sql: "SELECT \(foldable()) FROM messages WHERE position = ?")
+    guard let row = try Row.fetchOne(selection, arguments: [position]) else {
+      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "no message at \(position)")
+    }
+    return try folded(row, database)
+  }
+
+  /// A message that nothing corrects.
+  static func shown(_ row: Row) -> StoredMessage {
+    var message = StoredMessage(row)
+    message.take(message)
     return message
   }
 

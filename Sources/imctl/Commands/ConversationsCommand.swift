@@ -41,11 +41,12 @@ struct ConversationsListCommand: ParsableCommand {
     let conversations = try StoredConversations.list(name, at: AgentPaths.current().database)
     // Who is not stored, as after an anonymous login, is known by its conversations.
     if conversations.isEmpty, named != nil { _ = try StoredAccounts.load().account(name) }
-    let listed = conversations.filter { !unread || $0.unread > 0 }
-    for conversation in listed {
+    var isEmpty = true
+    for conversation in conversations where !unread || conversation.unread > 0 {
+      isEmpty = false
       try options.output.data(conversation, text: Self.text(conversation))
     }
-    if listed.isEmpty {
+    if isEmpty {
       options.output.empty(
         unread
           ? inLanguage("nothing is unread", "没有未读消息")
