@@ -41,7 +41,7 @@ extension Session {
         failure = error
       }
       var unsent = await session.flushOutbox(within: time.flush(parameters.flush))
-      if parameters.forget { await session.forgetDevice() }
+      if parameters.forget { await session.devices.remove() }
       await session.closeStreams(patience: time.close())
       if parameters.force, unsent > 0 {
         try await session.dropOutbox()
@@ -68,7 +68,7 @@ extension Session {
       if parameters.forget, unrevoked == nil, unsent == 0 {
         try await session.accounts.remove(session.account)
         try await session.forgetMessages()
-        session.restore(PresenceIntent())
+        session.presence.restore(PresenceIntent())
       }
       var result = LogoutMethod.Result(
         accounts: [session.account.description], unsent: unsent, unrevoked: unrevoked)
@@ -92,11 +92,11 @@ extension Session {
   /// - Parameter patience: how long a server may take to end a stream. One that has not read our end when the connection is
   ///   gone keeps the session for others to see.
   func closeStreams(patience: TimeAmount = .seconds(5)) async {
-    let farewell = farewell
+    let farewell = presence.farewell
     let openings = [opening, online?.opening].compactMap(\.self)
     if endOnline(.offline) != nil { lastSeen = timestamp() }
     succession.forget()
-    endContacts()
+    contacts.end()
     for opening in openings {
       await opening.stream.close(sending: farewell, patience: patience)
       if let session = opening.session { await messagesEnded(of: session) }
@@ -115,7 +115,7 @@ extension Session {
   private func lose(_ lost: Online, _ error: Failure, _ isCured: Bool) async {
     // The user has logged out meanwhile.
     guard status.state != .offline else { return }
-    let by = error.name == .kicked ? kicker : nil
+    let by = error.name == .kicked ? devices.kicker : nil
     let error = by.map(error.done) ?? error
     let failure = lost.state == .syncOK || lost.state == .netChanged ? error : error.beforeSync
     lastFailure = failure

@@ -61,9 +61,10 @@ struct MessageBatch: Sendable {
 
     /// The receipts that may be sent.
     ///
-    /// - Parameter audience: who may know that the session is there, beside those whom the account has written to.
-    func answers(for audience: Audience? = nil) -> [XMLElement] {
-      answers.filter { $0.isForAddressee || audience?.admits($0.receipt.to) == true }.map(\.receipt.element)
+    /// - Parameter authorisation: who may know that the session is there, beside those whom the account has written to.
+    func answers(for authorisation: PresenceAuthorisation? = nil) -> [XMLElement] {
+      answers.filter { $0.isForAddressee || authorisation?.admits($0.receipt.to) == true }.map(
+        \.receipt.element)
     }
 
     /// What is told of the news.

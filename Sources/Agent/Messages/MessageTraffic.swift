@@ -138,7 +138,6 @@ struct MessageTraffic {
   var waits = DeliveryWaits()
   /// Who waits for its recipient to have it.
   var receiptWaits = DeliveryWaits()
-  let refusals = Refusals()
   /// Messages that were sent again though the server may have had them, since the agent was started.
   var uncertain = 0
 

@@ -36,7 +36,7 @@ extension Session {
   }
 
   private func settleMessages(_ bound: BoundStream, on stream: BoundSession) async {
-    await online?.greeting.empty()
+    await online?.beginning.greeting.empty()
     // What the stream before did not take any more is not in flight.
     await traffic.handingOver?.value
     guard stream.isCurrent else { return }
@@ -144,7 +144,8 @@ extension Session {
     else { return }
     succession.restore(StreamManagement(resumption.stream))
     // A presence on its way, as anything that has no id, may not have arrived.
-    shownPresence = resumption.stream.unacknowledged.contains(nil) ? nil : resumption.presence
+    presence.restore(
+      shown: resumption.stream.unacknowledged.contains(nil) ? nil : resumption.presence)
     traffic.restoredIDs = Set(resumption.stream.unacknowledged.compactMap(\.self))
   }
 
@@ -180,22 +181,21 @@ extension Session {
   }
 
   private func askForArchive(_ stream: BoundSession) -> Task<Bool?, Never> {
-    let greeting = online?.greeting
+    let greeting = online?.beginning.greeting
     return Task {
       // Behind the presence: the answer tells that what the server sends to that has come.
       await greeting?.empty()
       do throws(XMPPError) {
         let answer = try await ServiceDiscovery.ask(account(of: stream), on: stream)
-        await stream.mark(Self.begun)
-        accountDiscovery = answer
-        if stream.isCurrent { sharing.isAsked = true }
+        await stream.mark(SessionBeginning.mark)
+        features.answered(answer, on: stream)
         // Who has answered with an archive before has only failed to answer now.
         let isThere = answer.map(Archive.isOffered) ?? (traffic.archivePosition != nil)
         traffic.archive = .known(isThere)
         if !isThere { Task { await forgetArchiveIDs() } }
         return isThere
       } catch {
-        if stream.isCurrent { sharing.isAsked = true }
+        features.failed(on: stream)
         // Asked again when it matters.
         traffic.archive = traffic.archivePosition == nil ? .unknown : .known(true)
         return nil
@@ -262,8 +262,8 @@ extension Session {
       await keepPosition(newest)
     }
     caughtUp(on: stream)
-    await resolveMarkers()
-    came(.roaming, online?.synchronisation.counts[.roaming] ?? 0, on: stream)
+    await conversations.resolveMarkers()
+    beginning(of: stream)?.end(.roaming)
     return isWhole
   }
 

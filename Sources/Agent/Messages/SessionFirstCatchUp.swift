@@ -16,7 +16,7 @@ extension Session {
     guard traffic.archivePosition == nil, await hasArchive(stream) else { return }
     var first = FirstCatchUp(own: account, now: clock.now())
     guard let page = first.next([:]), await read(page, of: &first, on: stream) else { return }
-    if let loading = sharing.loading { await bounded(loading) }
+    await conversations.loaded(within: 5)
     let markers = await displayedMarkers()
     while let page = first.next(markers), await read(page, of: &first, on: stream) {}
     guard stream.isCurrent, traffic.archivePosition == nil, let position = first.position else {
@@ -35,7 +35,7 @@ extension Session {
     let wanted = MessageTraffic.Reading(page: page, isKept: true, collected: [])
     guard let reading = await read(wanted, on: stream) else { return false }
     first.take(reading.page, reading.collected ?? [])
-    online?.synchronisation.add([:])
+    beginning(of: stream)?.add()
     return true
   }
 
@@ -81,7 +81,7 @@ extension Session {
     }
     hub.fulfil(reservation) { outcome.events }
     traffic.archivePosition = position
-    online?.synchronisation.add(outcome.waited.merging([.roaming: read], uniquingKeysWith: +))
+    online?.beginning.add(outcome.waited.merging([.roaming: read], uniquingKeysWith: +))
     for id in outcome.settled { traffic.finish(id) }
     for receipt in outcome.receipts { traffic.take(receipt) }
   }

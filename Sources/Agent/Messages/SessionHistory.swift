@@ -20,7 +20,10 @@ extension Session {
 
   /// Tries to catch up again where that was cut short, and fills the gaps that it has left.
   func completeArchive(on stream: BoundSession) async {
-    if case .known(false) = traffic.archive { return came(.roaming, nil, on: stream) }
+    if case .known(false) = traffic.archive {
+      beginning(of: stream)?.end(.roaming, count: nil)
+      return
+    }
     var pause = Self.firstPause
     for _ in 0..<Self.attempts where !traffic.isCaughtUp {
       guard stream.isCurrent, await hasArchive(stream) else { return }

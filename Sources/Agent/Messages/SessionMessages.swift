@@ -35,7 +35,7 @@ extension Session {
       ])
     let refused = StanzaRefused(from: from, id: stanza["id"], size: octets, reason: excess)
     hub.publish(account: account.description, .stanzaRefused(refused))
-    traffic.refusals.add(.stanza)
+    context.refusals.add(.stanza)
     if let message = Message(stanza), Archive.isClaimed(by: message) { await received(message) }
   }
 
@@ -153,7 +153,7 @@ extension Session {
     let reservation = hub.reserve(batch.maximumEvents)
     let snapshot =
       batch.changesStream ? await stream.stream.management?.snapshot(handled: batch.handled) : nil
-    let resumption = snapshot.flatMap { Resumption(stream: $0, presence: shownPresence).text }
+    let resumption = snapshot.flatMap { Resumption(stream: $0, presence: presence.shown).text }
     let position = traffic.isCaughtUp ? batch.newestArchiveID : batch.readArchiveID
     let name = account.description
     let outcome: MessageBatch.Outcome
@@ -174,9 +174,9 @@ extension Session {
     hub.fulfil(reservation) { outcome.events }
     if let position { traffic.archivePosition = position }
     if let handled = batch.handled { await stream.confirm(through: handled) }
-    for (reason, count) in batch.refused { traffic.refusals.add(reason, count) }
-    if outcome.disbelieved > 0 { traffic.refusals.add(.receipt, outcome.disbelieved) }
-    if stream.isCurrent { online?.synchronisation.add(outcome.waited) }
+    for (reason, count) in batch.refused { context.refusals.add(reason, count) }
+    if outcome.disbelieved > 0 { context.refusals.add(.receipt, outcome.disbelieved) }
+    beginning(of: stream)?.add(outcome.waited)
     for id in outcome.settled { traffic.finish(id) }
     for receipt in outcome.receipts { traffic.take(receipt) }
     answer(outcome, on: stream)
@@ -187,8 +187,8 @@ extension Session {
   private func answer(_ outcome: MessageBatch.Outcome, on stream: BoundSession) {
     guard outcome.hasAnswers else { return }
     Task {
-      await contactsKnown()
-      let answers = outcome.answers(for: audience)
+      await contacts.loaded()
+      let answers = outcome.answers(for: presence.authorisation)
       if !answers.isEmpty { try? await stream.send(answers) }
     }
   }

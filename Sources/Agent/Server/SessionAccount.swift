@@ -63,7 +63,7 @@ extension Session {
       session.forgetDataReady()
       try await session.accounts.remove(session.account)
       try await session.forgetMessages()
-      session.restore(PresenceIntent())
+      session.presence.restore(PresenceIntent())
     }
   }
 
