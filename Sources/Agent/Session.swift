@@ -32,7 +32,6 @@ actor Session {
   var opening: Opening?
   /// How many streams were opened.
   var openings = 0
-  var traffic = MessageTraffic()
   /// What the session keeps itself online with; nil where nobody wants it online.
   var kept: LoginPlan?
   /// What the streams of the account leave for the next one.
@@ -44,6 +43,7 @@ actor Session {
   private(set) lazy var contacts = Contacts(of: self, context, presence, features)
   private(set) lazy var devices = AccountDevices(of: self, context, presence, features)
   private(set) lazy var conversations = Conversations(of: self, context, features)
+  private(set) lazy var messages = Messages(of: self, context, presence, contacts, conversations, features)
   private(set) lazy var serverQueries = ServerQueries(of: self, context)
   var push: PushServices { PushServices(context: context, features: features) }
   /// Why it is not online.
@@ -316,7 +316,7 @@ actor Session {
     var status = status
     status.presence = presence.status
     status.idle = idle
-    status.uncertain = traffic.uncertain
+    status.uncertain = messages.recovery.uncertain
     status.refused = context.refusals.counts
     status.lastSeen = lastSeen
     guard let online else {

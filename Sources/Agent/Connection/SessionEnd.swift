@@ -23,7 +23,7 @@ extension Session {
     defer { leaving -= 1 }
     pausing?.cancel()
     if let opening {
-      if opening.session != nil { _ = await flushOutbox(within: time.flush(parameters.flush)) }
+      if opening.session != nil { _ = await messages.outbox.flush(within: time.flush(parameters.flush)) }
       await giveUp(opening.number, patience: min(.seconds(2), time.close()))
     }
     return try await inTurn { session async throws(Failure) in
@@ -40,15 +40,15 @@ extension Session {
       do throws(Failure) { try await session.accounts.loggedOut(session.account, parameters) } catch {
         failure = error
       }
-      var unsent = await session.flushOutbox(within: time.flush(parameters.flush))
+      var unsent = await session.messages.outbox.flush(within: time.flush(parameters.flush))
       if parameters.forget { await session.devices.remove() }
       await session.closeStreams(patience: time.close())
       if parameters.force, unsent > 0 {
-        try await session.dropOutbox()
+        try await session.messages.outbox.removeAll()
         unsent = 0
       }
       // Nobody in particular comes back.
-      if session.account.local == nil { try await session.forgetMessages() }
+      if session.account.local == nil { try await session.messages.forget() }
       session.forgetDataReady()
       var unrevoked: Failure?
       if let stored {
@@ -67,7 +67,7 @@ extension Session {
       }
       if parameters.forget, unrevoked == nil, unsent == 0 {
         try await session.accounts.remove(session.account)
-        try await session.forgetMessages()
+        try await session.messages.forget()
         session.presence.restore(PresenceIntent())
       }
       var result = LogoutMethod.Result(
@@ -84,7 +84,7 @@ extension Session {
     kept = nil
     pausing?.cancel()
     // Before it is given up: a login that is online and not synced yet takes messages.
-    _ = await flushOutbox(within: 10)
+    _ = await messages.outbox.flush(within: 10)
     await stopTrying()
     await closeStreams()
   }
@@ -99,9 +99,9 @@ extension Session {
     contacts.end()
     for opening in openings {
       await opening.stream.close(sending: farewell, patience: patience)
-      if let session = opening.session { await messagesEnded(of: session) }
+      if let session = opening.session { await messages.ended(session) }
     }
-    await forgetResumption()
+    await messages.endResumption()
     if status.state != .offline { enter(.offline) }
   }
 

@@ -49,7 +49,7 @@ extension Session {
       session.kept = nil
       session.lastFailure = nil
       session.end = nil
-      _ = await session.flushOutbox(within: 2)
+      _ = await session.messages.outbox.flush(within: 2)
       await session.closeStreams()
       session.forgetDataReady()
       if forgetting { session.presence.restore(PresenceIntent()) }

@@ -43,7 +43,7 @@ extension Session {
   private func openOnce(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
     guard !isEnding, opening == nil else { throw Failure(.cancelled, stage: .connect) }
     tried = Tried()
-    await restoreMessages()
+    await messages.restore()
     await contacts.restore()
     let presented = try await present(plan, attempt)
     tried.presented = presented
@@ -143,7 +143,7 @@ extension Session {
   @discardableResult
   func endOnline(_ next: SessionState) -> Online? {
     stateToTell = next
-    suspendOutbox()
+    messages.outbox.suspend()
     online?.beginning.end()
     online?.stream.end()
     defer { online = nil }
@@ -162,7 +162,7 @@ extension Session {
 
   private func handle(_ event: StreamEvent, in stream: BoundSession) async {
     switch event {
-    case .acknowledged(let stanzas): return acknowledged(stanzas, by: stream)
+    case .acknowledged(let stanzas): return messages.outbox.acknowledged(stanzas, by: stream)
     case .request(let push):
       let more = await stream.stream.nextRequests(ContactArrivals.maximumTogether - 1)
       if stream.isCurrent { await contacts.receive(([push] + more).map { .push($0) }) }
@@ -178,12 +178,13 @@ extension Session {
     case .marked(SessionBeginning.mark): await contacts.receive([.begun])
     case .message(let message):
       await devices.receive(message)
-      await received(message)
+      await messages.receive(message, on: stream)
       guard let event = PubSub.Event(message, own: account.bare) else { return }
       await conversations.receive(event)
       await contacts.receive(event)
-    case .received(let count): await received(through: count, on: stream)
-    case .leftOut(let stanza, let excess, let octets): await leftOut(stanza, excess, octets)
+    case .received(let count): await messages.receive(through: count, on: stream)
+    case .leftOut(let stanza, let excess, let octets):
+      await messages.leftOut(stanza, excess, octets, on: stream)
     case .step, .request, .marked, .answer, .acknowledged, .closed: break
     }
   }
@@ -230,7 +231,7 @@ extension Session {
     online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
     presence.begin(stream)
     contacts.begin(beginning)
-    beginMessages(bound, on: stream)
+    messages.begin(stream)
     let isWanted = !opening.attempt.isAutomatic || status.sessions == 0
     devices.begin(stream, isLogin: isWanted && !bound.isResumed)
     let before = plan.lastLogin
@@ -265,11 +266,11 @@ extension Session {
     let change = PresenceChange(
       from: from.description, show: PresenceShow(presence), status: presence.status,
       priority: Int(presence.priority))
-    if traffic.backlog.pending == 0 {
+    if messages.queue.isEmpty {
       hub.publish(account: account.description, .presence(change))
     } else {
-      enqueue(.shown(change), stream)
-      await roomForMessages()
+      messages.queue.append(.shown(change), of: stream)
+      await messages.queue.hasRoom()
     }
   }
 
@@ -310,7 +311,7 @@ extension Session {
         .networkError, stage: .stream, detail: "the server has taken up an earlier attempt of this session")
     }
     let lost = isOnline ? endOnline(state(after: failure, isOpening: isOpening)) : nil
-    if let session = ended.session { await messagesEnded(of: session) }
+    if let session = ended.session { await messages.ended(session) }
     if lost != nil { succession.leave(await ended.stream.management, at: now) }
     if opening?.number == ended.number {
       let failure = failure ?? Failure(.cancelled, stage: .connect)

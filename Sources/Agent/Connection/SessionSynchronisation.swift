@@ -36,7 +36,7 @@ extension Session {
     }
     // Beside the roster: it costs no round trip. The first time it is not known whether there is anything to ask for.
     let isLoading = isResumed ? false : await conversations.loadKnown(online.beginning)
-    settle(online.bound, on: stream)
+    messages.recovery.begin(online.beginning)
     if isResumed {
       online.beginning.greeting.end()
       if online.plan.sendsPresence, presence.wanted != presence.shown { await presence.send() }
@@ -89,7 +89,7 @@ extension Session {
 
   /// The messages that the server has stored (XEP-0160 §3) have come: they belong to its answer to the first presence.
   func offlineMessagesCame(_ beginning: SessionBeginning) async {
-    await messagesStored()
+    await messages.queue.stored()
     beginning.end(.offline)
   }
 

@@ -33,7 +33,7 @@ extension Session {
     try? await inTurn { session async throws(Failure) in
       // The user may have come back, or logged in, while another turn was waited for.
       guard session.idle == .disconnect else { return }
-      _ = await session.flushOutbox(within: 2)
+      _ = await session.messages.outbox.flush(within: 2)
       await session.closeStreams()
     }
   }

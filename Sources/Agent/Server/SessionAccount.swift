@@ -62,7 +62,7 @@ extension Session {
       await session.closeStreams()
       session.forgetDataReady()
       try await session.accounts.remove(session.account)
-      try await session.forgetMessages()
+      try await session.messages.forget()
       session.presence.restore(PresenceIntent())
     }
   }
