@@ -42,6 +42,8 @@ final class Messages {
 
   /// A message of the bound stream.
   func receive(_ message: Message, on stream: BoundSession) async {
+    // What comes behind the end of a stream is not counted by it, and comes again.
+    guard stream.isCurrent else { return }
     queue.append(.arrived(message), of: stream)
     await queue.hasRoom()
   }
