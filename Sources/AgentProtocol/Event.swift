@@ -11,7 +11,8 @@ public struct Event: Sendable, Equatable {
   public var cursor: Int64
   public var body: Body
 
-  public enum Body: Sendable, Equatable {
+  /// On the heap: the largest of them has hundreds of octets, which every copy of a list of events would move.
+  public indirect enum Body: Sendable, Equatable {
     case state(StateChange)
     case synced(SyncedPart)
     case dataReady(code: Int)

@@ -67,9 +67,9 @@ package enum StoredConversations {
         WHERE account = ?1 AND peer > peers.jid AND place IS NOT NULL)
       FROM peers WHERE peers.jid IS NOT NULL
     )
-    SELECT peers.jid AS conversation,
+    SELECT \(StoredMessage.foldable(of: "last")), peers.jid AS conversation,
       (\(unread("?1", "peers.jid", "coalesce(kept.readPlace, -1)", "coalesce(kept.hiddenBefore, -1)"))) AS unread,
-      \(StoredMessage.isNamedByCorrection("last")) AS isCorrected, last.*
+      \(StoredMessage.isNamedByCorrection("last")) AS isCorrected
     FROM peers LEFT JOIN conversations AS kept ON kept.account = ?1 AND kept.jid = peers.jid
     LEFT JOIN messages AS last ON last.position = (
       SELECT position FROM messages INDEXED BY messagesByPeer

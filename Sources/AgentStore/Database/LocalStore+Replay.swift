@@ -16,19 +16,21 @@ extension LocalStore {
     var table: String
     /// How much the event's cursor is greater than that of the row.
     var shift: Int64 = 0
+    var columns = "*"
     var event: (Row) -> Event?
   }
 
   private static var kept: [Kept] {
-    [
-      Kept(name: "message", table: "messages") { row in
+    let message = StoredMessage.columns() + ", account, cursor"
+    return [
+      Kept(name: "message", table: "messages", columns: message) { row in
         StoredMessage(row).event(account: row["account"], cursor: row["cursor"])
       },
       Kept(name: "receipt", table: "receipts") { row in
         StoredReceipt(row).event(account: row["account"], cursor: row["cursor"])
       },
       // That of the server is kept with its message.
-      Kept(name: "receipt", table: "messages", shift: 1) { row in
+      Kept(name: "receipt", table: "messages", shift: 1, columns: message) { row in
         StoredMessage(row).receipt(account: row["account"], cursor: row["cursor"])
       },
       Kept(name: "contact", table: "contactEvents") { row in ContactEvent.event(row) },
@@ -80,7 +82,7 @@ extension LocalStore {
         let rows = try Row.fetchCursor(
           database,
           sql: """
-            SELECT * FROM \(source.table)
+            SELECT \(source.columns) FROM \(source.table)
             WHERE cursor > ?1 AND cursor <= ?2 AND (?3 IS NULL OR account = ?3)
               \(source.shift > 0 ? "AND delivery > 0" : "")
             ORDER BY cursor LIMIT ?4

@@ -10,6 +10,12 @@ extension StoredMessage {
       AND (messages.replaces IS NULL OR NOT EXISTS (\(corrected("1")))))
     """
 
+  /// The columns of a row that ``folded(_:mayBeCorrected:_:)`` and ``found(_:_:)`` take.
+  static func foldable(of table: String = "messages") -> String {
+    let others = ["account", "cursor", "position", "place", "peer"].map { "\(table).\($0)" }
+    return ([columns(of: table)] + others).joined(separator: ", ")
+  }
+
   /// So many corrections of corrections are followed. Clients correct the first message each time (XEP-0308 §5): only
   /// an attacker makes a long chain.
   private static let maximumChain = 50
@@ -33,7 +39,7 @@ extension StoredMessage {
   /// A message with what its newest correction says.
   ///
   /// - Parameters:
-  ///   - row: a message of its own.
+  ///   - row: a message of its own, with the columns of ``foldable(of:)``.
   ///   - mayBeCorrected: false where it is known that there is no correction of it.
   static func folded(
     _ row: Row, mayBeCorrected: Bool = true, _ database: Database
@@ -75,7 +81,7 @@ extension StoredMessage {
   private static func first(_ row: Row, _ database: Database) throws -> Row {
     let selection = try database.cachedStatement(
       sql: """
-        SELECT first.* FROM messages AS first WHERE first.position = (
+        SELECT \(foldable(of: "first")) FROM messages AS first WHERE first.position = (
           SELECT (SELECT position FROM (\(corrected("target.position, target.place"))) ORDER BY place DESC LIMIT 1)
           FROM messages WHERE messages.position = ?)
         """)
@@ -95,7 +101,7 @@ extension StoredMessage {
   private static func newest(_ row: Row, _ database: Database) throws -> Row {
     let selection = try database.cachedStatement(
       sql: """
-        SELECT * FROM messages INDEXED BY messagesByReplaced
+        SELECT \(foldable()) FROM messages INDEXED BY messagesByReplaced
         WHERE account = ?1 AND sender = ?2 AND replaces IN (?3, ?4) AND replaces IS NOT NULL
           AND place > ?5 AND peer IS ?6 AND retracts IS NULL
           AND place < coalesce((

@@ -75,26 +75,39 @@ extension StoredMessage {
     return try Int64.fetchOne(selection, arguments: [account, sender, id, type.rawValue, body])
   }
 
+  /// What a row of a message begins with, in the order in which ``init(_:)`` reads it.
+  package static func columns(of table: String = "messages") -> String {
+    let names = [
+      "direction", "sender", "time", "id", "originID", "archiveID", "fromJID", "toJID", "type", "body", "subject",
+      "thread", "isCarbon", "isDelayed", "isEncrypted", "replaces", "retracts", "delivery", "isRetracted", "refusal",
+      "refusalText",
+    ]
+    return names.map { "\(table).\($0)" }.joined(separator: ", ")
+  }
+
+  /// - Parameter row: begins with ``columns(of:)``.
   package init(_ row: Row) {
-    direction = Direction(rawValue: row["direction"]) ?? .received
-    sender = row["sender"]
-    time = row["time"]
-    id = row["id"]
-    originID = row["originID"]
-    archiveID = row["archiveID"]
-    from = row["fromJID"]
-    to = row["toJID"]
-    type = Message.Kind(rawValue: row["type"])
-    body = row["body"]
-    subject = row["subject"]
-    thread = row["thread"]
-    isCarbon = row["isCarbon"]
-    isDelayed = row["isDelayed"]
-    isEncrypted = row["isEncrypted"]
-    replaces = row["replaces"]
-    retracts = row["retracts"]
-    delivery = Delivery(rawValue: row["delivery"]) ?? .elsewhere
-    isRetracted = row["isRetracted"]
-    refusal = (row["refusal"] as String?).map { .init(condition: $0, text: row["refusalText"]) }
+    var columns = RowReader(row)
+    direction = Direction(rawValue: columns.next()) ?? .received
+    sender = columns.next()
+    time = columns.next()
+    id = columns.next()
+    originID = columns.next()
+    archiveID = columns.next()
+    from = columns.next()
+    to = columns.next()
+    type = Message.Kind(rawValue: columns.next())
+    body = columns.next()
+    subject = columns.next()
+    thread = columns.next()
+    isCarbon = columns.next()
+    isDelayed = columns.next()
+    isEncrypted = columns.next()
+    replaces = columns.next()
+    retracts = columns.next()
+    delivery = Delivery(rawValue: columns.next()) ?? .elsewhere
+    isRetracted = columns.next()
+    let (condition, text): (String?, String?) = (columns.next(), columns.next())
+    refusal = condition.map { .init(condition: $0, text: text) }
   }
 }

@@ -12,7 +12,7 @@ enum JSONLine {
   }
 
   static func escape(_ json: String) -> String {
-    guard json.unicodeScalars.contains(where: \.isUnsafeOnTerminal) else { return json }
+    guard TerminalText.hasUnsafeScalars(json) else { return json }
     var line = ""
     for scalar in json.unicodeScalars {
       guard scalar.isUnsafeOnTerminal else {

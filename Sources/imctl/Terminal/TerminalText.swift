@@ -7,7 +7,7 @@ struct TerminalText: CustomStringConvertible, Equatable, Sendable {
   let description: String
 
   init(_ text: String) {
-    guard text.unicodeScalars.contains(where: \.isUnsafeOnTerminal) else {
+    guard Self.hasUnsafeScalars(text) else {
       description = text
       return
     }
@@ -22,6 +22,13 @@ struct TerminalText: CustomStringConvertible, Equatable, Sendable {
       }
     }
     description = shown
+  }
+
+  /// Whether something in the text has to be escaped.
+  static func hasUnsafeScalars(_ text: String) -> Bool {
+    // Most texts are ASCII, whose octets are looked at faster than scalars are decoded.
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return false }
+    return text.unicodeScalars.contains(where: \.isUnsafeOnTerminal)
   }
 
   private static func escape(_ scalar: Unicode.Scalar) -> String {
