@@ -120,7 +120,7 @@ let package = Package(
         "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", nioCore,
         nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .executableTarget(
       name: "imctl",
       dependencies: [

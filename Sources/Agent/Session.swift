@@ -19,18 +19,11 @@ import XMPPXML
 /// by letting it go on. At most one stream is bound at a time: a login with a new secret proves the secret on a
 /// stream of its own before it replaces a running one.
 actor Session {
-  nonisolated let account: JID
-  let hub: EventHub
-  let accounts: AccountStore
-  let localStore: LocalStore
-  let log: Logger
-  let language: String
-  let patience: SessionPatience
+  let context: SessionContext
   /// Told when ``isBusy`` may have changed.
   private let activity: @Sendable () -> Void
 
   var status: SessionStatus
-  var presence = PresenceIntent()
   /// The bound stream.
   var online: Online?
   /// What the session is since its stream has ended; nil where others were told.
@@ -39,22 +32,20 @@ actor Session {
   var opening: Opening?
   /// How many streams were opened.
   var openings = 0
-  var traffic = MessageTraffic()
-  var contacts = ContactTraffic()
-  var sharing = SharedTraffic()
-  var devices = DeviceTraffic()
-  /// What the account says it can do, once it was asked.
-  var accountDiscovery: ServiceDiscovery?
   /// What the session keeps itself online with; nil where nobody wants it online.
   var kept: LoginPlan?
   /// What the streams of the account leave for the next one.
   var succession = StreamSuccession()
-  /// The presence that others see.
-  var shownPresence: PresenceIntent.Value? {
-    didSet { audience.isShown = shownPresence.map { $0.show != .offline } ?? false }
-  }
-  /// Who may know that the session is there.
-  let audience: Audience
+  // The parts of the session: they are isolated to it, and each owns what it knows.
+  private(set) lazy var features = AccountFeatures(of: self, context)
+  private(set) lazy var presence = OwnPresence(of: self, context)
+  let clientState = ClientStateIndication()
+  private(set) lazy var contacts = Contacts(of: self, context, presence, features)
+  private(set) lazy var devices = AccountDevices(of: self, context, presence, features)
+  private(set) lazy var conversations = Conversations(of: self, context, features)
+  private(set) lazy var messages = Messages(of: self, context, presence, contacts, conversations, features)
+  private(set) lazy var serverQueries = ServerQueries(of: self, context)
+  var push: PushServices { PushServices(context: context, features: features) }
   /// Why it is not online.
   var lastFailure: Failure?
   /// Why it is not kept online any more, where nobody has logged out.
@@ -66,30 +57,21 @@ actor Session {
   var reconnectPolicy: ReconnectPolicy
   var kickPolicy = KickPolicy()
   let pace: ServerPace
-  let clock: SessionClock
   var attempt = 0
   /// The agent is about to end: nothing is opened any more.
   var isEnding = false
-  var presenceTimer: Task<Void, Never>?
-  /// The last write of the desired presence to the store.
-  var presenceWrite: Task<Failure?, Never>?
   /// The pause between two attempts, and whether it was ended so that the next one begins.
   var pausing: Task<Void, any Error>?
   var isHurried = false
   /// RFC 3339: since when it is online, resumptions included, and when the server was last heard of.
   var onlineSince: String?
   var lastSeen: String?
-  /// The server's clock, once it was asked, and who asks it now.
-  var serverClock: ServerClock?
-  var askingTime: Task<Result<ServerClock, Failure>, Never>?
   /// Writes to the store that are not done yet.
   private var writes = 0
   /// What the last attempt has presented, and how far it came.
   var tried = Tried()
   /// What the session does while the user looks away; nil: the user is there.
   var idle: IdleMode?
-  /// The server has said that it wants to know whether the user is there.
-  var wantsClientState = false
   /// Logouts that wait for their turn: who tries to log in gives up.
   var leaving = 0
   private var isTurnTaken = false
@@ -110,29 +92,20 @@ actor Session {
     var began = 0.0
     /// The account is being deleted: the server ends the stream.
     var isAccountEnding = false
-    /// The user has asked for it, or the agent has just begun: not one that only came back.
-    var isLogin = false
     /// When that was, as others are told.
     var lastLogin: String?
     /// What is kept of the secret, where it is less than was asked for.
     var shortfall: StorePolicy?
-    /// The user has changed the device policy in this session: it counts from the next login on.
-    var hasSetPolicy = false
     /// The server was not given the login extension.
     var leavesOutExtension = false
-    /// Somebody was sent directed presence, and is to hear of the end too.
-    var hasDirectedPresence = false
     /// The server keeps the session for a while when the connection breaks.
     var isResumable = false
-    /// What the session brings into step with the server; nothing where it goes on with an earlier one.
-    var synchronisation = Synchronisation([])
-    /// Waits for the parts of that.
-    var partsWait: DeliveryWait?
-    /// Ends when the first requests and the presence are on their way.
-    let greeting = Backlog(of: 1)
+    /// What it brings into step with the server.
+    let beginning: SessionBeginning
 
-    init(_ stream: BoundSession, _ opening: Opening, _ plan: LoginPlan) {
-      self.stream = stream
+    init(_ beginning: SessionBeginning, _ opening: Opening, _ plan: LoginPlan) {
+      self.beginning = beginning
+      stream = beginning.stream
       self.opening = opening
       self.plan = plan
     }
@@ -201,17 +174,11 @@ actor Session {
     patience: SessionPatience = .standard, pace: ServerPace = ServerPace(),
     clock: SessionClock = SessionClock(), activity: @escaping @Sendable () -> Void = {}
   ) {
-    self.account = account
-    audience = Audience(account: account)
-    self.hub = hub
-    self.accounts = accounts
-    self.localStore = localStore
-    self.log = log
-    self.language = language
-    self.patience = patience
+    context = SessionContext(
+      account: account, hub: hub, accounts: accounts, localStore: localStore, log: log, language: language,
+      patience: patience, clock: clock)
     reconnectPolicy = ReconnectPolicy(quickReturns: patience.quickReturns)
     self.pace = pace
-    self.clock = clock
     self.activity = activity
     status = SessionStatus(account: account.description, state: .offline)
     status.since = Timestamp.now()
@@ -234,13 +201,20 @@ actor Session {
   func writing<Problem: Error>(
     _ body: () async throws(Problem) -> Void
   ) async throws(Problem) {
-    writes += 1
-    defer {
-      writes -= 1
-      activity()
-    }
+    beginWriting()
+    defer { endWriting() }
     try await body()
   }
+
+  func beginWriting() { writes += 1 }
+
+  func endWriting() {
+    writes -= 1
+    activity()
+  }
+
+  /// The id by which the account's other devices know this one.
+  var deviceID: String? { (online?.plan ?? kept)?.deviceId }
 
   // MARK: Turns
 
@@ -340,10 +314,10 @@ actor Session {
     // Asked of the stream first: what follows is of one moment.
     let idleTime = await online?.stream.stream.idleTime
     var status = status
-    status.presence = presenceStatus()
+    status.presence = presence.status
     status.idle = idle
-    status.uncertain = traffic.uncertain
-    status.refused = traffic.refusals.counts
+    status.uncertain = messages.recovery.uncertain
+    status.refused = context.refusals.counts
     status.lastSeen = lastSeen
     guard let online else {
       // Its stream has just ended, and nobody was told yet.
@@ -361,13 +335,6 @@ actor Session {
     status.server = SessionStatus.Server(online.bound)
     status.resumable = online.isResumable
     return status
-  }
-}
-
-extension Session {
-  /// RFC 3339: so many seconds from now.
-  func timestamp(_ seconds: Double = 0) -> String {
-    Timestamp.text(Date(timeIntervalSince1970: clock.now() + seconds))
   }
 }
 

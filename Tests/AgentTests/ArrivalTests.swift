@@ -79,8 +79,8 @@ import Testing
 
   /// Answers the server, which waits for this: what it has said up to now was told.
   private func showAway(_ desk: SessionDesk) async throws {
-    _ = try await desk.session.setPresence(
-      PresenceSetMethod.Parameters(account: nil, show: .away), by: ClientHandle(id: 0))
+    let away = PresenceSetMethod.Parameters(account: nil, show: .away)
+    _ = try await desk.session.perform { try await $0.presence.set(away, by: ClientHandle(id: 0)) }
   }
 
   @Test("is told while the server has not said yet what the account can do; what it says then counts.")
@@ -137,7 +137,7 @@ import Testing
     }
     // The receipt tells that somebody is there: it waits until it is known that the asker is a contact.
     try await desk.server.finished()
-    let contacts = try await desk.session.listContacts(after: nil).contacts
+    let contacts = try await desk.session.perform { try await $0.contacts.list(after: nil) }.contacts
     #expect(contacts.first?.presence.map(\.show) == [.dnd])
     await desk.session.close()
   }

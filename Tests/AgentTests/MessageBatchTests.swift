@@ -40,17 +40,17 @@ import XMPPXML
   }
 
   @discardableResult
-  private func take(_ xml: String..., archiveIDs: MessageTraffic.ArchiveIDs = .ignored) async throws
+  private func take(_ xml: String..., archiveIDs: ArchiveIDs = .ignored) async throws
     -> MessageBatch.Outcome
   {
     try await take(xml.map { .arrived(try element($0)) } + [.handled(1)], archiveIDs: archiveIDs)
   }
 
   private func take(
-    _ items: [MessageTraffic.Item], isCounted: Bool = true,
-    archiveIDs: MessageTraffic.ArchiveIDs = .ignored
+    _ items: [MessageItem], isCounted: Bool = true,
+    archiveIDs: ArchiveIDs = .ignored
   ) async throws -> MessageBatch.Outcome {
-    var reading: MessageTraffic.Reading?
+    var reading: ArchiveReading?
     let batch = MessageBatch(
       items, isCounted: isCounted, account: own.bare, own: own, archiveIDs: archiveIDs, reading: &reading,
       now: 1_800_000_000)
@@ -92,7 +92,7 @@ import XMPPXML
 
   @Test("What was read of a page of the archive and not stored has not been read.")
   func unread() throws {
-    var reading: MessageTraffic.Reading? = .init(page: ArchivePage(.after(nil), maximum: 1), isKept: true)
+    var reading: ArchiveReading? = .init(page: ArchivePage(.after(nil), maximum: 1), isKept: true)
     let page = try #require(reading?.page.id)
     let result = """
       <message to='alice@im.example/desk'><result xmlns='urn:xmpp:mam:2' queryid='\(page)' id='a1'>\
@@ -113,8 +113,8 @@ import XMPPXML
               ])
           ])
       ])
-    let arrived = MessageTraffic.Item.arrived(try element(result))
-    func batch(_ reading: inout MessageTraffic.Reading?) -> MessageBatch {
+    let arrived = MessageItem.arrived(try element(result))
+    func batch(_ reading: inout ArchiveReading?) -> MessageBatch {
       MessageBatch(
         [arrived], account: own.bare, own: own, archiveIDs: .confirmed, reading: &reading, now: 1_800_000_000)
     }
@@ -464,7 +464,7 @@ import XMPPXML
     let inner =
       "<message xmlns='jabber:client' from='eve@x.example' to='mallory@x.example'><body>x</body></message>"
     let forwarded = "<forwarded xmlns='urn:xmpp:forward:0'>\(inner)</forwarded>"
-    var reading: MessageTraffic.Reading? = .init(page: ArchivePage(.after(nil), maximum: 10), isKept: true)
+    var reading: ArchiveReading? = .init(page: ArchivePage(.after(nil), maximum: 10), isKept: true)
     func result(_ id: String) -> String {
       "<message to='\(own)'><result xmlns='urn:xmpp:mam:2' queryid='\(id)' id='1'>\(forwarded)</result></message>"
     }

@@ -300,7 +300,7 @@ import XMPPXML
   }
 
   private func acknowledgement(of id: String) throws -> MessageBatch {
-    var reading: MessageTraffic.Reading?
+    var reading: ArchiveReading?
     let own = try JID("a@b/c")
     return MessageBatch(
       [.acknowledged(id)], account: own.bare, own: own, archiveIDs: .ignored, reading: &reading, now: 10)
@@ -323,7 +323,7 @@ import XMPPXML
         "result", namespace: Archive.namespace, attributes: ["queryid": "q", "id": "archived"],
         children: [forwarded])
     ]
-    var reading: MessageTraffic.Reading? = .init(
+    var reading: ArchiveReading? = .init(
       page: ArchivePage(.after(nil), maximum: 5, id: "q"), isKept: true)
     let batch = MessageBatch(
       [.arrived(wrapper), .handled(1)], account: own.bare, own: own, archiveIDs: .confirmed,
@@ -339,7 +339,7 @@ import XMPPXML
   @Test("What has come after the last number that is told does not count when the stream ends.")
   func unnumbered() throws {
     let own = try JID("a@b/c")
-    var reading: MessageTraffic.Reading?
+    var reading: ArchiveReading?
     let first = Message(from: to, body: "1")
     let second = Message(from: to, body: "2")
     let batch = MessageBatch(

@@ -27,7 +27,7 @@ struct NetworkChangeTests {
     parameters.options.caFile = server.caFile
     _ = try await session.login(parameters)
     // What is told while messages are on their way to the disk is told behind them.
-    await session.messagesStored()
+    await session.perform { await $0.messages.queue.stored() }
     var events = hub.subscribe(EventHub.Filter(events: ["state"])).makeAsyncIterator()
     try await body(session, &events)
     await session.close()

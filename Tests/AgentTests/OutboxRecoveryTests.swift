@@ -61,7 +61,7 @@ import XMPPStanza
     }
     let second = try session(server, store)
     _ = try await second.login(login(server))
-    let left = await second.flushOutbox(within: 60)
+    let left = await second.perform { await $0.messages.outbox.flush(within: 60) }
     #expect(left == 0)
     try await bob.settled()
     let uncertain = await second.currentStatus().uncertain

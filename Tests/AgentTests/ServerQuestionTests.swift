@@ -141,3 +141,19 @@ struct ServerQuestionTests {
     await session.close()
   }
 }
+
+extension Session {
+  fileprivate func serverTime(_ question: ServerQuestion) async throws(Failure) -> ServerTime {
+    try await serverQueries.time(question)
+  }
+
+  fileprivate func serverPing(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result {
+    try await serverQueries.ping(question)
+  }
+
+  fileprivate func serverVersion(_ question: ServerQuestion) async throws(Failure)
+    -> ServerVersionMethod.Result
+  {
+    try await serverQueries.version(question)
+  }
+}

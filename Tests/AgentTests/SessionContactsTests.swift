@@ -102,7 +102,7 @@ struct SessionContactsTests {
     try await eventuallyTold(by: desk) { $0.contains("add dan@im.example") }
     #expect(desk.server.mismatches == [])
     #expect(told(desk) == ["update bob@im.example", "request carol@im.example", "add dan@im.example"])
-    let listed = try await desk.session.listContacts(after: nil)
+    let listed = try await desk.session.perform { try await $0.contacts.list(after: nil) }
     #expect(!listed.stale)
     #expect(listed.contacts.map(\.jid) == ["bob@im.example", "dan@im.example"])
     #expect(listed.contacts.first?.name == "New")
@@ -110,13 +110,19 @@ struct SessionContactsTests {
       listed.contacts.first?.presence == [
         ContactPresence(resource: "x", show: .dnd, status: nil, priority: 0)
       ])
-    #expect(try await desk.session.listRequests().requests.map(\.text) == ["hi"])
-    #expect(try await desk.session.listBlocked().blocked.map(\.jid) == ["spam.example"])
+    #expect(
+      try await desk.session.perform { try await $0.contacts.listRequests() }.requests.map(\.text) == ["hi"])
+    #expect(
+      try await desk.session.perform { try await $0.contacts.listBlocked() }.blocked.map(\.jid) == [
+        "spam.example"
+      ])
     await desk.session.close()
-    let offline = try await desk.session.listContacts(after: nil)
+    let offline = try await desk.session.perform { try await $0.contacts.list(after: nil) }
     #expect(offline.stale && offline.contacts.count == 2 && offline.contacts.allSatisfy(\.presence.isEmpty))
     let change = ContactsChangeMethod.Parameters(account: nil, .remove, jid: "bob@im.example")
-    let failure = await #expect(throws: Failure.self) { try await desk.session.changeContact(change) }
+    let failure = await #expect(throws: Failure.self) {
+      try await desk.session.perform { try await $0.contacts.change(change) }
+    }
     #expect(failure?.exit == 67)
 
     // Another agent, on what this one has stored.
@@ -124,11 +130,11 @@ struct SessionContactsTests {
     _ = try await next.session.login(try await next.parameters())
     try await next.until("the session") { $0.last?.state == .syncOK }
     #expect(next.server.mismatches == [])
-    let kept = try await next.session.listContacts(after: nil)
+    let kept = try await next.session.perform { try await $0.contacts.list(after: nil) }
     #expect(!kept.stale && kept.contacts.map(\.name) == ["New", nil])
     // Nobody has asked again: it was declined elsewhere.
     try await eventuallyTold(by: next) { $0 == ["decline carol@im.example"] }
-    #expect(try await next.session.listRequests().requests == [])
+    #expect(try await next.session.perform { try await $0.contacts.listRequests() }.requests == [])
     await next.session.close()
   }
 
@@ -152,7 +158,7 @@ struct SessionContactsTests {
     try await eventuallyTold(by: desk) { !$0.isEmpty }
     #expect(told(desk) == ["subscribed bob@im.example"])
     #expect(await desk.session.currentStatus().refused == ["approval": 2])
-    let listed = try await desk.session.listContacts(after: nil)
+    let listed = try await desk.session.perform { try await $0.contacts.list(after: nil) }
     #expect(listed.contacts.map(\.jid) == ["bob@im.example", "carol@im.example"])
     #expect(listed.contacts.map(\.subscription) == ["to", "from"])
     #expect(desk.server.mismatches == [])
@@ -161,27 +167,27 @@ struct SessionContactsTests {
 
   @Test("Changes of the contacts that come together are stored together, and none is lost.")
   func together() async throws {
-    let count = 2 * ContactTraffic.maximumTogether
+    let count = 2 * ContactArrivals.maximumTogether
     let desk = try await SessionDesk([[]])
     let writes = try RosterWrites(desk.home.path + "/messages/imctl.sqlite")
-    await desk.session.received(
-      pushes: (1...count).map { number in
-        IQ(
-          type: .set, id: "p\(number)",
-          payload: [
-            XMLElement(
-              "query", namespace: Namespaces.roster, attributes: ["ver": "w\(number)"],
-              children: [
-                XMLElement(
-                  "item", namespace: Namespaces.roster,
-                  attributes: ["jid": "c\(number)@im.example", "subscription": "from"])
-              ])
-          ])
-      })
+    let pushes = (1...count).map { number in
+      IQ(
+        type: .set, id: "p\(number)",
+        payload: [
+          XMLElement(
+            "query", namespace: Namespaces.roster, attributes: ["ver": "w\(number)"],
+            children: [
+              XMLElement(
+                "item", namespace: Namespaces.roster,
+                attributes: ["jid": "c\(number)@im.example", "subscription": "from"])
+            ])
+        ])
+    }
+    await desk.session.perform { await $0.contacts.receive(pushes.map { .push($0) }) }
     #expect(try writes.count() == 2)
     try await eventuallyTold(by: desk) { $0.count == 2 * count }
-    #expect(await desk.session.contacts.version == "w\(count)")
-    #expect(await desk.session.contacts.stored == count)
+    #expect(try writes.version() == "w\(count)")
+    #expect(try writes.contacts() == count)
   }
 
   @Test("A server that has neither roster nor blocklist, or does not answer, is no error.")
@@ -189,7 +195,7 @@ struct SessionContactsTests {
     let desk = try await SessionDesk([.session()])
     _ = try await desk.session.login(try await desk.parameters())
     try await desk.until("the session") { $0.last?.state == .syncOK }
-    #expect(try await desk.session.listContacts(after: nil).contacts == [])
+    #expect(try await desk.session.perform { try await $0.contacts.list(after: nil) }.contacts == [])
     await desk.session.close()
   }
 
@@ -220,6 +226,16 @@ private struct RosterWrites {
           END
           """)
     }
+  }
+
+  /// The version of the roster that is stored.
+  func version() throws -> String? {
+    try database.read { try String.fetchOne($0, sql: "SELECT version FROM rosters") }
+  }
+
+  /// How many contacts are stored.
+  func contacts() throws -> Int? {
+    try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM contacts") }
   }
 
   func count() throws -> Int {

@@ -92,7 +92,7 @@ final class SessionDesk: Sendable {
         left -= 1
         await self.questions()
         let away = PresenceSetMethod.Parameters(account: nil, show: .away)
-        _ = try? await session.setPresence(away, by: ClientHandle(id: 0))
+        _ = try? await session.perform { try await $0.presence.set(away, by: ClientHandle(id: 0)) }
       }
     }
   }

@@ -38,7 +38,7 @@ struct SessionEndTests {
     let end = Task { await session.close() }
     try await session.prod()
     await end.value
-    #expect(await session.flushOutbox(within: 0) == 0)
+    #expect(await session.perform { await $0.messages.outbox.flush(within: 0) } == 0)
     #expect(desk.server.mismatches == [])
     #expect(desk.lawless == [])
   }
@@ -53,7 +53,7 @@ struct SessionEndTests {
     try await desk.until("its presence") { _ in desk.server.received.contains("<show>away</show>") }
     await session.close()
     try await desk.send("m1")
-    #expect(try await session.outbox().map(\.id) == ["m1"])
+    #expect(try await session.perform { try await $0.messages.outbox.list() }.map(\.id) == ["m1"])
     // Whoever has logged out is told so.
     _ = try await session.logout(LogoutMethod.Parameters(account: nil))
     await #expect(throws: Failure(.notLoggedIn, stage: .request, detail: SessionDesk.jid)) {
@@ -85,7 +85,7 @@ struct SessionEndTests {
     }
     try await session.prod()
     try await end.value
-    #expect(await session.flushOutbox(within: 0) == 0)
+    #expect(await session.perform { await $0.messages.outbox.flush(within: 0) } == 0)
     #expect(desk.server.mismatches == [])
     #expect(desk.lawless == [])
   }

@@ -65,7 +65,9 @@ import XMPPStanza
     parameters.options.port = server.port
     parameters.options.caFile = try await TestAuthority.shared.caFile
     _ = try await session.login(parameters)
-    while await !session.traffic.isCaughtUp { try await Task.sleep(for: .milliseconds(2)) }
+    while await !session.perform { $0.messages.archive.isCaughtUp } {
+      try await Task.sleep(for: .milliseconds(2))
+    }
     return (session, server, hub)
   }
 
@@ -137,13 +139,13 @@ import XMPPStanza
       catchingUp: Self.page(
         1, large + Self.result("o", query: "{q1}"), ends: ("n", "o"), complete: true))
     #expect(try bodies() == ["o"])
-    #expect(await session.traffic.archivePosition == "o")
+    #expect(await session.perform { $0.messages.archive.position } == "o")
     await session.close()
     #expect(server.mismatches.isEmpty)
 
     let last = try await self.session(
       catchingUp: Self.page(1, large, ends: ("n", "n"), complete: true))
-    #expect(await last.0.traffic.archivePosition == "n")
+    #expect(await last.0.perform { $0.messages.archive.position } == "n")
     await last.0.close()
     #expect(last.1.mismatches.isEmpty)
   }
@@ -248,7 +250,9 @@ import XMPPStanza
     login.options.caFile = server.caFile
     let first = try session()
     _ = try await first.login(login)
-    while await !first.traffic.isCaughtUp { try await Task.sleep(for: .milliseconds(5)) }
+    while await !first.perform { $0.messages.archive.isCaughtUp } {
+      try await Task.sleep(for: .milliseconds(5))
+    }
     await first.close()
     let count = 250
     let messages = (1...count).map { number in
@@ -260,12 +264,12 @@ import XMPPStanza
     await second.limitCatchUp(to: 1)
     _ = try await second.login(login)
     while true {
-      let isCaughtUp = await second.traffic.isCaughtUp
+      let isCaughtUp = await second.perform { $0.messages.archive.isCaughtUp }
       let gap = try await store.read { try ArchiveGap.oldest(of: jid, $0) }
       if isCaughtUp, gap == nil { break }
       try await Task.sleep(for: .milliseconds(10))
     }
-    await second.messagesStored()
+    await second.perform { await $0.messages.queue.stored() }
     let bodies = try await store.replay(after: 0, until: .max, account: jid).events.compactMap { event in
       if case .message(let message) = event.body { message.body } else { nil }
     }
@@ -276,5 +280,11 @@ import XMPPStanza
 }
 
 extension Session {
-  fileprivate func limitCatchUp(to pages: Int) { traffic.pagesToCatchUp = pages }
+  fileprivate func limitCatchUp(to pages: Int) { messages.archive.pagesToCatchUp = pages }
+
+  fileprivate func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
+    -> HistorySyncMethod.Result
+  {
+    try await messages.archive.sync(parameters)
+  }
 }

@@ -58,7 +58,7 @@ extension Session {
   /// does. False: the login is over.
   func keepLogin(_ plan: LoginPlan, _ opening: Opening) async -> Bool {
     do throws(Failure) {
-      let shortfall = try await accounts.loggedIn(plan, presence: DesiredPresence(presence))
+      let shortfall = try await accounts.loggedIn(plan, presence: presence.desired)
       online?.shortfall = shortfall
     } catch {
       log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])

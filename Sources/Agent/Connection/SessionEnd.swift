@@ -23,7 +23,7 @@ extension Session {
     defer { leaving -= 1 }
     pausing?.cancel()
     if let opening {
-      if opening.session != nil { _ = await flushOutbox(within: time.flush(parameters.flush)) }
+      if opening.session != nil { _ = await messages.outbox.flush(within: time.flush(parameters.flush)) }
       await giveUp(opening.number, patience: min(.seconds(2), time.close()))
     }
     return try await inTurn { session async throws(Failure) in
@@ -40,15 +40,15 @@ extension Session {
       do throws(Failure) { try await session.accounts.loggedOut(session.account, parameters) } catch {
         failure = error
       }
-      var unsent = await session.flushOutbox(within: time.flush(parameters.flush))
-      if parameters.forget { await session.forgetDevice() }
+      var unsent = await session.messages.outbox.flush(within: time.flush(parameters.flush))
+      if parameters.forget { await session.devices.remove() }
       await session.closeStreams(patience: time.close())
       if parameters.force, unsent > 0 {
-        try await session.dropOutbox()
+        try await session.messages.outbox.removeAll()
         unsent = 0
       }
       // Nobody in particular comes back.
-      if session.account.local == nil { try await session.forgetMessages() }
+      if session.account.local == nil { try await session.messages.forget() }
       session.forgetDataReady()
       var unrevoked: Failure?
       if let stored {
@@ -67,8 +67,8 @@ extension Session {
       }
       if parameters.forget, unrevoked == nil, unsent == 0 {
         try await session.accounts.remove(session.account)
-        try await session.forgetMessages()
-        session.restore(PresenceIntent())
+        try await session.messages.forget()
+        session.presence.restore(PresenceIntent())
       }
       var result = LogoutMethod.Result(
         accounts: [session.account.description], unsent: unsent, unrevoked: unrevoked)
@@ -84,7 +84,7 @@ extension Session {
     kept = nil
     pausing?.cancel()
     // Before it is given up: a login that is online and not synced yet takes messages.
-    _ = await flushOutbox(within: 10)
+    _ = await messages.outbox.flush(within: 10)
     await stopTrying()
     await closeStreams()
   }
@@ -92,16 +92,16 @@ extension Session {
   /// - Parameter patience: how long a server may take to end a stream. One that has not read our end when the connection is
   ///   gone keeps the session for others to see.
   func closeStreams(patience: TimeAmount = .seconds(5)) async {
-    let farewell = farewell
+    let farewell = presence.farewell
     let openings = [opening, online?.opening].compactMap(\.self)
     if endOnline(.offline) != nil { lastSeen = timestamp() }
     succession.forget()
-    endContacts()
+    contacts.end()
     for opening in openings {
       await opening.stream.close(sending: farewell, patience: patience)
-      if let session = opening.session { await messagesEnded(of: session) }
+      if let session = opening.session { await messages.ended(session) }
     }
-    await forgetResumption()
+    await messages.endResumption()
     if status.state != .offline { enter(.offline) }
   }
 
@@ -115,7 +115,7 @@ extension Session {
   private func lose(_ lost: Online, _ error: Failure, _ isCured: Bool) async {
     // The user has logged out meanwhile.
     guard status.state != .offline else { return }
-    let by = error.name == .kicked ? kicker : nil
+    let by = error.name == .kicked ? devices.kicker : nil
     let error = by.map(error.done) ?? error
     let failure = lost.state == .syncOK || lost.state == .netChanged ? error : error.beforeSync
     lastFailure = failure

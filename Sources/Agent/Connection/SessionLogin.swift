@@ -119,7 +119,7 @@ extension Session {
 
   /// The login goes on while nobody waits for it.
   private func goOn(_ plan: LoginPlan, showing show: PresenceShow?) async -> LoginMethod.Result {
-    if let show { presence.set(.init(show: show)) }
+    if let show { presence.want(show) }
     pace.join(account.description, at: plan.serverName)
     kept = plan
     return LoginMethod.Result(success: nil, already: false)
@@ -228,14 +228,14 @@ extension Session {
     running.onKick = plan.onKick
     running.onAuthFailure = plan.onAuthFailure
     if running != online.plan {
-      online.shortfall = try await accounts.loggedIn(running, presence: DesiredPresence(presence))
+      online.shortfall = try await accounts.loggedIn(running, presence: presence.desired)
       self.online?.plan = running
       kept = kept == nil ? nil : running
-      if plan.device != online.plan.device { Task { await announceDevice(on: online.stream) } }
+      if plan.device != online.plan.device { Task { await devices.announce(on: online.stream) } }
     }
     if let show {
       let wanted = PresenceSetMethod.Parameters(account: nil, show: show)
-      _ = try await setPresence(wanted, by: ClientHandle(id: 0))
+      _ = try await presence.set(wanted, by: ClientHandle(id: 0))
     }
     let success = LoginSuccess(
       userId: online.bound.jid.bare.description, fullJID: online.bound.jid.description, milliseconds: 0)

@@ -12,12 +12,12 @@ extension Session {
     switch change.consequence {
     case .nothing: break
     case .logIn:
-      await takePresence(of: change.after)
+      await presence.reload(change.after?.presence)
       try await autoLogin(isStart: change.isStart)
     case .logOut: await logOut(forgetting: change.after == nil)
-    case .goBy(let presence):
+    case .goBy(let isPresenceChanged):
       guard let stored = change.after else { return }
-      if presence { await takePresence(of: stored) }
+      if isPresenceChanged { await presence.reload(stored.presence) }
       try await goBy(stored)
     }
   }
@@ -38,14 +38,6 @@ extension Session {
     }
   }
 
-  private func takePresence(of stored: Account?) async {
-    let before = presence.effective
-    var intent = presence
-    intent.take(stored?.presence.map(PresenceIntent.init) ?? PresenceIntent())
-    restore(intent)
-    if presence.effective != before, online?.plan.sendsPresence == true { await applyPresence() }
-  }
-
   /// As a logout, but for the store, which says so already.
   private func logOut(forgetting: Bool) async {
     leaving += 1
@@ -57,10 +49,10 @@ extension Session {
       session.kept = nil
       session.lastFailure = nil
       session.end = nil
-      _ = await session.flushOutbox(within: 2)
+      _ = await session.messages.outbox.flush(within: 2)
       await session.closeStreams()
       session.forgetDataReady()
-      if forgetting { session.restore(PresenceIntent()) }
+      if forgetting { session.presence.restore(PresenceIntent()) }
     }
   }
 }

@@ -43,8 +43,8 @@ extension Session {
   private func openOnce(_ plan: LoginPlan, _ attempt: Attempt) async throws(Failure) -> LoginSuccess {
     guard !isEnding, opening == nil else { throw Failure(.cancelled, stage: .connect) }
     tried = Tried()
-    await restoreMessages()
-    await restoreContacts()
+    await messages.restore()
+    await contacts.restore()
     let presented = try await present(plan, attempt)
     tried.presented = presented
     guard !isEnding, opening == nil, !Task.isCancelled else { throw Failure(.cancelled, stage: .connect) }
@@ -94,9 +94,9 @@ extension Session {
     configuration.keepAlive = patience.keepAlive
     configuration.acknowledgementTimeout = min(patience.keepAlive, .seconds(20))
     configuration.enablesCarbons = true
-    configuration.responders = traffic.refusals.counting(.push, in: configuration.responders)
-    configuration.onUnanswered = { [refusals = traffic.refusals] in refusals.add(.request) }
-    configuration.responders.merge(ClientIdentity.responders(for: audience)) { $1 }
+    configuration.responders = context.refusals.counting(.push, in: configuration.responders)
+    configuration.onUnanswered = { [refusals = context.refusals] in refusals.add(.request) }
+    configuration.responders.merge(ClientIdentity.responders(for: presence.authorisation)) { $1 }
     configuration.onTLSSession = { session in Task { await self.keep(session) } }
     succession.configure(&configuration, at: clock.uptime(), isReplacing: online != nil)
     if attempt.wire {
@@ -105,7 +105,7 @@ extension Session {
       }
     }
     if let replaced = online?.stream.stream {
-      let farewell = farewell
+      let farewell = presence.farewell
       configuration.beforeBinding = { await replaced.close(sending: farewell) }
     }
     return configuration
@@ -116,14 +116,14 @@ extension Session {
   /// Nobody waits for this stream any more.
   func giveUp(_ number: Int, patience: TimeAmount = .seconds(2)) async {
     guard let opening, opening.number == number else { return }
-    let farewell = opening.session?.isCurrent == true ? farewell : []
+    let farewell = opening.session?.isCurrent == true ? presence.farewell : []
     await opening.stream.close(sending: farewell, patience: patience)
   }
 
   /// Until a resource is bound the stream keeps to the bound by itself, and says how far it came.
   private func expire(_ opening: Opening, after seconds: Double) async {
     guard self.opening?.number == opening.number, opening.session?.isCurrent == true else { return }
-    let farewell = farewell
+    let farewell = presence.farewell
     endOnline(.loginFailed)
     endOpening(
       .failure(Failure(.connectTimeout, stage: .sync, detail: "no answer within \(Failure.seconds(seconds))"))
@@ -143,9 +143,8 @@ extension Session {
   @discardableResult
   func endOnline(_ next: SessionState) -> Online? {
     stateToTell = next
-    suspendOutbox()
-    online?.partsWait?.end()
-    online?.greeting.end()
+    messages.outbox.suspend()
+    online?.beginning.end()
     online?.stream.end()
     defer { online = nil }
     return online
@@ -163,10 +162,10 @@ extension Session {
 
   private func handle(_ event: StreamEvent, in stream: BoundSession) async {
     switch event {
-    case .acknowledged(let stanzas): return acknowledged(stanzas, by: stream)
+    case .acknowledged(let stanzas): return messages.outbox.acknowledged(stanzas, by: stream)
     case .request(let push):
-      let more = await stream.stream.nextRequests(ContactTraffic.maximumTogether - 1)
-      if stream.isCurrent { await received(pushes: [push] + more) }
+      let more = await stream.stream.nextRequests(ContactArrivals.maximumTogether - 1)
+      if stream.isCurrent { await contacts.receive(([push] + more).map { .push($0) }) }
       return
     default: break
     }
@@ -174,15 +173,18 @@ extension Session {
     switch event {
     case .presence(let presence):
       await tell(presence, on: stream)
-      await takeDevice(presence)
-      await received(.presence(presence))
-    case .marked(Self.begun): await received(.begun)
+      await devices.receive(presence)
+      await contacts.receive([.presence(presence)])
+    case .marked(SessionBeginning.mark): await contacts.receive([.begun])
     case .message(let message):
-      await takeDevice(message)
-      await received(message)
-      if let event = PubSub.Event(message, own: account.bare) { await take(event) }
-    case .received(let count): await received(through: count, on: stream)
-    case .leftOut(let stanza, let excess, let octets): await leftOut(stanza, excess, octets)
+      await devices.receive(message)
+      await messages.receive(message, on: stream)
+      guard let event = PubSub.Event(message, own: account.bare) else { return }
+      await conversations.receive(event)
+      await contacts.receive(event)
+    case .received(let count): await messages.receive(through: count, on: stream)
+    case .leftOut(let stanza, let excess, let octets):
+      await messages.leftOut(stanza, excess, octets, on: stream)
     case .step, .request, .marked, .answer, .acknowledged, .closed: break
     }
   }
@@ -214,23 +216,24 @@ extension Session {
     var plan = opening.plan
     plan.succeeded(bound, presenting: tried.presented, offer: opening.offer)
     if let show = opening.attempt.presence {
-      presence.set(.init(show: show))
+      presence.want(show)
     }
     endOnline(.loginOK)
     succession.bound()
     let stream = BoundSession(opening.stream, bound)
     opening.session = stream
-    online = Online(stream, opening, plan)
+    let beginning = SessionBeginning(stream, context)
+    online = Online(beginning, opening, plan)
     online?.began = clock.uptime()
     if !bound.isResumed {
       onlineSince = timestamp()
-      audience.forgetDirected()
-      devices.begin()
     }
     online?.leavesOutExtension = plan.leavesOutExtension(of: tried.presented, in: bound)
-    beginMessages(bound, on: stream)
+    presence.begin(stream)
+    contacts.begin(beginning)
+    messages.begin(stream)
     let isWanted = !opening.attempt.isAutomatic || status.sessions == 0
-    online?.isLogin = isWanted && !bound.isResumed
+    devices.begin(stream, isLogin: isWanted && !bound.isResumed)
     let before = plan.lastLogin
     if isWanted || before == nil { plan.lastLogin = timestamp() }
     online?.lastLogin = isWanted ? plan.lastLogin : nil
@@ -263,11 +266,11 @@ extension Session {
     let change = PresenceChange(
       from: from.description, show: PresenceShow(presence), status: presence.status,
       priority: Int(presence.priority))
-    if traffic.backlog.pending == 0 {
+    if messages.queue.isEmpty {
       hub.publish(account: account.description, .presence(change))
     } else {
-      enqueue(.shown(change), stream)
-      await roomForMessages()
+      messages.queue.append(.shown(change), of: stream)
+      await messages.queue.hasRoom()
     }
   }
 
@@ -308,7 +311,7 @@ extension Session {
         .networkError, stage: .stream, detail: "the server has taken up an earlier attempt of this session")
     }
     let lost = isOnline ? endOnline(state(after: failure, isOpening: isOpening)) : nil
-    if let session = ended.session { await messagesEnded(of: session) }
+    if let session = ended.session { await messages.ended(session) }
     if lost != nil { succession.leave(await ended.stream.management, at: now) }
     if opening?.number == ended.number {
       let failure = failure ?? Failure(.cancelled, stage: .connect)

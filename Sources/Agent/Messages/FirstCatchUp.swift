@@ -52,7 +52,7 @@ struct FirstCatchUp {
       if reached < oldest || (reached < recent && hasMet(markers)) { return nil }
     }
     return ArchivePage(
-      .before(end), maximum: Session.pageSize, start: Date(timeIntervalSince1970: oldest))
+      .before(end), maximum: MessageArchive.pageSize, start: Date(timeIntervalSince1970: oldest))
   }
 
   /// Takes what came of the page that ``next(_:)`` has given last, oldest first.

@@ -61,9 +61,10 @@ struct MessageBatch: Sendable {
 
     /// The receipts that may be sent.
     ///
-    /// - Parameter audience: who may know that the session is there, beside those whom the account has written to.
-    func answers(for audience: Audience? = nil) -> [XMLElement] {
-      answers.filter { $0.isForAddressee || audience?.admits($0.receipt.to) == true }.map(\.receipt.element)
+    /// - Parameter authorisation: who may know that the session is there, beside those whom the account has written to.
+    func answers(for authorisation: PresenceAuthorisation? = nil) -> [XMLElement] {
+      answers.filter { $0.isForAddressee || authorisation?.admits($0.receipt.to) == true }.map(
+        \.receipt.element)
     }
 
     /// What is told of the news.
@@ -102,15 +103,15 @@ struct MessageBatch: Sendable {
   ///   - archiveIDs: what the ids of live messages in the account's archive are worth.
   ///   - reading: the page of the archive that is being read: other results are not believed.
   init(
-    _ items: [MessageTraffic.Item], isCounted: Bool = true, account: JID, own: JID,
-    archiveIDs: MessageTraffic.ArchiveIDs, reading: inout MessageTraffic.Reading?, now: Double
+    _ items: [MessageItem], isCounted: Bool = true, account: JID, own: JID,
+    archiveIDs: ArchiveIDs, reading: inout ArchiveReading?, now: Double
   ) {
     self.account = account.description
     self.own = own.bare
     isNext = reading?.isNext == true
     settles = reading?.settles == true
     enum Arrival {
-      case message(IncomingMessage, MessageTraffic.ArchiveIDs)
+      case message(IncomingMessage, ArchiveIDs)
       case shown(PresenceChange)
     }
     var arrived: [Arrival] = []
@@ -186,7 +187,7 @@ struct MessageBatch: Sendable {
   }
 
   private mutating func add(
-    _ incoming: IncomingMessage, _ archiveIDs: MessageTraffic.ArchiveIDs, now: Double
+    _ incoming: IncomingMessage, _ archiveIDs: ArchiveIDs, now: Double
   ) {
     if var message = incoming.stored(own: own, hasArchive: archiveIDs != .ignored, now: now) {
       message.isArchiveIDClaimed = archiveIDs == .claimed

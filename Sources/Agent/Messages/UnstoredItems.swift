@@ -5,7 +5,7 @@ import XMPPClient
 ///
 /// Pure. Messages of a stream that counts its stanzas wait for their number, and are taken together with it.
 struct UnstoredItems {
-  typealias Item = MessageTraffic.Item
+  typealias Item = MessageItem
 
   /// Items, and octets of memory, that may wait before the stream has to.
   static let maximumItems = 1000

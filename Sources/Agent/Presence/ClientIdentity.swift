@@ -25,15 +25,16 @@ enum ClientIdentity {
   /// Not what machine it runs on: that is nobody's business.
   private static let version = SoftwareVersion(name: "imctl", version: Version.current)
 
-  /// Answers to the questions of those whom the audience admits.
-  static func responders(for audience: Audience) -> [XMLName: StreamConfiguration.Responder] {
+  /// Answers to the questions of those whom may know that the session is there.
+  static func responders(for authorisation: PresenceAuthorisation) -> [XMLName: StreamConfiguration.Responder]
+  {
     let all = [
       discovery.responder(nodes: Set([capabilities?.discoveryNode].compactMap(\.self))),
       ServiceItem.responder, version.responder, EntityTime.responder(now), Ping.responder,
     ]
     var responders: [XMLName: StreamConfiguration.Responder] = [:]
     for (name, respond) in all {
-      responders[name] = { question in audience.admits(question.from) ? respond(question) : nil }
+      responders[name] = { question in authorisation.admits(question.from) ? respond(question) : nil }
     }
     return responders
   }

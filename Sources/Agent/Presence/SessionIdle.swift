@@ -33,7 +33,7 @@ extension Session {
     try? await inTurn { session async throws(Failure) in
       // The user may have come back, or logged in, while another turn was waited for.
       guard session.idle == .disconnect else { return }
-      _ = await session.flushOutbox(within: 2)
+      _ = await session.messages.outbox.flush(within: 2)
       await session.closeStreams()
     }
   }
@@ -42,11 +42,6 @@ extension Session {
   @discardableResult
   func tellClientState() async -> Bool {
     guard let stream = online?.stream else { return false }
-    // After an inline resumption the features may be on their way still.
-    if let features = await stream.features { wantsClientState = ClientState.isOffered(by: features) }
-    guard wantsClientState else { return false }
-    let state: ClientState = idle == .csi ? .inactive : .active
-    do throws(XMPPError) { try await stream.send([state.element]) } catch { return false }
-    return true
+    return await clientState.send(idle == .csi ? .inactive : .active, on: stream)
   }
 }

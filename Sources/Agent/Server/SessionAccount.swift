@@ -62,8 +62,8 @@ extension Session {
       await session.closeStreams()
       session.forgetDataReady()
       try await session.accounts.remove(session.account)
-      try await session.forgetMessages()
-      session.restore(PresenceIntent())
+      try await session.messages.forget()
+      session.presence.restore(PresenceIntent())
     }
   }
 

@@ -74,7 +74,7 @@ package final class EventHub: Sendable {
       package mutating func next() async -> Event? {
         if let last { backlog.done(octets: last.octets) }
         last = nil
-        last = await events.next()
+        last = await events.next(isolation: #isolation)
         return last
       }
     }

@@ -70,7 +70,9 @@ actor SessionRegistry {
       pace: pace,
       activity: activity)
     sessions[account] = session
-    if let presence = stored?.presence { await session.restore(PresenceIntent(presence)) }
+    if let presence = stored?.presence {
+      await session.perform { $0.presence.restore(PresenceIntent(presence)) }
+    }
     if let idle = stored.map(\.idle) ?? file.idle { _ = await session.setIdle(idle) }
     return session
   }
@@ -306,7 +308,9 @@ actor SessionRegistry {
   {
     let session = try await storedSession(parameters.account)
     if parameters.hold { holds[client, default: []].insert(session.account) }
-    return try await session.setPresence(parameters, by: client)
+    return try await session.perform { session throws(Failure) in
+      try await session.presence.set(parameters, by: client)
+    }
   }
 
   func removeAccount(_ parameters: AccountRemoveMethod.Parameters) async throws(Failure) {
@@ -371,7 +375,9 @@ actor SessionRegistry {
 
   /// The connection has ended.
   func clientClosed(_ client: ClientHandle) async {
-    for account in holds.removeValue(forKey: client) ?? [] { await sessions[account]?.release(client) }
+    for account in holds.removeValue(forKey: client) ?? [] {
+      await sessions[account]?.perform { await $0.presence.release(client) }
+    }
   }
 }
 

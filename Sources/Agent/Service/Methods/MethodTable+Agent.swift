@@ -18,7 +18,7 @@ extension MethodTable {
   /// Registers a method for the session of the account that its parameters name.
   mutating func register<Method: AgentMethod>(
     _: Method.Type, of registry: SessionRegistry,
-    _ perform: @escaping @Sendable (Session, Method.Parameters) async throws -> Method.Result
+    _ perform: @escaping @Sendable (isolated Session, Method.Parameters) async throws -> Method.Result
   ) where Method.Parameters: AccountParameters {
     register(Method.self) { parameters, _ in
       try await perform(await registry.storedSession(parameters.account), parameters)

@@ -4,12 +4,16 @@ extension MethodTable {
   /// Contacts, requests to see presence, and who is blocked.
   mutating func registerContacts(_ registry: SessionRegistry) {
     register(ContactsListMethod.self, of: registry) { session, parameters in
-      try await session.listContacts(after: parameters.after)
+      try await session.contacts.list(after: parameters.after)
     }
-    register(ContactRequestsMethod.self, of: registry) { session, _ in try await session.listRequests() }
-    register(ContactsBlockedMethod.self, of: registry) { session, _ in try await session.listBlocked() }
+    register(ContactRequestsMethod.self, of: registry) { session, _ in
+      try await session.contacts.listRequests()
+    }
+    register(ContactsBlockedMethod.self, of: registry) { session, _ in
+      try await session.contacts.listBlocked()
+    }
     register(ContactsChangeMethod.self, of: registry) { session, parameters in
-      try await session.changeContact(parameters)
+      try await session.contacts.change(parameters)
     }
   }
 }

@@ -4,19 +4,21 @@ extension MethodTable {
   /// The devices of an account, and the push service of this one.
   mutating func registerDevices(_ registry: SessionRegistry) {
     register(DevicesListMethod.self, of: registry) { session, parameters in
-      try await session.listDevices(parameters)
+      try await session.devices.list(parameters)
     }
     register(DevicesSelfMethod.self, of: registry) { session, parameters in
-      try await session.ownDevice(parameters)
+      try await session.devices.own(parameters)
     }
     register(DevicesPolicyMethod.self, of: registry) { session, parameters in
-      try await session.devicePolicy(parameters)
+      try await session.devices.policy(parameters)
     }
     register(DevicesKickMethod.self, of: registry) { session, parameters in
-      try await session.kickDevices(parameters)
+      try await session.devices.kick(parameters)
     }
     register(submission: DevicesSendMethod.self) { parameters, _ in
-      let sending = try await registry.storedSession(parameters.account).sendToDevice(parameters)
+      let sending = try await registry.storedSession(parameters.account).perform { session in
+        try await session.devices.send(parameters)
+      }
       return {
         guard let outcome = await sending.outcome().first else {
           throw Failure(.internalError, stage: .request)
@@ -24,6 +26,8 @@ extension MethodTable {
         return outcome
       }
     }
-    register(PushMethod.self, of: registry) { session, parameters in try await session.push(parameters) }
+    register(PushMethod.self, of: registry) { session, parameters in
+      try await session.push.set(parameters, on: session.online?.stream)
+    }
   }
 }

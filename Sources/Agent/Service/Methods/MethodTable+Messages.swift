@@ -11,18 +11,18 @@ extension MethodTable {
       return { MessageSendLinesMethod.runs(of: await sending.outcome()) }
     }
     register(MessageAcceptedMethod.self, of: registry) { session, parameters in
-      try await session.accepted(parameters.ids)
+      try await session.messages.outbox.accepted(parameters.ids)
     }
-    register(OutboxListMethod.self, of: registry) { session, _ in try await session.outbox() }
+    register(OutboxListMethod.self, of: registry) { session, _ in try await session.messages.outbox.list() }
     register(OutboxCancelMethod.self, of: registry) { session, parameters in
-      try await session.cancel(parameters)
+      try await session.messages.outbox.cancel(parameters)
     }
     register(ChatStateSendMethod.self, of: registry) { session, parameters in
       try await session.sendChatState(parameters)
       return Nothing()
     }
     register(HistorySyncMethod.self, of: registry) { session, parameters in
-      try await session.syncHistory(parameters)
+      try await session.messages.archive.sync(parameters)
     }
     register(RecipientsResolveMethod.self, of: registry) { session, parameters in
       try await session.resolve(parameters)

@@ -2,7 +2,7 @@ import AgentProtocol
 
 extension MethodTable {
   mutating func registerPresence(_ registry: SessionRegistry) {
-    register(PresenceGetMethod.self, of: registry) { session, _ in await session.presenceStatus() }
+    register(PresenceGetMethod.self, of: registry) { session, _ in session.presence.status }
     register(PresenceSetMethod.self) { parameters, context in
       try await registry.setPresence(parameters, client: context.client)
     }

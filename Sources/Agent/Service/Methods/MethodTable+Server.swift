@@ -4,22 +4,22 @@ extension MethodTable {
   /// Questions to the account's server, and profiles.
   mutating func registerServer(_ registry: SessionRegistry) {
     register(ServerTimeMethod.self, of: registry) { session, question in
-      try await session.serverTime(question)
+      try await session.serverQueries.time(question)
     }
     register(ServerPingMethod.self, of: registry) { session, question in
-      try await session.serverPing(question)
+      try await session.serverQueries.ping(question)
     }
     register(ServerVersionMethod.self, of: registry) { session, question in
-      try await session.serverVersion(question)
+      try await session.serverQueries.version(question)
     }
     register(ServerInfoMethod.self, of: registry) { session, question in
-      try await session.serverInfo(question)
+      try await session.serverQueries.info(question)
     }
     register(ProfileGetMethod.self, of: registry) { session, parameters in
-      try await session.profile(parameters)
+      try await session.serverQueries.profile(parameters)
     }
     register(ProfileSetMethod.self, of: registry) { session, parameters in
-      try await session.changeProfile(parameters)
+      try await session.serverQueries.changeProfile(parameters)
     }
   }
 }

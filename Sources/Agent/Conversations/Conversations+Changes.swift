@@ -4,43 +4,45 @@ import FoundationEssentials
 import GRDB
 import NIOCore
 import XMPP
+import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-// What commands set of conversations: stored at once, told to the account's other devices as soon as that can be.
+// What commands set of conversations: stored at once, published to the account's other devices as soon as that can be.
 
-extension Session {
-  func changeConversation(
-    _ parameters: ConversationsChangeMethod.Parameters
+extension Conversations {
+  /// - Parameter stream: nil where the session is not online.
+  func change(
+    _ parameters: ConversationsChangeMethod.Parameters, on stream: BoundSession?
   ) async throws(Failure) -> ConversationsChangeMethod.Result {
-    let name = account.description
+    let name = context.account.description
     let jid = try HistoryQuery.peer(parameters.jid, of: name)
     if parameters.change == .clear, let url = parameters.purge {
-      try await purgeArchive(of: jid, at: url, timeout: .bounded(parameters.timeout))
+      try await session.purgeArchive(of: jid, at: url, timeout: .bounded(parameters.timeout))
     }
-    let now = clock.now()
-    var action: ConversationEvent.Action?
-    try await writing { () async throws(Failure) in
-      action = try await keep(parameters, jid, now: now)
-    }
+    let now = context.clock.now()
+    let action = try await store(parameters, jid, now: now)
     var result = ConversationsChangeMethod.Result(jid: jid, action: action, published: false)
-    if let stream = online?.stream {
+    if let stream {
       do throws(XMPPError) { try await publish(jid, on: stream, timeout: .bounded(parameters.timeout)) } catch
       {
         result.cause = Failure(error)
         if error.code == .networkError { publishWhenAnswered(on: stream) }
       }
     }
-    let left = try await localStore.read { try ConversationEdit.load(jid, of: name, $0) }
+    let left = try await context.localStore.read { try ConversationEdit.load(jid, of: name, $0) }
     result.published = left.isEmpty
     return result
   }
 
-  private func keep(
+  /// The agent does not end before it is done.
+  private func store(
     _ parameters: ConversationsChangeMethod.Parameters, _ jid: String, now: Double
   ) async throws(Failure) -> ConversationEvent.Action? {
-    let name = account.description
-    let events = try await storeAndTell(1) { database, cursors in
+    session.ask { $0.beginWriting() }
+    defer { session.ask { $0.endWriting() } }
+    let name = context.account.description
+    let events = try await context.storeAndPublish(1) { database, cursors in
       let event = try parameters.keep(jid, of: name, now: now, database)
       return try ConversationEvent.keep(
         event.map { [$0] } ?? [], of: name, under: cursors, time: now, database)

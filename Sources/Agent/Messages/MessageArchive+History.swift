@@ -8,7 +8,7 @@ import XMPPStanza
 
 // What catching up has left out, and what was there before it.
 
-extension Session {
+extension MessageArchive {
   /// Messages of a page of the past, of which nobody wants much, and pages of a request for it.
   private static let pastPageSize = 100
   private static let maximumPastPages = 1000
@@ -19,39 +19,42 @@ extension Session {
   private static let patience = Duration.seconds(10)
 
   /// Tries to catch up again where that was cut short, and fills the gaps that it has left.
-  func completeArchive(on stream: BoundSession) async {
-    if case .known(false) = traffic.archive { return came(.roaming, nil, on: stream) }
-    var pause = Self.firstPause
-    for _ in 0..<Self.attempts where !traffic.isCaughtUp {
-      guard stream.isCurrent, await hasArchive(stream) else { return }
-      try? await clock.sleep(pause)
-      pause *= 4
-      guard stream.isCurrent, !traffic.isCaughtUp else { break }
-      await readArchive(on: stream)
+  func complete(on stream: BoundSession) async {
+    if case .known(false) = support {
+      session.ask { $0.beginning(of: stream) }?.end(.roaming, count: nil)
+      return
     }
-    if traffic.isCaughtUp { await fillGaps(on: stream) }
+    var pause = Self.firstPause
+    for _ in 0..<Self.attempts where !isCaughtUp {
+      guard stream.isCurrent, await hasArchive(stream) else { return }
+      try? await context.clock.sleep(pause)
+      pause *= 4
+      guard stream.isCurrent, !isCaughtUp else { break }
+      await read(on: stream)
+    }
+    if isCaughtUp { await fillGaps(on: stream) }
   }
 
   /// Reads what lies in the gaps, the oldest first. What is found there is news.
   func fillGaps(on stream: BoundSession) async {
-    let name = account.description
+    let name = context.account.description
     while stream.isCurrent, !Task.isCancelled,
-      let gap = try? await localStore.change({ try ArchiveGap.oldest(of: name, $0) })
+      let gap = try? await context.localStore.change({ try ArchiveGap.oldest(of: name, $0) })
     {
       guard await fill(gap, on: stream) else { return }
-      log.info("a gap in the archive is filled", metadata: ["account": "\(account)"])
+      context.log.info("a gap in the archive is filled", metadata: ["account": "\(context.account)"])
     }
   }
 
   /// Whether that was done, to its end.
   private func fill(_ gap: ArchiveGap, on stream: BoundSession) async -> Bool {
-    let name = account.description
+    let name = context.account.description
     var gap = gap
     var start: Date?
     for _ in 0..<Self.maximumPastPages {
       let part = ResultSet.Part.after(gap.after.isEmpty || start != nil ? nil : gap.after)
       let wanted = ArchivePage(part, maximum: Self.pageSize, start: start)
-      guard let page = await read(MessageTraffic.Reading(page: wanted, isKept: true), on: stream)?.page else {
+      guard let page = await read(ArchiveReading(page: wanted, isKept: true), on: stream)?.page else {
         // The archive may have forgotten the message.
         guard start == nil, !gap.after.isEmpty, stream.isCurrent,
           let date = await dayBefore(gap.after)
@@ -61,12 +64,12 @@ extension Session {
       }
       start = nil
       if page.isLast || page.contains(gap.before) {
-        return (try? await localStore.change { [gap] in try gap.remove(of: name, $0) }) != nil
+        return (try? await context.localStore.change { [gap] in try gap.remove(of: name, $0) }) != nil
       }
       // A page that comes again leads nowhere.
       guard let last = page.position, last != gap.after else { return false }
       gap.after = last
-      _ = try? await localStore.change { [gap] in try gap.keep(of: name, $0) }
+      _ = try? await context.localStore.change { [gap] in try gap.keep(of: name, $0) }
     }
     return false
   }
@@ -74,17 +77,17 @@ extension Session {
   /// Catching up ends here for now: what lies between this message and the newest is a gap.
   func leaveGap(after position: String, on stream: BoundSession) async -> String? {
     guard let newest = await newestPosition(on: stream) else { return nil }
-    let name = account.description
+    let name = context.account.description
     let gap = ArchiveGap(after: position, before: newest)
-    if newest != position { _ = try? await localStore.change { try gap.keep(of: name, $0) } }
+    if newest != position { _ = try? await context.localStore.change { try gap.keep(of: name, $0) } }
     return newest
   }
 
   /// A day before a message of the archive; where it is not stored, before the first one that is. Clocks differ: a day
   /// is more than they do.
   func dayBefore(_ id: String) async -> Date? {
-    let name = account.description
-    let time = try? await localStore.read { database in
+    let name = context.account.description
+    let time = try? await context.localStore.read { database in
       try ArchiveStart.time(of: id, name, database) ?? ArchiveStart.firstTime(of: name, database)
     }
     return time.map(Self.dayBefore)
@@ -93,22 +96,15 @@ extension Session {
   // MARK: The past
 
   /// Fetches from the archive what a query of the history lacks, until nothing is missing for its answer.
-  func syncHistory(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
+  func sync(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result
   {
-    if online == nil, lastFailure == nil, await isToBeOnline() {
-      try await waitUntilOnline(until: .now + Self.patience)
-    }
-    guard let stream = online?.stream else {
-      throw kept == nil
-        ? Failure(.notLoggedIn, stage: .request, detail: account.description)
-        : lastFailure ?? Failure(.networkError, stage: .request, detail: account.description)
-    }
+    let stream = try await session.streamForHistory(within: Self.patience)
     guard await hasArchive(stream) else {
       throw Failure(.stanzaError, stage: .request, detail: Self.noArchive)
     }
     await fillGaps(on: stream)
-    let query = try HistoryQuery(parameters, of: account.description)
+    let query = try HistoryQuery(parameters, of: context.account.description)
     var result = HistorySyncMethod.Result()
     var start = try await start(of: query)
     // The time of the oldest message that was read: that of a stored one may be its sender's word.
@@ -123,7 +119,7 @@ extension Session {
       guard let page = await readPast(query.peer, before: start, on: stream) else {
         // The archive may have forgotten the message: its time is told in its place.
         guard isFresh, let time = start?.time, stream.isCurrent else {
-          throw Failure(.networkError, stage: .request, detail: account.description)
+          throw Failure(.networkError, stage: .request, detail: context.account.description)
         }
         isFresh = false
         start = ArchiveStart(id: "", time: time)
@@ -136,7 +132,7 @@ extension Session {
         result.complete = page.page.isLast
         break
       }
-      reached = page.collected?.first?.time(now: clock.now()).seconds ?? reached
+      reached = page.collected?.first?.time(now: context.clock.now()).seconds ?? reached
       start = first.map { ArchiveStart(id: $0, time: reached) }
     }
     return result
@@ -145,14 +141,14 @@ extension Session {
   private static let noArchive = "the server has no archive of the account"
 
   private func start(of query: HistoryQuery) async throws(Failure) -> ArchiveStart? {
-    try await localStore.read { try ArchiveStart.load(query.account, with: query.peer, $0) }
+    try await context.localStore.read { try ArchiveStart.load(query.account, with: query.peer, $0) }
   }
 
   /// Whether nothing older can belong to the answer.
   private func hasAll(of query: HistoryQuery, since time: Double?) async throws(Failure) -> Bool {
     if let after = query.after, let time, time < after { return true }
     let statement = query.statement
-    let count = try await localStore.read { database in
+    let count = try await context.localStore.read { database in
       try Int.fetchOne(
         database, sql: "SELECT count(*) FROM (\(statement.sql))", arguments: statement.arguments) ?? 0
     }
@@ -161,23 +157,23 @@ extension Session {
 
   private func readPast(
     _ peer: String?, before start: ArchiveStart?, on stream: BoundSession
-  ) async -> MessageTraffic.Reading? {
+  ) async -> ArchiveReading? {
     let end = start.flatMap { start in
       start.id.isEmpty ? start.time.map { Date(timeIntervalSince1970: $0 + 86_400) } : nil
     }
     let id = start.flatMap { $0.id.isEmpty ? nil : $0.id }
     let page = ArchivePage(
       .before(id), maximum: Self.pastPageSize, with: peer.flatMap { try? JID($0) }, end: end)
-    return await read(MessageTraffic.Reading(page: page, isKept: true, collected: []), on: stream)
+    return await read(ArchiveReading(page: page, isKept: true, collected: []), on: stream)
   }
 
-  private func keepPast(_ reading: MessageTraffic.Reading, of query: HistoryQuery) async throws(Failure)
+  private func keepPast(_ reading: ArchiveReading, of query: HistoryQuery) async throws(Failure)
     -> Int
   {
-    let (own, now) = (traffic.own ?? account, clock.now())
+    let (own, now) = (own, context.clock.now())
     let messages = (reading.collected ?? []).compactMap { $0.stored(own: own, hasArchive: true, now: now) }
     let first = query.peer == nil ? reading.page.first : nil
-    return try await localStore.change { database in
+    return try await context.localStore.change { database in
       if let first { try ArchiveStart.keep(first, of: query.account, database) }
       return try StoredMessage.insertPast(messages, query.account, database)
     }

@@ -7,24 +7,30 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 
-// Push services.
+/// The push services that the server has to notify for this account (XEP-0357).
+struct PushServices {
+  let context: SessionContext
+  let features: AccountFeatures
 
-extension Session {
-  /// Has the server tell a push service, or no more, and keeps that.
-  func push(_ parameters: PushMethod.Parameters) async throws(Failure) -> PushMethod.Result {
-    guard let stream = online?.stream else {
-      throw Failure(.notLoggedIn, stage: .request, detail: account.description)
+  /// Has the server notify a push service, or no more, and stores that.
+  ///
+  /// - Parameter stream: nil where the session is not online.
+  func set(_ parameters: PushMethod.Parameters, on stream: BoundSession?) async throws(Failure)
+    -> PushMethod.Result
+  {
+    guard let stream else {
+      throw Failure(.notLoggedIn, stage: .request, detail: context.account.description)
     }
     let service = try JID(given: parameters.service)
     let name = service.description
     let node = parameters.node
     var registration: PushRegistration?
     if parameters.enabled, let node {
-      guard let discovery = await accountDiscovery(on: stream), PushNotifications.isOffered(in: discovery)
+      guard let discovery = await features.current(on: stream), PushNotifications.isOffered(in: discovery)
       else {
         throw Failure(.stanzaError, stage: .request, detail: "the server has no push notifications")
       }
-      let known = try await accounts.entry(account)?.push ?? []
+      let known = try await context.accounts.entry(context.account)?.push ?? []
       guard
         known.count < PushRegistration.maximum
           || known.contains(where: { $0.service == name && $0.node == node })
@@ -50,24 +56,24 @@ extension Session {
         .stanzaError, stage: .request, detail: "the server refused: \(error.condition.rawValue)",
         condition: error.condition.rawValue, text: error.text)
     }
-    try await accounts.change(account) { [registration] in
+    try await context.accounts.change(context.account) { [registration] in
       $0.changePush(name, node: node, to: registration)
     }
     return PushMethod.Result(service: name, node: node, enabled: parameters.enabled)
   }
 
   /// Says to the server of a new session what push services there are.
-  func enablePush(on stream: BoundSession) async {
-    let registrations = (try? await accounts.entry(account))?.push ?? []
+  func enable(on stream: BoundSession) async {
+    let registrations = (try? await context.accounts.entry(context.account))?.push ?? []
     for registration in registrations {
       guard stream.isCurrent, let service = try? JID(registration.service) else { continue }
       let request = PushNotifications.enable(
         service, node: registration.node, secret: registration.secret?.value)
       if let error = try? await stream.request(request).error {
-        log.warning(
+        context.log.warning(
           "no push notifications",
           metadata: [
-            "account": "\(account)", "service": "\(service)", "error": "\(error.condition.rawValue)",
+            "account": "\(context.account)", "service": "\(service)", "error": "\(error.condition.rawValue)",
           ])
       }
     }

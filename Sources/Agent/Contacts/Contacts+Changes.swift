@@ -7,49 +7,46 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-// What commands ask of the contacts: told from the store, changed at the server.
+// What commands ask of the contacts: listed from the store, changed at the server.
 
-extension Session {
+extension Contacts {
   // MARK: Listing
 
-  func listContacts(after jid: String?) async throws(Failure) -> ContactsListMethod.Result {
-    await contactsKnown()
-    let name = account.description
-    let presences = areContactsCurrent ? contacts.presences : nil
-    return try await localStore.read { try StoredContacts.list(name, after: jid, presences, $0) }
+  func list(after jid: String?) async throws(Failure) -> ContactsListMethod.Result {
+    await loaded()
+    let name = context.account.description
+    let presences = currentPresences
+    return try await context.localStore.read { try StoredContacts.list(name, after: jid, presences, $0) }
   }
 
   func listRequests() async throws(Failure) -> ContactRequestsMethod.Result {
-    await contactsKnown()
-    let name = account.description
-    let isStale = !areContactsCurrent
-    return try await localStore.read { try StoredContacts.requests(name, isStale: isStale, $0) }
+    await loaded()
+    let name = context.account.description
+    let isStale = !isUpToDate
+    return try await context.localStore.read { try StoredContacts.requests(name, isStale: isStale, $0) }
   }
 
   func listBlocked() async throws(Failure) -> ContactsBlockedMethod.Result {
-    await contactsKnown()
-    let name = account.description
-    let isStale = !areContactsCurrent
-    return try await localStore.read { try StoredContacts.blocked(name, isStale: isStale, $0) }
+    await loaded()
+    let name = context.account.description
+    let isStale = !isUpToDate
+    return try await context.localStore.read { try StoredContacts.blocked(name, isStale: isStale, $0) }
   }
-
-  /// The server says what changes.
-  private var areContactsCurrent: Bool { online != nil && contacts.isCurrent }
 
   // MARK: Changing
 
   /// Carries a change out; returns when the server has done it, and what has changed is stored.
-  func changeContact(
+  func change(
     _ parameters: ContactsChangeMethod.Parameters
   ) async throws(Failure) -> ContactsChangeMethod.Result {
-    guard let stream = online?.stream else {
-      throw Failure(.notLoggedIn, stage: .request, detail: account.description)
+    guard let stream else {
+      throw Failure(.notLoggedIn, stage: .request, detail: context.account.description)
     }
-    await contactsKnown()
+    await loaded()
     guard let text = parameters.jid else { return try await unblockAll(parameters, on: stream) }
     let jid = try JID(given: text)
-    contacts.changing[jid, default: 0] += 1
-    defer { endChange(of: jid) }
+    pending.begin(jid)
+    defer { pending.end(jid) }
     let action: ContactEvent.Action?
     switch parameters.change {
     case .add: action = try await add(jid, parameters, on: stream)
@@ -67,15 +64,10 @@ extension Session {
     return ContactsChangeMethod.Result(action: action, jid: jid.description)
   }
 
-  private func endChange(of jid: JID) {
-    let left = (contacts.changing[jid] ?? 1) - 1
-    contacts.changing[jid] = left > 0 ? left : nil
-  }
-
   private func add(
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
-    if jid == account {
+    if jid == context.account {
       throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is the account itself")
     }
     let known = try await contact(jid)
@@ -122,9 +114,9 @@ extension Session {
   private func approve(
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
-    let name = account.description
+    let name = context.account.description
     let known = try await contact(jid)
-    let isRequested = try await localStore.read { try StoredRequests.contains(jid, of: name, $0) }
+    let isRequested = try await context.localStore.read { try StoredRequests.contains(jid, of: name, $0) }
     if !isRequested {
       if known?.subscription.isFrom == true || known?.isApproved == true { return nil }
       guard await stream.features.map(PresenceSubscription.isPreApprovalOffered) == true else {
@@ -133,12 +125,12 @@ extension Session {
           detail: "\(jid) has not asked, and the server takes no approval before that")
       }
     }
-    try await tell(PresenceSubscription.approval(of: jid), parameters, on: stream)
+    try await send(PresenceSubscription.approval(of: jid), parameters, on: stream)
     // Not every server says of an approval beforehand that it is one.
     try await wait(until: jid, within: parameters) { item in
       item.map { $0.subscription.isFrom || !isRequested } ?? false
     }
-    await storing(1) {
+    await store(1) {
       try StoredRequests.remove(jid.bare.description, of: name, $0)
       let isTold = try isRequested || Roster.Item.load(jid, of: name, $0)?.isApproved == true
       return isTold ? [] : [ContactEvent(.approve, jid: jid.description, by: .own)]
@@ -149,65 +141,62 @@ extension Session {
   private func deny(
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
-    let name = account.description
+    let name = context.account.description
     let known = try await contact(jid)
-    let isRequested = try await localStore.read { try StoredRequests.contains(jid, of: name, $0) }
+    let isRequested = try await context.localStore.read { try StoredRequests.contains(jid, of: name, $0) }
     let isSeen = known?.subscription.isFrom == true || known?.isApproved == true
     guard isRequested || isSeen else {
       throw Failure(.invalidParameter, stage: .input, detail: "\(jid) has not asked")
     }
-    try await tell(PresenceSubscription.denial(of: jid), parameters, on: stream)
+    try await send(PresenceSubscription.denial(of: jid), parameters, on: stream)
     if isSeen {
       try await wait(until: jid, within: parameters) { item in
         item.map { !$0.subscription.isFrom && !$0.isApproved } ?? true
       }
     }
     let bare = jid.bare.description
-    contacts.requested.remove(bare)
-    if isRequested { Task { await announceDecline(of: jid, on: stream) } }
-    await storing(1) {
-      try StoredRequests.remove(bare, of: name, $0) ? [ContactEvent(.decline, jid: bare, by: .own)] : []
-    }
+    if isRequested { session.start { await $0.contacts.publishDecline(of: jid, on: stream) } }
+    await removeRequest(of: bare, ContactEvent(.decline, jid: bare, by: .own))
     return isRequested ? .decline : .unsubscribe
   }
 
   private func block(
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
-    if jid.bare == account {
+    if jid.bare == context.account {
       throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is the account itself")
     }
     try await ask(BlockList.block([jid]), parameters, on: stream)
-    await take(.block([jid]), count: 1, isOwn: true)
+    await store(.block([jid]), count: 1, isOwn: true)
     return .ban
   }
 
   private func unblock(
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
-    let name = account.description
-    let blocked = try await localStore.read { try StoredBlockList.load(name, $0) }
-    if contacts.isCurrent, !blocked.contains(jid.description) { return nil }
+    let name = context.account.description
+    let blocked = try await context.localStore.read { try StoredBlockList.load(name, $0) }
+    if isUpToDate, !blocked.contains(jid.description) { return nil }
     try await ask(BlockList.unblock([jid]), parameters, on: stream)
-    await take(.unblock([jid]), count: 1, isOwn: true)
+    await store(.unblock([jid]), count: 1, isOwn: true)
     return .allow
   }
 
   private func unblockAll(
     _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactsChangeMethod.Result {
-    contacts.isUnblockingAll = true
-    defer { contacts.isUnblockingAll = false }
+    pending.begin(nil)
+    defer { pending.end(nil) }
     try await ask(BlockList.unblockAll(), parameters, on: stream)
-    await take(.unblockAll, count: ContactEvent.maximumKept, isOwn: true)
+    await store(.unblockAll, count: ContactEvent.maximumKept, isOwn: true)
     return ContactsChangeMethod.Result(action: .allow, jid: nil)
   }
 
   // MARK: What the changes are made of
 
   private func contact(_ jid: JID) async throws(Failure) -> Roster.Item? {
-    let name = account.description
-    return try await localStore.read { try Roster.Item.load(jid, of: name, $0) }
+    let name = context.account.description
+    return try await context.localStore.read { try Roster.Item.load(jid, of: name, $0) }
   }
 
   /// Asks the server, and throws what it refuses with.
@@ -230,7 +219,7 @@ extension Session {
   }
 
   /// Returns when the server has a presence.
-  private func tell(
+  private func send(
     _ presence: Presence, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) {
     do throws(XMPPError) {
@@ -241,16 +230,15 @@ extension Session {
     }
   }
 
-  /// Returns when the server has told that a contact is as it is to be: nil stands for one that is not in the list.
+  /// Returns when the server has said that a contact is as it is to be: nil stands for one that is not in the list.
   ///
-  /// A server that has agreed and tells nothing is not waited for longer than seconds: it has done what was asked.
+  /// A server that has agreed and sends no push is not waited for longer than seconds: it has done what was asked.
   private func wait(
     until jid: JID, within parameters: ContactsChangeMethod.Parameters,
-    _ holds: @escaping @Sendable (Roster.Item?) -> Bool
+    _ holds: @escaping (Roster.Item?) -> Bool
   ) async throws(Failure) {
-    let wait = DeliveryWait(["push"])
-    contacts.waits.append(ContactTraffic.Wait(jid: jid, holds: holds, wait: wait))
-    defer { contacts.waits.removeAll { $0.wait === wait } }
+    let wait = pending.add(jid, holds)
+    defer { pending.remove(wait) }
     if holds(try await contact(jid)) { return }
     await wait.wait(seconds: parameters.timeout > 0 ? min(parameters.timeout, 5) : 5)
   }

@@ -9,39 +9,40 @@ import XMPPFeatures
 // The first login of a device: what nobody has read is fetched from the archive, told and counted as unread. Servers
 // that have given it to the archive do not send it as offline messages, too (XEP-0386 §3.2).
 
-extension Session {
+extension MessageArchive {
   /// Reads as much of the archive as is wanted, where nothing is known of it yet, and stores all of it together: an agent
   /// that is killed before that begins anew.
   func catchUpFirst(on stream: BoundSession) async {
-    guard traffic.archivePosition == nil, await hasArchive(stream) else { return }
-    var first = FirstCatchUp(own: account, now: clock.now())
+    guard position == nil, await hasArchive(stream) else { return }
+    var first = FirstCatchUp(own: context.account, now: context.clock.now())
     guard let page = first.next([:]), await read(page, of: &first, on: stream) else { return }
-    if let loading = sharing.loading { await bounded(loading) }
+    await conversations.loaded(within: 5)
     let markers = await displayedMarkers()
     while let page = first.next(markers), await read(page, of: &first, on: stream) {}
-    guard stream.isCurrent, traffic.archivePosition == nil, let position = first.position else {
+    guard stream.isCurrent, position == nil, let position = first.position else {
       return
     }
     do throws(Failure) {
       try await keep(first, markers, through: position)
     } catch {
-      log.error("archive", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      context.log.error(
+        "archive", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
     }
   }
 
   private func read(
     _ page: ArchivePage, of first: inout FirstCatchUp, on stream: BoundSession
   ) async -> Bool {
-    let wanted = MessageTraffic.Reading(page: page, isKept: true, collected: [])
+    let wanted = ArchiveReading(page: page, isKept: true, collected: [])
     guard let reading = await read(wanted, on: stream) else { return false }
     first.take(reading.page, reading.collected ?? [])
-    online?.synchronisation.add([:])
+    session.ask { $0.beginning(of: stream) }?.add()
     return true
   }
 
   private func displayedMarkers() async -> FirstCatchUp.Markers {
-    let name = account.description
-    let rows = try? await localStore.read { database in
+    let name = context.account.description
+    let rows = try? await context.localStore.read { database in
       try Row.fetchAll(
         database,
         sql: "SELECT jid, displayed FROM conversations WHERE account = ? AND displayed IS NOT NULL",
@@ -54,15 +55,15 @@ extension Session {
   private func keep(
     _ first: FirstCatchUp, _ markers: FirstCatchUp.Markers, through position: String
   ) async throws(Failure) {
-    let name = account.description
-    let (own, now) = (traffic.own ?? account, clock.now())
+    let name = context.account.description
+    let (own, now) = (own, context.clock.now())
     let (past, news) = first.sorted(markers)
-    let batch = MessageBatch(archived: news, account: account, own: own, now: now)
-    let reservation = hub.reserve(batch.maximumEvents)
+    let batch = MessageBatch(archived: news, account: context.account, own: own, now: now)
+    let reservation = context.hub.reserve(batch.maximumEvents)
     let outcome: MessageBatch.Outcome
     let read: Int
     do throws(Failure) {
-      (outcome, read) = try await localStore.change(durably: true) { database in
+      (outcome, read) = try await context.localStore.change(durably: true) { database in
         let old = past.compactMap { $0.stored(own: own, hasArchive: true, now: now) }
         let read = try StoredMessage.insertPast(old, name, database)
         let outcome = try batch.store(under: reservation.cursors, database)
@@ -76,13 +77,12 @@ extension Session {
         return (outcome, read)
       }
     } catch {
-      hub.fulfil(reservation, with: [])
+      context.hub.fulfil(reservation, with: [])
       throw error
     }
-    hub.fulfil(reservation) { outcome.events }
-    traffic.archivePosition = position
-    online?.synchronisation.add(outcome.waited.merging([.roaming: read], uniquingKeysWith: +))
-    for id in outcome.settled { traffic.finish(id) }
-    for receipt in outcome.receipts { traffic.take(receipt) }
+    context.hub.fulfil(reservation) { outcome.events }
+    setPosition(position)
+    session.ask { $0.online?.beginning }?.add(outcome.waited.merging([.roaming: read], uniquingKeysWith: +))
+    session.ask { $0.messages.outbox.apply(outcome) }
   }
 }

@@ -10,7 +10,7 @@ import XMPPStanza
 // The policy of the account: which of its devices may be online at a time. It is published beside the devices, so that
 // each of them obeys it, and stored here for the logins that cannot ask for it.
 
-extension Session {
+extension AccountDevices {
   /// Seconds before a policy that could not be carried out is tried again.
   private static let pauses = [2.0, 10, 60]
   /// Seconds that a login waits for the account's policy.
@@ -21,33 +21,31 @@ extension Session {
   /// It is asked for only where it can matter, since the login waits for the answer: a device without a platform has no
   /// limit. Where the server does not answer the policy that is stored counts.
   func policyRefusal(on stream: BoundSession) async -> Failure? {
-    guard stream.isCurrent, let online, online.isLogin, online.plan.device.platform != nil else {
-      return nil
-    }
-    if !online.plan.hasUnpublishedPolicy,
+    guard stream.isCurrent, isLogin, let plan, plan.device.platform != nil else { return nil }
+    if !plan.hasUnpublishedPolicy,
       let items = try? await DeviceRecord.node.items(
         [DevicePolicyRecord.id], on: stream, timeout: .seconds(Self.patience)),
       stream.isCurrent, let policy = Self.policy(in: items)
     {
       await adopt(policy)
     }
-    do throws(Failure) { try online.plan.checkDevicePolicy() } catch { return error }
+    do throws(Failure) { try (self.plan ?? plan).checkDevicePolicy() } catch { return error }
     return nil
   }
 
   /// Takes over the account's policy from what its devices have published; publishes the one of this device where it is
   /// newer, or there is none.
   func agreeOnPolicy(_ items: [PubSub.Item], on stream: BoundSession) async {
-    guard stream.isCurrent, let online, !online.hasSetPolicy,
-      let stored = try? await accounts.entry(account)
+    guard stream.isCurrent, !hasSetPolicy,
+      let stored = try? await context.accounts.entry(context.account)
     else { return }
     if stored.hasUnpublishedPolicy != true, let policy = Self.policy(in: items) { return await adopt(policy) }
     guard let policy = stored.devicePolicy ?? (stored.hasUnpublishedPolicy == true ? DevicePolicy() : nil)
     else { return }
     do throws(Failure) { try await publish(policy, on: stream) } catch {
-      log.error(
+      context.log.error(
         "the device policy is not published",
-        metadata: ["account": "\(account)", "failure": "\(error.message)"])
+        metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
     }
   }
 
@@ -57,22 +55,22 @@ extension Session {
 
   /// From now on the account's policy is this one, here too.
   private func adopt(_ policy: DevicePolicy) async {
-    guard online?.plan.devicePolicy != policy else { return }
-    online?.plan.devicePolicy = policy
+    guard let plan, plan.devicePolicy != policy else { return }
+    session.ask { $0.adopt(policy) }
     await store(policy, isPublished: true)
   }
 
   private func store(_ policy: DevicePolicy, isPublished: Bool) async {
     do throws(Failure) {
-      try await accounts.change(account) { $0.take(policy, isPublished: isPublished) }
+      try await context.accounts.change(context.account) { $0.take(policy, isPublished: isPublished) }
     } catch {
-      log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      context.log.error("store", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
     }
   }
 
   private func publish(_ policy: DevicePolicy, on stream: BoundSession) async throws(Failure) {
     do throws(XMPPError) {
-      try await DeviceRecord.node.publish(policy.record.item, on: stream, of: accountDiscovery)
+      try await DeviceRecord.node.publish(policy.record.item, on: stream, of: features.last)
     } catch {
       throw Failure.refused(error)
     }
@@ -81,12 +79,12 @@ extension Session {
 
   /// The account's policy, changed where that is asked for. What cannot be published now is stored, and published at the
   /// next login.
-  func devicePolicy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure)
+  func policy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure)
     -> DevicesPolicyMethod.Result
   {
-    let stored = try await accounts.entry(account)
+    let stored = try await context.accounts.entry(context.account)
     var policy = stored?.devicePolicy ?? DevicePolicy()
-    let stream = online?.stream
+    let stream = stream
     if let stream, stored?.hasUnpublishedPolicy != true,
       let items = try? await DeviceRecord.node.items(
         [DevicePolicyRecord.id], on: stream, timeout: .seconds(10))
@@ -100,14 +98,14 @@ extension Session {
     policy = policy.changed(by: parameters)
     let changed = policy
     // It counts from the next login on.
-    if let stream, stream.isCurrent { online?.hasSetPolicy = true }
-    try await accounts.change(account) { $0.take(changed, isPublished: false) }
+    if let stream, stream.isCurrent { setPolicy() }
+    try await context.accounts.change(context.account) { $0.take(changed, isPublished: false) }
     guard let stream, stream.isCurrent else { return .init(policy, published: false) }
-    await discover(stream)
+    await session.discover(stream)
     do throws(Failure) { try await publish(policy, on: stream) } catch {
-      log.error(
+      context.log.error(
         "the device policy is not published",
-        metadata: ["account": "\(account)", "failure": "\(error.message)"])
+        metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
       return .init(policy, published: false, cause: error)
     }
     return .init(policy, published: true)
@@ -119,16 +117,18 @@ extension Session {
   /// only comes back ends nobody's.
   func makeRoom(on stream: BoundSession) async {
     var pauses = Self.pauses[...]
-    while stream.isCurrent, let online, online.isLogin, online.plan.devicePolicy.endsOthers {
+    while stream.isCurrent, isLogin, plan?.devicePolicy.endsOthers == true {
       guard let failure = await endOthers(on: stream) else { return }
       guard stream.isCurrent else { return }
-      log.error(
+      context.log.error(
         "the device policy is not carried out",
-        metadata: ["account": "\(account)", "failure": "\(failure.message)", "tries left": "\(pauses.count)"])
+        metadata: [
+          "account": "\(context.account)", "failure": "\(failure.message)", "tries left": "\(pauses.count)",
+        ])
       if pauses.count == Self.pauses.count {
-        await tell([DeviceEvent(.stay, jid: failure.jid ?? account.description, by: .own)])
+        await publish([DeviceEvent(.stay, jid: failure.jid ?? context.account.description, by: .own)])
       }
-      guard let pause = pauses.popFirst(), (try? await clock.sleep(pause)) != nil else { return }
+      guard let pause = pauses.popFirst(), (try? await context.clock.sleep(pause)) != nil else { return }
     }
   }
 
@@ -140,16 +140,17 @@ extension Session {
   }
 
   private func endOthers(on stream: BoundSession) async -> Shortcoming? {
-    guard let online, let survey = survey(within: 20) else { return nil }
+    guard let plan, let survey = survey(within: 20) else { return nil }
     do throws(Failure) {
-      let all = try await survey.devices(present: devices.present)
-      let victims = online.plan.devicePolicy.victims(of: online.plan.device.platform, among: all)
+      let all = try await survey.devices(present: known.present)
+      let victims = plan.devicePolicy.victims(of: plan.device.platform, among: all)
       guard !victims.isEmpty, stream.isCurrent else { return nil }
-      let atServer = try await devicesAtServer(within: 20)
+      let atServer = try await self.atServer(within: 20)
       let outcomes = try await kick(DevicesAtServer.Targets(online: victims), by: atServer)
       guard let refused = outcomes.first(where: { $0.state == .refused }) else { return nil }
       return Shortcoming(
-        message: refused.error?.message ?? "refused", jid: refused.resource.map { "\(account)/\($0)" })
+        message: refused.error?.message ?? "refused", jid: refused.resource.map { "\(context.account)/\($0)" }
+      )
     } catch {
       return Shortcoming(message: error.message)
     }

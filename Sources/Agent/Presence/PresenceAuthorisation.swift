@@ -5,7 +5,7 @@ import XMPPStanza
 ///
 /// Anybody else who asks it something gets the answer of a server that has no such session (RFC 6120 §8.4): so a
 /// stranger cannot learn whether somebody is online (§13.10.2). Asked on the stream's event loop.
-final class Audience: Sendable {
+final class PresenceAuthorisation: Sendable {
   /// Addresses of directed presence that are remembered.
   static let maximumDirected = 1000
 

@@ -5,16 +5,16 @@ import XMPPStanza
 
 // What people tell of themselves, asked over the session.
 
-extension Session {
+extension ServerQueries {
   func profile(_ parameters: ProfileGetMethod.Parameters) async throws(Failure) -> Profile {
     var jid: JID?
     if let text = parameters.jid { jid = try JID(given: text) }
-    let server = try await serverStream(ServerQuestion(account: nil, timeout: parameters.timeout))
-    return Profile(jid ?? account, try await server.card(of: jid == account ? nil : jid))
+    let server = try await conversation(for: ServerQuestion(account: nil, timeout: parameters.timeout))
+    return Profile(jid ?? context.account, try await server.card(of: jid == context.account ? nil : jid))
   }
 
   func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile {
-    let server = try await serverStream(ServerQuestion(account: nil, timeout: parameters.timeout))
+    let server = try await conversation(for: ServerQuestion(account: nil, timeout: parameters.timeout))
     var card = try await server.card(of: nil)
     for (name, text) in parameters.fields {
       guard let field = VCard.Field(rawValue: name) else {
@@ -24,7 +24,7 @@ extension Session {
     }
     _ = try await server.ask(card.publication, "the profile")
     // Not every server keeps all of it.
-    return Profile(account, try await server.card(of: nil))
+    return Profile(context.account, try await server.card(of: nil))
   }
 }
 

@@ -1,0 +1,38 @@
+import AgentProtocol
+import XMPPClient
+
+// Waiting for a session that is on its way to come online.
+
+extension Session {
+  /// There is a session that could ask, or is on its way to be one.
+  var isReachable: Bool { online != nil || kept != nil }
+
+  /// The bound stream. A session that is on its way to come online is waited for.
+  func boundSession(until end: ContinuousClock.Instant) async throws(Failure) -> BoundSession {
+    if online == nil { try await waitUntilOnline(until: end) }
+    guard let stream = online?.stream else { throw Failure(.notLoggedIn, stage: .request) }
+    return stream
+  }
+
+  /// Returns when there is a bound stream. Throws where none is to come, or not in time.
+  func waitUntilOnline(until end: ContinuousClock.Instant) async throws(Failure) {
+    let events = hub.subscribe(EventHub.Filter(events: ["state"], account: account.description))
+    let isToBeOnline = await isToBeOnline()
+    guard online == nil else { return events.cancel() }
+    guard isToBeOnline, self.end == nil, idle != .disconnect, !isEnding else {
+      events.cancel()
+      throw Failure(.notLoggedIn, stage: .request)
+    }
+    let limit = Task {
+      try await Task.sleep(until: end)
+      events.cancel()
+    }
+    defer { limit.cancel() }
+    for await _ in events {
+      if online != nil { return events.cancel() }
+      if self.end != nil || (status.state == .offline && !isBusy) { events.cancel() }
+    }
+    if let failure = self.end?.failure ?? lastFailure { throw failure }
+    throw Failure(.notLoggedIn, stage: .request)
+  }
+}

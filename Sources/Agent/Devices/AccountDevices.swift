@@ -1,0 +1,165 @@
+import AgentErrand
+import AgentLogin
+import AgentProtocol
+import FoundationEssentials
+import NIOCore
+import XMPP
+import XMPPClient
+import XMPPFeatures
+import XMPPSASL
+import XMPPStanza
+
+/// The devices of the account: who of them is there, what they publish of themselves, and this one among them.
+final class AccountDevices {
+  /// Devices that may have published something of themselves; the oldest beyond that are forgotten.
+  private static let maximumRecords = 50
+
+  unowned let session: Session
+  let context: SessionContext
+  let presence: OwnPresence
+  let features: AccountFeatures
+  /// What is known of the devices.
+  private(set) var known = DeviceTraffic()
+  /// The stream that was bound last.
+  private var last: BoundSession?
+  /// The user has asked for the session: it is not one that only came back.
+  private(set) var isLogin = false
+  /// The user has changed the device policy in this session: it counts from the next login on.
+  private(set) var hasSetPolicy = false
+
+  init(
+    of session: Session, _ context: SessionContext, _ presence: OwnPresence, _ features: AccountFeatures
+  ) {
+    self.session = session
+    self.context = context
+    self.presence = presence
+    self.features = features
+  }
+
+  /// The bound stream; nil while there is none.
+  var stream: BoundSession? { last.flatMap { $0.isCurrent ? $0 : nil } }
+
+  /// How the session that is online has logged in.
+  var plan: LoginPlan? { session.ask { $0.online?.plan } }
+
+  /// A stream is bound, and nothing has come on it yet.
+  ///
+  /// - Parameter isLogin: the user has asked for the session, or the agent has just begun.
+  func begin(_ stream: BoundSession, isLogin: Bool) {
+    last = stream
+    self.isLogin = isLogin
+    hasSetPolicy = false
+    if !stream.isResumed { known.begin() }
+  }
+
+  /// The policy of the account is the user's wish in this session.
+  func setPolicy() { hasSetPolicy = true }
+
+  // MARK: What comes
+
+  /// A presence of the bound stream.
+  func receive(_ presence: Presence) async {
+    guard let own = stream?.jid else { return }
+    await publish(known.take(presence, own: own))
+  }
+
+  /// A message of the bound stream.
+  func receive(_ message: Message) async {
+    guard let own = stream?.jid else { return }
+    if let notice = KickNotice(message, own: own) {
+      known.take(notice, at: context.clock.uptime())
+    } else if let event = PubSub.Event(message, own: own.bare) {
+      await publish(known.take(event, own: own, id: plan?.deviceId))
+    }
+  }
+
+  /// Who has ended the session, where a device of the account has said so.
+  var kicker: DeviceIdentity? { known.kicker(at: context.clock.uptime()) }
+
+  // MARK: This device among the others
+
+  /// The session is synced: publishes this device to the others, and learns of them.
+  func announce(on stream: BoundSession) async {
+    await session.discover(stream)
+    guard stream.isCurrent, let plan, plan.credential.kind != .anonymous else { return }
+    let own = stream.jid
+    await publish(known.settle(own: own))
+    let old = await share(on: stream, own)
+    // It may have to wait between its tries.
+    session.start { await $0.devices.makeRoom(on: stream) }
+    if !old.isEmpty { try? await DeviceRecord.node.retract(old.map(\.id), on: stream) }
+  }
+
+  /// Publishes this device where the others do not know it as it is.
+  ///
+  /// - Parameter isLogin: the user has asked for this session: the others are told when that was.
+  func announce(on stream: BoundSession, isLogin: Bool) async {
+    if !stream.isResumed || !known.isKnown || isLogin { await announce(on: stream) }
+  }
+
+  /// Takes over what the devices have published, and publishes this one.
+  ///
+  /// - Returns: the records of those that are forgotten.
+  private func share(on stream: BoundSession, _ own: JID) async -> [DeviceRecord] {
+    guard let account = features.last, PrivateNode.isOffered(in: account), let id = plan?.deviceId
+    else { return [] }
+    let items: [PubSub.Item]
+    do throws(XMPPError) { items = try await DeviceRecord.node.items(on: stream) } catch {
+      context.log.error(
+        "the devices and their policy are not known",
+        metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+      return []
+    }
+    guard stream.isCurrent else { return [] }
+    let records = items.compactMap { DeviceRecord($0) }
+    await publish(known.take(records, own: own, id: id))
+    await publishRecord(on: stream)
+    await agreeOnPolicy(items, on: stream)
+    return Array(
+      records.filter { $0.id != id }.sorted { ($0.lastLogin ?? "") > ($1.lastLogin ?? "") }
+        .dropFirst(Self.maximumRecords))
+  }
+
+  func publishRecord(on stream: BoundSession) async {
+    guard let record, let account = features.last, stream.isCurrent else { return }
+    do throws(XMPPError) {
+      try await DeviceRecord.node.publish(record.item, on: stream, of: account)
+      known.told(record)
+    } catch {
+      context.log.info(
+        "the device is not published",
+        metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+    }
+  }
+
+  /// What the other devices are told of this one; nil while it is not online.
+  var record: DeviceRecord? {
+    guard let stream, let plan, plan.deviceId != nil else { return nil }
+    var record = LoginPlan.record(plan.deviceId, plan.device)
+    record.resource = stream.jid.resource
+    // To come back is no login.
+    record.lastLogin = plan.lastLogin ?? session.ask { $0.onlineSince }
+    return record
+  }
+
+  /// This device is none of the account any more.
+  func remove() async {
+    guard let stream, let id = plan?.deviceId, known.records[id] != nil else { return }
+    try? await DeviceRecord.node.retract([id], on: stream, timeout: .seconds(2))
+  }
+
+  /// Stores what has happened, and publishes it.
+  func publish(_ events: [DeviceEvent]) async {
+    if events.isEmpty { return }
+    let name = context.account.description
+    do throws(Failure) {
+      try await context.storeAndPublish(events.count) { database, cursors in
+        try DeviceEvent.keep(
+          events, of: name, under: cursors, time: Date().timeIntervalSince1970, database)
+      }
+    } catch {
+      context.log.error(
+        "devices are not stored", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+    }
+  }
+}

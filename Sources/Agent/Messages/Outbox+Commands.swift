@@ -1,0 +1,133 @@
+import AgentProtocol
+import AgentStore
+import FoundationEssentials
+import GRDB
+import NIOCore
+import XMPP
+import XMPPClient
+import XMPPFeatures
+import XMPPStanza
+import XMPPXML
+
+// What commands ask of the outbox.
+
+extension Outbox {
+  /// Accepts messages, all or none; what is returned waits for the server to have them.
+  ///
+  /// An agent that has begun to end takes them for the next one.
+  func send(_ parameters: MessageSendMethod.Parameters) async throws(Failure) -> Sending {
+    guard await session.acceptsMessages() else {
+      throw Failure(.notLoggedIn, stage: .request, detail: context.account.description)
+    }
+    let now = Date().timeIntervalSince1970
+    var messages: [OutboxMessage] = []
+    let asksReceipts = parameters.asksReceipts || parameters.wait == .delivered
+    for message in parameters.messages {
+      messages.append(try OutboxMessage(message, asksReceipt: asksReceipts, accepted: now))
+    }
+    let recipients = zip(messages, parameters.messages).map { ($0.id, $1.to) }
+    let ids = messages.map(\.id)
+    let server = DeliveryWait(ids)
+    let receipts = parameters.wait == .delivered ? DeliveryWait(ids) : nil
+    if parameters.wait != .none { wait(server, receipts) }
+    do throws(Failure) {
+      for (id, receipt) in try await accept(messages, durably: parameters.wait == .none) {
+        server.done(id)
+        if let receipt { receipts?.done(id, receipt.kind == .failed ? Failure(receipt) : nil) }
+      }
+    } catch {
+      stopWaiting(server, receipts)
+      throw error
+    }
+    handOver()
+    let timeout = parameters.timeout
+    if parameters.wait == .none {
+      return Sending { recipients.map { .init(id: $0.0, to: $0.1, state: .queued) } }
+    }
+    return Sending { [session] in
+      await (receipts ?? server).wait(seconds: timeout)
+      await session.perform { await $0.messages.outbox.endWaiting(server, receipts) }
+      let (queued, undelivered) = (server.open, receipts?.open)
+      let failures = (receipts ?? server).failures
+      return recipients.map { id, to in
+        let isDelivered = undelivered?.contains(id) == false && failures[id] == nil
+        let isQueued = queued.contains(id) || server.failures[id] != nil
+        return .init(
+          id: id, to: to, state: isDelivered ? .delivered : isQueued ? .queued : .sent, error: failures[id])
+      }
+    }
+  }
+
+  /// Those of the ids that messages were accepted under.
+  func accepted(_ ids: [String]) async throws(Failure) -> [String] {
+    let name = context.account.description
+    let own = own.bare.description
+    return try await context.localStore.change { try OutboxMessage.accepted(ids, of: name, own: own, $0) }
+  }
+
+  func endWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait?) async {
+    stopWaiting(server, receipts)
+    // That they stay queued is a promise.
+    if !server.open.isEmpty { try? await context.localStore.flush() }
+  }
+
+  func list() async throws(Failure) -> OutboxListMethod.Result {
+    let name = context.account.description
+    return try await context.localStore.change { try OutboxMessage.all(of: name, $0) }.map { message in
+      .init(
+        id: message.id, to: message.to.description, body: message.body,
+        accepted: Timestamp.text(Date(timeIntervalSince1970: message.accepted)), handedOver: message.isSent)
+    }
+  }
+
+  /// What was handed to a server is not taken back: it may be there.
+  func cancel(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure) -> OutboxCancelMethod.Result
+  {
+    let name = context.account.description
+    let wanted = parameters.all ? nil : Set(parameters.ids)
+    let result = try await context.localStore.change(durably: true) { database in
+      var result = OutboxCancelMethod.Result(cancelled: [], handedOver: [])
+      for message in try OutboxMessage.all(of: name, database) where wanted?.contains(message.id) ?? true {
+        if message.isSent {
+          result.handedOver.append(message.id)
+        } else if try message.remove(database) {
+          result.cancelled.append(message.id)
+        }
+      }
+      return result
+    }
+    if let wanted, result.cancelled.isEmpty, result.handedOver.isEmpty {
+      throw Failure(
+        .invalidParameter, stage: .input,
+        detail: "no message with the id \(wanted.sorted().joined(separator: ", "))")
+    }
+    for id in result.cancelled { cancel(id) }
+    return result
+  }
+
+  /// Waits until the server has everything that was accepted, at most `seconds`; how many messages it does not have.
+  func flush(within seconds: Double) async -> Int {
+    let name = context.account.description
+    guard let messages = try? await context.localStore.change({ try OutboxMessage.all(of: name, $0) }),
+      !messages.isEmpty
+    else { return 0 }
+    guard stream != nil, seconds > 0 else { return messages.count }
+    let wait = DeliveryWait(messages.map(\.id))
+    self.wait(wait)
+    // The server may have acknowledged some between the two lines before.
+    let left = try? await context.localStore.change { Set(try OutboxMessage.all(of: name, $0).map(\.id)) }
+    if let left { for message in messages where !left.contains(message.id) { finish(message.id) } }
+    await wait.wait(seconds: seconds)
+    stopWaiting(wait)
+    return wait.open.count
+  }
+
+  /// What could not be sent will not be.
+  func removeAll() async throws(Failure) {
+    let name = context.account.description
+    let ids = try await context.localStore.change(durably: true) { database in
+      try OutboxMessage.all(of: name, database).filter { try $0.remove(database) }.map(\.id)
+    }
+    for id in ids { cancel(id) }
+  }
+}

@@ -1,0 +1,216 @@
+import AgentProtocol
+import AgentStore
+import FoundationEssentials
+import XMPP
+import XMPPClient
+import XMPPStanza
+import XMPPXML
+
+/// The presence of this client: what the user wants to show, and what others see.
+///
+/// Presence is desired state: it is stored, and sent whenever the session is online.
+final class OwnPresence {
+  private unowned let session: Session
+  private let context: SessionContext
+  /// Who may know that the session is there.
+  let authorisation: PresenceAuthorisation
+  private var intent = PresenceIntent()
+  /// What others see; nil: that is not known, or nothing.
+  private(set) var shown: PresenceIntent.Value? {
+    didSet { authorisation.isShown = shown.map { $0.show != .offline } ?? false }
+  }
+  /// The stream that was bound last.
+  private var last: BoundSession?
+  /// Somebody was sent directed presence on it, and is to hear of its end too.
+  private var hasDirected = false
+  /// Waits for the end of a presence that lasts for a time.
+  private var timer: Task<Void, Never>?
+  /// The last write of the desired presence to the store.
+  private var write: Task<Failure?, Never>?
+
+  init(of session: Session, _ context: SessionContext) {
+    self.session = session
+    self.context = context
+    authorisation = PresenceAuthorisation(account: context.account)
+  }
+
+  /// The bound stream; nil while there is none.
+  private var stream: BoundSession? { last.flatMap { $0.isCurrent ? $0 : nil } }
+
+  /// What the user wants to show now.
+  var wanted: PresenceIntent.Value { intent.effective }
+
+  /// What is stored of that.
+  var desired: DesiredPresence { DesiredPresence(intent) }
+
+  var status: PresenceStatus {
+    PresenceStatus(
+      show: wanted.show, status: wanted.status, priority: wanted.priority,
+      applied: session.ask { $0.online?.plan.sendsPresence } ?? false)
+  }
+
+  // MARK: A session
+
+  /// A stream is bound, and nothing has come on it yet.
+  func begin(_ stream: BoundSession) {
+    last = stream
+    hasDirected = false
+    if !stream.isResumed { authorisation.forgetDirected() }
+  }
+
+  /// What the initial presence of a new session shows (RFC 6121 §4.2).
+  ///
+  /// - Parameter isSent: nothing is shown otherwise.
+  func beginInitial(isSent: Bool) { shown = isSent && wanted.show != .offline ? wanted : nil }
+
+  /// The session of an earlier agent goes on.
+  ///
+  /// - Parameter shown: nil where what it has shown may not have arrived.
+  func restore(shown: PresenceIntent.Value?) { self.shown = shown }
+
+  /// What was to be shown may not have arrived.
+  func fail() { shown = nil }
+
+  /// What a session says before it ends: nothing where it has not shown itself.
+  var farewell: [XMLElement] {
+    guard stream != nil, let sends = session.ask({ $0.online?.plan.sendsPresence }) else { return [] }
+    let isAvailable = sends && wanted.show != .offline
+    return isAvailable || hasDirected ? [Presence(type: .unavailable).element] : []
+  }
+
+  /// Sends the presence that is wanted now; whether it was sent.
+  @discardableResult
+  func send() async -> Bool {
+    guard let stream else { return false }
+    session.ask { $0.sendPresenceFromNowOn() }
+    do throws(XMPPError) {
+      let value = wanted
+      shown = value
+      try await stream.send([value.stanza()])
+      return true
+    } catch {
+      // A stream that has ended does not even keep it for the one that resumes.
+      shown = nil
+      return false
+    }
+  }
+
+  // MARK: What the user wants
+
+  /// This was stored of it.
+  func restore(_ stored: PresenceIntent) {
+    intent = stored
+    // Its time may have come while no agent ran.
+    _ = intent.expire(at: Self.now)
+    watchTime()
+  }
+
+  /// Somebody else has changed what is stored. Sends it, where presence is sent at all.
+  func reload(_ stored: DesiredPresence?) async {
+    let before = wanted
+    var new = intent
+    new.take(stored.map(PresenceIntent.init) ?? PresenceIntent())
+    restore(new)
+    if wanted != before, session.ask({ $0.online?.plan.sendsPresence }) == true { await send() }
+  }
+
+  /// A login shows this from now on.
+  func want(_ show: PresenceShow) { intent.set(.init(show: show)) }
+
+  /// Answers what is shown now; `applied` is false where the server does not show what was asked for.
+  func set(_ parameters: PresenceSetMethod.Parameters, by client: ClientHandle) async throws(Failure)
+    -> PresenceStatus
+  {
+    let isLasting = !parameters.hold && parameters.duration == nil && parameters.to == nil
+    let value = PresenceIntent.Value(
+      show: parameters.show, status: parameters.status,
+      priority: parameters.priority ?? intent.usualPriority(isLasting: isLasting))
+    if let to = parameters.to {
+      try await direct(value, to: to)
+      return status
+    }
+    if parameters.hold {
+      intent.hold(value, by: client.id, since: parameters.since ?? Self.now)
+    } else {
+      intent.set(value, until: parameters.duration.map { Self.now + $0 })
+    }
+    let isShown = wanted == value
+    watchTime()
+    let isSent = await send()
+    if !parameters.hold { try await store() }
+    var status = status
+    status.applied = isSent && isShown
+    return status
+  }
+
+  /// Ends the hold of a client that went away.
+  func release(_ client: ClientHandle) async {
+    let before = wanted
+    if intent.release(client.id), wanted != before { await send() }
+  }
+
+  private func direct(_ value: PresenceIntent.Value, to text: String) async throws(Failure) {
+    guard let stream else { throw Failure(.notLoggedIn, stage: .request) }
+    let to = try JID(given: text)
+    hasDirected = true
+    authorisation.direct(to: to, isAvailable: value.show != .offline)
+    do throws(XMPPError) { try await stream.send([value.stanza(to: to)]) } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// A presence for a time ends by itself; what was before comes back.
+  private func watchTime() {
+    timer?.cancel()
+    guard intent.timed != nil else { return }
+    timer = session.start { await $0.presence.waitForTime() }
+  }
+
+  private func waitForTime() async {
+    // The clock may be set back while this sleeps.
+    while let until = intent.timed?.until, !Task.isCancelled {
+      try? await Task.sleep(for: .seconds(max(0, until - Self.now)))
+      guard !Task.isCancelled, intent.expire(at: Self.now) else { continue }
+      await send()
+      try? await store()
+    }
+  }
+
+  /// Writes happen in the order of the changes, so that the newest is what stays.
+  private func store() async throws(Failure) {
+    let stored = desired
+    let write = Task { [before = write, context] () async -> Failure? in
+      _ = await before?.value
+      do throws(Failure) {
+        try await context.accounts.change(context.account) {
+          $0.presence = stored
+          $0.noPresence = nil
+        }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    self.write = write
+    if let failure = await write.value { throw failure }
+  }
+
+  /// Seconds since 1970.
+  private static var now: Double { Date().timeIntervalSince1970 }
+}
+
+extension PresenceIntent.Value {
+  /// The presence stanza that shows this (RFC 6121 §4.2, §4.5, §4.7).
+  func stanza(to: JID? = nil) -> XMLElement {
+    var presence = Presence(type: show == .offline ? .unavailable : nil, to: to, status: status)
+    switch show {
+    case .online, .offline: break
+    case .chat, .away, .xa, .dnd: presence.show = Presence.Show(rawValue: show.rawValue)
+    }
+    if priority != 0, show != .offline { presence.priority = Int8(clamping: priority) }
+    if show != .offline, let capabilities = ClientIdentity.capabilities {
+      presence.payload.append(capabilities.element)
+    }
+    return presence.element
+  }
+}

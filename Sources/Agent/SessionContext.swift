@@ -1,0 +1,44 @@
+import AgentProtocol
+import AgentStore
+import FoundationEssentials
+import GRDB
+import Logging
+import XMPPStanza
+
+/// What all parts of a session work with: whose session it is, the stores, the events and the clock.
+struct SessionContext: Sendable {
+  let account: JID
+  let hub: EventHub
+  let accounts: AccountStore
+  let localStore: LocalStore
+  let log: Logger
+  let language: String
+  let patience: SessionPatience
+  let clock: SessionClock
+  let refusals = Refusals()
+
+  /// Changes the store, and publishes the events that come of it under cursors that were reserved for them: what happens
+  /// to an account is stored before anybody is told of it.
+  ///
+  /// - Parameter maximumEvents: cursors that the change may need.
+  /// - Returns: the events.
+  @discardableResult
+  func storeAndPublish(
+    _ maximumEvents: Int, _ body: @escaping @Sendable (Database, Range<Int64>) throws -> [Event]
+  ) async throws(Failure) -> [Event] {
+    let reservation = hub.reserve(maximumEvents)
+    do throws(Failure) {
+      let events = try await localStore.change { try body($0, reservation.cursors) }
+      hub.fulfil(reservation, with: events)
+      return events
+    } catch {
+      hub.fulfil(reservation, with: [])
+      throw error
+    }
+  }
+
+  /// RFC 3339: so many seconds from now.
+  func timestamp(_ seconds: Double = 0) -> String {
+    Timestamp.text(Date(timeIntervalSince1970: clock.now() + seconds))
+  }
+}
