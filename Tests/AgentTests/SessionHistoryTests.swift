@@ -65,7 +65,7 @@ import XMPPStanza
     parameters.options.port = server.port
     parameters.options.caFile = try await TestAuthority.shared.caFile
     _ = try await session.login(parameters)
-    while await !session.perform { $0.messages.archive.isCaughtUp } {
+    while await !session.perform({ $0.messages.archive.isCaughtUp }) {
       try await Task.sleep(for: .milliseconds(2))
     }
     return (session, server, hub)
@@ -250,7 +250,7 @@ import XMPPStanza
     login.options.caFile = server.caFile
     let first = try session()
     _ = try await first.login(login)
-    while await !first.perform { $0.messages.archive.isCaughtUp } {
+    while await !first.perform({ $0.messages.archive.isCaughtUp }) {
       try await Task.sleep(for: .milliseconds(5))
     }
     await first.close()
