@@ -99,7 +99,7 @@ extension LoginPlan {
   /// Whether the server was not given the login extension: neither the profile nor the mechanism has room for it.
   package func leavesOutExtension(of presented: Presented?, in bound: BoundStream) -> Bool {
     guard let presented, presented.loginExtension?.isEmpty == false else { return false }
-    if bound.isExtensible || bound.mechanism == .oauthBearer { return false }
+    if bound.usesSASL2 || bound.mechanism == .oauthBearer { return false }
     let isInPassword = credential.extInPassword || presented.token == nil
     return !(credential.kind == .thirdParty && bound.mechanism == .plain && isInPassword)
   }

@@ -108,9 +108,9 @@ package struct LoginPlan: Sendable, Equatable {
     access.apply(to: &configuration)
     configuration.clientCertificate = clientCertificate
     configuration.timeout = timeout
-    configuration.anticipation =
-      isStepByStep ? .stepByStep : server?.anticipation ?? .ofUnknownServer
-    configuration.anticipatedTarget = server?.target
+    configuration.pipelining =
+      isStepByStep ? .stepByStep : server?.pipelining ?? .ofUnknownServer
+    configuration.pipelinedTarget = server?.target
     configuration.policy = policy
     configuration.userAgent = userAgent
     configuration.language = language

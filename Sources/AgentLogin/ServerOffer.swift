@@ -8,7 +8,7 @@ package struct ServerOffer: Encodable, Sendable, Equatable {
   package var domain: String
   /// SASL (RFC 6120 §6), in the server's order.
   package var sasl: [String]
-  /// The extensible profile (XEP-0388); null where the server has none.
+  /// The mechanisms of SASL2 (XEP-0388); null where the server does not have it.
   package var sasl2: [String]?
   /// What `-PLUS` mechanisms can bind to (XEP-0440); null where the server does not say.
   package var channelBindings: [String]?
@@ -30,10 +30,10 @@ package struct ServerOffer: Encodable, Sendable, Equatable {
     let offer = features.authentication
     self.domain = domain
     sasl = offer.mechanisms.map(\.description)
-    sasl2 = offer.extensible?.mechanisms.map(\.description)
+    sasl2 = offer.sasl2?.mechanisms.map(\.description)
     channelBindings = offer.channelBindings?.map(\.rawValue)
-    fast = offer.extensible?.tokenMechanisms.map(\.description) ?? []
-    bind2 = offer.extensible?.bindFeatures != nil
+    fast = offer.sasl2?.tokenMechanisms.map(\.description) ?? []
+    bind2 = offer.sasl2?.bindFeatures != nil
     registration = features.offers(Registration.feature.local, Registration.feature.namespace)
   }
 

@@ -44,7 +44,7 @@ package struct ServerStream: Sendable {
     access.apply(to: &configuration)
     configuration.timeout = timeout
     configuration.language = language
-    configuration.anticipation = .ofUnknownServer
+    configuration.pipelining = .ofUnknownServer
     configuration.requestsToken = false
     return configuration
   }
@@ -103,7 +103,7 @@ package struct ServerStream: Sendable {
     }
     var configuration = configuration(account, credentials)
     configuration.policy = server?.policy ?? SASLPolicy()
-    if server?.isStepByStep == true { configuration.anticipation = .stepByStep }
+    if server?.isStepByStep == true { configuration.pipelining = .stepByStep }
     let stream = stream(configuration, onMessage: onMessage).stream
     let bound: BoundStream
     do throws(XMPPError) { bound = try await stream.connect() } catch { throw Failure(error) }
@@ -150,7 +150,7 @@ package struct ServerStream: Sendable {
       configuration.requestsToken = false
       configure(&configuration)
       configuration.managesStream = false
-      configuration.anticipation.offer = nil
+      configuration.pipelining.offer = nil
       let seen = NIOLockedValueBox((mechanism: SASLMechanismName?.none, offered: [SASLMechanismName]()))
       let (stream, steps) = stream(configuration) { _ in
       } onStep: { step in

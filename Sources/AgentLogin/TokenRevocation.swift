@@ -37,7 +37,7 @@ package enum TokenRevocation {
       presenting: Presented(), timeout: timeout, language: Language.current == .chinese ? "zh" : "en")
     configuration.requestsToken = false
     // What the server takes by now decides, not what it took last time.
-    configuration.anticipation.offer = nil
+    configuration.pipelining.offer = nil
     let stream = XMPPStream(configuration)
     do throws(XMPPError) {
       try await stream.invalidateToken()

@@ -10,10 +10,13 @@ public struct AuthenticationOffer: Sendable, Hashable, Codable {
   public var mechanisms: [SASLMechanismName]
   /// What `-PLUS` mechanisms can bind to (XEP-0440); nil where the server does not say.
   public var channelBindings: [ChannelBindingType]?
-  /// The extensible profile (XEP-0388); nil where the server has the one of RFC 6120 alone.
-  public var extensible: Extensible?
+  /// What SASL2 offers (XEP-0388); nil where the server has the SASL of RFC 6120 alone.
+  public var sasl2: SASL2?
 
-  public struct Extensible: Sendable, Hashable, Codable {
+  // Files of earlier versions have this name.
+  private enum CodingKeys: String, CodingKey { case mechanisms, channelBindings, sasl2 = "extensible" }
+
+  public struct SASL2: Sendable, Hashable, Codable {
     public var mechanisms: [SASLMechanismName]
     /// What a token of the server serves for (XEP-0484); empty: it gives none.
     public var tokenMechanisms: [SASLMechanismName]
@@ -35,40 +38,40 @@ public struct AuthenticationOffer: Sendable, Hashable, Codable {
 
   public init(
     mechanisms: [SASLMechanismName], channelBindings: [ChannelBindingType]? = nil,
-    extensible: Extensible? = nil
+    sasl2: SASL2? = nil
   ) {
     self.mechanisms = mechanisms
     self.channelBindings = channelBindings
-    self.extensible = extensible
+    self.sasl2 = sasl2
   }
 
-  /// What mechanisms are chosen from: the extensible profile is the better one where it is there.
+  /// What mechanisms are chosen from: those of SASL2 where the server has it.
   public var sasl: SASLOffer {
-    SASLOffer(mechanisms: extensible?.mechanisms ?? mechanisms, channelBindings: channelBindings)
+    SASLOffer(mechanisms: sasl2?.mechanisms ?? mechanisms, channelBindings: channelBindings)
   }
 }
 
 extension AuthenticationOffer {
   /// Those that the server has, the better one first.
-  var profiles: [SASLProfile] { extensible == nil ? [.core] : [.extensible, .core] }
+  var profiles: [SASLProfile] { sasl2 == nil ? [.core] : [.sasl2, .core] }
 
   /// What one profile is offered with.
   func sasl(_ profile: SASLProfile) -> SASLOffer {
-    let mechanisms = profile == .core ? mechanisms : extensible?.mechanisms ?? []
+    let mechanisms = profile == .core ? mechanisms : sasl2?.mechanisms ?? []
     return SASLOffer(mechanisms: mechanisms, channelBindings: channelBindings)
   }
 
   /// What a client that has begun with one profile goes by.
   func limited(to profile: SASLProfile) -> Self {
     var offer = self
-    if profile == .core { offer.extensible = nil }
+    if profile == .core { offer.sasl2 = nil }
     return offer
   }
 
   func contains(_ authentication: StreamNegotiator.Authentication) -> Bool {
     let mechanisms =
       authentication.isToken
-      ? extensible?.tokenMechanisms ?? [] : sasl(authentication.profile).mechanisms
+      ? sasl2?.tokenMechanisms ?? [] : sasl(authentication.profile).mechanisms
     return mechanisms.contains(authentication.mechanism.name)
   }
 }
@@ -76,7 +79,7 @@ extension AuthenticationOffer {
 extension StreamFeatures {
   public var authentication: AuthenticationOffer {
     AuthenticationOffer(
-      mechanisms: mechanisms, channelBindings: channelBindings, extensible: extensibleAuthentication)
+      mechanisms: mechanisms, channelBindings: channelBindings, sasl2: sasl2Offer)
   }
 
   /// SASL mechanisms in the server's order (RFC 6120 §6.4.1).
@@ -92,10 +95,10 @@ extension StreamFeatures {
     }
   }
 
-  private var extensibleAuthentication: AuthenticationOffer.Extensible? {
+  private var sasl2Offer: AuthenticationOffer.SASL2? {
     guard let authentication = element.first("authentication", Namespaces.sasl2) else { return nil }
     let inline = authentication.first("inline", Namespaces.sasl2)
-    return AuthenticationOffer.Extensible(
+    return AuthenticationOffer.SASL2(
       mechanisms: Self.mechanisms(in: authentication),
       tokenMechanisms: Self.mechanisms(in: inline?.first("fast", Namespaces.fast)),
       bindFeatures: inline?.first("bind", Namespaces.bind2).map { bind in

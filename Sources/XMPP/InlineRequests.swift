@@ -2,11 +2,11 @@ import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
-// What goes with a request to authenticate under the extensible profile, and comes with its success (XEP-0388 §2.3).
+// What goes with a request to authenticate with SASL2, and comes with its success (XEP-0388 §2.3).
 
 extension StreamNegotiator {
   func inlineRequests(
-    for choice: inout Authentication, _ offer: AuthenticationOffer.Extensible,
+    for choice: inout Authentication, _ offer: AuthenticationOffer.SASL2,
     _ channelBindings: [ChannelBindingType]?
   ) -> [XMLElement] {
     var requests: [XMLElement] = []

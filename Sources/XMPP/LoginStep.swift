@@ -30,8 +30,8 @@ public struct BoundStream: Sendable, Equatable {
   public var fastToken: FASTToken?
   /// A stored token was refused, and something else was accepted.
   public var isTokenRefused = false
-  /// Under the extensible profile (XEP-0388), which has room for a login extension.
-  public var isExtensible = false
+  /// The login was made with SASL2 (XEP-0388), which has room for a login extension.
+  public var usesSASL2 = false
   /// The session of the stream before goes on (XEP-0198 §5): presence and subscriptions are as they were.
   public var isResumed = false
   /// Stanzas of the stream before that are left to the consumer. Where it was resumed, the server says that it has not

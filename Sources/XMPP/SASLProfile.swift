@@ -4,11 +4,11 @@ import XMPPXML
 
 /// How an authentication is worded: the profiles of RFC 6120 §6 and XEP-0388 differ in little else.
 enum SASLProfile: Sendable, Equatable {
-  case core, extensible
+  case core, sasl2
 
   var namespace: String { self == .core ? Namespaces.sasl : Namespaces.sasl2 }
 
-  /// - Parameter inline: what else the extensible profile asks for in the same request.
+  /// - Parameter inline: what else is asked for with SASL2 in the same request.
   func request(
     _ mechanism: SASLMechanismName, initialResponse: [UInt8]?, inline: [XMLElement] = []
   ) -> XMLElement {
@@ -18,7 +18,7 @@ enum SASLProfile: Sendable, Equatable {
       let text = initialResponse.map { $0.isEmpty ? "=" : Base64.encode($0) }
       return XMLElement(
         "auth", namespace: namespace, attributes: ["mechanism": mechanism.rawValue], text: text)
-    case .extensible:
+    case .sasl2:
       let response = initialResponse.map {
         XMLElement("initial-response", namespace: namespace, text: Base64.encode($0))
       }
@@ -34,7 +34,7 @@ enum SASLProfile: Sendable, Equatable {
 
   /// What the server's mechanism says with a challenge or a success.
   func data(of element: XMLElement) throws(SASLError) -> [UInt8]? {
-    guard self == .extensible, element.name.local != "challenge" else { return try Self.decode(element.text) }
+    guard self == .sasl2, element.name.local != "challenge" else { return try Self.decode(element.text) }
     guard let data = element.first("additional-data", namespace) else { return nil }
     // ejabberd sends an empty one where there is nothing to say.
     return try Self.decode(data.text)

@@ -8,7 +8,7 @@ extension StreamConfiguration {
   func targets() async throws(TransportError) -> [ServerTarget] {
     let preferred = elsewhere
     if preferred.isEmpty { return try await usualTargets() }
-    let tls = tls ?? anticipatedTarget?.tls ?? .startTLS
+    let tls = tls ?? pipelinedTarget?.tls ?? .startTLS
     return preferred.map { $0.target(tls) } + ((try? await usualTargets()) ?? [])
   }
 

@@ -37,9 +37,9 @@ public struct StreamConfiguration: Sendable {
   public var timeout: TimeAmount
   /// `xml:lang` of the stream.
   public var language: String?
-  public var anticipation: Anticipation
-  /// Where the offer of ``anticipation`` comes from: another server's own is waited for. nil: it holds for every one.
-  public var anticipatedTarget: ServerTarget?
+  public var pipelining: Pipelining
+  /// Where the offer of ``pipelining`` comes from: another server's own is waited for. nil: it holds for every one.
+  public var pipelinedTarget: ServerTarget?
   /// Which mechanisms may be used, and what is known of the server's.
   public var policy: SASLPolicy
   /// Which installation this is, where the server wants to tell devices apart (XEP-0388 §2.3).
@@ -92,7 +92,7 @@ public struct StreamConfiguration: Sendable {
     self.credentials = credentials
     self.resource = resource ?? account.resource
     timeout = .seconds(30)
-    anticipation = .stepByStep
+    pipelining = .stepByStep
     policy = SASLPolicy()
     resolver = SRVResolver()
     responders = [:]

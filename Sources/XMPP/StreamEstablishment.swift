@@ -154,17 +154,17 @@ extension XMPPStream {
   func negotiation(with target: ServerTarget) -> StreamNegotiator.Configuration {
     var negotiation = StreamNegotiator.Configuration(
       jid: configuration.account, resource: configuration.resource, credentials: configuration.credentials,
-      tls: target.tls, language: configuration.language, anticipation: configuration.anticipation,
+      tls: target.tls, language: configuration.language, pipelining: configuration.pipelining,
       policy: configuration.policy)
     negotiation.purpose = establishment.purpose
     // What is known of one server says nothing about another.
-    if let known = configuration.anticipatedTarget,
+    if let known = configuration.pipelinedTarget,
       (known.host, known.port, known.tls) != (target.host, target.port, target.tls)
     {
-      negotiation.anticipation.offer = nil
+      negotiation.pipelining.offer = nil
     }
     if establishment.purpose == .features || establishment.redirections > 0 {
-      negotiation.anticipation.offer = nil
+      negotiation.pipelining.offer = nil
     }
     negotiation.bindsInline = establishment.beforeBinding == nil
     negotiation.managesStream = configuration.managesStream
@@ -247,7 +247,7 @@ extension XMPPStream {
     bound.fastToken = login.fastToken
     bound.isTokenRefused = login.isTokenRefused
     bound.scramKeys = login.scramKeys
-    bound.isExtensible = login.isExtensible
+    bound.usesSASL2 = login.usesSASL2
     do {
       let acknowledged = try takeOver(login, for: &bound)
       becomeOnline(bound)

@@ -15,7 +15,7 @@ extension StreamNegotiator {
     var requestedToken: SASLMechanismName?
     var isDeriving = false
     /// It went out before the server's offer came.
-    var isAnticipated = false
+    var isPipelined = false
     /// The server's offer has it; one that went out before may be mistaken.
     var isOffered = true
     /// A resource was asked for with it.
@@ -32,16 +32,16 @@ extension StreamNegotiator {
   /// The request that the last offer of this server makes likely; nil where the real one is to be waited for.
   ///
   /// What shows a secret is never sent on a guess.
-  mutating func anticipate(_ offer: AuthenticationOffer) -> Output? {
+  mutating func pipeline(_ offer: AuthenticationOffer) -> Output? {
     guard var choice = try? choose(offer), !choice.mechanism.name.showsSecret else { return nil }
-    if choice.profile == .extensible, configuration.credentials.loginExtension != nil { return nil }
-    choice.isAnticipated = true
+    if choice.profile == .sasl2, configuration.credentials.loginExtension != nil { return nil }
+    choice.isPipelined = true
     return try? request(choice, offer)
   }
 
   /// The server's offer has come: chooses, or holds it against what was chosen by the last one.
   mutating func authenticate(_ offer: AuthenticationOffer) throws(XMPPError) -> [Action] {
-    guard var authentication, authentication.isAnticipated else {
+    guard var authentication, authentication.isPipelined else {
       let choice = try choose(offer)
       let request = try request(choice, offer)
       return [.step(.logining(choice.mechanism.name)), write([request])]
@@ -57,17 +57,17 @@ extension StreamNegotiator {
 
   private func choose(_ offer: AuthenticationOffer) throws(XMPPError) -> Authentication {
     var credentials = configuration.credentials
-    if let extensible = offer.extensible, !isTokenRefused {
+    if let sasl2 = offer.sasl2, !isTokenRefused {
       // The token is the account's, whatever name the password goes with.
       var owner = credentials
       owner.authcid = configuration.jid.local ?? credentials.authcid
       let mechanism = SASLMechanismChoice.fast(
-        offered: extensible.tokenMechanisms, credentials: owner, context: saslContext)
+        offered: sasl2.tokenMechanisms, credentials: owner, context: saslContext)
       if let mechanism {
-        return Authentication(profile: .extensible, mechanism: mechanism, isToken: true)
+        return Authentication(profile: .sasl2, mechanism: mechanism, isToken: true)
       }
       if isInvalidating, let token = credentials.fastToken,
-        extensible.tokenMechanisms.contains(token.mechanism)
+        sasl2.tokenMechanisms.contains(token.mechanism)
       {
         throw XMPPError(
           .mechanismUnavailable, stage: .authenticate,
@@ -111,8 +111,8 @@ extension StreamNegotiator {
     do {
       let response = try choice.mechanism.initialResponse()
       var inline: [XMLElement] = []
-      if choice.profile == .extensible, let extensible = offer.extensible {
-        inline = inlineRequests(for: &choice, extensible, offer.channelBindings)
+      if choice.profile == .sasl2, let sasl2 = offer.sasl2 {
+        inline = inlineRequests(for: &choice, sasl2, offer.channelBindings)
       }
       authentication = choice
       owed.append(.authentication)
@@ -150,7 +150,7 @@ extension StreamNegotiator {
       owed.removeFirst()
       return try succeeded(authentication, element)
     case "failure": return try failed(authentication, XMPPError(saslFailure: element))
-    case "continue" where authentication.profile == .extensible:
+    case "continue" where authentication.profile == .sasl2:
       let tasks = element.first("tasks")?.elements.prefix(8).map { "\(SASLMechanismName($0.text))" } ?? []
       throw XMPPError(
         .mechanismUnavailable, stage: .authenticate,
@@ -194,13 +194,13 @@ extension StreamNegotiator {
       mechanism: authentication.mechanism.name, isTokenRefused: isTokenRefused,
       scramKeys: authentication.mechanism.scramKeys)
     if configuration.purpose == .authentication, let features { return end(with: .ready(features)) }
-    guard authentication.profile == .extensible else {
+    guard authentication.profile == .sasl2 else {
       self.login = login
       var flight = openStream()
-      if configuration.anticipation.binding { flight.append(requestSession()) }
+      if configuration.pipelining.binding { flight.append(requestSession()) }
       return [.restartParser, write(flight)]
     }
-    login.isExtensible = true
+    login.usesSASL2 = true
     // One that comes unasked is the next of the one that was used (XEP-0484 §3.5).
     let mechanism =
       authentication.requestedToken ?? (authentication.isToken ? authentication.mechanism.name : nil)
@@ -224,7 +224,7 @@ extension StreamNegotiator {
     // The features follow without a new stream (XEP-0388 §2.6.1).
     self.login = login
     owed.append(.features)
-    return configuration.anticipation.binding ? [write([requestSession()])] : []
+    return configuration.pipelining.binding ? [write([requestSession()])] : []
   }
 
   /// A refused token is no refused password: the same stream takes that one too, where the user wants it so. And

@@ -7,7 +7,7 @@ import XMPPXML
 ///
 /// A pure state machine: inputs go in, actions come out, nothing else happens. What the server still owes is a
 /// queue of ``Answer``s, so that a flight may carry requests whose answers are several steps away: how far to go
-/// ahead of the server is ``Anticipation``, a policy, and the machine is the same for all of them.
+/// ahead of the server is ``Pipelining``, a policy, and the machine is the same for all of them.
 public struct StreamNegotiator: Sendable {
   /// What a stream is negotiated for.
   public enum Purpose: Sendable {
@@ -30,7 +30,7 @@ public struct StreamNegotiator: Sendable {
     public var tls: TLSMode
     /// `xml:lang` of the stream: the language of the server's texts.
     public var language: String?
-    public var anticipation: Anticipation
+    public var pipelining: Pipelining
     public var policy: SASLPolicy
     public var userAgent: UserAgent?
     /// As in ``StreamConfiguration``.
@@ -48,14 +48,14 @@ public struct StreamNegotiator: Sendable {
 
     public init(
       jid: JID, resource: String? = nil, credentials: SASLCredentials, tls: TLSMode, language: String? = nil,
-      anticipation: Anticipation = .stepByStep, policy: SASLPolicy = SASLPolicy()
+      pipelining: Pipelining = .stepByStep, policy: SASLPolicy = SASLPolicy()
     ) {
       self.jid = jid
       self.resource = resource
       self.credentials = credentials
       self.tls = tls
       self.language = language
-      self.anticipation = anticipation
+      self.pipelining = pipelining
       self.policy = policy
     }
   }
@@ -104,8 +104,8 @@ public struct StreamNegotiator: Sendable {
     /// The token of this login was refused, and something else was accepted.
     public var isTokenRefused = false
     public var scramKeys: SCRAMKeys?
-    /// Under the extensible profile.
-    public var isExtensible = false
+    /// The login was made with SASL2 (XEP-0388).
+    public var usesSASL2 = false
     /// The answer to an inline bind: what was switched on with it (XEP-0386 §3.2).
     public var inline: XMLElement?
     /// The server's answer to the wish to resume a session.
@@ -198,10 +198,10 @@ public struct StreamNegotiator: Sendable {
   /// Something was sent that the server has not asked for yet, or only asked for later.
   private var isAhead: Bool {
     switch level {
-    case .plain: configuration.anticipation.startTLS && owed.contains(.proceed)
-    case .encrypted: authentication?.isAnticipated == true
+    case .plain: configuration.pipelining.startTLS && owed.contains(.proceed)
+    case .encrypted: authentication?.isPipelined == true
     case .authenticated:
-      configuration.anticipation.binding && (owed.contains(.binding) || owed.contains(.resumption))
+      configuration.pipelining.binding && (owed.contains(.binding) || owed.contains(.resumption))
     }
   }
 
@@ -258,7 +258,7 @@ extension StreamNegotiator {
     case .direct: return [startTLS()]
     case .startTLS:
       var flight = openStream()
-      if configuration.anticipation.startTLS { flight.append(requestTLS()) }
+      if configuration.pipelining.startTLS { flight.append(requestTLS()) }
       return [write(flight)]
     }
   }
@@ -270,7 +270,7 @@ extension StreamNegotiator {
     tls = info
     features = nil
     var flight = openStream()
-    if let offer = configuration.anticipation.offer, let request = anticipate(offer) {
+    if let offer = configuration.pipelining.offer, let request = pipeline(offer) {
       flight.append(request)
     }
     return [.restartParser, write(flight)]

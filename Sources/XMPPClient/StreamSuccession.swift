@@ -30,7 +30,7 @@ public struct StreamSuccession: Sendable {
   private struct Attempt {
     var isResuming = false
     var offersTLSSession = false
-    var anticipates = false
+    var pipelines = false
     var hasBegunAuthentication = false
   }
 
@@ -83,8 +83,8 @@ public struct StreamSuccession: Sendable {
     if !isReplacing { resume(&configuration, at: now) }
     if !managesStream { configuration.managesStream = false }
     if leavesOutExcess { configuration.limits.maximumExcessTokenBytes = Self.maximumExcess }
-    if isStepByStep { configuration.anticipation = .stepByStep }
-    attempt.anticipates = configuration.anticipation != .stepByStep
+    if isStepByStep { configuration.pipelining = .stepByStep }
+    attempt.pipelines = configuration.pipelining != .stepByStep
     guard !refusesTLSSessions, !doubtsTLSSessions else {
       configuration.tlsSession = nil
       configuration.onTLSSession = nil
@@ -139,7 +139,7 @@ public struct StreamSuccession: Sendable {
       doubtsTLSSessions = true
       return .withoutTLSSession
     }
-    if error.objection == .stated, attempt.anticipates {
+    if error.objection == .stated, attempt.pipelines {
       isStepByStep = true
       return .stepByStep
     }

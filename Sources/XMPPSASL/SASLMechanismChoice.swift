@@ -9,11 +9,11 @@ public enum SASLMechanismChoice {
     SCRAMMechanism.candidate(.sha512, bindsChannel: false),
     SCRAMMechanism.candidate(.sha256, bindsChannel: false),
     SCRAMMechanism.candidate(.sha1, bindsChannel: false),
-    OneMessageMechanism.plainCandidate,
+    SingleMessageMechanism.plainCandidate,
     OAuthBearerMechanism.candidate,
-    OneMessageMechanism.xOAuth2Candidate,
-    OneMessageMechanism.externalCandidate,
-    OneMessageMechanism.anonymousCandidate,
+    SingleMessageMechanism.xOAuth2Candidate,
+    SingleMessageMechanism.externalCandidate,
+    SingleMessageMechanism.anonymousCandidate,
   ]
 
   /// The names that ``choose(offer:credentials:context:policy:)`` can give, strongest first.

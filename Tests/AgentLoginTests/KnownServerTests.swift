@@ -25,10 +25,10 @@ import XMPPXML
 
   private let offer = AuthenticationOffer(mechanisms: [.plain, .scramSHA1, .scramSHA256])
 
-  @Test("The last offer is anticipated.")
-  func anticipation() throws {
+  @Test("The next login is pipelined by the server's last offer.")
+  func pipelining() throws {
     let known = try server(.scramSHA256, offer: offer)
-    #expect(known.anticipation == Anticipation(startTLS: true, offer: offer, binding: true))
+    #expect(known.pipelining == Pipelining(startTLS: true, offer: offer, binding: true))
   }
 
   @Test("The strongest mechanism that was used is remembered; a token is none of them.")
@@ -52,7 +52,7 @@ import XMPPXML
     plan.server = try server(.scramSHA1, before: plan.server, objections: 1)
     #expect(plan.isStepByStep)
     #expect(
-      plan.configuration(presenting: Presented(), timeout: .seconds(1), language: "en").anticipation
+      plan.configuration(presenting: Presented(), timeout: .seconds(1), language: "en").pipelining
         == .stepByStep)
   }
 

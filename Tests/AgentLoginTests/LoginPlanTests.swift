@@ -105,12 +105,12 @@ import XMPPXML
   func leftOut() throws {
     func leavesOut(
       _ plan: LoginPlan, _ mechanism: SASLMechanismName, ext: String? = "ext", token: Bool = true,
-      isExtensible: Bool = false
+      usesSASL2: Bool = false
     ) throws -> Bool {
       var bound = BoundStream(
         jid: try JID("a@example.org/r"), target: ServerTarget(host: "h", port: 5222, tls: .startTLS),
         mechanism: mechanism, features: StreamFeatures(XMLElement("features", namespace: "n")))
-      bound.isExtensible = isExtensible
+      bound.usesSASL2 = usesSASL2
       let token = token ? IssuedToken(token: Secret("t")) : nil
       return plan.leavesOutExtension(of: Presented(token: token, loginExtension: ext), in: bound)
     }
@@ -118,7 +118,7 @@ import XMPPXML
     #expect(try leavesOut(third, .plain) && leavesOut(third, .xOAuth2, token: false))
     #expect(try !leavesOut(third, .plain, ext: nil) && !leavesOut(third, .plain, ext: ""))
     #expect(try !leavesOut(third, .plain, token: false) && !leavesOut(third, .oauthBearer))
-    #expect(try !leavesOut(third, .plain, isExtensible: true))
+    #expect(try !leavesOut(third, .plain, usesSASL2: true))
     #expect(try !leavesOut(try plan(.thirdParty) { $0.extInPassword = true }, .plain))
     #expect(try leavesOut(try plan(.password), .scramSHA1) && leavesOut(try plan(.token), .plain))
   }

@@ -4,7 +4,7 @@ import Testing
 @Suite("What a server offers and is held to", .timeLimit(.minutes(6)))
 struct ServerTrustTests {
   @Test("is more where an account is named.", arguments: TestServer.Kind.newer)
-  func extensible(kind: TestServer.Kind) async throws {
+  func sasl2(kind: TestServer.Kind) async throws {
     let user = try await User(server: TestServer.shared(kind))
     let result = try await user.imctl.run(["login", "--list-mechanisms", user.jid] + user.connection)
     #expect(result.status == 0)

@@ -21,7 +21,7 @@ struct StreamSuccessionTests {
   private static func configuration() throws -> StreamConfiguration {
     var configuration = StreamConfiguration(
       account: try JID("alice@im.example"), credentials: SASLCredentials(authcid: "alice"))
-    configuration.anticipation = Anticipation(startTLS: true, binding: true)
+    configuration.pipelining = Pipelining(startTLS: true, binding: true)
     return configuration
   }
 
@@ -69,13 +69,13 @@ struct StreamSuccessionTests {
     "A server that calls it an error to be ahead of it is spoken to step by step, until a resource is bound.")
   func objection() throws {
     var succession = StreamSuccession()
-    #expect(try Self.next(&succession).anticipation != .stepByStep)
+    #expect(try Self.next(&succession).pipelining != .stepByStep)
     let objection = Self.error(.protocolError) { $0.objection = .stated }
     #expect(succession.failed(objection, at: 0) == .stepByStep)
-    #expect(try Self.next(&succession).anticipation == .stepByStep)
+    #expect(try Self.next(&succession).pipelining == .stepByStep)
     #expect(succession.failed(objection, at: 0) == nil)
     succession.bound()
-    #expect(try Self.next(&succession).anticipation != .stepByStep)
+    #expect(try Self.next(&succession).pipelining != .stepByStep)
   }
 
   @Test(

@@ -16,16 +16,16 @@ struct BeforeLoginTests {
     type: .get, id: "r1", payload: [XMLElement("query", namespace: Namespaces.register)])
 
   @Test("ends at the features inside TLS, and has said nothing of who is there.", arguments: [false, true])
-  func negotiation(anticipates: Bool) throws {
-    let anticipation = Anticipation(startTLS: anticipates)
-    var talk = try Conversation("example.org", anticipation: anticipation) { $0.purpose = .features }
+  func negotiation(pipelines: Bool) throws {
+    let pipelining = Pipelining(startTLS: pipelines)
+    var talk = try Conversation("example.org", pipelining: pipelining) { $0.purpose = .features }
     talk.connect()
     try talk.server(C.header, C.startTLSFeatures)
     try talk.server(C.proceed)
     talk.encrypt()
     try talk.server(C.header, C.mechanisms("PLAIN", "SCRAM-SHA-1"))
     let beginning =
-      anticipates
+      pipelines
       ? ["<stream>" + StreamNegotiatorTests.startTLS] : ["<stream>", StreamNegotiatorTests.startTLS]
     #expect(
       talk.log == beginning + ["TLS", "restart", "<stream>", "linkOK", "ready PLAIN SCRAM-SHA-1"])

@@ -18,14 +18,14 @@ struct Conversation {
 
   init(
     _ jid: String = "alice@example.org", password: String = "secret", tls: TLSMode = .startTLS,
-    resource: String? = nil, anticipation: Anticipation = .stepByStep,
+    resource: String? = nil, pipelining: Pipelining = .stepByStep,
     _ change: (inout StreamNegotiator.Configuration) -> Void = { _ in }
   ) throws {
     let jid = try JID(jid)
     var configuration = StreamNegotiator.Configuration(
       jid: jid, resource: resource,
       credentials: SASLCredentials(authcid: jid.local ?? "", password: Secret(password)), tls: tls,
-      anticipation: anticipation)
+      pipelining: pipelining)
     configuration.bindID = "bind"
     configuration.sessionID = "session"
     change(&configuration)

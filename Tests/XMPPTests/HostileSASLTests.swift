@@ -83,7 +83,7 @@ struct HostileSASLTests {
         "a challenge before the features",
         start + [.server("<challenge \(Self.sasl)>cj0x</challenge>")], .protocolError, .stream),
     ].run {
-      $0.anticipation = Anticipation(offer: .init(mechanisms: [.scramSHA256]))
+      $0.pipelining = Pipelining(offer: .init(mechanisms: [.scramSHA256]))
       $0.policy.pinned = .scramSHA256
     }
   }

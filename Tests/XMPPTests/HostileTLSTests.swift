@@ -92,7 +92,7 @@ struct HostileTLSTests {
   }
 
   @Test("never sees a credential either when asked ahead.")
-  func anticipated() async throws {
+  func pipelined() async throws {
     let start: [Step] = [.header, .client("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")]
     try await [
       Attack("STARTTLS is absent", start + [.features("")], .tlsFailure, .tls),
@@ -109,7 +109,7 @@ struct HostileTLSTests {
         start + [.features(Self.offer), .server("<failure xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")],
         .tlsFailure, .tls),
     ].run {
-      $0.anticipation = Anticipation(startTLS: true, offer: .init(mechanisms: [.scramSHA256]), binding: true)
+      $0.pipelining = Pipelining(startTLS: true, offer: .init(mechanisms: [.scramSHA256]), binding: true)
     }
   }
 

@@ -55,8 +55,8 @@ struct RealServerLoginTests {
     for type in row.types {
       let guess = AuthenticationOffer(
         mechanisms: [.scramSHA1Plus], channelBindings: [type],
-        extensible: row.kind.hasSASL2 ? .init(mechanisms: [.scramSHA1Plus], bindFeatures: []) : nil)
-      let stream = XMPPStream(plain.with { $0.anticipation = Anticipation(offer: guess) }.configuration)
+        sasl2: row.kind.hasSASL2 ? .init(mechanisms: [.scramSHA1Plus], bindFeatures: []) : nil)
+      let stream = XMPPStream(plain.with { $0.pipelining = Pipelining(offer: guess) }.configuration)
       _ = try await stream.connect()
       await stream.close()
       let mechanisms = await stream.eventsToTheEnd().compactMap { event in

@@ -7,7 +7,7 @@ import XMPPXML
 
 @testable import XMPP
 
-/// XEP-0198 at real servers: outside of the extensible profile of SASL, and inside of it where a server has that.
+/// XEP-0198 at real servers: with the SASL of RFC 6120, and with SASL2 where a server has it.
 @Suite("A session at a real server", .timeLimit(.minutes(6)))
 struct RealServerResumptionTests {
   private static func message(_ id: String, to recipient: String) -> XMLElement {
@@ -19,7 +19,7 @@ struct RealServerResumptionTests {
   /// A login that goes ahead as far as it can.
   private static func login(_ name: String, to server: TestServer) async throws -> Login {
     try await Login(name, to: server).with {
-      $0.anticipation = Anticipation(startTLS: true, binding: true)
+      $0.pipelining = Pipelining(startTLS: true, binding: true)
       $0.userAgent = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770", software: "imctl")
     }
   }

@@ -53,8 +53,8 @@ struct RealServerTests {
     ] {
       let stream = XMPPStream(
         try await Login(to: server, tls: way.tls).with {
-          $0.anticipation =
-            isAhead ? Anticipation(startTLS: true, offer: offer, binding: true) : .stepByStep
+          $0.pipelining =
+            isAhead ? Pipelining(startTLS: true, offer: offer, binding: true) : .stepByStep
           $0.resource = resource.map { "\($0)-\(way.tls.rawValue)" }
         }.configuration)
       let bound = try await stream.connect()
@@ -78,9 +78,9 @@ struct RealServerTests {
     arguments: TestServer.Kind.newer)
   func outdatedGuess(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
-    for extensible in [nil, AuthenticationOffer.Extensible(mechanisms: [.scramSHA1], bindFeatures: [])] {
-      let guess = AuthenticationOffer(mechanisms: [.scramSHA1], extensible: extensible)
-      let login = try await Login(to: server).with { $0.anticipation = Anticipation(offer: guess) }
+    for sasl2 in [nil, AuthenticationOffer.SASL2(mechanisms: [.scramSHA1], bindFeatures: [])] {
+      let guess = AuthenticationOffer(mechanisms: [.scramSHA1], sasl2: sasl2)
+      let login = try await Login(to: server).with { $0.pipelining = Pipelining(offer: guess) }
       let stream = XMPPStream(login.configuration)
       #expect(try await stream.connect().mechanism == .scramSHA1Plus)
       await stream.close()
@@ -225,9 +225,9 @@ struct RealServerTests {
     #expect(bound.roundTrips == (kind.hasSASL2 ? 7 : 9))
     await stream.close()
     let guess = AuthenticationOffer(
-      mechanisms: [.scramSHA1], extensible: kind.hasSASL2 ? .init(mechanisms: [.scramSHA1]) : nil)
+      mechanisms: [.scramSHA1], sasl2: kind.hasSASL2 ? .init(mechanisms: [.scramSHA1]) : nil)
     let downgraded = try await Login(to: server).with {
-      $0.anticipation = Anticipation(offer: guess)
+      $0.pipelining = Pipelining(offer: guess)
       $0.policy.pinned = .scramSHA1
     }.failure()
     #expect(Failed(downgraded) == Failed(.downgrade, .authenticate))

@@ -42,7 +42,7 @@ struct RealServerTokenTests {
     return login.with {
       if !password { $0.credentials.password = nil }
       $0.credentials.fastToken = token
-      $0.anticipation = Anticipation(startTLS: true, offer: outcome.offer, binding: true)
+      $0.pipelining = Pipelining(startTLS: true, offer: outcome.offer, binding: true)
     }
   }
 

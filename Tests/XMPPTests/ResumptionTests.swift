@@ -27,8 +27,8 @@ struct ResumptionTests {
   }
 
   /// Inside TLS, the session being known.
-  private static func begin(_ anticipation: Anticipation = .stepByStep) throws -> Conversation {
-    var talk = try Conversation(tls: .direct, anticipation: anticipation) {
+  private static func begin(_ pipelining: Pipelining = .stepByStep) throws -> Conversation {
+    var talk = try Conversation(tls: .direct, pipelining: pipelining) {
       $0.resuming = try? management()
       $0.userAgent = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770", software: "imctl")
     }
@@ -38,15 +38,15 @@ struct ResumptionTests {
   }
 
   /// As far as success, under the profile of RFC 6120.
-  private static func authenticated(_ anticipation: Anticipation = .stepByStep) throws -> Conversation {
-    var talk = try begin(anticipation)
+  private static func authenticated(_ pipelining: Pipelining = .stepByStep) throws -> Conversation {
+    var talk = try begin(pipelining)
     try talk.server(C.header, C.mechanisms("PLAIN"))
     try talk.server(C.sasl("success"))
     return talk
   }
 
-  /// The server's offer and answer under the extensible profile; the offer is first.
-  private static let extensible = """
+  /// The server's offer and answer with SASL2; the offer is first.
+  private static let sasl2 = """
     <stream:features><authentication xmlns='urn:xmpp:sasl:2'><mechanism>PLAIN</mechanism>\
     <inline><bind xmlns='urn:xmpp:bind:0'><inline/></bind><sm xmlns='urn:xmpp:sm:3'/></inline>\
     </authentication></stream:features>
@@ -54,20 +54,20 @@ struct ResumptionTests {
 
   private static func asked() throws -> Conversation {
     var talk = try begin()
-    try talk.server(C.header, extensible)
+    try talk.server(C.header, sasl2)
     return talk
   }
 
   @Test("is asked for in the place of a resource, and takes no round trip more.")
   func core() throws {
-    for anticipation in [Anticipation.stepByStep, .ofUnknownServer] {
-      var talk = try Self.authenticated(anticipation)
+    for pipelining in [Pipelining.stepByStep, .ofUnknownServer] {
+      var talk = try Self.authenticated(pipelining)
       try talk.server(C.header, Self.features)
       #expect(talk.log.joined().hasSuffix(Self.resume))
       try talk.server(Self.resumed)
       #expect(talk.boundJID?.description == "alice@example.org/desk")
       #expect(talk.login?.resumption != nil && talk.failure == nil)
-      #expect(talk.negotiator.roundTrips == (anticipation.binding ? 5 : 6))
+      #expect(talk.negotiator.roundTrips == (pipelining.binding ? 5 : 6))
     }
   }
 
@@ -99,13 +99,13 @@ struct ResumptionTests {
     var talk = try Self.asked()
     let request = try #require(talk.log.last)
     #expect(request.contains(Self.resume) && request.contains("<bind xmlns='urn:xmpp:bind:0'>"))
-    try talk.server(ExtensibleAuthenticationTests.success("alice@example.org", Self.resumed))
+    try talk.server(SASL2Tests.success("alice@example.org", Self.resumed))
     #expect(talk.boundJID?.description == "alice@example.org/desk")
     #expect(talk.negotiator.roundTrips == 4)
 
     talk = try Self.asked()
     try talk.server(
-      ExtensibleAuthenticationTests.success(
+      SASL2Tests.success(
         "alice@example.org/new",
         "<bound xmlns='urn:xmpp:bind:0'/><failed xmlns='urn:xmpp:sm:3'><error><item-not-found/></error></failed>"
       ))
@@ -125,7 +125,7 @@ struct ResumptionTests {
     ])
   func foreign(name: String, answer: String) throws {
     var talk = try Self.asked()
-    try talk.server(ExtensibleAuthenticationTests.success(name, answer))
+    try talk.server(SASL2Tests.success(name, answer))
     #expect(talk.failure?.code == .protocolError)
     #expect(talk.boundJID == nil)
   }

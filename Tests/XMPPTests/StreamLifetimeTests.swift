@@ -34,7 +34,7 @@ struct StreamLifetimeTests {
   func logins() async throws {
     let server = try await TestServer(.init(.prosody))
     var login = try await Login(to: server, tls: .direct)
-    login.configuration.anticipation = Anticipation(offer: .init(mechanisms: [.scramSHA1]), binding: true)
+    login.configuration.pipelining = Pipelining(offer: .init(mechanisms: [.scramSHA1]), binding: true)
     var streams: [Weak] = []
     for number in 0..<200 {
       let stream = XMPPStream(login.configuration)

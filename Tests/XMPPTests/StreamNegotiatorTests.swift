@@ -18,8 +18,8 @@ import XMPPXML
   }
 
   /// Element text with its attributes sorted out of the way: only what must hold is compared.
-  private func encrypted(_ anticipation: Anticipation = .stepByStep) throws -> Conversation {
-    var talk = try Conversation(anticipation: anticipation)
+  private func encrypted(_ pipelining: Pipelining = .stepByStep) throws -> Conversation {
+    var talk = try Conversation(pipelining: pipelining)
     talk.connect()
     try talk.server(C.header, C.startTLSFeatures)
     try talk.server(C.proceed)
@@ -75,10 +75,10 @@ import XMPPXML
     #expect(direct.negotiator.refusal(of: [0x15, 0x03]) == nil)
   }
 
-  @Test("With anticipation the same machine needs three flights less.")
-  func anticipating() throws {
+  @Test("With pipelining the same machine needs three flights less.")
+  func pipelining() throws {
     var talk = try Conversation(
-      anticipation: Anticipation(startTLS: true, offer: Self.offer(.scramSHA1), binding: true))
+      pipelining: Pipelining(startTLS: true, offer: Self.offer(.scramSHA1), binding: true))
     talk.connect()
     #expect(talk.log == ["<stream>" + Self.startTLS])
     try talk.server(C.header, C.startTLSFeatures, C.proceed)
@@ -91,8 +91,8 @@ import XMPPXML
   }
 
   @Test("PLAIN is never sent ahead of the server's offer.")
-  func plainIsNotAnticipated() throws {
-    var talk = try encrypted(Anticipation(offer: Self.offer(.plain)))
+  func plainIsNotPipelined() throws {
+    var talk = try encrypted(Pipelining(offer: Self.offer(.plain)))
     #expect(talk.log.last == "<stream from>")
     try talk.server(C.header, C.mechanisms("PLAIN"))
     #expect(talk.log.last == canonical(Self.plain))
@@ -101,8 +101,8 @@ import XMPPXML
   @Test(
     "A mechanism that was sent ahead and is not offered gives way to one that is, when the server refuses it."
   )
-  func anticipatedMechanismMissing() throws {
-    var talk = try encrypted(Anticipation(offer: Self.offer(.scramSHA1)))
+  func pipelinedMechanismMissing() throws {
+    var talk = try encrypted(Pipelining(offer: Self.offer(.scramSHA1)))
     try talk.server(C.header, C.mechanisms("PLAIN"))
     #expect(talk.log.last == "logining SCRAM-SHA-1")
     try talk.server(Self.invalidMechanism)
@@ -113,7 +113,7 @@ import XMPPXML
 
   @Test("A server that goes on with a mechanism that it does not offer is not trusted.")
   func unofferedMechanism() throws {
-    var talk = try encrypted(Anticipation(offer: Self.offer(.scramSHA1)))
+    var talk = try encrypted(Pipelining(offer: Self.offer(.scramSHA1)))
     try talk.server(C.header, C.mechanisms("PLAIN"))
     try talk.server(C.sasl("challenge", "r=x,s=eA==,i=4096"))
     #expect(talk.failure?.code == .downgrade)
@@ -121,7 +121,7 @@ import XMPPXML
 
   @Test("Where the true offer is weaker than what is known, nothing more is said.")
   func pinned() throws {
-    var talk = try Conversation(tls: .direct, anticipation: Anticipation(offer: Self.offer(.scramSHA256))) {
+    var talk = try Conversation(tls: .direct, pipelining: Pipelining(offer: Self.offer(.scramSHA256))) {
       $0.policy.pinned = .scramSHA256
     }
     talk.connect()
@@ -136,14 +136,14 @@ import XMPPXML
   @Test("Only what may come from going ahead of the server is blamed on it.")
   func objections() throws {
     let error = "<stream:error><not-well-formed xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>"
-    for (anticipation, objection) in [
-      (Anticipation.stepByStep, XMPPError.Objection.none), (.ofUnknownServer, .stated),
+    for (pipelining, objection) in [
+      (Pipelining.stepByStep, XMPPError.Objection.none), (.ofUnknownServer, .stated),
     ] {
-      var talk = try Conversation(anticipation: anticipation)
+      var talk = try Conversation(pipelining: pipelining)
       talk.connect()
       try talk.server(C.header, error)
       #expect(talk.failure?.objection == objection)
-      talk = try Conversation(anticipation: anticipation)
+      talk = try Conversation(pipelining: pipelining)
       talk.connect()
       talk.serverCloses()
       #expect(
@@ -155,11 +155,11 @@ import XMPPXML
     try talk.server(C.header, C.mechanisms("PLAIN"))
     try talk.server(Self.malformed)
     #expect(talk.failure?.objection == XMPPError.Objection.none)
-    talk = try encrypted(Anticipation(offer: Self.offer(.scramSHA1)))
+    talk = try encrypted(Pipelining(offer: Self.offer(.scramSHA1)))
     try talk.server(C.header, C.mechanisms("SCRAM-SHA-1"), Self.malformed)
     #expect(talk.failure?.objection == .stated)
     // A wrong password, and a server that lies about who we are, are no objections.
-    talk = try encrypted(Anticipation(offer: Self.offer(.scramSHA1)))
+    talk = try encrypted(Pipelining(offer: Self.offer(.scramSHA1)))
     try talk.server(C.header, C.mechanisms("SCRAM-SHA-1"), Self.notAuthorized)
     #expect(talk.failure?.code == .authFailed)
     #expect(talk.failure?.objection == XMPPError.Objection.none)

@@ -10,13 +10,13 @@ import XMPPXML
 @Suite("A login with the server's token")
 struct TokenLoginTests {
   typealias C = Conversation
-  typealias E = ExtensibleAuthenticationTests
+  typealias E = SASL2Tests
 
   private static let token = FASTToken(mechanism: .htSHA256Exporter, secret: Secret("t0ken"))
   private static let fast = ["HT-SHA-256-EXPR"]
   private static let offer = AuthenticationOffer(
     mechanisms: [],
-    extensible: .init(mechanisms: [.plain], tokenMechanisms: [.htSHA256Exporter], bindFeatures: []))
+    sasl2: .init(mechanisms: [.plain], tokenMechanisms: [.htSHA256Exporter], bindFeatures: []))
 
   /// The server's half of the proof.
   private static func proof(_ token: String = "t0ken") throws -> String {
@@ -26,10 +26,10 @@ struct TokenLoginTests {
   }
 
   private func encrypted(
-    password: String? = "secret", fallsBack: Bool = true, anticipation: Anticipation = .stepByStep,
+    password: String? = "secret", fallsBack: Bool = true, pipelining: Pipelining = .stepByStep,
     purpose: StreamNegotiator.Purpose = .login
   ) throws -> Conversation {
-    var talk = try Conversation(tls: .direct, anticipation: anticipation) {
+    var talk = try Conversation(tls: .direct, pipelining: pipelining) {
       $0.userAgent = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770")
       $0.credentials.fastToken = Self.token
       $0.credentials.password = password.map { Secret($0) }
@@ -42,8 +42,8 @@ struct TokenLoginTests {
   }
 
   @Test("takes three round trips over direct TLS: everything goes with the header.")
-  func anticipated() throws {
-    var talk = try encrypted(anticipation: Anticipation(startTLS: true, offer: Self.offer, binding: true))
+  func pipelined() throws {
+    var talk = try encrypted(pipelining: Pipelining(startTLS: true, offer: Self.offer, binding: true))
     let request = try #require(talk.log.last)
     #expect(
       request.hasPrefix("<stream from><authenticate xmlns='urn:xmpp:sasl:2' mechanism='HT-SHA-256-EXPR'>"))
@@ -117,9 +117,9 @@ struct TokenLoginTests {
 
   @Test(
     "Refused, the same stream goes on with the password, and asks for a new one.",
-    arguments: [Anticipation.stepByStep, Anticipation(startTLS: true, offer: offer, binding: true)])
-  func fallback(_ anticipation: Anticipation) throws {
-    var talk = try encrypted(anticipation: anticipation)
+    arguments: [Pipelining.stepByStep, Pipelining(startTLS: true, offer: offer, binding: true)])
+  func fallback(_ pipelining: Pipelining) throws {
+    var talk = try encrypted(pipelining: pipelining)
     try talk.server(C.header, E.features(fast: Self.fast))
     try talk.server(E.failure("not-authorized"))
     #expect(talk.log.suffix(2).first == "logining PLAIN")
@@ -160,8 +160,8 @@ struct TokenLoginTests {
   @Test("What says nothing of the connection does not go out on a guess.")
   func unbound() throws {
     let offer = AuthenticationOffer(
-      mechanisms: [], extensible: .init(mechanisms: [], tokenMechanisms: [.htSHA256None]))
-    var talk = try Conversation(tls: .direct, anticipation: Anticipation(offer: offer)) {
+      mechanisms: [], sasl2: .init(mechanisms: [], tokenMechanisms: [.htSHA256None]))
+    var talk = try Conversation(tls: .direct, pipelining: Pipelining(offer: offer)) {
       $0.credentials.fastToken = FASTToken(mechanism: .htSHA256None, secret: Secret("t0ken"))
     }
     talk.connect()

@@ -41,13 +41,13 @@ package struct KnownServer: Codable, Sendable, Equatable {
 
   package static func isStepByStep(_ objections: Int) -> Bool { objections > 1 }
 
-  /// Where ``anticipation`` holds.
+  /// Where ``pipelining`` holds.
   package var target: ServerTarget? {
     TLSMode(rawValue: tls).map { ServerTarget(host: host, port: port, tls: $0) }
   }
 
   /// How far the next login goes ahead of the server's answers.
-  package var anticipation: Anticipation { Anticipation(startTLS: true, offer: offer, binding: true) }
+  package var pipelining: Pipelining { Pipelining(startTLS: true, offer: offer, binding: true) }
 
   /// A weaker mechanism than the strongest one used is refused.
   package var policy: SASLPolicy { SASLPolicy(pinned: mechanism.map(SASLMechanismName.init(rawValue:))) }
@@ -69,8 +69,8 @@ extension KnownServer {
 extension AuthenticationOffer {
   /// Fit to be kept: its names are names, not text by the megabyte, and no more than servers have.
   fileprivate var isReasonable: Bool {
-    let names = mechanisms + (extensible?.mechanisms ?? []) + (extensible?.tokenMechanisms ?? [])
-    let others = (channelBindings?.count ?? 0) + (extensible?.bindFeatures?.count ?? 0)
+    let names = mechanisms + (sasl2?.mechanisms ?? []) + (sasl2?.tokenMechanisms ?? [])
+    let others = (channelBindings?.count ?? 0) + (sasl2?.bindFeatures?.count ?? 0)
     return names.count + others <= 256 && names.allSatisfy(\.isWellFormed)
   }
 }

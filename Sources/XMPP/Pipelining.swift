@@ -2,7 +2,7 @@
 ///
 /// Nothing is ever sent past `<success/>` before it has arrived and is verified (RFC 6120 §6.4.6), and what
 /// carries a secret is not sent ahead at all.
-public struct Anticipation: Sendable, Equatable {
+public struct Pipelining: Sendable, Equatable {
   /// `<starttls/>` goes out with the stream header.
   public var startTLS: Bool
   /// The request to authenticate goes out with the header inside TLS, made for this offer: the server's last one.
@@ -17,8 +17,8 @@ public struct Anticipation: Sendable, Equatable {
   }
 
   /// Every request waits for the answer to the one before.
-  public static let stepByStep = Anticipation()
+  public static let stepByStep = Pipelining()
 
   /// For a server that nothing is known of: goes ahead where that needs no guess about the account.
-  public static let ofUnknownServer = Anticipation(startTLS: true, binding: true)
+  public static let ofUnknownServer = Pipelining(startTLS: true, binding: true)
 }

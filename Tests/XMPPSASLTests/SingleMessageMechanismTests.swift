@@ -1,24 +1,24 @@
 import Testing
 import XMPPSASL
 
-struct OneMessageMechanismTests {
+struct SingleMessageMechanismTests {
   private static let token = "vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg=="
 
   private func plain(
     _ authcid: String, _ password: String, authzid: String? = nil
-  ) throws(SASLError) -> OneMessageMechanism {
+  ) throws(SASLError) -> SingleMessageMechanism {
     try .plain(SASLCredentials(authcid: authcid, authzid: authzid, password: Secret(password)))
   }
 
   private func xOAuth2(
     _ authcid: String, _ token: String, authzid: String? = nil
-  ) throws(SASLError) -> OneMessageMechanism {
+  ) throws(SASLError) -> SingleMessageMechanism {
     var credentials = SASLCredentials(authcid: authcid, authzid: authzid)
     credentials.bearerToken = Secret(token)
     return try .xOAuth2(credentials)
   }
 
-  private static func all() throws -> [OneMessageMechanism] {
+  private static func all() throws -> [SingleMessageMechanism] {
     var credentials = SASLCredentials(authcid: "user", password: Secret("hunter2"))
     credentials.bearerToken = Secret(token)
     return try [.plain(credentials), .xOAuth2(credentials), .external(credentials), .anonymous()]
@@ -84,15 +84,15 @@ struct OneMessageMechanismTests {
 
   @Test("EXTERNAL says whom to act as, or nothing.")
   func external() throws {
-    var own = try OneMessageMechanism.external(SASLCredentials(authcid: "user"))
+    var own = try SingleMessageMechanism.external(SASLCredentials(authcid: "user"))
     #expect(own.name == .external)
     #expect(try own.initialResponse() == [])
     try own.success(nil)
-    var other = try OneMessageMechanism.external(
+    var other = try SingleMessageMechanism.external(
       SASLCredentials(authcid: "user", authzid: "boss@example.org"))
     #expect(try other.initialResponse() == bytes("boss@example.org"))
     #expect {
-      try OneMessageMechanism.external(SASLCredentials(authcid: "user", authzid: "a\0b"))
+      try SingleMessageMechanism.external(SASLCredentials(authcid: "user", authzid: "a\0b"))
     } throws: {
       ($0 as? SASLError)?.code == .invalidUserName
     }
@@ -100,7 +100,7 @@ struct OneMessageMechanismTests {
 
   @Test("ANONYMOUS says nothing at all.")
   func anonymous() throws {
-    var mechanism = OneMessageMechanism.anonymous()
+    var mechanism = SingleMessageMechanism.anonymous()
     #expect(mechanism.name == .anonymous)
     #expect(try mechanism.initialResponse() == [])
     try mechanism.success(nil)

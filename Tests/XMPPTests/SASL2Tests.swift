@@ -7,8 +7,8 @@ import XMPPXML
 @testable import XMPP
 
 /// XEP-0388 with XEP-0386 and XEP-0484. The password is "secret"; PLAIN carries it as AGFsaWNlAHNlY3JldA==.
-@Suite("The extensible profile of SASL")
-struct ExtensibleAuthenticationTests {
+@Suite("SASL2")
+struct SASL2Tests {
   typealias C = Conversation
 
   private static let success = """
@@ -40,10 +40,10 @@ struct ExtensibleAuthenticationTests {
 
   /// As far as the header inside TLS.
   private func encrypted(
-    anticipation: Anticipation = .stepByStep, resource: String? = nil,
+    pipelining: Pipelining = .stepByStep, resource: String? = nil,
     _ change: (inout StreamNegotiator.Configuration) -> Void = { _ in }
   ) throws -> Conversation {
-    var talk = try Conversation(tls: .direct, resource: resource, anticipation: anticipation) {
+    var talk = try Conversation(tls: .direct, resource: resource, pipelining: pipelining) {
       $0.userAgent = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770", software: "imctl", device: "desk")
       change(&$0)
     }
@@ -93,17 +93,17 @@ struct ExtensibleAuthenticationTests {
   }
 
   @Test("By the offer of the last login the request goes with the header; a password on a guess does not.")
-  func anticipated() throws {
+  func pipelined() throws {
     let offer = AuthenticationOffer(
-      mechanisms: [], extensible: .init(mechanisms: [.scramSHA256, .plain], bindFeatures: []))
-    var talk = try encrypted(anticipation: Anticipation(offer: offer))
+      mechanisms: [], sasl2: .init(mechanisms: [.scramSHA256, .plain], bindFeatures: []))
+    var talk = try encrypted(pipelining: Pipelining(offer: offer))
     #expect(talk.log.last?.hasPrefix("<stream from><authenticate ") == true)
     try talk.server(C.header, Self.features(["SCRAM-SHA-256", "PLAIN"]))
     #expect(talk.log.suffix(2) == ["linkOK", "logining SCRAM-SHA-256"])
     #expect(talk.failure == nil)
     var plain = offer
-    plain.extensible?.mechanisms = [.plain]
-    #expect(try encrypted(anticipation: Anticipation(offer: plain)).log.last == "<stream from>")
+    plain.sasl2?.mechanisms = [.plain]
+    #expect(try encrypted(pipelining: Pipelining(offer: plain)).log.last == "<stream from>")
   }
 
   @Test("A password is not shown to a server that has SCRAM under the other profile.")
@@ -118,7 +118,7 @@ struct ExtensibleAuthenticationTests {
     #expect(!unknown.log.joined().contains("AGFsaWNl"))
   }
 
-  @Test("An empty offer under the extensible profile leaves the other one.")
+  @Test("An empty offer with SASL2 leaves the other one.")
   func emptyOffer() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features([], old: ["SCRAM-SHA-256"]))
@@ -166,8 +166,8 @@ struct ExtensibleAuthenticationTests {
 
   @Test("A wanted resource is bound the old way, without a new stream.")
   func resource() throws {
-    for anticipation in [Anticipation.stepByStep, .ofUnknownServer] {
-      var talk = try encrypted(anticipation: anticipation, resource: "phone")
+    for pipelining in [Pipelining.stepByStep, .ofUnknownServer] {
+      var talk = try encrypted(pipelining: pipelining, resource: "phone")
       try talk.server(C.header, Self.features())
       #expect(talk.log.last?.contains("<bind") == false)
       try talk.server(Self.success("alice@example.org", ""), C.bindFeatures)
@@ -225,8 +225,8 @@ struct ExtensibleAuthenticationTests {
 
   @Test("A text for whoever checks the login goes along, and not on a guess.")
   func loginExtension() throws {
-    let offer = AuthenticationOffer(mechanisms: [], extensible: .init(mechanisms: [.scramSHA256]))
-    var talk = try encrypted(anticipation: Anticipation(offer: offer)) {
+    let offer = AuthenticationOffer(mechanisms: [], sasl2: .init(mechanisms: [.scramSHA256]))
+    var talk = try encrypted(pipelining: Pipelining(offer: offer)) {
       $0.credentials.loginExtension = "a<b"
     }
     #expect(talk.log.last == "<stream from>")

@@ -1,6 +1,6 @@
 /// A mechanism whose client says one thing and whose server proves nothing, TLS having done so before: PLAIN,
 /// X-OAUTH2, EXTERNAL and ANONYMOUS.
-public struct OneMessageMechanism: SASLMechanism {
+public struct SingleMessageMechanism: SASLMechanism {
   public let name: SASLMechanismName
   private var state: State
 
@@ -38,7 +38,7 @@ public struct OneMessageMechanism: SASLMechanism {
   }
 }
 
-extension OneMessageMechanism {
+extension SingleMessageMechanism {
   /// PLAIN (RFC 4616): the password itself, therefore only inside TLS. Servers that know tokens but no mechanism
   /// for them take one as the password.
   ///
