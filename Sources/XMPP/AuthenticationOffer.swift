@@ -14,7 +14,10 @@ public struct AuthenticationOffer: Sendable, Hashable, Codable {
   public var sasl2: SASL2?
 
   // Files of earlier versions have this name.
-  private enum CodingKeys: String, CodingKey { case mechanisms, channelBindings, sasl2 = "extensible" }
+  private enum CodingKeys: String, CodingKey {
+    case mechanisms, channelBindings
+    case sasl2 = "extensible"
+  }
 
   public struct SASL2: Sendable, Hashable, Codable {
     public var mechanisms: [SASLMechanismName]

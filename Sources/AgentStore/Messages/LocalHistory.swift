@@ -78,7 +78,8 @@ package struct LocalHistory {
       let page = places.prefix(Self.page)
       places.removeFirst(page.count)
       let events = try reading { database in
-        let selection = try database.cachedStatement(sql: "SELECT \(StoredMessage.foldable()) FROM messages WHERE place = ?")
+        let selection = try database.cachedStatement(
+          sql: "SELECT \(StoredMessage.foldable()) FROM messages WHERE place = ?")
         return try page.compactMap { place in
           try Row.fetchOne(selection, arguments: [place]).flatMap { try Self.event($0, query, database) }
         }

@@ -78,8 +78,10 @@ extension StoredMessage {
   /// What a row of a message begins with, in the order in which ``init(_:)`` reads it.
   package static func columns(of table: String = "messages") -> String {
     let names = [
-      "direction", "sender", "time", "id", "originID", "archiveID", "fromJID", "toJID", "type", "body", "subject",
-      "thread", "isCarbon", "isDelayed", "isEncrypted", "replaces", "retracts", "delivery", "isRetracted", "refusal",
+      "direction", "sender", "time", "id", "originID", "archiveID", "fromJID", "toJID", "type", "body",
+      "subject",
+      "thread", "isCarbon", "isDelayed", "isEncrypted", "replaces", "retracts", "delivery", "isRetracted",
+      "refusal",
       "refusalText",
     ]
     return names.map { "\(table).\($0)" }.joined(separator: ", ")
