@@ -1,6 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 import Glibc
+import Terminal
 
 /// How a command ends that threw: what is printed where, and the exit status.
 struct CommandEnd {

@@ -1,6 +1,6 @@
 import AgentProtocol
-import AgentStore
 import ArgumentParser
+import Terminal
 
 /// `imctl conversations`: what belongs to a conversation beside its messages.
 struct ConversationsCommand: ParsableCommand {
@@ -35,17 +35,15 @@ struct ConversationsListCommand: ParsableCommand {
   @OptionGroup var options: AccountCommandOptions
 
   func run() throws {
-    Deadline(options.timeout).endProcess(waitingFor: AccountCommand.store, json: options.output.json)
-    let named = try options.account.account.map { try BareJID.normalise($0) }
-    let name = try named ?? StoredAccounts.load().account(nil).account
-    let conversations = try StoredConversations.list(name, at: AgentPaths.current().database)
-    // Who is not stored, as after an anonymous login, is known by its conversations.
-    if conversations.isEmpty, named != nil { _ = try StoredAccounts.load().account(name) }
-    let listed = conversations.filter { !unread || $0.unread > 0 }
-    for conversation in listed {
-      try options.output.data(conversation, text: Self.text(conversation))
-    }
-    if listed.isEmpty {
+    let parameters = ConversationsListMethod.Parameters(account: options.account.account, unread: unread)
+    var isEmpty = true
+    _ = try OneTimeAgent.ask(
+      ConversationsListMethod.self, parameters, until: Deadline(options.timeout),
+      onItem: { conversation in
+        isEmpty = false
+        try OneTimeAgent.print(conversation, options.output, text: Self.text)
+      })
+    if isEmpty {
       options.output.empty(
         unread
           ? inLanguage("nothing is unread", "没有未读消息")

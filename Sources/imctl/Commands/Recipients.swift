@@ -1,5 +1,4 @@
 import AgentProtocol
-import AgentStore
 import Glibc
 
 /// Whom a message is for: each once, in the order in which they were given.
@@ -33,11 +32,21 @@ struct Recipients {
       return
     }
     var seen: Set<String> = []
-    jids = try all.filter { seen.insert(try Self.key($0)).inserted }
+    let keys = try Self.keys(of: all, asksAgent: asksAgent, until: deadline)
+    jids = zip(all, keys).filter { seen.insert($1).inserted }.map(\.0)
   }
 
-  private static func key(_ jid: String) throws -> String {
-    try BareJID.normalise(jid) + jid.drop { $0 != "/" }
+  /// The one spelling of each.
+  private static func keys(of jids: [String], asksAgent: Bool, until deadline: Deadline) throws -> [String] {
+    let parameters = RecipientsNormaliseMethod.Parameters(jids: jids)
+    let keys =
+      try asksAgent
+      ? AgentClient.session(start: .whenNoneRuns, until: deadline) {
+        try $0.answer(to: $0.send(RecipientsNormaliseMethod.self, parameters))
+      }
+      : OneTimeAgent.ask(RecipientsNormaliseMethod.self, parameters, until: deadline)
+    guard let keys, keys.count == jids.count else { throw Failure.noAgentSpeaks }
+    return keys
   }
 
   private static func lines(of file: String, until deadline: Deadline) throws -> [String] {

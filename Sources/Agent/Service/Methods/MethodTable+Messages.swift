@@ -27,5 +27,6 @@ extension MethodTable {
     register(RecipientsResolveMethod.self, of: registry) { session, parameters in
       try await session.resolve(parameters)
     }
+    registerRecipients()
   }
 }
