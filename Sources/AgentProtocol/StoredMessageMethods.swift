@@ -89,7 +89,6 @@ public enum ConversationsListMethod: AgentMethod {
 public enum RecipientsNormaliseMethod: AgentMethod {
   public static let name = "recipients.normalise"
   public static let isIdempotent = true
-  public static let needsPlace = false
   public struct Parameters: MethodParameters {
     public var jids: [String]
     public init(jids: [String]) { self.jids = jids }

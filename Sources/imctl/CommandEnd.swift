@@ -30,6 +30,7 @@ struct CommandEnd {
   }
 
   func exit() -> Never {
+    OneTimeAgent.end()
     if let standardOutput { Console.out(standardOutput) }
     if let standardError { Console.err(standardError) }
     Glibc.exit(status)

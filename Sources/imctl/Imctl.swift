@@ -30,6 +30,7 @@ struct Imctl: ParsableCommand {
       let sorted = try TextArguments(arguments, hasInput: StandardInput.mayHaveText).sorted
       var command = try parseAsRoot(sorted)
       try command.run()
+      OneTimeAgent.end()
     } catch {
       CommandEnd(error, json: wantsJSON).exit()
     }

@@ -59,7 +59,8 @@ struct AgentExecutableTests {
   func version() async throws {
     try await withIMCTL { imctl in
       let answer =
-        #"{"jsonrpc":"2.0","id":1,"result":{"version":"9.9","pid":1,"started":"","accounts":0,"online":0,"clients":1}}"#
+        #"{"jsonrpc":"2.0","id":1,"result":{"version":"9.9","pid":1,"#
+        + #""started":"","accounts":0,"online":0,"clients":1}}"#
       let agent = """
         #!/usr/bin/python3
         import socket
@@ -73,7 +74,8 @@ struct AgentExecutableTests {
       for arguments in [["account", "list"], ["account", "use", "alice@im.example"]] {
         let result = try await imctl.run(program: program, arguments)
         #expect(result.status == 70)
-        #expect(result.errors.contains("imctl is of version \(Version.current) and imctl-agent of version 9.9"))
+        #expect(
+          result.errors.contains("imctl is of version \(Version.current) and imctl-agent of version 9.9"))
       }
     }
   }

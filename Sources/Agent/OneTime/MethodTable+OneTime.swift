@@ -46,11 +46,6 @@ extension MethodTable {
     register(RecipientsResolveMethod.self) { parameters, _ in
       try accounts.resolve(parameters.words, account: parameters.account)
     }
-    registerRecipients()
-  }
-
-  /// Reads spellings of JIDs, which needs no account.
-  mutating func registerRecipients() {
     register(RecipientsNormaliseMethod.self) { parameters, _ in
       try parameters.jids.map { try JID(given: $0).description }
     }

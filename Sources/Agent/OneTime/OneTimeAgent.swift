@@ -2,6 +2,7 @@ import AgentProtocol
 import AgentStore
 import AgentSystem
 import Dispatch
+import Glibc
 import Synchronization
 
 /// An agent for one command, on a connected socket: it has no session, takes no lock, and ends with its client.
@@ -17,8 +18,8 @@ package final class OneTimeAgent: Sendable {
 
   package init(_ connection: CommandConnection) { self.connection = connection }
 
-  /// Answers the client's requests until it closes the connection; blocks the calling thread.
-  package func run() throws(Failure) {
+  /// Answers the client's requests until it closes the connection, and ends the process.
+  package func run() throws(Failure) -> Never {
     ProcessSettings.apply()
     let accounts = StoredAccounts(try AgentPaths.current()) { self.tell(AgentNotice(repair: $0)) }
     StoreUpgrade.terms.withLockedValue { $0.onProgress = { self.tell(AgentNotice(upgrade: $0)) } }
@@ -34,6 +35,8 @@ package final class OneTimeAgent: Sendable {
       ended.signal()
     }
     _ = ended.wait(timeout: .now() + Self.patience)
+    // Nothing is left to be done, and the client waits for this.
+    _exit(0)
   }
 
   /// The value is one of those that a request asks for. Blocks while the client does not read.

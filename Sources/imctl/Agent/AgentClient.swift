@@ -291,7 +291,7 @@ final class AgentClient {
   }
 
   /// Ends the connection. What the agent has kept for as long as it was there has ended then; it is not waited for long.
-  func end() { socket.end(until: Deadline(Timeout(seconds: 1))) }
+  func end(within timeout: Timeout = Timeout(seconds: 1)) { socket.end(until: Deadline(timeout)) }
 
   private func queue<Method: AgentMethod>(
     _ method: Method.Type, _ parameters: Method.Parameters

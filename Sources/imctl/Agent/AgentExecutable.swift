@@ -19,6 +19,7 @@ enum AgentExecutable {
 
   /// Becomes the agent: this process goes on as that program.
   static func become(_ words: [String]) throws -> Never {
+    OneTimeAgent.end()
     let path = try path()
     _ = ArgumentVector.with(words) { execv(path, $0) }
     throw Failure.agentUnreachable("\(path): \(systemError())")

@@ -8,7 +8,11 @@ import Terminal
 enum OneTimeAgent {
   private struct Shared: @unchecked Sendable {
     var client: AgentClient?
+    var process: pid_t?
   }
+
+  /// How long it may take to end, with what it says goodbye to.
+  private static let patience = Timeout(seconds: 6)
 
   private static let shared = Mutex(Shared())
 
@@ -19,8 +23,20 @@ enum OneTimeAgent {
     }
     let (descriptor, process) = try AgentExecutable.start("once", isApart: true)
     let client = AgentClient(AgentSocket(descriptor), of: process, until: deadline)
-    shared.withLock { $0.client = client }
+    shared.withLock { $0 = Shared(client: client, process: process) }
     return client
+  }
+
+  /// Returns when it is no more: a command leaves nothing behind.
+  static func end() {
+    let ending = shared.withLock { shared in
+      defer { shared = Shared() }
+      return shared
+    }
+    guard let process = ending.process else { return }
+    ending.client?.end(within: patience)
+    kill(process, SIGKILL)
+    while waitpid(process, nil, 0) < 0 && errno == EINTR {}
   }
 
   /// One call.
@@ -69,6 +85,7 @@ enum OneTimeAgent {
 
   /// Why it has closed the connection and has not answered.
   static func failure(of process: pid_t) -> Failure {
+    shared.withLock { $0 = Shared() }
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
     let signal = status & 0x7f

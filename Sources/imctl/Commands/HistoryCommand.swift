@@ -95,6 +95,15 @@ struct HistoryCommand: ParsableCommand {
     return parameters
   }
 
+  /// The conversation that a word means: a bare JID, or the full JID of another device of the account.
+  private func peer(_ word: String, of account: String, until deadline: Deadline) throws -> String {
+    let jids = try RecipientNames.resolve([word], account: account, asksAgent: false, until: deadline)
+    let answer = try OneTimeAgent.ask(RecipientsNormaliseMethod.self, .init(jids: jids), until: deadline)
+    guard let full = answer.first else { throw Failure.noAgentSpeaks }
+    let bare = String(full.prefix { $0 != "/" })
+    return bare == account ? full : bare
+  }
+
   /// Has the agent fetch what the local store lacks for an answer.
   private func fetch(_ query: HistoryReadMethod.Parameters) throws {
     Interrupt.install()
@@ -102,9 +111,7 @@ struct HistoryCommand: ParsableCommand {
     let account = try OneTimeAgent.ask(
       AccountResolveMethod.self, .init(account: query.account), until: deadline
     ).account
-    let peer = try query.with.map {
-      try RecipientNames.resolve([$0], account: account, asksAgent: false, until: deadline)[0]
-    }
+    let peer = try query.with.map { try self.peer($0, of: account, until: deadline) }
     var parameters = HistorySyncMethod.Parameters(account: account, with: peer, limit: query.limit ?? .max)
     parameters.words = query.words
     parameters.after = query.after

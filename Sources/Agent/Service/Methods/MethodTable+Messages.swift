@@ -27,6 +27,5 @@ extension MethodTable {
     register(RecipientsResolveMethod.self, of: registry) { session, parameters in
       try await session.resolve(parameters)
     }
-    registerRecipients()
   }
 }
