@@ -24,7 +24,9 @@ enum AgentMain {
       case ("serve", _): try serve(ServeArguments(words.dropFirst()))
       case ("once", 2): try OneTimeAgent(connection(words[1])).run()
       case ("session", 2): try ForegroundSession(connection(words[1])).run()
-      default: throw Failure(.invalidParameter, stage: .input, detail: usage)
+      default:
+        complain(usage + "\n")
+        exit(Failure(.invalidParameter, stage: .input).exit)
       }
     } catch {
       end(with: error, json: words.contains("--json"))
@@ -33,7 +35,7 @@ enum AgentMain {
 
   private static func connection(_ word: String) throws(Failure) -> CommandConnection {
     guard let number = Int32(word), fcntl(number, F_GETFD) >= 0 else {
-      throw Failure(.invalidParameter, stage: .input, detail: "no open descriptor: \(word)\n\(usage)")
+      throw Failure(.invalidParameter, stage: .input, detail: "no open descriptor: \(word)")
     }
     return CommandConnection(number)
   }
@@ -72,7 +74,12 @@ enum AgentMain {
       ? RPC.line(["error": failure])
       : "imctl: \(peer: failure.message)\n" + (failure.hint.isEmpty ? "" : "  \(peer: failure.hint)\n")
     text = text.replacing("imctl help COMMAND", with: "imctl help agent run")
-    _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    complain(text)
     exit(failure.exit)
+  }
+
+  private static func complain(_ text: String) {
+    var text = text
+    _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 }

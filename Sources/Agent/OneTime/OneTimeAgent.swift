@@ -10,7 +10,7 @@ import Synchronization
 /// It answers from what is stored, and does on streams of its own what a session would do.
 package final class OneTimeAgent: Sendable {
   /// How long requests may take to end that were given up.
-  private static let patience = DispatchTimeInterval.seconds(5)
+  private static let patience = DispatchTimeInterval.seconds(1)
 
   private let connection: CommandConnection
   /// Waits for the answer to a question.

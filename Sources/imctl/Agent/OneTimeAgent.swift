@@ -11,8 +11,8 @@ enum OneTimeAgent {
     var process: pid_t?
   }
 
-  /// How long it may take to end, with what it says goodbye to.
-  private static let patience = Timeout(seconds: 6)
+  /// How long it may take to say goodbye to a server.
+  private static let patience = Timeout(seconds: 1)
 
   private static let shared = Mutex(Shared())
 
@@ -69,10 +69,11 @@ enum OneTimeAgent {
     Console.out(text(try reply.item(Item.self)))
   }
 
-  /// The time was up before it has answered.
+  /// The time was up before it has answered. Who waits for a lock of the store does not hear that.
   static func late<Method: AgentMethod>(_: Method.Type) -> Failure {
-    let server = inLanguage("the server", "服务器")
-    return .timedOut(servers.contains(Method.name) ? server : AccountCommand.store)
+    if servers.contains(Method.name) { return .timedOut(inLanguage("the server", "服务器")) }
+    if let process = shared.withLock({ $0 }).process { kill(process, SIGKILL) }
+    return .timedOut(AccountCommand.store)
   }
 
   private static let servers: Set = [
