@@ -20,11 +20,12 @@ direct_types := -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-man
 # packed where the C library of this machine can read them so, which is a third of a megabyte less to read for each start.
 packed := $(shell printf '%s\n' 2.36 "$$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)" | sort --version-sort --check=quiet \
   && echo -Xlinker -z -Xlinker pack-relative-relocs)
-protection := -Xswiftc -use-ld=lld -Xlinker -T -Xlinker $(CURDIR)/Sources/imctl/read-only.ld -Xlinker -z -Xlinker relro \
+protection := -Xswiftc -use-ld=lld -Xlinker -T -Xlinker $(CURDIR)/Sources/imctl-agent/read-only.ld -Xlinker -z -Xlinker relro \
   -Xlinker -z -Xlinker now -Xlinker -z -Xlinker noexecstack $(packed)
 build_release := env $(path/$(LINK)) swift build --configuration release --static-swift-stdlib --disable-local-rpath \
   -Xlinker --no-export-dynamic -Xlinker --as-needed -Xlinker --strip-debug $(direct_types) $(protection)
 binary := .build/release/imctl
+agent := .build/release/imctl-agent
 sources := Package.swift $(shell find Sources -type f 2>/dev/null)
 to := $(DESTDIR)$(PREFIX)
 lists := .build/completions
@@ -39,12 +40,12 @@ setup: ## Install what building and testing need and this machine lacks (apt-get
 	@Tests/Servers/setup
 
 .PHONY: build
-build: ## The release binary, .build/release/imctl
+build: ## The release binaries, .build/release/imctl and imctl-agent
 	@Tests/Servers/setup build
 	@if [ $(LINK) = static ]; then $(MAKE) static-libraries; fi
-	@$(build_release) --product imctl
-	@Tests/binary $(binary)
-	@ls -lL $(binary) | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
+	@for product in imctl imctl-agent; do $(build_release) --product $$product; done
+	@for program in $(binary) $(agent); do Tests/binary $$program; done
+	@ls -lL $(binary) $(agent) | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
 
 # A directory that the linker searches before the system's: archives, three of them with what they need themselves.
 .PHONY: static-libraries
@@ -63,9 +64,12 @@ $(binary): $(sources)
 	@$(MAKE) build
 	@touch -c $(binary)
 
+$(agent): $(binary)
+
 .PHONY: install
-install: $(binary) ## Binary, manual page and completions below PREFIX (/usr/local); DESTDIR is put before it
+install: $(binary) $(agent) ## Binaries, manual page and completions below PREFIX (/usr/local); DESTDIR is put before it
 	@install -D -m 755 $(binary) $(to)/bin/imctl
+	@install -D -m 755 $(agent) $(to)/libexec/imctl/imctl-agent
 	@install -D -m 644 Sources/imctl/imctl.1 $(to)/share/man/man1/imctl.1
 	@mkdir -p $(lists)
 	@for shell in bash zsh fish; do $(binary) --generate-completion-script $$shell > $(lists)/$$shell; done
@@ -76,9 +80,10 @@ install: $(binary) ## Binary, manual page and completions below PREFIX (/usr/loc
 
 .PHONY: uninstall
 uninstall: ## Take away what install put there
-	@rm -f $(to)/bin/imctl $(to)/share/man/man1/imctl.1 \
+	@rm -f $(to)/bin/imctl $(to)/libexec/imctl/imctl-agent $(to)/share/man/man1/imctl.1 \
 	  $(to)/share/bash-completion/completions/imctl $(to)/share/zsh/site-functions/_imctl \
 	  $(to)/share/fish/vendor_completions.d/imctl.fish
+	@rmdir --ignore-fail-on-non-empty $(to)/libexec/imctl 2>/dev/null || true
 
 .PHONY: demo
 demo: build ## Log in, change presence, log out: on a private server, seen by another client

@@ -36,6 +36,7 @@ let package = Package(
     .library(name: "XMPPTransport", targets: ["XMPPTransport"]),
     .library(name: "XMPPXML", targets: ["XMPPXML"]),
     .executable(name: "imctl", targets: ["imctl"]),
+    .executable(name: "imctl-agent", targets: ["imctl-agent"]),
   ],
   traits: [
     .default(enabledTraits: ["Application"]),
@@ -85,10 +86,12 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(name: "AgentProtocol", swiftSettings: strict),
+    .target(name: "UserCommand", dependencies: ["AgentProtocol", subprocess], swiftSettings: strict),
+    .target(name: "Terminal", swiftSettings: strict),
     .target(
       name: "AgentSystem",
       dependencies: [
-        "AgentProtocol", "CLinux", nioCore, nioConcurrencyHelpers, nioPosix, logging, subprocess,
+        "AgentProtocol", "CLinux", nioCore, nioConcurrencyHelpers, nioPosix, logging,
       ],
       swiftSettings: strict),
     .target(
@@ -101,8 +104,8 @@ let package = Package(
     .target(
       name: "AgentLogin",
       dependencies: [
-        "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "AgentSystem",
-        "AgentStore", nioCore, nioConcurrencyHelpers,
+        "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "UserCommand",
+        "AgentSystem", "AgentStore", nioCore, nioConcurrencyHelpers,
       ],
       swiftSettings: strict),
     .target(
@@ -117,18 +120,16 @@ let package = Package(
       name: "Agent",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
-        "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", nioCore,
+        "AgentProtocol", "UserCommand", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", nioCore,
         nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
       ],
       swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .executableTarget(
-      name: "imctl",
-      dependencies: [
-        "Agent", "AgentErrand", "AgentLogin", "AgentStore", "AgentSystem", "AgentProtocol", "XMPPSASL",
-        argumentParser,
-      ],
-      exclude: ["imctl.1", "read-only.ld"],
-      swiftSettings: strict),
+      name: "imctl-agent", dependencies: ["Agent", "AgentSystem", "AgentProtocol", "Terminal"],
+      exclude: ["read-only.ld"], swiftSettings: strict),
+    .executableTarget(
+      name: "imctl", dependencies: ["AgentProtocol", "UserCommand", "Terminal", argumentParser],
+      exclude: ["imctl.1"], swiftSettings: strict),
 
     .executableTarget(
       name: "EchoBot", dependencies: ["XMPPClient", "XMPP", "XMPPSASL", "XMPPStanza"],
@@ -160,6 +161,8 @@ let package = Package(
         "TestSupport", nioCore, nioConcurrencyHelpers,
       ]),
     .testTarget(name: "AgentProtocolTests", dependencies: ["AgentProtocol"]),
+    .testTarget(name: "UserCommandTests", dependencies: ["UserCommand", "AgentProtocol", "TestSupport"]),
+    .testTarget(name: "TerminalTests", dependencies: ["Terminal", "TestSupport"]),
     .testTarget(
       name: "AgentSystemTests",
       dependencies: [
@@ -175,8 +178,8 @@ let package = Package(
     .testTarget(
       name: "AgentLoginTests",
       dependencies: [
-        "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "AgentSystem",
-        "AgentStore", "AgentLogin", "TestSupport",
+        "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "UserCommand",
+        "AgentSystem", "AgentStore", "AgentLogin", "TestSupport",
       ]),
     .testTarget(
       name: "AgentTests",

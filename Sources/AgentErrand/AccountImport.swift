@@ -10,30 +10,8 @@ import XMPPSASL
 ///
 /// Other keys are left out. `passsword`, as some have spelt it, counts as `password`.
 package struct AccountImport: Sendable {
-  /// What became of an account.
-  package enum Action: String, Codable, Sendable {
-    case added
-    /// There was no secret before, or `replaces` was said.
-    case changed
-    /// It is stored with a secret already.
-    case kept
-  }
-
-  package struct Outcome: Sendable {
-    /// Bare JID.
-    package var account: String
-    package var action: Action
-
-    package init(account: String, action: Action) {
-      self.account = account
-      self.action = action
-    }
-  }
-
   /// Octets of a file that is read.
   package static let maximumSize = 16 << 20
-  /// What standard input is called on the command line.
-  package static let standardInput = "-"
 
   package struct Entry: Equatable {
     package var account: String
@@ -53,19 +31,23 @@ package struct AccountImport: Sendable {
   /// The file can be read by other users, who see the secrets in it.
   package private(set) var isOpenToOthers = false
 
-  /// Reads a file, or standard input. Throws `invalidParameter` with the place that is wrong.
-  package init(path: String) throws(Failure) {
+  /// Reads a file. Throws `invalidParameter` with the place that is wrong.
+  ///
+  /// - Parameters:
+  ///   - path: nil: standard input.
+  ///   - name: of the file, for the failure.
+  package init(path: String?, name: String) throws(Failure) {
     let bytes: [UInt8]?
     do throws(Errno) {
-      let file = try FileDescriptor(opening: path == Self.standardInput ? "/dev/stdin" : path, O_RDONLY)
+      let file = try FileDescriptor(opening: path ?? "/dev/stdin", O_RDONLY)
       let status = try file.status()
       isOpenToOthers = status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o044 != 0
       bytes = try file.read(limit: Self.maximumSize)
     } catch {
-      throw Self.refusal(path, "\(error)")
+      throw Self.refusal(name, "\(error)")
     }
-    guard let bytes else { throw Self.refusal(path, "too large") }
-    entries = try Self.entries(in: bytes, of: path)
+    guard let bytes else { throw Self.refusal(name, "too large") }
+    entries = try Self.entries(in: bytes, of: name)
   }
 
   /// - Parameter name: of the file, for the failure.
@@ -99,12 +81,13 @@ package struct AccountImport: Sendable {
   /// Takes the accounts into the store: all of them, or with a failure none.
   ///
   /// - Parameter replaces: an account that is stored with another secret gets the one of the file.
-  package func store(in store: AccountStore, replaces: Bool) throws(Failure) -> [Outcome] {
+  package func store(in store: AccountStore, replaces: Bool) throws(Failure) -> [AccountImportMethod.Outcome]
+  {
     try store.update { file throws(Failure) in
       entries.map { entry in
         let before = file[entry.account]
         var account = before ?? Account(account: entry.account, domain: entry.domain)
-        var action = before == nil ? Action.added : .changed
+        var action = before == nil ? AccountImportMethod.Action.added : .changed
         if before?.hasCredential == true && !replaces || before != nil && entry.password == nil {
           action = .kept
         } else {
@@ -112,7 +95,7 @@ package struct AccountImport: Sendable {
           account.take(entry)
         }
         file[entry.account] = account
-        return Outcome(account: entry.account, action: action)
+        return AccountImportMethod.Outcome(account: entry.account, action: action)
       }
     }
   }
@@ -123,8 +106,7 @@ package struct AccountImport: Sendable {
   }
 
   private static func refusal(_ name: String, _ why: String) -> Failure {
-    let name = name == standardInput ? "standard input" : name
-    return Failure(.invalidParameter, stage: .input, detail: "\(name): \(why)")
+    Failure(.invalidParameter, stage: .input, detail: "\(name): \(why)")
   }
 }
 

@@ -7,26 +7,6 @@ import XMPPStanza
 
 /// Makes an account at a server that lets anybody do so (XEP-0077).
 package struct AccountRegistration: Sendable {
-  /// What the server wants to know beside user name and password.
-  package struct Question: Sendable {
-    package var name: String
-    /// The server's words.
-    package var label: String?
-    package var isSecret: Bool
-    /// The values to choose from; empty: any.
-    package var options: [String]
-    /// What has to be looked at for the answer.
-    package var media: [String]
-
-    package init(name: String, label: String? = nil, isSecret: Bool, options: [String], media: [String]) {
-      self.name = name
-      self.label = label
-      self.isSecret = isSecret
-      self.options = options
-      self.media = media
-    }
-  }
-
   private let stream: ServerStream
   private let name: String
 
@@ -50,7 +30,7 @@ package struct AccountRegistration: Sendable {
   ///   - ask: is asked for what is required and not answered; nil: there is nobody to ask.
   package func register(
     password: Secret, answers: [String: [String]], tell: @Sendable (String) -> Void = { _ in },
-    ask: @Sendable (Question) throws(Failure) -> String? = { (_) throws(Failure) in nil }
+    ask: @Sendable (AgentNotice.Question) async -> String? = { _ in nil }
   ) async throws(Failure) {
     var answers = answers
     answers["username"] = [name]
@@ -65,7 +45,7 @@ package struct AccountRegistration: Sendable {
         for text in [form.instructions, form.address].compactMap({ $0 }) { tell(text) }
       }
       for field in questions {
-        if let answer = try ask(Question(field)) { answers[field.name] = [answer] }
+        if let answer = await ask(AgentNotice.Question(field)) { answers[field.name] = [answer] }
       }
       let given = answers
       try await Failure.whenRefused { () async throws(XMPPError) in
@@ -76,7 +56,7 @@ package struct AccountRegistration: Sendable {
   }
 }
 
-extension AccountRegistration.Question {
+extension AgentNotice.Question {
   package init(_ field: RegistrationForm.Field) {
     self.init(
       name: field.name, label: field.label, isSecret: field.isSecret, options: field.options,

@@ -1,6 +1,7 @@
 import AgentProtocol
 import AgentStore
 import AgentSystem
+import UserCommand
 import XMPPSASL
 
 extension CredentialCommand {

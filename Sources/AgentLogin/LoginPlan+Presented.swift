@@ -3,6 +3,7 @@ import AgentStore
 import AgentSystem
 import FoundationEssentials
 import Glibc
+import UserCommand
 import XMPP
 import XMPPSASL
 import XMPPStanza

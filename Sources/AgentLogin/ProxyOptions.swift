@@ -1,5 +1,6 @@
 import AgentProtocol
 import AgentSystem
+import UserCommand
 import XMPP
 import XMPPTransport
 

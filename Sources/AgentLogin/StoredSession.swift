@@ -2,6 +2,7 @@ import AgentProtocol
 import AgentStore
 import AgentSystem
 import FoundationEssentials
+import UserCommand
 import XMPPSASL
 import XMPPStanza
 

@@ -1,5 +1,5 @@
 /// Connection options that are kept with an account.
-public struct ConnectionOptions: Codable, Sendable, Equatable {
+public struct ConnectionOptions: MethodParameters, Equatable {
   public var host: String?
   public var port: Int?
   /// `starttls` or `direct`; absent: as SRV records say, else STARTTLS.
@@ -17,7 +17,7 @@ public struct ConnectionOptions: Codable, Sendable, Equatable {
 
   /// Throws for the first option whose value is not allowed. The address of a proxy is not looked at: the library, which
   /// connects to it, reads it.
-  func validate() throws(RPCError) {
+  public func validate() throws(RPCError) {
     if let port, !(1...65535).contains(port) { throw .invalidParameter("options.port") }
     if let tls, !["starttls", "direct"].contains(tls) { throw .invalidParameter("options.tls") }
     if let caFile, !caFile.hasPrefix("/") { throw .invalidParameter("options.caFile") }

@@ -1,5 +1,5 @@
 /// A conversation, as `conversations list --json` prints it.
-public struct Conversation: Encodable, Sendable, Equatable {
+public struct Conversation: Codable, Sendable, Equatable {
   /// A bare JID, or the full JID of another device of the account.
   public var jid: String
   /// Messages of the other side that were not read on any device of the account.

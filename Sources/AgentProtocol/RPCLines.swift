@@ -6,6 +6,12 @@ import FoundationEssentials
 public enum RPC {
   /// The method of the notification that carries an ``Event``.
   public static let eventMethod = "event"
+  /// The method of the notification that carries an ``AgentNotice``.
+  public static let noticeMethod = "notice"
+  /// The method of the notification that carries one of the values that a request asks for.
+  public static let itemMethod = "item"
+  /// What the line of every item begins with: its value follows, and one closing brace.
+  static let itemStart = #"{"jsonrpc":"2.0","method":"item","params":"#
 
   public static func request<Method: AgentMethod>(
     _: Method.Type, id: RPCID, _ parameters: Method.Parameters
@@ -23,6 +29,14 @@ public enum RPC {
 
   public static func notification(_ event: Event) -> String {
     line(Notification(method: eventMethod, params: event))
+  }
+
+  public static func notification(_ notice: AgentNotice) -> String {
+    line(Notification(method: noticeMethod, params: notice))
+  }
+
+  public static func notification(item: some Encodable) -> String {
+    line(Notification(method: itemMethod, params: item))
   }
 
   /// Any value as one line of JSON, as `--json` prints it.

@@ -18,6 +18,12 @@ public struct RPCReply: Sendable {
       }
     }
     try RPC.requireText(line)
+    if line.hasPrefix(RPC.itemStart) {
+      id = nil
+      method = RPC.itemMethod
+      self.line = line
+      return
+    }
     do {
       let envelope = try RPC.decode(Envelope.self, from: line)
       id = envelope.id
@@ -44,14 +50,28 @@ public struct RPCReply: Sendable {
 
   /// The event of the notification `event`.
   public func event() throws(RPCError) -> Event {
-    struct Envelope: Decodable {
-      var params: Event
-    }
-    do {
-      return try RPC.decode(Envelope.self, from: line).params
-    } catch {
+    try parameters()
+  }
+
+  /// The notice of the notification `notice`.
+  public func notice() throws(RPCError) -> AgentNotice { try parameters() }
+
+  /// What the notification `item` carries, as the text of a JSON object; empty for any other line.
+  public var itemText: Substring {
+    line.hasPrefix(RPC.itemStart) ? line.dropFirst(RPC.itemStart.count).dropLast() : ""
+  }
+
+  /// The value that the notification `item` carries.
+  public func item<Item: Decodable>(_: Item.Type) throws(RPCError) -> Item { try parameters() }
+
+  private func parameters<Value: Decodable>() throws(RPCError) -> Value {
+    do { return try RPC.decode(Parameters<Value>.self, from: line).params } catch {
       throw .invalid(RPC.describe(error))
     }
+  }
+
+  private struct Parameters<Value: Decodable>: Decodable {
+    var params: Value
   }
 
   private struct Outcome<Value: Decodable>: Decodable {

@@ -1,6 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 import Glibc
+import Terminal
 
 /// How a command ends that threw: what is printed where, and the exit status.
 struct CommandEnd {
@@ -29,6 +30,7 @@ struct CommandEnd {
   }
 
   func exit() -> Never {
+    OneTimeAgent.end()
     if let standardOutput { Console.out(standardOutput) }
     if let standardError { Console.err(standardError) }
     Glibc.exit(status)

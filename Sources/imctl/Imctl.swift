@@ -1,5 +1,4 @@
 import AgentProtocol
-import AgentStore
 import ArgumentParser
 import Glibc
 
@@ -23,15 +22,15 @@ struct Imctl: ParsableCommand {
     ])
 
   static func main() {
-    runNothingOnCrash()
+    CrashHandling.runNothing()
     Console.holdClosedStreams()
-    StoreUpgrade.terms.withLockedValue { $0.onProgress = UpgradeNote.tell }
     do {
       let arguments = try CommandName.resolve(Array(CommandLine.arguments.dropFirst()))
       if asksAgent { AgentClient.connectEarly() }
       let sorted = try TextArguments(arguments, hasInput: StandardInput.mayHaveText).sorted
       var command = try parseAsRoot(sorted)
       try command.run()
+      OneTimeAgent.end()
     } catch {
       CommandEnd(error, json: wantsJSON).exit()
     }
@@ -55,16 +54,5 @@ struct Imctl: ParsableCommand {
   /// A remark where no options are at hand: a line on standard error, in text output only.
   static func note(_ text: @autoclosure () -> String) {
     if !isQuiet && !wantsJSON { Console.remark(text()) }
-  }
-
-  /// A crash ends the process and runs nothing: in a static executable that was found through PATH, the Swift
-  /// runtime takes the current directory for its own and would run a `swift-backtrace` that lies there.
-  private static func runNothingOnCrash() {
-    #if !DEBUG
-      let ignored = unsafeBitCast(SIG_IGN, to: Int.self)
-      for number in [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] {
-        if unsafeBitCast(signal(number, SIG_DFL), to: Int.self) == ignored { signal(number, SIG_IGN) }
-      }
-    #endif
   }
 }

@@ -1,6 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 import Glibc
+import Terminal
 
 /// How a command answers: options of every command.
 struct OutputOptions: ParsableArguments {

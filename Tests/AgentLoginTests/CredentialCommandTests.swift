@@ -5,7 +5,7 @@ import Testing
 import XMPPSASL
 
 @testable import AgentLogin
-@testable import AgentSystem
+@testable import UserCommand
 
 @Suite(.timeLimit(.minutes(4))) struct CredentialCommandTests {
   @Test(

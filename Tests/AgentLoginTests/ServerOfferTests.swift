@@ -1,3 +1,4 @@
+import AgentProtocol
 import Testing
 import XMPP
 import XMPPXML
@@ -6,7 +7,7 @@ import XMPPXML
 
 @Suite("What a server offers")
 struct ServerOfferTests {
-  private func offer(_ features: String) throws -> ServerOffer {
+  private func offer(_ features: String) throws -> ServerMechanismsMethod.Result {
     let text =
       "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
       + "<stream:features>\(features)</stream:features>"
@@ -16,7 +17,7 @@ struct ServerOfferTests {
         if case .element(let element) = event { found = element }
       }
     }
-    return ServerOffer("im.example", StreamFeatures(try #require(found)))
+    return ServerMechanismsMethod.Result("im.example", StreamFeatures(try #require(found)))
   }
 
   @Test("is read from its features, by what each is for.")

@@ -2,6 +2,7 @@ import AgentLogin
 import AgentProtocol
 import AgentStore
 import AgentSystem
+import UserCommand
 import XMPPSASL
 
 // What was stored to log in with is refused: the user's command may have something fresh.

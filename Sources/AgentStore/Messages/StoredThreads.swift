@@ -3,18 +3,6 @@ import FoundationEssentials
 import GRDB
 import Glibc
 
-/// Messages of one conversation that name the same thread (RFC 6121 §5.2.5).
-package struct StoredThread: Codable, Sendable, Equatable {
-  /// The conversation.
-  package var jid: String
-  /// Chosen by whoever has begun the thread.
-  package var thread: String
-  package var messages: Int
-  /// When the first and the last of them were sent: RFC 3339.
-  package var first: String
-  package var last: String
-}
-
 /// The threads that the messages of an account name, read beside an agent or without one.
 package enum StoredThreads {
   /// The one with the newest message comes first; blocks on the disk. A database is not made for it.
@@ -26,7 +14,7 @@ package enum StoredThreads {
   ///   - path: of the database.
   package static func list(
     _ account: String, with peer: String?, limit: Int, at path: String
-  ) throws(Failure) -> [StoredThread] {
+  ) throws(Failure) -> [MessageThread] {
     guard access(path, F_OK) == 0 else { return [] }
     let store = try LocalStore(path: path)
     do { return try store.database.read { try list(account, with: peer, limit: limit, $0) } } catch {
@@ -36,7 +24,7 @@ package enum StoredThreads {
 
   private static func list(
     _ account: String, with peer: String?, limit: Int, _ database: Database
-  ) throws -> [StoredThread] {
+  ) throws -> [MessageThread] {
     let rows = try Row.fetchAll(
       database,
       sql: """
@@ -50,7 +38,7 @@ package enum StoredThreads {
       func text(_ column: String) -> String {
         Timestamp.text(Date(timeIntervalSince1970: row[column] as Double))
       }
-      return StoredThread(
+      return MessageThread(
         jid: row["peer"], thread: row["thread"], messages: row["messages"], first: text("first"),
         last: text("last"))
     }

@@ -1,5 +1,7 @@
 import AgentProtocol
+import Glibc
 import Synchronization
+import Terminal
 
 /// A connection to the agent: JSON-RPC 2.0, one object a line.
 ///
@@ -8,7 +10,11 @@ import Synchronization
 /// where an agent of another version would be replaced, a request that must not be carried out twice waits for it.
 final class AgentClient {
   /// Whether a command may start an agent.
-  enum Start { case never, whenNoneRuns }
+  enum Start {
+    case never, whenNoneRuns
+    /// Where none runs, a one-time agent answers.
+    case once
+  }
 
   /// A request that was sent, to wait for its answer.
   struct Request<Method: AgentMethod> {
@@ -19,7 +25,7 @@ final class AgentClient {
   private enum Useless: Error {
     /// The agent was just ending.
     case endedAtOnce
-    case otherVersion(isService: Bool)
+    case otherVersion(String, isService: Bool)
     /// The agent has as many connections as it may have.
     case full(Failure)
   }
@@ -37,6 +43,14 @@ final class AgentClient {
   private let hasLaunched: Bool
   /// It was asked for a change, and has not answered.
   private var hasOpenChange = false
+  /// What may have happened where the wait for the answer is given up.
+  private var mayBeDone = AgentClient.mayBeDone
+  /// The one-time agent at the other end.
+  private let process: pid_t?
+  /// Is given the values that a request asks for.
+  var onItem: (RPCReply) throws -> Void = { _ in }
+  /// Is given what an agent tells beside an answer.
+  var onNotice: (AgentNotice) throws -> Void = { _ in }
 
   /// - Parameter isEarly: its first request was sent by ``connectEarly()``.
   private init(
@@ -46,8 +60,20 @@ final class AgentClient {
     self.start = start
     self.hasLaunched = hasLaunched
     self.deadline = deadline
+    process = nil
     greeting = Request(id: Self.greetingID)
     unsent = isEarly ? "" : Self.greetingLine
+  }
+
+  /// The client of an agent that this command has started for itself.
+  init(_ socket: consuming AgentSocket, of process: pid_t, until deadline: Deadline) {
+    self.socket = socket
+    self.process = process
+    self.deadline = deadline
+    start = .once
+    hasLaunched = false
+    greeting = Request(id: Self.greetingID)
+    unsent = Self.greetingLine
   }
 
   private static let greetingID: Int64 = 1
@@ -64,6 +90,15 @@ final class AgentClient {
     var socket = try? AgentSocket.connect(to: paths.socket, until: .past)
     guard socket?.write(greetingLine, until: .past) == .all else { return }
     connectedEarly.withLock { $0 = socket.take() }
+  }
+
+  /// One call of an agent that runs, or else of a one-time agent.
+  static func answer<Method: AgentMethod>(
+    to method: Method.Type, _ parameters: Method.Parameters, until deadline: Deadline
+  ) throws -> Method.Result {
+    let answer = try session(start: .once, until: deadline) { try $0.answer(to: $0.send(method, parameters)) }
+    guard let answer else { throw Failure.noAnswer }
+    return answer
   }
 
   /// One call. Nil when no agent runs and none is to be started.
@@ -105,6 +140,10 @@ final class AgentClient {
           AgentStart.remarkOnCrash()
           return nil
         }
+        if start == .once {
+          AgentStart.remarkOnCrash()
+          return try body(OneTimeAgent.client(until: deadline))
+        }
         try AgentLauncher.launch(until: deadline, isOwn: isOwn)
         hasLaunched = true
         continue
@@ -127,7 +166,13 @@ final class AgentClient {
         continue
       } catch is Useless where start == .never {
         return nil
-      } catch Useless.otherVersion(let isService) where attempts > 0 {
+      } catch is Useless where start == .once {
+        return try body(OneTimeAgent.client(until: deadline))
+      } catch Useless.otherVersion(let version, isService: false) where hasLaunched {
+        // It came with this command, and the next one would be no other.
+        try? agent.stop(until: deadline.atMost(.ofStop))
+        throw Failure.versions(command: Version.current, agent: version)
+      } catch Useless.otherVersion(_, let isService) where attempts > 0 {
         try AgentStart.check()
         if isService, !isOwn, UserManager.isInstalled, UserManager.isRunning,
           (try? UserManager.systemctl("restart", ServiceUnit.name, until: deadline)) != nil
@@ -150,9 +195,10 @@ final class AgentClient {
   func send<Method: AgentMethod>(_ method: Method.Type, _ parameters: Method.Parameters) throws -> Request<
     Method
   > {
-    if start == .whenNoneRuns && !Method.isIdempotent { try greet() }
+    if start == .whenNoneRuns || process != nil, !Method.isIdempotent { try greet() }
     let request = queue(method, parameters)
     hasOpenChange = !Self.questions.contains(Method.name)
+    mayBeDone = process == nil ? Self.mayBeDone : Self.serverMayBeDone
     if hasOpenChange { Interrupt.install() }
     try flush()
     return request
@@ -167,13 +213,17 @@ final class AgentClient {
     while answer == nil, let reply = try nextReply() {
       if let event = event(in: reply) {
         try onEvent(event)
+      } else if reply.method == RPC.itemMethod {
+        try onItem(reply)
+      } else if reply.method == RPC.noticeMethod {
+        try take(reply)
       } else if reply.id == .number(request.id) {
         answer = reply
       } else if let id = reply.id {
         early[id] = reply
       }
     }
-    guard let answer else { throw Failure.noAnswer }
+    guard let answer else { throw process == nil ? Failure.noAnswer : OneTimeAgent.late(Method.self) }
     hasOpenChange = false
     do {
       return try answer.result(of: Method.self)
@@ -190,7 +240,10 @@ final class AgentClient {
     let agent = try answer(to: greeting)
     self.greeting = nil
     if start == .whenNoneRuns && agent.version != Version.current {
-      throw Useless.otherVersion(isService: agent.service == true)
+      throw Useless.otherVersion(agent.version, isService: agent.service == true)
+    }
+    if process != nil, agent.version != Version.current {
+      throw Failure.versions(command: Version.current, agent: agent.version)
     }
     if hasLaunched, let store = agent.damagedStore { Imctl.note(Self.remark(onDamaged: store)) }
     return agent
@@ -238,7 +291,7 @@ final class AgentClient {
   }
 
   /// Ends the connection. What the agent has kept for as long as it was there has ended then; it is not waited for long.
-  func end() { socket.end(until: Deadline(Timeout(seconds: 1))) }
+  func end(within timeout: Timeout = Timeout(seconds: 1)) { socket.end(until: Deadline(timeout)) }
 
   private func queue<Method: AgentMethod>(
     _ method: Method.Type, _ parameters: Method.Parameters
@@ -258,7 +311,7 @@ final class AgentClient {
       while try nextReply() != nil {}
       throw Failure.noAnswer
     case .timeout: throw Failure.noAnswer
-    case .interrupted: throw Failure.cancelled(hasOpenChange ? Self.mayBeDone : nil)
+    case .interrupted: throw Failure.cancelled(hasOpenChange ? mayBeDone : nil)
     }
   }
 
@@ -275,9 +328,18 @@ final class AgentClient {
       if reply.id == .null { try refuse(with: reply) }
       return reply
     case .timeout: return nil
-    case .interrupted: throw Failure.cancelled(hasOpenChange ? Self.mayBeDone : nil)
-    case .end: throw greeting == nil ? Failure.agentEnded : Useless.endedAtOnce
+    case .interrupted: throw Failure.cancelled(hasOpenChange ? mayBeDone : nil)
+    case .end:
+      if let process { throw OneTimeAgent.failure(of: process) }
+      throw greeting == nil ? Failure.agentEnded : Useless.endedAtOnce
     }
+  }
+
+  private func take(_ reply: RPCReply) throws {
+    guard let notice = try? reply.notice() else { return }
+    if let repair = notice.repair { Imctl.note("\(peer: repair)") }
+    if let percent = notice.upgrade { UpgradeNote.tell(percent) }
+    try onNotice(notice)
   }
 
   /// An error that answers no request: the agent does not want this connection.
@@ -297,10 +359,19 @@ extension AgentClient {
     OutboxListMethod.name,
     ServerTimeMethod.name, ServerPingMethod.name, ServerVersionMethod.name, ServerInfoMethod.name,
     ProfileGetMethod.name, ContactsListMethod.name, ContactRequestsMethod.name, ContactsBlockedMethod.name,
-    DevicesListMethod.name, RecipientsResolveMethod.name,
+    DevicesListMethod.name, RecipientsResolveMethod.name, RecipientsNormaliseMethod.name,
+    AccountListMethod.name, AccountLastMethod.name, AccountResolveMethod.name, AccountAllowAutoMethod.name,
+    ConnectionCheckMethod.name,
+    TokenListMethod.name, TokenPrintMethod.name, HistoryReadMethod.name, ThreadsListMethod.name,
+    ConversationsListMethod.name, ServerMechanismsMethod.name, UserDevicesListMethod.name,
+    MessageAcceptedMethod.name,
     // The agent gives it up.
     LoginMethod.name,
   ]
+
+  private static var serverMayBeDone: String {
+    inLanguage("the server may have done what it was asked for", "服务器可能已执行所请求的操作")
+  }
 
   private static var mayBeDone: String {
     inLanguage(

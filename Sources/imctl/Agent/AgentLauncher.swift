@@ -2,8 +2,7 @@ import AgentProtocol
 import FoundationEssentials
 import Glibc
 
-/// Starts the agent: the service where there is one, else this very executable with `agent run`, in a session of its
-/// own.
+/// Starts the agent: the service where there is one, else `imctl-agent serve`, in a session of its own.
 ///
 /// Several commands may do so at once. The agent's lock decides which one serves; the others end with
 /// `alreadyRunning`, and every command connects to the one that won.
@@ -76,8 +75,9 @@ enum AgentLauncher {
     }
 
     var child: pid_t = 0
-    let result = ArgumentVector.with(["imctl", "agent", "run", "--launched"]) {
-      posix_spawn(&child, "/proc/self/exe", &actions, &attributes, $0, environ)
+    let path = try AgentExecutable.path()
+    let result = ArgumentVector.with(AgentExecutable.serve + ["--launched"]) {
+      posix_spawn(&child, path, &actions, &attributes, $0, environ)
     }
     guard result == 0 else {
       if result == EAGAIN || result == ENOMEM { throw Failure.agentUnreachable(systemError(result)) }
@@ -114,13 +114,6 @@ enum AgentLauncher {
       if let descriptor = Int32(name), descriptor != own { descriptors.append(descriptor) }
     }
     return descriptors
-  }
-
-  /// In the agent: tells the command that started it what it failed with. False when that one has gone already.
-  static func report(_ failure: Failure) -> Bool {
-    signal(SIGPIPE, SIG_IGN)
-    var line = RPC.line(failure)
-    return line.withUTF8 { write(STDOUT_FILENO, $0.baseAddress, $0.count) == $0.count }
   }
 
   /// The pipe from an agent's standard output to the command that started it.

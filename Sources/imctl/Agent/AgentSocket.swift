@@ -18,8 +18,8 @@ struct AgentSocket: ~Copyable {
   private var framer = LineFramer(limit: Self.longestLine)
   private static let longestLine = 16 << 20
 
-  /// Takes a connected socket over.
-  private init(_ descriptor: Int32) { self.descriptor = descriptor }
+  /// Takes a connected socket over that does not block.
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
 

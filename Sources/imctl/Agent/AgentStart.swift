@@ -9,7 +9,7 @@ enum AgentStart {
   /// Refuses to end an agent that could not be started again: where the stored accounts cannot be read, or nothing can be
   /// written where it keeps its files.
   static func check() throws {
-    _ = try StoredAccounts.load()
+    _ = try OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(.ofRequest))
     let paths = try AgentPaths.current()
     try PrivateDirectory.ensure(paths.state)
     for path in [paths.lock, paths.log, paths.database, paths.database + "-wal"] {
@@ -64,7 +64,8 @@ enum AgentStart {
   /// An agent that ends as it should takes the file with its process id along.
   static func remarkOnCrash() {
     guard let paths = try? AgentPaths.current(), access(paths.pid, F_OK) == 0, !isRunning,
-      let accounts = try? StoredAccounts.load().accounts, accounts.contains(where: \.isLogin)
+      let accounts = try? OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(.ofRequest)),
+      accounts.contains(where: \.isLogin)
     else { return }
     Imctl.note(
       inLanguage(

@@ -1,24 +1,41 @@
 import AgentProtocol
-import AgentSystem
+import FoundationEssentials
+import UserCommand
 
 /// `--password-command`, run by the command itself: a wrong one is told before anything else happens.
 enum CredentialSource {
   /// `--token-command`, to learn from it who logs in.
   static func token(_ line: String, until deadline: Deadline) throws -> (printed: String, jid: String?) {
     let command = try CredentialCommand(line)
-    return try Foreground.wait(until: deadline, else: .timedOut("--token-command")) {
+    let printed = try AsyncWork.wait(until: deadline, else: .timedOut("--token-command")) {
       () async throws(Failure) in
-      try await command.answer()
+      try await command.text()
+    }
+    return (printed, try jid(in: printed, until: deadline))
+  }
+
+  /// Whom a printed token is for, as far as it says.
+  private static func jid(in printed: String, until deadline: Deadline) throws -> String? {
+    struct Token: Decodable {
+      let jid: String?
+    }
+    var text = printed[...]
+    while text.first?.isWhitespace == true || text.first == "\u{FEFF}" { text.removeFirst() }
+    guard let token = try? JSONDecoder().decode(Token.self, from: Data(text.utf8)), let jid = token.jid
+    else { return nil }
+    do {
+      return try OneTimeAgent.ask(AccountResolveMethod.self, .init(account: jid), until: deadline).account
+    } catch let failure as Failure where failure.name == .invalidParameter {
+      return nil
     }
   }
 
   static func run(_ line: String, until deadline: Deadline) throws -> String {
     // The deadline is the bound.
     let command = try CredentialCommand(line, timeLimit: .seconds(TimeSpan.longest))
-    return try Foreground.wait(until: deadline, else: .timedOut("--password-command")) {
+    return try AsyncWork.wait(until: deadline, else: .timedOut("--password-command")) {
       () async throws(Failure) in
-      try await command.secret()
+      try await command.line()
     }
-    .value
   }
 }

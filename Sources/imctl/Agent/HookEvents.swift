@@ -1,7 +1,8 @@
 import AgentProtocol
-import AgentSystem
 import Dispatch
 import Glibc
+import Terminal
+import UserCommand
 
 /// Hands events to a command, and tells what goes wrong with it.
 struct HookEvents {
@@ -69,7 +70,7 @@ struct HookEvents {
     let late = Failure.timedOut(name)
     let work = work
     do {
-      try Foreground.wait(until: deadline, else: late) { () async throws(Failure) in
+      try AsyncWork.wait(until: deadline, else: late) { () async throws(Failure) in
         await withTaskCancellationHandler {
           await work.value
         } onCancel: {

@@ -1,6 +1,7 @@
 import AgentProtocol
-import AgentSystem
 import Synchronization
+import Terminal
+import UserCommand
 
 /// Runs a command for every event, one at a time and in order, while this process goes on reading events.
 final class HookRunner: Sendable {

@@ -205,11 +205,16 @@ final class MessageSender {
       known = try? agent.answer(to: agent.send(MessageAcceptedMethod.self, question))
       accepted.isExact = known != nil
     }
-    if known == nil { known = try? StoredAccounts.accepted(ids, account: first.account) }
+    if known == nil { known = try? stored(ids, of: first.account) }
     if known == nil { accepted.isExact = false }
     let found = Set(known ?? [])
     for call in calls where found.contains(call.id(of: 0)) { accepted.add(call) }
     return accepted
+  }
+
+  private func stored(_ ids: [String], of account: String?) throws -> [String] {
+    try OneTimeAgent.ask(
+      MessageAcceptedMethod.self, .init(account: account, ids: ids), until: Deadline(Self.lastQuestion))
   }
 
   /// Seconds that the agent is to wait, where that is not its own decision.

@@ -12,9 +12,17 @@ enum RecipientNames {
     let unknown = zip(words, known).filter { $1 == nil }.map(\.0)
     if unknown.isEmpty { return known.compactMap(\.self) }
     var found = (try asksAgent ? ask(unknown, account, until: deadline) : nil)?[...]
-    if found == nil { found = try StoredAccounts.resolve(unknown, account: account)[...] }
+    if found == nil { found = try stored(unknown, account, until: deadline)[...] }
     guard found?.count == unknown.count else { throw Failure.noAgentSpeaks }
     return known.map { $0 ?? found?.popFirst() ?? "" }
+  }
+
+  /// What the local store tells.
+  private static func stored(_ words: [String], _ account: String?, until deadline: Deadline) throws
+    -> [String]
+  {
+    try OneTimeAgent.ask(
+      RecipientsResolveMethod.self, .init(account: account, words: words), until: deadline)
   }
 
   private static func ask(_ words: [String], _ account: String?, until deadline: Deadline) throws -> [String]?

@@ -1,4 +1,5 @@
 import AgentProtocol
+import Terminal
 
 /// Which of the lines of standard input an agent has accepted, by recipient: the first ones.
 struct AcceptedLines: Encodable {

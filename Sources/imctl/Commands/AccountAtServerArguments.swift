@@ -1,19 +1,22 @@
-import AgentErrand
 import AgentProtocol
-import AgentStore
 import ArgumentParser
-import XMPPSASL
+import Terminal
 
 /// What the commands need that change an account at its server: through the agent, or on a stream of their own.
 struct AccountAtServerArguments {
   /// Bare JID.
   let account: String
   let options: ConnectionOptions
+  private let hasPassword: Bool
   private let output: OutputOptions
 
   /// - Parameter name: nil: the default account.
-  init(_ name: String?, _ connection: ConnectionArguments, _ output: OutputOptions) throws {
-    account = try name.map(BareJID.normalise) ?? StoredAccounts.load().account(nil).account
+  init(
+    _ name: String?, _ connection: ConnectionArguments, _ output: OutputOptions, until deadline: Deadline
+  ) throws {
+    let stored = try OneTimeAgent.ask(AccountResolveMethod.self, .init(account: name), until: deadline)
+    account = stored.account
+    hasPassword = stored.hasPassword
     options = try connection.options()
     self.output = output
   }
@@ -29,14 +32,14 @@ struct AccountAtServerArguments {
   /// The current password, where it is given or has to be asked for.
   func password(_ given: PasswordOptions, until deadline: Deadline) throws -> String? {
     if let password = try given.read(until: deadline) { return password }
-    if try StoredAccounts.hasPassword(account) || isOnline(until: deadline) { return nil }
+    if hasPassword || isOnline(until: deadline) { return nil }
     return try Self.ask(for: account, until: deadline)
   }
 
   /// The same for a command that asks no agent.
   func passwordWithoutAgent(_ given: PasswordOptions, until deadline: Deadline) throws -> String? {
     if let password = try given.read(until: deadline) { return password }
-    return try StoredAccounts.hasPassword(account) ? nil : Self.ask(for: account, until: deadline)
+    return hasPassword ? nil : try Self.ask(for: account, until: deadline)
   }
 
   private static func ask(for account: String, until deadline: Deadline) throws -> String {
@@ -52,22 +55,14 @@ struct AccountAtServerArguments {
     return (sessions ?? []).contains(where: \.isOnline)
   }
 
-  /// Does in this process what no agent is there for.
-  func withoutAgent<Value: Sendable>(
-    _ password: String?, until deadline: Deadline,
-    _ body: @escaping @Sendable (AccountAtServer) async throws(Failure) -> Value
-  ) throws -> Value {
-    let store = try StoredAccounts.store()
-    return try Foreground.wait(
-      until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器")),
-      cancelled: Foreground.mayBeDone
-    ) {
-      [account, options, output] () async throws(Failure) in
-      let target = try await AccountAtServer(
-        account, password: password.map { Secret($0) }, options: options,
-        timeout: deadline.secondsLeft ?? 0, in: store, language: OutputOptions.language
-      ) { output.show($0) }
-      return try await body(target)
+  /// The answer of an agent that runs, or else of a one-time agent.
+  func answer<Method: AgentMethod>(
+    to method: Method.Type, _ parameters: Method.Parameters, until deadline: Deadline
+  ) throws -> Method.Result {
+    let answer = try AgentClient.session(start: .once, until: deadline.ofAgent) { agent in
+      try agent.answer(to: agent.send(method, parameters)) { output.show($0.body) }
     }
+    guard let answer else { throw Failure.noAnswer }
+    return answer
   }
 }

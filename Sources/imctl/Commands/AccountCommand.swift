@@ -1,6 +1,6 @@
 import AgentProtocol
-import AgentStore
 import ArgumentParser
+import Terminal
 
 /// `imctl account`: what is stored in `accounts.json`. Secrets are never printed.
 struct AccountCommand: ParsableCommand {
@@ -17,25 +17,11 @@ struct AccountCommand: ParsableCommand {
   static var store: String { inLanguage("the local store", "本地存储") }
 }
 
-/// An account as `account list --json` prints it.
-struct AccountLine: Encodable {
-  let account: String
-  let domain: String
-  let `default`: Bool
-  /// Logged in, and logged in again by the agent when it starts.
-  let isLogin: Bool
-  let store: StorePolicy
-
-  init(_ account: Account, in file: AccountFile) {
-    self.account = account.account
-    domain = account.domain
-    self.default = file.default == account.account
-    isLogin = account.isLogin
-    store = account.store
-  }
-
+extension AccountSummary {
   /// The default account has a star in front.
-  var text: String { "\(self.default ? "*" : " ") \(peer: account)" + (isLogin ? " (logged in)" : "") }
+  fileprivate var text: String {
+    "\(self.default ? "*" : " ") \(peer: account)" + (isLogin ? " (logged in)" : "")
+  }
 }
 
 /// `imctl account list`.
@@ -52,14 +38,10 @@ struct AccountListCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    Deadline(timeout).endProcess(waitingFor: AccountCommand.store, json: output.json)
-    let file = try StoredAccounts.load()
+    let accounts = try OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(timeout))
     AgentStart.remarkOnCrash()
-    for account in file.accounts {
-      let line = AccountLine(account, in: file)
-      try output.data(line, text: line.text)
-    }
-    if file.accounts.isEmpty {
+    for account in accounts { try output.data(account, text: account.text) }
+    if accounts.isEmpty {
       output.empty(inLanguage("no account is stored: imctl login JID", "没有存储任何账号：imctl login JID"))
     }
   }
@@ -82,12 +64,8 @@ struct AccountUseCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    Deadline(timeout).endProcess(waitingFor: AccountCommand.store, json: output.json)
-    try StoredAccounts.store().update { file throws(Failure) in try file.use(jid) }
-    if output.json {
-      let file = try StoredAccounts.load()
-      try output.data(AccountLine(file.account(nil), in: file), text: "")
-    }
+    let account = try OneTimeAgent.ask(AccountUseMethod.self, .init(account: jid), until: Deadline(timeout))
+    if output.json { try output.data(account, text: "") }
   }
 }
 
@@ -109,8 +87,8 @@ struct AccountLastCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    Deadline(timeout).endProcess(waitingFor: AccountCommand.store, json: output.json)
-    guard let last = try StoredAccounts.last() else { throw Failure(.notInitialized, stage: .store) }
+    let answer = try OneTimeAgent.ask(AccountLastMethod.self, Nothing(), until: Deadline(timeout))
+    guard let last = answer.account else { throw Failure(.notInitialized, stage: .store) }
     try output.data(Answer(account: last), text: "\(peer: last)")
   }
 }
@@ -138,16 +116,10 @@ struct AccountRemoveCommand: ParsableCommand {
 
   func run() throws {
     let deadline = Deadline(timeout)
-    let removed = try AgentClient.session(start: .never, until: deadline) {
-      try $0.answer(to: $0.send(AccountRemoveMethod.self, .init(account: jid)))
+    _ = try AgentClient.answer(to: AccountRemoveMethod.self, .init(account: jid), until: deadline)
+    if output.json {
+      let named = try OneTimeAgent.ask(AccountResolveMethod.self, .init(account: jid), until: deadline)
+      try output.data(Answer(account: named.account), text: "")
     }
-    if removed == nil {
-      deadline.endProcess(waitingFor: AccountCommand.store, json: output.json)
-      try StoredAccounts.store().update { file throws(Failure) in
-        file[try file.account(jid).account] = nil
-      }
-      try StoredAccounts.forgetMessages(jid)
-    }
-    if output.json { try output.data(Answer(account: try BareJID.normalise(jid)), text: "") }
   }
 }

@@ -1,6 +1,6 @@
 import AgentProtocol
-import AgentStore
 import ArgumentParser
+import Terminal
 
 /// `imctl account delete`: deletes the account at the server.
 struct AccountDeleteCommand: ParsableCommand {
@@ -39,23 +39,14 @@ struct AccountDeleteCommand: ParsableCommand {
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout)
-    let target = try AccountAtServerArguments(jid ?? account.account, connection, output)
+    let target = try AccountAtServerArguments(jid ?? account.account, connection, output, until: deadline)
     try confirm(target.account, until: deadline)
     let current = try target.password(password, until: deadline)
     var parameters = AccountDeleteMethod.Parameters(account: target.account)
     parameters.currentPassword = current
     parameters.options = target.options
     parameters.timeout = deadline.secondsLeft ?? 0
-    let request = parameters
-    let deleted =
-      try AgentClient.session(start: .never, until: deadline.ofAgent) {
-        try $0.answer(to: $0.send(AccountDeleteMethod.self, request)).account
-      }
-      ?? target.withoutAgent(current, until: deadline) { account throws(Failure) in
-        try await account.delete()
-        try LocalStore.forget(account.account, at: AgentPaths.current().database)
-        return account.account
-      }
+    let deleted = try target.answer(to: AccountDeleteMethod.self, parameters, until: deadline).account
     try output.data(Answer(account: deleted), text: "\(peer: deleted) deleted")
   }
 

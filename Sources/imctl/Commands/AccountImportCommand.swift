@@ -1,6 +1,6 @@
-import AgentErrand
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl account import`: takes accounts of another program into the store.
 struct AccountImportCommand: ParsableCommand {
@@ -14,7 +14,7 @@ struct AccountImportCommand: ParsableCommand {
 
   struct Answer: Encodable {
     let account: String
-    let action: AccountImport.Action
+    let action: AccountImportMethod.Action
   }
 
   @Argument(help: ArgumentHelp("The file; - for standard input.", valueName: "FILE"), completion: .file())
@@ -31,16 +31,18 @@ struct AccountImportCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    Deadline(timeout).endProcess(
-      waitingFor: file == AccountImport.standardInput
-        ? inLanguage("standard input", "标准输入") : AccountCommand.store, json: output.json)
-    let accounts = try AccountImport(path: file)
-    for outcome in try accounts.store(in: StoredAccounts.store(), replaces: replace) {
+    let isInput = file == "-"
+    let parameters = AccountImportMethod.Parameters(
+      path: isInput ? nil : file,
+      name: isInput ? inLanguage("standard input", "标准输入") : file,
+      replace: replace)
+    let result = try OneTimeAgent.ask(AccountImportMethod.self, parameters, until: Deadline(timeout))
+    for outcome in result.outcomes {
       try output.data(
         Answer(account: outcome.account, action: outcome.action),
         text: "\(peer: outcome.account) \(outcome.action.rawValue)")
     }
-    if accounts.isOpenToOthers {
+    if result.isOpenToOthers {
       output.note(
         inLanguage(
           "\(peer: file) can be read by other users: delete it, or chmod 600 it",

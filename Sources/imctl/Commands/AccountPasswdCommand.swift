@@ -1,6 +1,6 @@
 import AgentProtocol
 import ArgumentParser
-import XMPPSASL
+import Terminal
 
 /// `imctl account passwd`: changes the password at the server.
 struct AccountPasswdCommand: ParsableCommand {
@@ -51,7 +51,7 @@ struct AccountPasswdCommand: ParsableCommand {
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout)
-    let target = try AccountAtServerArguments(jid ?? account.account, connection, output)
+    let target = try AccountAtServerArguments(jid ?? account.account, connection, output, until: deadline)
     let current = try target.password(password, until: deadline)
     let new = try newPassword(for: target.account, until: deadline)
     var parameters = AccountPasswdMethod.Parameters(account: target.account, newPassword: new)
@@ -59,15 +59,7 @@ struct AccountPasswdCommand: ParsableCommand {
     parameters.currentPassword = current
     parameters.options = target.options
     parameters.timeout = deadline.secondsLeft ?? 0
-    let request = parameters
-    let result =
-      try AgentClient.session(start: .never, until: deadline.ofAgent) {
-        try $0.answer(to: $0.send(AccountPasswdMethod.self, request))
-      }
-      ?? target.withoutAgent(current, until: deadline) { account throws(Failure) in
-        try await account.changePassword(
-          to: Secret(request.newPassword), command: request.newPasswordCommand)
-      }
+    let result = try target.answer(to: AccountPasswdMethod.self, parameters, until: deadline)
     try output.data(Answer(account: result.account), text: "\(peer: result.account) password changed")
     if result.usesCommand {
       output.note(

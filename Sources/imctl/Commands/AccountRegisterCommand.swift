@@ -1,8 +1,6 @@
-import AgentErrand
-import AgentLogin
 import AgentProtocol
 import ArgumentParser
-import XMPPSASL
+import Terminal
 
 /// `imctl account register`: makes an account at a server that lets anybody do so.
 struct AccountRegisterCommand: ParsableCommand {
@@ -43,27 +41,27 @@ struct AccountRegisterCommand: ParsableCommand {
     let deadline = Deadline(timeout)
     let answers = try Self.answers(form)
     let options = try connection.options()
-    let stream = try ServerStream(
-      to: jid, options: options, timeout: timeout.seconds, language: OutputOptions.language
-    ) { [output] in output.show($0) }
-    let registration = try AccountRegistration(on: stream)
-    let secret = try self.secret(for: registration.account, until: deadline)
-    try Foreground.wait(
-      until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器")),
-      cancelled: Foreground.mayBeDone
-    ) {
-      [output] () async throws(Failure) in
-      try await registration.register(password: Secret(secret), answers: answers) { text in
-        output.note(inLanguage("the server says: ", "服务器说：") + "\(peer: text)")
-      } ask: { question throws(Failure) in
-        try Self.ask(question, until: deadline)
-      }
-    }
-    try StoredAccounts.store().registered(registration.account, options: options)
+    let account = try OneTimeAgent.ask(
+      AccountResolveMethod.self, .init(account: jid), until: deadline
+    ).account
+    var parameters = AccountRegisterMethod.Parameters(
+      account: account, password: try secret(for: account, until: deadline), answers: answers,
+      asks: Prompt.isPossible, timeout: deadline.secondsLeft ?? 0)
+    parameters.options = options
+    let registered = try OneTimeAgent.ask(
+      AccountRegisterMethod.self, parameters, until: deadline.ofAgent, onStep: output.show,
+      onNotice: { notice in
+        if let text = notice.instructions {
+          output.note(inLanguage("the server says: ", "服务器说：") + "\(peer: text)")
+        }
+        if let question = notice.question {
+          try OneTimeAgent.give(answer: Self.ask(question, until: deadline), until: deadline.ofAgent)
+        }
+      })
     try output.data(
-      Answer(account: registration.account), text: "\(peer: registration.account) registered")
+      Answer(account: registered.account), text: "\(peer: registered.account) registered")
     output.note(
-      inLanguage("log in: imctl login ", "登录：imctl login ") + "\(peer: registration.account)")
+      inLanguage("log in: imctl login ", "登录：imctl login ") + "\(peer: registered.account)")
   }
 
   private func secret(for account: String, until deadline: Deadline) throws -> String {
@@ -93,22 +91,16 @@ struct AccountRegisterCommand: ParsableCommand {
 
   /// Nil without a terminal: then the failure names what is missing.
   private static func ask(
-    _ question: AccountRegistration.Question, until deadline: Deadline
-  ) throws(Failure) -> String? {
+    _ question: AgentNotice.Question, until deadline: Deadline
+  ) throws -> String? {
     guard Prompt.isPossible else { return nil }
     var words = question.label ?? question.name
     let hints = question.options + question.media
     if !hints.isEmpty { words += " (\(hints.joined(separator: ", ")))" }
-    do {
-      let text = "\(peer: words): "
-      let answer =
-        question.isSecret
-        ? try Prompt.secret(text, until: deadline) : try Prompt.line(text, until: deadline)
-      return answer?.isEmpty == false ? answer : nil
-    } catch let failure as Failure {
-      throw failure
-    } catch {
-      throw Failure(.internalError, stage: .input)
-    }
+    let text = "\(peer: words): "
+    let answer =
+      question.isSecret
+      ? try Prompt.secret(text, until: deadline) : try Prompt.line(text, until: deadline)
+    return answer?.isEmpty == false ? answer : nil
   }
 }

@@ -1,8 +1,7 @@
-import Agent
 import AgentProtocol
-import AgentSystem
 import ArgumentParser
 import Glibc
+import Terminal
 
 /// `imctl agent`: the process that keeps the sessions.
 struct AgentCommand: ParsableCommand {
@@ -38,9 +37,6 @@ struct AgentRunCommand: ParsableCommand {
     help: ArgumentHelp("What `agent idle` does: csi (the default) or disconnect.", valueName: "mode"))
   var onIdle = IdleMode.csi
 
-  @Flag(help: ArgumentHelp("A command waits for this: it is told what goes wrong.", visibility: .hidden))
-  var launched = false
-
   @OptionGroup var output: OutputOptions
 
   @Option(
@@ -48,27 +44,17 @@ struct AgentRunCommand: ParsableCommand {
   var timeout = Timeout(seconds: 0)
 
   func run() throws {
-    _ = chdir("/")  // so that no directory stays busy which somebody wants to unmount
-    var terms = AgentTerms()
-    // What a service manager wants of a command that starts an agent is none of that one's business.
-    let notify = NotifySocket.take()
-    if !launched { terms.notify = notify }
-    terms.isKept = keep
-    terms.onIdle = onIdle
-    do {
-      if keep {
-        let patience = Deadline(Timeout(seconds: 30))
-        try AgentClient.session(start: .never, until: patience) { agent in
-          try AgentStart.check()
-          try agent.stop(until: patience)
-        }
+    if keep {
+      let patience = Deadline(Timeout(seconds: 30))
+      try AgentClient.session(start: .never, until: patience) { agent in
+        try AgentStart.check()
+        try agent.stop(until: patience)
       }
-      try Foreground.agent(terms, until: Deadline(timeout), tellsEnd: !launched)
-    } catch let failure as Failure where launched {
-      // Whoever started this one may have gone, content with another: only what else went wrong is worth the log.
-      guard AgentLauncher.report(failure) || failure.name == .alreadyRunning else { throw failure }
-      throw ExitCode(failure.exit)
     }
+    var words = AgentExecutable.serve + ["--on-idle", onIdle.rawValue, "--timeout", String(timeout.seconds)]
+    if keep { words.append("--keep") }
+    if output.json { words.append("--json") }
+    try AgentExecutable.become(words)
   }
 }
 

@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl agent idle`.
 struct AgentIdleCommand: ParsableCommand {

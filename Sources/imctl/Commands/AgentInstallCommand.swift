@@ -1,6 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 import Glibc
+import Terminal
 
 /// `imctl agent install`.
 struct AgentInstallCommand: ParsableCommand {

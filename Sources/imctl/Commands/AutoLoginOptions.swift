@@ -1,6 +1,6 @@
 import AgentProtocol
-import AgentSystem
 import ArgumentParser
+import UserCommand
 
 /// Logging in without being asked anything, and again where that may help.
 struct AutoLoginOptions: ParsableArguments {

@@ -76,7 +76,9 @@ struct ConnectionArguments: ParsableArguments {
     options.resource = resource
     options.proxy = proxy
     options.proxyPasswordCommand = proxyPasswordCommand
-    try options.checkProxy()
+    if proxy ?? proxyPasswordCommand != nil {
+      _ = try OneTimeAgent.ask(ConnectionCheckMethod.self, options, until: Deadline(.ofRequest))
+    }
     return options
   }
 

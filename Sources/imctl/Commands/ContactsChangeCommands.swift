@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 // What changes something between the account and somebody else. All of it is one method of the agent.
 

@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl contacts`: who one talks to, who may see one's presence, and who may not get through.
 struct ContactsCommand: ParsableCommand {
@@ -40,12 +41,12 @@ struct ContactsListCommand: ParsableCommand {
   func run() throws {
     let deadline = Deadline(options.timeout)
     let (isEmpty, isStale) =
-      try AgentClient.session(start: .never, until: deadline) { agent in
+      try AgentClient.session(start: .once, until: deadline) { agent in
         try pages { after in
           try agent.answer(
             to: agent.send(ContactsListMethod.self, .init(account: options.account.account, after: after)))
         }
-      } ?? pages { try StoredAccounts.contacts(options.account.account, after: $0) }
+      } ?? (true, false)
     if isEmpty {
       options.output.empty(
         group == nil && !online
@@ -88,10 +89,9 @@ struct ContactsRequestsCommand: ParsableCommand {
 
   func run() throws {
     let result =
-      try AgentClient.ask(
-        ContactRequestsMethod.self, .init(account: options.account.account), start: .never,
-        timeout: options.timeout)
-      ?? StoredAccounts.requests(options.account.account)
+      try AgentClient.answer(
+        to: ContactRequestsMethod.self, .init(account: options.account.account),
+        until: Deadline(options.timeout))
     for entry in result.requests {
       let text = entry.text.map { " \"\(peer: $0)\"" } ?? ""
       let note = entry.looksLike.map { inLanguage(" (looks like \(peer: $0))", "（看起来像 \(peer: $0)）") } ?? ""
@@ -114,10 +114,9 @@ struct ContactsBlockedCommand: ParsableCommand {
 
   func run() throws {
     let result =
-      try AgentClient.ask(
-        ContactsBlockedMethod.self, .init(account: options.account.account), start: .never,
-        timeout: options.timeout)
-      ?? StoredAccounts.blocked(options.account.account)
+      try AgentClient.answer(
+        to: ContactsBlockedMethod.self, .init(account: options.account.account),
+        until: Deadline(options.timeout))
     for entry in result.blocked { try options.output.data(entry, text: "\(peer: entry.jid)") }
     if result.blocked.isEmpty {
       options.output.empty(

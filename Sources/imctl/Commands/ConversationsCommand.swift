@@ -1,6 +1,6 @@
 import AgentProtocol
-import AgentStore
 import ArgumentParser
+import Terminal
 
 /// `imctl conversations`: what belongs to a conversation beside its messages.
 struct ConversationsCommand: ParsableCommand {
@@ -35,17 +35,14 @@ struct ConversationsListCommand: ParsableCommand {
   @OptionGroup var options: AccountCommandOptions
 
   func run() throws {
-    Deadline(options.timeout).endProcess(waitingFor: AccountCommand.store, json: options.output.json)
-    let named = try options.account.account.map { try BareJID.normalise($0) }
-    let name = try named ?? StoredAccounts.load().account(nil).account
-    let conversations = try StoredConversations.list(name, at: AgentPaths.current().database)
-    // Who is not stored, as after an anonymous login, is known by its conversations.
-    if conversations.isEmpty, named != nil { _ = try StoredAccounts.load().account(name) }
+    let parameters = ConversationsListMethod.Parameters(account: options.account.account, unread: unread)
     var isEmpty = true
-    for conversation in conversations where !unread || conversation.unread > 0 {
-      isEmpty = false
-      try options.output.data(conversation, text: Self.text(conversation))
-    }
+    _ = try OneTimeAgent.ask(
+      ConversationsListMethod.self, parameters, until: Deadline(options.timeout),
+      onItem: { conversation in
+        isEmpty = false
+        try OneTimeAgent.print(conversation, options.output, text: Self.text)
+      })
     if isEmpty {
       options.output.empty(
         unread

@@ -1,7 +1,6 @@
-import AgentErrand
 import AgentProtocol
-import AgentStore
 import ArgumentParser
+import Terminal
 
 /// An account that need not be logged in here, nor stored: what is stored stays as it is.
 struct DeviceUserOptions: ParsableArguments {
@@ -45,7 +44,8 @@ struct DeviceUserOptions: ParsableArguments {
   /// How to log in to the account of `--user`; nil without it.
   func login(until deadline: Deadline) throws -> LoginMethod.Parameters? {
     guard let user else { return nil }
-    var login = LoginMethod.Parameters(account: try BareJID.normalise(user))
+    var login = LoginMethod.Parameters(
+      account: try OneTimeAgent.ask(AccountResolveMethod.self, .init(account: user), until: deadline).account)
     login.options = try connection.options()
     if let tokenCommand {
       // Its answer is used up here: it is asked once.
@@ -61,30 +61,5 @@ struct DeviceUserOptions: ParsableArguments {
           options: "--password-stdin, --password-command, --token-stdin, --token-command", until: deadline)
     }
     return login
-  }
-}
-
-extension DevicesAtServer {
-  /// Runs `body` in this process, on streams of its own.
-  ///
-  /// - Parameter login: nil: the account as it is stored.
-  static func run<Value: Sendable>(
-    _ login: LoginMethod.Parameters?, of account: AccountOption, _ output: OutputOptions,
-    until deadline: Deadline,
-    _ body: @escaping @Sendable (DevicesAtServer) async throws(Failure) -> Value
-  ) throws -> Value {
-    let store = try StoredAccounts.store()
-    var login = try login ?? .init(account: StoredAccounts.load().account(account.account).account)
-    login.timeout = deadline.secondsLeft ?? 0
-    return try Foreground.wait(
-      until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器")),
-      cancelled: Foreground.mayBeDone
-    ) {
-      [login] () async throws(Failure) in
-      let devices = try await DevicesAtServer(login, in: store, language: OutputOptions.language) {
-        output.show($0)
-      }
-      return try await body(devices)
-    }
   }
 }

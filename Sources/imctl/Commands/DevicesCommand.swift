@@ -1,6 +1,6 @@
-import AgentErrand
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl devices`: who else is logged in to the account.
 struct DevicesCommand: ParsableCommand {
@@ -45,19 +45,17 @@ struct DevicesListCommand: ParsableCommand {
   }
 
   private func devices(until deadline: Deadline) throws -> [Device] {
-    let login = try user.login(until: deadline)
-    if login == nil {
-      let request = DevicesListMethod.Parameters(
-        account: account.account, timeout: deadline.secondsLeft ?? 0)
-      let answer = try AgentClient.session(start: .never, until: deadline.ofAgent) {
-        try $0.answer(to: $0.send(DevicesListMethod.self, request))
-      }
-      if let answer { return answer.devices }
+    if var login = try user.login(until: deadline) {
+      login.timeout = deadline.secondsLeft ?? 0
+      return try OneTimeAgent.ask(
+        UserDevicesListMethod.self, login, until: deadline.ofAgent, onStep: output.show
+      ).devices
     }
-    return try DevicesAtServer.run(login, of: account, output, until: deadline) {
-      devices throws(Failure) in
-      try await devices.list()
+    let request = DevicesListMethod.Parameters(account: account.account, timeout: deadline.secondsLeft ?? 0)
+    let answer = try AgentClient.session(start: .once, until: deadline.ofAgent) { agent in
+      try agent.answer(to: agent.send(DevicesListMethod.self, request)) { output.show($0.body) }
     }
+    return answer?.devices ?? []
   }
 }
 
@@ -106,17 +104,9 @@ struct DevicesNameCommand: ParsableCommand {
 extension DevicesCommand {
   /// This device, with a new name where one is given.
   fileprivate static func own(_ options: AccountCommandOptions, name: String?) throws -> Device {
-    let account = options.account.account
-    let answer = try AgentClient.ask(
-      DevicesSelfMethod.self, .init(account: account, name: name), start: .never, timeout: options.timeout)
-    if let answer { return answer }
-    guard let name else { return Device(stored: try StoredAccounts.load().account(account)) }
-    return try StoredAccounts.store().update { file throws(Failure) in
-      var entry = try file.account(account)
-      entry.rename(name)
-      file[entry.account] = entry
-      return Device(stored: entry)
-    }
+    try AgentClient.answer(
+      to: DevicesSelfMethod.self, .init(account: options.account.account, name: name),
+      until: Deadline(options.timeout))
   }
 }
 

@@ -1,7 +1,6 @@
-import AgentErrand
 import AgentProtocol
 import ArgumentParser
-import XMPPSASL
+import Terminal
 
 /// `imctl devices kick`: ends the session of another device.
 struct DevicesKickCommand: ParsableCommand {
@@ -99,35 +98,32 @@ struct DevicesKickCommand: ParsableCommand {
   private func result(
     _ login: LoginMethod.Parameters?, _ new: String?, until deadline: Deadline
   ) throws -> DevicesKickMethod.Result {
-    if login == nil {
-      var request = DevicesKickMethod.Parameters(
-        account: account.account, resource: resource, timeout: deadline.secondsLeft ?? 0)
-      request.newPassword = new
-      request.newPasswordCommand = newPasswordCommand
-      request.of = of
-      let answer = try AgentClient.session(start: .never, until: deadline.ofAgent) { [request] in
-        try $0.answer(to: $0.send(DevicesKickMethod.self, request))
-      }
-      if let answer { return answer }
-      if of != nil { throw Failure(.notLoggedIn, stage: .request) }
+    if var login {
+      login.timeout = deadline.secondsLeft ?? 0
+      return try OneTimeAgent.ask(
+        UserDevicesKickMethod.self, .init(login: login, resource: resource, newPassword: new),
+        until: deadline.ofAgent, onStep: output.show)
     }
-    let command = newPasswordCommand
-    let store = try StoredAccounts.store()
-    return try DevicesAtServer.run(login, of: account, output, until: deadline) {
-      [resource] devices throws(Failure) in
-      let outcomes = try await devices.kick(resource, newPassword: new.map { Secret($0) })
-      var result = DevicesKickMethod.Result(outcomes: outcomes)
-      if login == nil, let new {
-        result.usesCommand = try await devices.keepPassword(Secret(new), command: command, in: store)
-      }
-      return result
+    var request = DevicesKickMethod.Parameters(
+      account: account.account, resource: resource, timeout: deadline.secondsLeft ?? 0)
+    request.newPassword = new
+    request.newPasswordCommand = newPasswordCommand
+    request.of = of
+    let answer = try AgentClient.session(start: .once, until: deadline.ofAgent) { agent in
+      try agent.answer(to: agent.send(DevicesKickMethod.self, request)) { output.show($0.body) }
     }
+    guard let answer else { throw Failure.noAnswer }
+    return answer
   }
 
   private func newPassword(_ user: String?, until deadline: Deadline) throws -> String {
     if let newPasswordCommand { return try CredentialSource.run(newPasswordCommand, until: deadline) }
     if newPasswordStdin { return try PasswordOptions.standardInput(until: deadline) }
-    let name = try user ?? StoredAccounts.load().account(account.account).account
+    let name =
+      try user
+      ?? OneTimeAgent.ask(
+        AccountResolveMethod.self, .init(account: account.account, isStored: true), until: deadline
+      ).account
     return try PasswordOptions.askTwice(
       inLanguage("New password for ", "新密码 ") + "\(peer: name): ",
       options: "--new-password-stdin, --new-password-command", until: deadline)

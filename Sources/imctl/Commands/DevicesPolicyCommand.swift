@@ -1,6 +1,6 @@
 import AgentProtocol
-import AgentStore
 import ArgumentParser
+import Terminal
 
 /// `imctl devices policy`.
 struct DevicesPolicyCommand: ParsableCommand {
@@ -37,9 +37,8 @@ struct DevicesPolicyCommand: ParsableCommand {
 
   func run() throws {
     let change = try change()
-    let result =
-      try AgentClient.ask(DevicesPolicyMethod.self, change, start: .never, timeout: options.timeout)
-      ?? stored(change)
+    let result = try AgentClient.answer(
+      to: DevicesPolicyMethod.self, change, until: Deadline(options.timeout))
     let policy = result.policy
     let limits = policy.limits.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     let check = policy.check.map { ["check=\($0.rawValue)"] } ?? []
@@ -66,19 +65,6 @@ struct DevicesPolicyCommand: ParsableCommand {
       self.policy = policy.rule
       limits = Dictionary(policy.limits.map { (String($0), $1) }, uniquingKeysWith: { one, _ in one })
       check = policy.check ?? .token
-    }
-  }
-
-  private func stored(_ change: DevicesPolicyMethod.Parameters) throws -> DevicesPolicyMethod.Result {
-    func result(_ entry: Account) -> DevicesPolicyMethod.Result {
-      .init(entry.devicePolicy ?? DevicePolicy(), published: entry.hasUnpublishedPolicy != true)
-    }
-    if !change.isChange { return result(try StoredAccounts.load().account(change.account)) }
-    return try StoredAccounts.store().update { file throws(Failure) in
-      var entry = try file.account(change.account)
-      entry.change(change)
-      file[entry.account] = entry
-      return result(entry)
     }
   }
 

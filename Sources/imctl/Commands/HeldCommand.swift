@@ -1,5 +1,6 @@
 import AgentProtocol
 import Glibc
+import Terminal
 
 /// The COMMAND of `presence … -- COMMAND`: runs in the foreground like a command of a shell.
 ///

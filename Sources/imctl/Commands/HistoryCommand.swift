@@ -1,6 +1,6 @@
 import AgentProtocol
-import AgentStore
 import ArgumentParser
+import Terminal
 
 /// `imctl history`: messages that were sent and received, from the local store.
 struct HistoryCommand: ParsableCommand {
@@ -74,36 +74,54 @@ struct HistoryCommand: ParsableCommand {
   private var words: [String] { (search ?? "").split { $0.isWhitespace || $0 == "\0" }.map(String.init) }
 
   func run() throws {
-    let query = try query()
-    if sync { try fetch(query) } else { AgentStart.remarkOnCrash() }
-    let history = try LocalHistory(path: AgentPaths.current().database)
-    var isEmpty = true
-    try history?.read(query, newestFirst: search != nil) { event in
-      isEmpty = false
-      try output.data(event, text: HistoryText(event).description)
-    }
-    if isEmpty, account.account != nil { try check(query.account, history) }
+    let parameters = parameters
+    if sync { try fetch(parameters) } else { AgentStart.remarkOnCrash() }
+    _ = try OneTimeAgent.ask(
+      HistoryReadMethod.self, parameters, until: Deadline(Timeout(seconds: 0)),
+      onItem: { try OneTimeAgent.print($0, output) { HistoryText($0).description } })
   }
 
-  /// Who is not stored, as after an anonymous login, is known by its messages.
-  private func check(_ account: String, _ history: LocalHistory?) throws {
-    var isKnown = false
-    try history?.read(HistoryQuery(account: account, limit: 1)) { _ in isKnown = true }
-    if !isKnown { _ = try StoredAccounts.load().account(account) }
+  private var parameters: HistoryReadMethod.Parameters {
+    var parameters = HistoryReadMethod.Parameters(account: account.account)
+    parameters.with = jid
+    parameters.thread = thread
+    parameters.words = words
+    // JSON is the events as they were.
+    parameters.isFolded = !output.json
+    parameters.newestFirst = search != nil
+    parameters.limit = limit == 0 ? nil : limit
+    parameters.before = before?.seconds
+    parameters.after = after?.seconds
+    return parameters
+  }
+
+  /// The conversation that a word means: a bare JID, or the full JID of another device of the account.
+  private func peer(_ word: String, of account: String, until deadline: Deadline) throws -> String {
+    let jids = try RecipientNames.resolve([word], account: account, asksAgent: false, until: deadline)
+    let answer = try OneTimeAgent.ask(RecipientsNormaliseMethod.self, .init(jids: jids), until: deadline)
+    guard let full = answer.first else { throw Failure.noAgentSpeaks }
+    let bare = String(full.prefix { $0 != "/" })
+    return bare == account ? full : bare
   }
 
   /// Has the agent fetch what the local store lacks for an answer.
-  private func fetch(_ query: HistoryQuery) throws {
+  private func fetch(_ query: HistoryReadMethod.Parameters) throws {
     Interrupt.install()
-    var parameters = HistorySyncMethod.Parameters(
-      account: query.account, with: query.peer, limit: query.limit)
+    let deadline = Deadline(timeout)
+    let account = try OneTimeAgent.ask(
+      AccountResolveMethod.self, .init(account: query.account), until: deadline
+    ).account
+    let peer = try query.with.map { try self.peer($0, of: account, until: deadline) }
+    var parameters = HistorySyncMethod.Parameters(account: account, with: peer, limit: query.limit ?? .max)
     parameters.words = query.words
     parameters.after = query.after
     parameters.before = query.before
     let progress = Progress(inLanguage("fetching…", "正在获取…"), wanted: !output.quiet && !output.json)
-    let answer = try AgentClient.ask(HistorySyncMethod.self, parameters, start: .never, timeout: timeout)
+    let answer = try AgentClient.session(start: .never, until: deadline) {
+      try $0.answer(to: $0.send(HistorySyncMethod.self, parameters))
+    }
     progress.end()
-    guard let answer else { throw Failure(.notLoggedIn, stage: .request, detail: query.account) }
+    guard let answer else { throw Failure(.notLoggedIn, stage: .request, detail: account) }
     output.step(inLanguage("\(answer.fetched) messages fetched", "已获取 \(answer.fetched) 条消息"))
     if !answer.complete {
       output.note(
@@ -111,22 +129,6 @@ struct HistoryCommand: ParsableCommand {
           "there may be older messages at the server: --sync again fetches them",
           "服务器上可能还有更早的消息：再次使用 --sync 获取"))
     }
-  }
-
-  private func query() throws -> HistoryQuery {
-    let named = try account.account.map { try BareJID.normalise($0) }
-    var query = HistoryQuery(account: try named ?? StoredAccounts.load().account(nil).account)
-    query.peer = try jid.map {
-      try HistoryQuery.peer(StoredAccounts.resolve([$0], account: query.account)[0], of: query.account)
-    }
-    query.thread = thread
-    query.words = words
-    // JSON is the events as they were.
-    query.isFolded = !output.json
-    query.limit = limit == 0 ? .max : limit
-    query.before = before?.seconds
-    query.after = after?.seconds
-    return query
   }
 }
 

@@ -1,7 +1,6 @@
 import AgentProtocol
-import AgentStore
-import AgentSystem
 import ArgumentParser
+import UserCommand
 
 /// How one logs in: the kind, and what goes with it beside the secret.
 struct KindOptions: ParsableArguments {
@@ -90,9 +89,11 @@ struct KindOptions: ParsableArguments {
   }
 
   /// The account that the user's word for it means: an e-mail address is the local part of a JID (XEP-0106).
-  func account(_ name: String) throws -> String {
+  func account(_ name: String, until deadline: Deadline) throws -> String {
     guard auth == .email, let domain else { return name }
-    return try BareJID.ofEmail(name, at: domain)
+    return try OneTimeAgent.ask(
+      AccountResolveMethod.self, .init(account: name, domain: domain), until: deadline
+    ).account
   }
 
   func write(into parameters: inout LoginMethod.Parameters) throws {

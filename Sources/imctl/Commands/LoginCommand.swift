@@ -1,6 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 import Glibc
+import Terminal
 
 /// `imctl login`: goes online, and stays online after this command has ended.
 struct LoginCommand: ParsableCommand {
@@ -142,7 +143,7 @@ struct LoginCommand: ParsableCommand {
     parameters.wire = output.verbose > 1
     try secret.read(into: &parameters, until: deadline)
     if automatic.auto {
-      try StoredAccounts.allowAuto(parameters.account, forced: automatic.forced)
+      try allowAuto(parameters.account, until: deadline)
     } else if try !secret.isGiven && needsSecret(parameters, until: deadline) {
       try ask(for: &parameters, until: deadline)
     }
@@ -220,7 +221,7 @@ struct LoginCommand: ParsableCommand {
     try IdleAgent.stop(until: deadline.atMost(.ofRequest))
     var parameters = parameters
     parameters.timeout = deadline.secondsLeft ?? 0
-    try Foreground.login(parameters) { event in
+    try ForegroundSession.run(parameters) { event in
       try? show(event)
       if case .success(let success) = event.body, !output.json {
         try? output.data(success, text: "\(peer: success.fullJID) online")
@@ -252,14 +253,14 @@ struct LoginCommand: ParsableCommand {
 
   /// The JID that is named, or the last one: on a terminal only as a proposal.
   private func chosenJID(until deadline: Deadline) throws -> String {
-    if let jid = jid ?? account.account { return try kind.account(jid) }
+    if let jid = jid ?? account.account { return try kind.account(jid, until: deadline) }
     if kind.auth == .anonymous || kind.auth == .email {
       throw Failure.invalid(
         kind.auth == .email
           ? inLanguage("no e-mail address is given", "没有给出电子邮件地址")
           : inLanguage("no domain is given", "没有给出域名"))
     }
-    let last = try StoredAccounts.last()
+    let last = try OneTimeAgent.ask(AccountLastMethod.self, Nothing(), until: deadline).account
     if Prompt.isPossible && !automatic.auto {
       let answer = try Prompt.line(last.map { "JID [\(peer: $0)]: " } ?? "JID: ", until: deadline) ?? ""
       if !answer.isEmpty {
@@ -270,9 +271,15 @@ struct LoginCommand: ParsableCommand {
         return answer
       }
     }
-    if automatic.auto && last == nil { try StoredAccounts.allowAuto(nil, forced: automatic.forced) }
+    if automatic.auto && last == nil { try allowAuto(nil, until: deadline) }
     guard let last else { throw Failure.invalid(inLanguage("no JID is given", "没有给出 JID")) }
     return last
+  }
+
+  /// No agent is started to be told no.
+  private func allowAuto(_ account: String?, until deadline: Deadline) throws {
+    _ = try OneTimeAgent.ask(
+      AccountAllowAutoMethod.self, .init(account: account, forced: automatic.forced), until: deadline)
   }
 
   /// Nothing is stored that the agent could log in with, and it is not online already.
@@ -283,7 +290,9 @@ struct LoginCommand: ParsableCommand {
     default: break
     }
     if kind.certFile != nil { return false }
-    if try StoredAccounts.hasSecret(parameters.account, of: kind.auth) { return false }
+    let stored = try OneTimeAgent.ask(
+      AccountResolveMethod.self, .init(account: parameters.account, kind: kind.auth), until: deadline)
+    if stored.hasSecret { return false }
     let sessions = try? AgentClient.session(start: .never, until: deadline.atMost(.ofRequest)) {
       try $0.answer(to: $0.send(StatusMethod.self, .init(account: parameters.account)))
     }
@@ -291,7 +300,11 @@ struct LoginCommand: ParsableCommand {
   }
 
   private func ask(for parameters: inout LoginMethod.Parameters, until deadline: Deadline) throws {
-    let kind = try kind.auth ?? StoredAccounts.kind(of: parameters.account)
+    let kind =
+      try kind.auth
+      ?? OneTimeAgent.ask(
+        AccountResolveMethod.self, .init(account: parameters.account), until: deadline
+      ).kind
     if kind == .function {
       throw Failure.invalid(inLanguage("no payload: give --payload-stdin", "没有 payload：请使用 --payload-stdin"))
     }

@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl logout`: ends a session for good.
 struct LogoutCommand: ParsableCommand {
@@ -84,9 +85,7 @@ struct LogoutCommand: ParsableCommand {
     parameters.flush = flush.seconds
     let bound = timeout ?? Timeout(seconds: flush.seconds + (revoke ? 20 : 10))
     parameters.timeout = bound.seconds
-    let result =
-      try AgentClient.ask(LogoutMethod.self, parameters, start: .never, timeout: bound)
-      ?? StoredAccounts.logout(parameters)
+    let result = try AgentClient.answer(to: LogoutMethod.self, parameters, until: Deadline(bound))
     for account in result.accounts {
       let kept = result.kept?[account]
       try output.data(Answer(account: account, kept: kept), text: "\(peer: account) offline")

@@ -1,24 +1,20 @@
-import AgentLogin
 import AgentProtocol
+import Terminal
 
 /// `imctl login --list-mechanisms`: what a server offers inside TLS, with nobody logged in.
 enum MechanismList {
   static func show(
     _ address: String, _ options: ConnectionOptions, _ output: OutputOptions, until deadline: Deadline
   ) throws {
-    let stream = try ServerStream(
-      to: address, options: options, timeout: deadline.secondsLeft ?? 0, language: OutputOptions.language
-    ) { output.show($0) }
-    let offer = try Foreground.wait(
-      until: deadline.ofStream, else: .timedOut(inLanguage("the server", "服务器"))
-    ) {
-      () async throws(Failure) in try await ServerOffer.of(stream)
-    }
+    let parameters = ServerMechanismsMethod.Parameters(
+      address: address, options: options, timeout: deadline.secondsLeft ?? 0)
+    let offer = try OneTimeAgent.ask(
+      ServerMechanismsMethod.self, parameters, until: deadline.ofAgent, onStep: output.show)
     try output.data(offer, text: text(offer))
   }
 
   /// A line an offer, with its profile in front.
-  static func text(_ offer: ServerOffer) -> String {
+  static func text(_ offer: ServerMechanismsMethod.Result) -> String {
     var lines = offer.sasl.map { ("sasl", $0) }
     lines += (offer.sasl2 ?? []).map { ("sasl2", $0) }
     lines += offer.fast.map { ("fast", $0) }

@@ -1,4 +1,5 @@
 import AgentProtocol
+import Terminal
 
 /// What a message says, in text output of every command: marks, the subject, then the body.
 struct MessageText: CustomStringConvertible {

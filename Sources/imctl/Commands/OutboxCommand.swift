@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl outbox`: messages that the server does not have yet.
 struct OutboxCommand: ParsableCommand {

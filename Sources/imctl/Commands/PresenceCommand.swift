@@ -125,9 +125,8 @@ struct PresenceCommand: ParsableCommand {
 
   private func printWanted() throws {
     let presence =
-      try AgentClient.ask(
-        PresenceGetMethod.self, .init(account: account.account), start: .never, timeout: timeout)
-      ?? StoredAccounts.presence(account: account.account)
+      try AgentClient.answer(
+        to: PresenceGetMethod.self, .init(account: account.account), until: Deadline(timeout))
     try output.data(presence, text: StatusText.presence(presence))
   }
 }

@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl profile`: what people tell of themselves.
 struct ProfileCommand: ParsableCommand {

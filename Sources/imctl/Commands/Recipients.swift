@@ -1,5 +1,4 @@
 import AgentProtocol
-import AgentStore
 import Glibc
 
 /// Whom a message is for: each once, in the order in which they were given.
@@ -33,11 +32,35 @@ struct Recipients {
       return
     }
     var seen: Set<String> = []
-    jids = try all.filter { seen.insert(try Self.key($0)).inserted }
+    let keys = try Self.keys(of: all, until: deadline)
+    jids = zip(all, keys).filter { seen.insert($1).inserted }.map(\.0)
   }
 
-  private static func key(_ jid: String) throws -> String {
-    try BareJID.normalise(jid) + jid.drop { $0 != "/" }
+  /// The one spelling of each.
+  private static func keys(of jids: [String], until deadline: Deadline) throws -> [String] {
+    let plain = jids.map(plainKey)
+    let others = zip(jids, plain).filter { $1 == nil }.map(\.0)
+    if others.isEmpty { return plain.compactMap(\.self) }
+    var keys = try OneTimeAgent.ask(RecipientsNormaliseMethod.self, .init(jids: others), until: deadline)[...]
+    return plain.map { $0 ?? keys.popFirst() ?? "" }
+  }
+
+  /// The spelling of a JID of letters and digits of ASCII, as nearly all are, for which nobody has to be asked. Nil for
+  /// any other.
+  private static func plainKey(_ jid: String) -> String? {
+    func isPlain(_ text: Substring) -> Bool {
+      let isOfWord = text.utf8.allSatisfy { (0x61...0x7a).contains($0 | 0x20) || (0x30...0x39).contains($0) }
+      return isOfWord && (1...63).contains(text.utf8.count)
+    }
+    let bare = jid.prefix { $0 != "/" }
+    let resource = jid.dropFirst(bare.count)
+    let parts = bare.split(separator: "@", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let domain = parts.last,
+      domain.split(separator: ".", omittingEmptySubsequences: false).allSatisfy(isPlain),
+      parts.count == 1 || isPlain(parts[0]),
+      resource.isEmpty || isPlain(resource.dropFirst())
+    else { return nil }
+    return bare.lowercased() + resource
   }
 
   private static func lines(of file: String, until deadline: Deadline) throws -> [String] {

@@ -1,4 +1,5 @@
 import AgentProtocol
+import Terminal
 
 extension MessageEvent {
   /// `error: service-unavailable: text` of a refusal, `failed: …` of what was refused; nil of everything else.

@@ -1,6 +1,7 @@
 import AgentProtocol
-import AgentSystem
 import ArgumentParser
+import Terminal
+import UserCommand
 
 /// Where the secret of a login comes from, and what is kept of it. It is never an argument: those are public.
 struct SecretOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import AgentProtocol
 import ArgumentParser
-import Synchronization
+import Terminal
 
 /// `imctl send`: hands a message, or a line each, to the server.
 struct SendCommand: ParsableCommand {
@@ -172,25 +172,28 @@ struct SendCommand: ParsableCommand {
 
   /// Without an agent.
   private func sendDirectly(to recipients: [String], until deadline: Deadline) throws {
-    let target = try AccountAtServerArguments(account.account, connection, output)
+    let target = try AccountAtServerArguments(account.account, connection, output, until: deadline)
     // It is the first line of standard input, where it is there.
     let secret = try target.passwordWithoutAgent(password, until: deadline)
     let messages = try directMessages(to: recipients, until: deadline)
-    let shortfall = Mutex(Shortfall(wait))
+    var parameters = MessageSendDirectlyMethod.Parameters(
+      account: target.account, messages: messages, asksReceipts: asksReceipts,
+      awaitsReceipts: wait == .delivered, timeout: deadline.secondsLeft ?? 0)
+    parameters.currentPassword = secret
+    parameters.options = target.options
+    var shortfall = Shortfall(wait)
     do {
-      try target.withoutAgent(secret, until: deadline) { [waiting, asksReceipts] account throws(Failure) in
-        try await account.send(
-          messages, asksReceipts: asksReceipts,
-          awaitingReceipts: waiting.wait == .delivered ? (deadline.secondsLeft ?? 0) : nil
-        ) { outcome in
-          shortfall.withLock { $0.add(outcome) }
+      _ = try OneTimeAgent.ask(
+        MessageSendDirectlyMethod.self, parameters, until: deadline.ofAgent, onStep: output.show,
+        onItem: { item in
+          let outcome = try item.item(MessageSendMethod.Outcome.self)
+          shortfall.add(outcome)
           try report(outcome)
-        }
-      }
+        })
     } catch let failure as Failure where failure.name == .cancelled {
-      throw Failure.cancelled(shortfall.withLock { $0 }.directly(of: messages.count))
+      throw Failure.cancelled(shortfall.directly(of: messages.count))
     }
-    try end(shortfall.withLock { $0 }, isOfSeveral: recipients.count > 1)
+    try end(shortfall, isOfSeveral: recipients.count > 1)
   }
 
   private func directMessages(to recipients: [String], until deadline: Deadline) throws -> [OutgoingMessage] {

@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl server`: what the account's server says of itself.
 struct ServerCommand: ParsableCommand {

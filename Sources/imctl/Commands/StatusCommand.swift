@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl status`: what state the session is in.
 struct StatusCommand: ParsableCommand {
@@ -57,10 +58,8 @@ struct StatusCommand: ParsableCommand {
       // Without a bound of its own the command waits as long as a dead connection takes to be noticed.
       if timeout.seconds > 0 { parameters.timeout = timeout.seconds } else { parameters.timeout = 60 }
       let deadline = Deadline(timeout)
-      return try AgentClient.session(start: .never, until: probe ? deadline.ofAgent : deadline) {
-        try $0.answer(to: $0.send(StatusMethod.self, parameters))
-      }
-        ?? StoredAccounts.status(account: account.account, all: all)
+      return try AgentClient.answer(
+        to: StatusMethod.self, parameters, until: probe ? deadline.ofAgent : deadline)
     } catch let failure as Failure where failure.name == .notInitialized && account.account == nil {
       // Nobody is online: that is an answer, no error.
       output.note("\(peer: failure.message). \(peer: failure.hint)")

@@ -1,6 +1,6 @@
 import AgentProtocol
-import AgentStore
 import ArgumentParser
+import Terminal
 
 /// `imctl threads`: what the messages of a conversation are about.
 struct ThreadsCommand: ParsableCommand {
@@ -39,20 +39,14 @@ struct ThreadsListCommand: ParsableCommand {
   }
 
   func run() throws {
-    Deadline(options.timeout).endProcess(waitingFor: AccountCommand.store, json: options.output.json)
-    let named = try options.account.account.map { try BareJID.normalise($0) }
-    let account = try named ?? StoredAccounts.load().account(nil).account
-    let peer = try jid.map {
-      try HistoryQuery.peer(StoredAccounts.resolve([$0], account: account)[0], of: account)
-    }
-    let threads = try StoredThreads.list(
-      account, with: peer, limit: limit == 0 ? .max : limit, at: AgentPaths.current().database)
-    for thread in threads { try options.output.data(thread, text: Self.text(thread)) }
-    // Who is not stored, as after an anonymous login, is known by its messages.
-    if threads.isEmpty, named != nil { _ = try StoredAccounts.load().account(account) }
+    let parameters = ThreadsListMethod.Parameters(
+      account: options.account.account, with: jid, limit: limit == 0 ? nil : limit)
+    _ = try OneTimeAgent.ask(
+      ThreadsListMethod.self, parameters, until: Deadline(options.timeout),
+      onItem: { try OneTimeAgent.print($0, options.output, text: Self.text) })
   }
 
-  private static func text(_ thread: StoredThread) -> String {
+  private static func text(_ thread: MessageThread) -> String {
     let count = inLanguage("messages: \(thread.messages)", "消息数：\(thread.messages)")
     return "\(peer: thread.jid)  \(peer: thread.thread)  \(count)  \(thread.last)"
   }

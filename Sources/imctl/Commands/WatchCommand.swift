@@ -1,7 +1,8 @@
 import AgentProtocol
-import AgentSystem
 import ArgumentParser
 import Glibc
+import Terminal
+import UserCommand
 
 /// `imctl watch`: events as they happen.
 struct WatchCommand: ParsableCommand {

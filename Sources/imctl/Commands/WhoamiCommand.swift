@@ -1,5 +1,6 @@
 import AgentProtocol
 import ArgumentParser
+import Terminal
 
 /// `imctl whoami`: the bare JID that is online.
 struct WhoamiCommand: ParsableCommand {
@@ -27,9 +28,20 @@ struct WhoamiCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    let jid = try cached ? StoredAccounts.loggedIn(account.account) ?? "" : onlineJID()
+    let jid = try cached ? storedJID() : onlineJID()
     try output.data(Answer(account: jid), text: "\(peer: jid)")
     if jid.isEmpty { throw ExitCode(1) }
+  }
+
+  /// The account where it is stored as logged in; empty where it is not.
+  private func storedJID() throws -> String {
+    do {
+      let stored = try OneTimeAgent.ask(
+        AccountResolveMethod.self, .init(account: account.account, isStored: true), until: Deadline(timeout))
+      return stored.isLogin ? stored.account : ""
+    } catch let failure as Failure where failure.name == .notInitialized || failure.name == .notLoggedIn {
+      return ""
+    }
   }
 
   private func onlineJID() throws -> String {

@@ -1,7 +1,7 @@
 import AgentProtocol
 import Glibc
-import NIOConcurrencyHelpers
 import Subprocess
+import Synchronization
 
 #if canImport(System)
   import System
@@ -64,9 +64,9 @@ package struct HookCommand: Sendable {
     options.teardownSequence = [
       .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(200))
     ]
-    let group = NIOLockedValueBox<pid_t?>(nil)
+    let group = Mutex<pid_t?>(nil)
     // Who does not obey, and what its leader has left behind.
-    defer { if Task.isCancelled, let group = group.withLockedValue({ $0 }) { kill(-group, SIGKILL) } }
+    defer { if Task.isCancelled, let group = group.withLock({ $0 }) { kill(-group, SIGKILL) } }
     do {
       let result = try await Subprocess.run(
         name.contains("/") ? .path(FilePath(name)) : .name(name),
@@ -75,7 +75,7 @@ package struct HookCommand: Sendable {
         output: .fileDescriptor(.standardOutput, closeAfterSpawningProcess: false),
         error: .fileDescriptor(.standardError, closeAfterSpawningProcess: false)
       ) { execution in
-        group.withLockedValue { $0 = execution.processIdentifier.value }
+        group.withLock { $0 = execution.processIdentifier.value }
         // It need not read what it is told.
         _ = try? await execution.standardInputWriter.write(input)
         try? await execution.standardInputWriter.finish()

@@ -4,14 +4,14 @@ import FoundationEssentials
 ///
 /// Scalars that ``TerminalText`` would replace are written as `\uXXXX`; JSON itself is ASCII, so they can
 /// only stand inside of strings.
-enum JSONLine {
-  static func encode(_ value: some Encodable) throws -> String {
+package enum JSONLine {
+  package static func encode(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return escape(String(decoding: try encoder.encode(value), as: UTF8.self))
   }
 
-  static func escape(_ json: String) -> String {
+  package static func escape(_ json: String) -> String {
     guard TerminalText.hasUnsafeScalars(json) else { return json }
     var line = ""
     for scalar in json.unicodeScalars {

@@ -3,10 +3,10 @@
 /// Escape sequences start with ESC or a C1 control, lines are forged with CR and LF, and bidirectional and invisible
 /// characters make one name look like another. Each such scalar is shown as an escape (`\x1b`, `\n`, `\u{202e}`), in a
 /// pipe too. Those that the script of the text needs pass (``ScriptControls``), and everything visible does.
-struct TerminalText: CustomStringConvertible, Equatable, Sendable {
-  let description: String
+package struct TerminalText: CustomStringConvertible, Equatable, Sendable {
+  package let description: String
 
-  init(_ text: String) {
+  package init(_ text: String) {
     guard Self.hasUnsafeScalars(text) else {
       description = text
       return
@@ -48,7 +48,7 @@ struct TerminalText: CustomStringConvertible, Equatable, Sendable {
 extension Unicode.Scalar {
   /// Controls (C0, DEL, C1), format characters (bidi, zero-width, tags), line and paragraph separators, and
   /// what else is invisible by default, but for variation selectors. A text may need some of them nevertheless.
-  var isUnsafeOnTerminal: Bool {
+  package var isUnsafeOnTerminal: Bool {
     if value >= 0x20 && value < 0x7f { return false }
     switch properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator: return true
@@ -59,5 +59,7 @@ extension Unicode.Scalar {
 
 extension DefaultStringInterpolation {
   /// Text of somebody else inside a line of output.
-  mutating func appendInterpolation(peer text: String) { appendLiteral(TerminalText(text).description) }
+  package mutating func appendInterpolation(peer text: String) {
+    appendLiteral(TerminalText(text).description)
+  }
 }

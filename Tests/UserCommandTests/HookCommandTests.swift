@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import AgentSystem
+@testable import UserCommand
 
 @Suite(.timeLimit(.minutes(4))) struct HookCommandTests {
   private let directory: TemporaryDirectory

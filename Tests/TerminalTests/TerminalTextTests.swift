@@ -1,6 +1,6 @@
 import Testing
 
-@testable import imctl
+@testable import Terminal
 
 @Suite("Text of somebody else")
 struct TerminalTextTests {

@@ -2,12 +2,11 @@ import AgentProtocol
 import Glibc
 import Synchronization
 
-extension Foreground {
-  /// Waits for asynchronous work; SIGINT and the deadline cancel it.
-  ///
-  /// - Parameter done: what may have happened where SIGINT has cancelled it; nil: nothing.
+/// Asynchronous work that a command waits for.
+enum AsyncWork {
+  /// Waits for it; SIGINT and the deadline cancel it.
   static func wait<Value: Sendable>(
-    until deadline: Deadline, else late: Failure, cancelled done: String? = nil,
+    until deadline: Deadline, else late: Failure,
     for work: @escaping @Sendable () async throws(Failure) -> Value
   ) throws -> Value {
     var ends: [Int32] = [-1, -1]
@@ -35,16 +34,11 @@ extension Foreground {
       let ready = poll(&waits, 2, reason == nil ? deadline.pollTimeout : -1)
       if ready < 0 { continue }
       if waits[0].revents != 0 { break }
-      reason = ready == 0 ? late : .cancelled(done)
+      reason = ready == 0 ? late : .cancelled()
       task.cancel()
     }
     if let reason { throw reason }
     return try outcome.get()
-  }
-
-  /// The server was asked for a change.
-  static var mayBeDone: String {
-    inLanguage("the server may have done what it was asked for", "服务器可能已执行所请求的操作")
   }
 
   private final class Answer<Value: Sendable>: Sendable {

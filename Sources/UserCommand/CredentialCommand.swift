@@ -1,6 +1,6 @@
 import AgentProtocol
-import NIOConcurrencyHelpers
 import Subprocess
+import Synchronization
 
 /// A command of the user that prints a secret: `pass show xmpp`.
 ///
@@ -116,13 +116,13 @@ package struct CredentialCommand: Sendable, Equatable {
 
   /// The last octets of a stream: known also where the command is not waited for any more.
   private final class Tail: Sendable {
-    private let kept = NIOLockedValueBox<[UInt8]>([])
+    private let kept = Mutex<[UInt8]>([])
 
-    var bytes: [UInt8] { kept.withLockedValue { $0 } }
+    var bytes: [UInt8] { kept.withLock { $0 } }
 
     func follow(_ stream: SubprocessOutputSequence) async throws {
       for try await chunk in stream {
-        kept.withLockedValue { tail in
+        kept.withLock { tail in
           tail += chunk.withUnsafeBytes { Array($0) }
           tail.removeFirst(max(0, tail.count - maximumErrors))
         }

@@ -1,0 +1,151 @@
+import AgentErrand
+import AgentLogin
+import AgentProtocol
+import AgentStore
+import Glibc
+import XMPPStanza
+
+extension MethodTable {
+  /// What a one-time agent can be asked: everything that needs no session.
+  init(_ accounts: StoredAccounts, _ agent: OneTimeAgent) {
+    self.init()
+    register(AgentStatusMethod.self) { _, _ in
+      AgentStatusMethod.Result(
+        version: Version.current, pid: Int(getpid()), started: Timestamp.now(), accounts: 0, online: 0,
+        clients: 1)
+    }
+    register(QuestionAnswerMethod.self) { parameters, _ in
+      agent.give(answer: parameters.answer)
+      return Nothing()
+    }
+    registerStored(accounts)
+    registerStoredAccounts(accounts)
+    registerStoredTokens(accounts)
+    registerStoredDevices(accounts)
+    registerStoredMessages(accounts, agent)
+    let errands = Errands(accounts: accounts, agent: agent)
+    registerErrands(errands)
+    registerUserDevices(errands)
+  }
+
+  /// What a session answers where there is one.
+  private mutating func registerStored(_ accounts: StoredAccounts) {
+    register(StatusMethod.self) { parameters, _ in
+      try accounts.status(account: parameters.account, all: parameters.all)
+    }
+    register(PresenceGetMethod.self) { parameters, _ in try accounts.presence(account: parameters.account) }
+    register(LogoutMethod.self) { parameters, _ in try await accounts.logout(parameters) }
+    register(ContactsListMethod.self) { parameters, _ in
+      try accounts.contacts(parameters.account, after: parameters.after)
+    }
+    register(ContactRequestsMethod.self) { parameters, _ in try accounts.requests(parameters.account) }
+    register(ContactsBlockedMethod.self) { parameters, _ in try accounts.blocked(parameters.account) }
+    register(MessageAcceptedMethod.self) { parameters, _ in
+      try accounts.accepted(parameters.ids, account: parameters.account)
+    }
+    register(RecipientsResolveMethod.self) { parameters, _ in
+      try accounts.resolve(parameters.words, account: parameters.account)
+    }
+    register(RecipientsNormaliseMethod.self) { parameters, _ in
+      try parameters.jids.map { try JID(given: $0).description }
+    }
+  }
+
+  private mutating func registerStoredAccounts(_ accounts: StoredAccounts) {
+    register(AccountListMethod.self) { _, _ in try accounts.list() }
+    register(AccountUseMethod.self) { parameters, _ in try accounts.use(parameters.account) }
+    register(AccountLastMethod.self) { _, _ in .init(account: try accounts.last()) }
+    register(AccountResolveMethod.self) { parameters, _ in try accounts.resolve(parameters) }
+    register(AccountAllowAutoMethod.self) { parameters, _ in
+      try accounts.allowAuto(parameters.account, forced: parameters.forced)
+      return Nothing()
+    }
+    register(AccountTrustMethod.self) { parameters, _ in try accounts.trust(parameters) }
+    register(AccountImportMethod.self) { parameters, _ in try accounts.take(parameters) }
+    register(AccountRemoveMethod.self) { parameters, _ in
+      try accounts.remove(parameters.account)
+      return Nothing()
+    }
+  }
+
+  private mutating func registerStoredTokens(_ accounts: StoredAccounts) {
+    register(TokenListMethod.self) { parameters, _ in
+      try accounts.tokens(of: parameters.account, all: parameters.all)
+    }
+    register(TokenPrintMethod.self) { parameters, _ in
+      .init(token: try accounts.token(of: parameters.account))
+    }
+    register(TokenRevokeMethod.self) { parameters, _ in
+      let account = try accounts.load().account(parameters.account)
+      return .init(revoked: try await accounts.revoke(account, timeout: parameters.timeout))
+    }
+  }
+
+  private mutating func registerStoredDevices(_ accounts: StoredAccounts) {
+    register(DevicesSelfMethod.self) { parameters, _ in
+      try accounts.ownDevice(of: parameters.account, name: parameters.name)
+    }
+    register(DevicesPolicyMethod.self) { change, _ in try accounts.devicePolicy(change) }
+  }
+
+  private mutating func registerStoredMessages(_ accounts: StoredAccounts, _ agent: OneTimeAgent) {
+    register(HistoryReadMethod.self) { parameters, _ in
+      try accounts.readHistory(parameters) { agent.tell(item: $0) }
+      return Nothing()
+    }
+    register(ThreadsListMethod.self) { parameters, _ in
+      for thread in try accounts.threads(parameters) { agent.tell(item: thread) }
+      return Nothing()
+    }
+    register(ConversationsListMethod.self) { parameters, _ in
+      for conversation in try accounts.conversations(parameters) { agent.tell(item: conversation) }
+      return Nothing()
+    }
+  }
+
+  private mutating func registerErrands(_ errands: Errands) {
+    register(ConnectionCheckMethod.self) { options, _ in
+      try options.checkProxy()
+      return Nothing()
+    }
+    register(ServerMechanismsMethod.self) { parameters, _ in
+      try parameters.options.requireProxy()
+      return try await errands.mechanisms(parameters)
+    }
+    register(AccountRegisterMethod.self) { parameters, _ in
+      try parameters.options.requireProxy()
+      return try await errands.register(parameters)
+    }
+    register(MessageSendDirectlyMethod.self) { parameters, _ in
+      try parameters.options.requireProxy()
+      try await errands.send(parameters)
+      return Nothing()
+    }
+    register(AccountPasswdMethod.self) { parameters, _ in
+      try parameters.options.requireProxy()
+      return try await errands.changePassword(parameters)
+    }
+    register(AccountDeleteMethod.self) { parameters, _ in
+      try parameters.options.requireProxy()
+      return try await errands.delete(parameters)
+    }
+  }
+
+  private mutating func registerUserDevices(_ errands: Errands) {
+    register(DevicesListMethod.self) { parameters, _ in
+      var login = LoginMethod.Parameters(account: try errands.account(parameters.account))
+      login.timeout = parameters.timeout
+      return .init(devices: try await errands.devices(login).list())
+    }
+    register(UserDevicesListMethod.self) { login, _ in
+      .init(devices: try await errands.devices(login).list())
+    }
+    register(DevicesKickMethod.self) { parameters, _ in try await errands.kick(parameters) }
+    register(UserDevicesKickMethod.self) { parameters, _ in
+      let devices = try await errands.devices(parameters.login)
+      return .init(
+        outcomes: try await devices.kick(
+          parameters.resource, newPassword: parameters.newPassword.map { .init($0) }))
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Agent
+import AgentProtocol
+import AgentSystem
+import Glibc
+import Terminal
+
+/// The program `imctl-agent`, which `imctl` starts: `serve`, `once` or `session`. People type `imctl`.
+@main
+enum AgentMain {
+  private static let usage = """
+    usage: imctl-agent serve [--keep] [--on-idle MODE] [--timeout SECONDS] [--json]
+           imctl-agent once DESCRIPTOR
+           imctl-agent session DESCRIPTOR
+           imctl-agent --version
+    This is the part of imctl that keeps the sessions; see `imctl help agent`.
+    """
+
+  static func main() {
+    CrashHandling.runNothing()
+    let words = Array(CommandLine.arguments.dropFirst())
+    do throws(Failure) {
+      switch (words.first, words.count) {
+      case ("--version", 1): print("imctl-agent \(Version.current)")
+      case ("serve", _): try serve(ServeArguments(words.dropFirst()))
+      case ("once", 2): try OneTimeAgent(connection(words[1])).run()
+      case ("session", 2): try ForegroundSession(connection(words[1])).run()
+      default:
+        complain(usage + "\n")
+        exit(Failure(.invalidParameter, stage: .input).exit)
+      }
+    } catch {
+      end(with: error, json: words.contains("--json"))
+    }
+  }
+
+  private static func connection(_ word: String) throws(Failure) -> CommandConnection {
+    guard let number = Int32(word), fcntl(number, F_GETFD) >= 0 else {
+      throw Failure(.invalidParameter, stage: .input, detail: "no open descriptor: \(word)")
+    }
+    return CommandConnection(number)
+  }
+
+  /// Is the agent until a signal, `imctl agent stop`, the time is up, or nobody needs it.
+  private static func serve(_ arguments: ServeArguments) throws(Failure) {
+    _ = chdir("/")  // so that no directory stays busy which somebody wants to unmount
+    do throws(Failure) {
+      try arguments.checkVersion()
+      // What a service manager wants of a command that starts an agent is none of that one's business.
+      let notify = NotifySocket.take()
+      var terms = AgentTerms()
+      if !arguments.isLaunched { terms.notify = notify }
+      terms.isKept = arguments.isKept
+      terms.onIdle = arguments.onIdle
+      try Foreground.agent(terms, timeout: arguments.timeout, tellsEnd: !arguments.isLaunched)
+    } catch {
+      guard arguments.isLaunched else { throw error }
+      // Whoever started this one may have gone, content with another: only what else went wrong is worth the log.
+      if report(error) || error.name == .alreadyRunning { exit(error.exit) }
+      throw error
+    }
+  }
+
+  /// Tells the command that has started this agent what it failed with. False when that one has gone already.
+  private static func report(_ failure: Failure) -> Bool {
+    signal(SIGPIPE, SIG_IGN)
+    var line = RPC.line(failure)
+    return line.withUTF8 { write(STDOUT_FILENO, $0.baseAddress, $0.count) == $0.count }
+  }
+
+  /// Prints the failure as `imctl` does.
+  private static func end(with failure: Failure, json: Bool) -> Never {
+    var text =
+      json
+      ? RPC.line(["error": failure])
+      : "imctl: \(peer: failure.message)\n" + (failure.hint.isEmpty ? "" : "  \(peer: failure.hint)\n")
+    text = text.replacing("imctl help COMMAND", with: "imctl help agent run")
+    complain(text)
+    exit(failure.exit)
+  }
+
+  private static func complain(_ text: String) {
+    var text = text
+    _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  }
+}

@@ -1,0 +1,77 @@
+import AgentProtocol
+import Glibc
+
+/// The program `imctl-agent`, which has come with this one: it is beside it, or in `../libexec/imctl`.
+enum AgentExecutable {
+  /// The words that it is started with to be this user's agent.
+  static var serve: [String] { ["imctl-agent", "serve", "--client", Version.current] }
+
+  /// Where it is.
+  static func path() throws -> String {
+    let own = try directory()
+    let paths = [own + "/imctl-agent", own + "/../libexec/imctl/imctl-agent"]
+    if let path = paths.first(where: { access($0, X_OK) == 0 }) { return path }
+    throw Failure.agentUnreachable(
+      inLanguage(
+        "the program imctl-agent is neither in \(own) nor in \(own)/../libexec/imctl",
+        "\(own) 和 \(own)/../libexec/imctl 中都没有程序 imctl-agent"))
+  }
+
+  /// Becomes the agent: this process goes on as that program.
+  static func become(_ words: [String]) throws -> Never {
+    OneTimeAgent.end()
+    let path = try path()
+    _ = ArgumentVector.with(words) { execv(path, $0) }
+    throw Failure.agentUnreachable("\(path): \(systemError())")
+  }
+
+  /// Starts the program with a connected socket as its descriptor 3, and gives the other end.
+  ///
+  /// - Parameters:
+  ///   - word: what it is to be; the number of the descriptor follows.
+  ///   - isApart: it runs in a session of its own, which no signal of the terminal reaches.
+  static func start(_ word: String, isApart: Bool) throws -> (descriptor: Int32, process: pid_t) {
+    let path = try path()
+    var ends: [Int32] = [-1, -1]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw Failure.agentUnreachable(systemError()) }
+    _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+    defer { close(ends[1]) }
+
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    // Whoever reads the output of this command waits for nobody else.
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 3)
+
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var all = sigset_t()
+    sigfillset(&all)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    let setSession: Int16 = 0x80  // POSIX_SPAWN_SETSID of <spawn.h>, hidden behind _GNU_SOURCE
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | (isApart ? setSession : 0))
+
+    var process: pid_t = 0
+    let error = ArgumentVector.with(["imctl-agent", word, "3"]) {
+      posix_spawn(&process, path, &actions, &attributes, $0, environ)
+    }
+    guard error == 0 else {
+      close(ends[0])
+      throw Failure.agentUnreachable("\(path): \(systemError(error))")
+    }
+    return (ends[0], process)
+  }
+
+  private static func directory() throws -> String {
+    guard let resolved = realpath("/proc/self/exe", nil) else {
+      throw Failure.agentUnreachable("/proc/self/exe: \(systemError())")
+    }
+    defer { free(resolved) }
+    let path = String(cString: resolved)
+    return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+  }
+}

@@ -1,0 +1,24 @@
+import AgentProtocol
+import Glibc
+
+/// `login --foreground`: the session is a process of its own, which is also the agent of other commands. This one prints
+/// what it tells, and hands signals on to it.
+enum ForegroundSession {
+  /// Written once, before the handlers exist.
+  nonisolated(unsafe) private static var process: pid_t = 0
+
+  /// Returns when the session has ended because of a signal; throws what else has ended it.
+  static func run(_ parameters: LoginMethod.Parameters, onEvent: (Event) -> Void) throws {
+    let started = try AgentExecutable.start("session", isApart: false)
+    process = started.process
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+      var action = sigaction()
+      action.__sigaction_handler.sa_handler = { kill(ForegroundSession.process, $0) }
+      sigaction(number, &action, nil)
+    }
+    let agent = AgentClient(AgentSocket(started.descriptor), of: started.process, until: .never)
+    let answer = Result { try agent.answer(to: agent.send(LoginMethod.self, parameters), onEvent: onEvent) }
+    while waitpid(started.process, nil, 0) < 0 && errno == EINTR {}
+    _ = try answer.get()
+  }
+}

@@ -1,0 +1,103 @@
+import AgentProtocol
+import Glibc
+import Synchronization
+import Terminal
+
+/// An agent that this command has started for itself, on a socket pair: it answers what needs no session, and ends with
+/// this process. Every request of the command is asked of the same one.
+enum OneTimeAgent {
+  private struct Shared: @unchecked Sendable {
+    var client: AgentClient?
+    var process: pid_t?
+  }
+
+  /// How long it may take to say goodbye to a server.
+  private static let patience = Timeout(seconds: 1)
+
+  private static let shared = Mutex(Shared())
+
+  static func client(until deadline: Deadline) throws -> AgentClient {
+    if let client = shared.withLock({ $0 }).client {
+      client.deadline = deadline
+      return client
+    }
+    let (descriptor, process) = try AgentExecutable.start("once", isApart: true)
+    let client = AgentClient(AgentSocket(descriptor), of: process, until: deadline)
+    shared.withLock { $0 = Shared(client: client, process: process) }
+    return client
+  }
+
+  /// Returns when it is no more: a command leaves nothing behind.
+  static func end() {
+    let ending = shared.withLock { shared in
+      defer { shared = Shared() }
+      return shared
+    }
+    guard let process = ending.process else { return }
+    ending.client?.end(within: patience)
+    kill(process, SIGKILL)
+    while waitpid(process, nil, 0) < 0 && errno == EINTR {}
+  }
+
+  /// One call.
+  ///
+  /// - Parameters:
+  ///   - onStep: is given the steps of a stream.
+  ///   - onItem: is given the values that the request asks for.
+  static func ask<Method: AgentMethod>(
+    _ method: Method.Type, _ parameters: Method.Parameters, until deadline: Deadline,
+    onStep: (Event.Body) -> Void = { _ in }, onItem: @escaping (RPCReply) throws -> Void = { _ in },
+    onNotice: @escaping (AgentNotice) throws -> Void = { _ in }
+  ) throws -> Method.Result {
+    let client = try client(until: deadline)
+    client.onItem = onItem
+    client.onNotice = onNotice
+    return try client.answer(to: client.send(method, parameters)) { onStep($0.body) }
+  }
+
+  /// Answers the question of a notice.
+  static func give(answer: String?, until deadline: Deadline) throws {
+    _ = try client(until: deadline).send(QuestionAnswerMethod.self, .init(answer: answer))
+  }
+
+  /// Prints the value of an item.
+  static func print<Item: Decodable>(
+    _ reply: RPCReply, _ output: OutputOptions, text: (Item) -> String
+  ) throws {
+    if output.quiet { return }
+    if output.json { return Console.out(JSONLine.escape(String(reply.itemText))) }
+    Console.out(text(try reply.item(Item.self)))
+  }
+
+  /// The time was up before it has answered. Who waits for a lock of the store does not hear that.
+  static func late<Method: AgentMethod>(_: Method.Type) -> Failure {
+    if servers.contains(Method.name) { return .timedOut(inLanguage("the server", "服务器")) }
+    if let process = shared.withLock({ $0 }).process { kill(process, SIGKILL) }
+    return .timedOut(AccountCommand.store)
+  }
+
+  private static let servers: Set = [
+    ServerMechanismsMethod.name, AccountRegisterMethod.name, AccountPasswdMethod.name,
+    AccountDeleteMethod.name,
+    MessageSendDirectlyMethod.name, DevicesListMethod.name, DevicesKickMethod.name,
+    UserDevicesListMethod.name,
+    UserDevicesKickMethod.name, TokenRevokeMethod.name, LogoutMethod.name,
+  ]
+
+  /// Why it has closed the connection and has not answered.
+  static func failure(of process: pid_t) -> Failure {
+    shared.withLock { $0 = Shared() }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    let signal = status & 0x7f
+    let detail =
+      signal == 0
+      ? inLanguage(
+        "imctl-agent ended with exit status \(status >> 8 & 0xff) before it had answered",
+        "imctl-agent 未作回答便以状态 \(status >> 8 & 0xff) 退出")
+      : inLanguage(
+        "imctl-agent was ended by signal \(signal) before it had answered",
+        "imctl-agent 未作回答便被信号 \(signal) 终止")
+    return Failure(.internalError, stage: .request, detail: detail)
+  }
+}
