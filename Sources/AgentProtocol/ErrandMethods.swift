@@ -22,7 +22,7 @@ public enum ServerMechanismsMethod: AgentMethod {
     public var domain: String
     /// SASL (RFC 6120 §6), in the server's order.
     public var sasl: [String]
-    /// The extensible profile (XEP-0388); null where the server has none.
+    /// The mechanisms of SASL2 (XEP-0388); null where the server does not have it.
     @Nullable public var sasl2: [String]?
     /// What `-PLUS` mechanisms can bind to (XEP-0440); null where the server does not say.
     @Nullable public var channelBindings: [String]?
