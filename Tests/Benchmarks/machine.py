@@ -63,7 +63,7 @@ class Machine:
                     is_own = f"HOME={self.imctl.environment['HOME']}" in file.read().split("\0")
             except OSError:
                 continue
-            if is_own and words[1:3] == ["agent", "run"]:
+            if is_own and words[:2] == ["imctl-agent", "serve"]:
                 found.append(int(process))
         return found
 

@@ -132,20 +132,22 @@ struct ServiceTests {
     try await manager.end()
   }
 
-  /// Puts the built program at a path, as that of another version of as many characters.
+  /// Puts the built programs at a path and beside it, as those of another version of as many characters.
   private static func install(version: String, at path: String) throws {
-    var program = try #require(FileManager.default.contents(atPath: IMCTL.executable))
-    if version != Version.current {
-      func literal(_ text: String) -> Data { Data([0] + text.utf8 + [0]) }
-      let places = try #require(program.range(of: literal(Version.current)))
-      program.replaceSubrange(places, with: literal(version))
+    for suffix in ["", "-agent"] {
+      var program = try #require(FileManager.default.contents(atPath: IMCTL.executable + suffix))
+      if version != Version.current {
+        func literal(_ text: String) -> Data { Data([0] + text.utf8 + [0]) }
+        let places = try #require(program.range(of: literal(Version.current)))
+        program.replaceSubrange(places, with: literal(version))
+      }
+      let fresh = path + ".new"
+      guard
+        FileManager.default.createFile(
+          atPath: fresh, contents: program, attributes: [.posixPermissions: 0o755]),
+        rename(fresh, path + suffix) == 0
+      else { throw TestSupportError("\(path + suffix) cannot be written") }
     }
-    let fresh = path + ".new"
-    guard
-      FileManager.default.createFile(
-        atPath: fresh, contents: program, attributes: [.posixPermissions: 0o755]),
-      rename(fresh, path) == 0
-    else { throw TestSupportError("\(path) cannot be written") }
   }
 
   @Test("stays though nobody is logged in, and no command of the user speaks in its name.")

@@ -6,6 +6,10 @@ enum AgentExecutable {
   /// The words that it is started with to be this user's agent.
   static var serve: [String] { ["imctl-agent", "serve", "--client", Version.current] }
 
+  /// POSIX_SPAWN_SETSID of <spawn.h>, hidden behind _GNU_SOURCE.
+  static let session: Int32 = 0x80
+  static let group: Int32 = Int32(POSIX_SPAWN_SETPGROUP)
+
   /// Where it is.
   static func path() throws -> String {
     let own = try directory()
@@ -29,8 +33,9 @@ enum AgentExecutable {
   ///
   /// - Parameters:
   ///   - word: what it is to be; the number of the descriptor follows.
-  ///   - isApart: it runs in a session of its own, which no signal of the terminal reaches.
-  static func start(_ word: String, isApart: Bool) throws -> (descriptor: Int32, process: pid_t) {
+  ///   - flags: of its attributes; it has a session (``session``) or a group (``group``) of its own, so that signals of the
+  ///     terminal reach this process alone.
+  static func start(_ word: String, flags: Int32) throws -> (descriptor: Int32, process: pid_t) {
     let path = try path()
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -52,8 +57,7 @@ enum AgentExecutable {
     var all = sigset_t()
     sigfillset(&all)
     posix_spawnattr_setsigdefault(&attributes, &all)
-    let setSession: Int16 = 0x80  // POSIX_SPAWN_SETSID of <spawn.h>, hidden behind _GNU_SOURCE
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | (isApart ? setSession : 0))
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | flags))
 
     var process: pid_t = 0
     let error = ArgumentVector.with(["imctl-agent", word, "3"]) {

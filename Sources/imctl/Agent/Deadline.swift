@@ -42,9 +42,6 @@ struct Deadline: Sendable {
   /// Until when an answer is waited for of an agent that has said something.
   var ofAnswer: Deadline { later(by: patience) }
 
-  /// For a stream that keeps to this one by itself, and then says how far it came.
-  var ofStream: Deadline { later(by: 0.5) }
-
   private func later(by seconds: Double) -> Deadline {
     Deadline(nanoseconds: nanoseconds.map { $0 + UInt64(seconds * 1e9) })
   }

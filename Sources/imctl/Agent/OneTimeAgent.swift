@@ -21,7 +21,7 @@ enum OneTimeAgent {
       client.deadline = deadline
       return client
     }
-    let (descriptor, process) = try AgentExecutable.start("once", isApart: true)
+    let (descriptor, process) = try AgentExecutable.start("once", flags: AgentExecutable.session)
     let client = AgentClient(AgentSocket(descriptor), of: process, until: deadline)
     shared.withLock { $0 = Shared(client: client, process: process) }
     return client
