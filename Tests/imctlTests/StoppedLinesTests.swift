@@ -16,7 +16,9 @@ struct StoppedLinesTests {
       let agent = try FakeAgent(imctl) { call in
         if call.method == MessageAcceptedMethod.name {
           let ids = (try? call.parameters(of: MessageAcceptedMethod.self).ids) ?? []
-          return [.result(Array(ids.prefix(1)))]
+          // The command may not have read the answer to the first call yet.
+          let known = calls.withLock { $0.prefix(2).map { "\($0.id)." } }
+          return [.result(ids.filter { id in known.contains { id.hasPrefix($0) } })]
         }
         guard call.method == MessageSendLinesMethod.name,
           let lines = try? call.parameters(of: MessageSendLinesMethod.self)
