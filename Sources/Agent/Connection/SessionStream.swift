@@ -270,7 +270,7 @@ extension Session {
       hub.publish(account: account.description, .presence(change))
     } else {
       messages.queue.append(.shown(change), of: stream)
-      await messages.queue.hasRoom()
+      await messages.queue.waitForRoom()
     }
   }
 

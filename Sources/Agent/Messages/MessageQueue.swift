@@ -30,7 +30,7 @@ final class MessageQueue {
   }
 
   /// Waits while too much is on its way to the disk.
-  func hasRoom() async {
+  func waitForRoom() async {
     if unstored.hasRoom { return }
     room.close()
     await room.pass()

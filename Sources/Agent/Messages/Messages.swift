@@ -45,7 +45,7 @@ final class Messages {
     // What comes behind the end of a stream is not counted by it, and comes again.
     guard stream.isCurrent else { return }
     queue.append(.arrived(message), of: stream)
-    await queue.hasRoom()
+    await queue.waitForRoom()
   }
 
   /// Somebody's stanza was too much to be read. A page of the archive would not be complete without it.
