@@ -2,7 +2,7 @@ import NIOCore
 import XMPPTransport
 import XMPPXML
 
-/// A connection to a server, and how far it has been negotiated.
+/// A connection to a server, and how far it has been negotiated. It is closed when nobody has it any more.
 struct StreamConnection {
   enum Negotiation {
     case running
@@ -11,14 +11,12 @@ struct StreamConnection {
 
   let target: ServerTarget
   let tlsContext: TLSContext
-  let channel: any Channel
+  private let line: Line
   private(set) var parser: XMLStreamParser
   /// Nil when the stream has been negotiated.
   var negotiator: StreamNegotiator?
   var negotiation = Negotiation.running
   var tls: TLSInfo?
-  /// A header was sent, and its `</stream:stream>` was not.
-  var isOutputOpen = false
   var isWritable = true
   var isReading = true
 
@@ -28,12 +26,20 @@ struct StreamConnection {
     _ channel: any Channel, to target: ServerTarget, _ tlsContext: TLSContext, _ negotiator: StreamNegotiator,
     _ limits: XMLStreamParser.Limits
   ) {
-    self.channel = channel
+    line = Line(channel)
     self.target = target
     self.tlsContext = tlsContext
     self.negotiator = negotiator
     self.limits = limits
     parser = XMLStreamParser(limits: limits)
+  }
+
+  var channel: any Channel { line.channel }
+
+  /// A header was sent, and its `</stream:stream>` was not.
+  var isOutputOpen: Bool {
+    get { line.isOutputOpen }
+    nonmutating set { line.isOutputOpen = newValue }
   }
 
   /// A stream that was opened gives way to the next one on the same connection, and is not closed (RFC 6120 §4.3.3).
@@ -42,9 +48,21 @@ struct StreamConnection {
     isOutputOpen = false
   }
 
-  /// Closes the connection, and before it the stream, as both sides must (RFC 6120 §4.4).
-  func close() {
-    if isOutputOpen { channel.writeAndFlush(ByteBuffer(bytes: StreamHeader.close), promise: nil) }
-    channel.close(promise: nil)
+  /// Closes the channel, and before it the stream, as both sides must (RFC 6120 §4.4).
+  func close() { line.close() }
+
+  private final class Line {
+    let channel: any Channel
+    var isOutputOpen = false
+
+    init(_ channel: any Channel) { self.channel = channel }
+
+    deinit { close() }
+
+    func close() {
+      if isOutputOpen { channel.writeAndFlush(ByteBuffer(bytes: StreamHeader.close), promise: nil) }
+      isOutputOpen = false
+      channel.close(promise: nil)
+    }
   }
 }

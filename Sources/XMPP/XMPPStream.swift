@@ -114,9 +114,6 @@ public actor XMPPStream {
     self.eventLoop = eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
   }
 
-  /// The peer hears that nobody is here any more, where it listens.
-  isolated deinit { connection?.close() }
-
   // MARK: Events
 
   /// The next event; nil after `closed`, and when the calling task is cancelled.

@@ -168,10 +168,11 @@ extension XMPPStream {
 
   /// Writes to a connection that breaks before the other side can read it.
   fileprivate func cut(sending elements: [XMLElement] = []) {
-    let channel = channel
-    connection = nil
+    let connection = connection
+    connection?.isOutputOpen = false
+    self.connection = nil
     for element in elements { management?.sent(element) }
-    channel?.close(mode: .all, promise: nil)
+    connection?.channel.close(mode: .all, promise: nil)
     finish(XMPPError(.networkError, stage: .stream, "cut"))
   }
 }
