@@ -59,7 +59,7 @@ final class SessionDesk: Sendable {
   static let jid = "alice@\(TestServer.domain)"
   let server: ScriptedServer
   let session: Session
-  let hub = EventHub(cursor: 0)
+  let hub: EventHub
   let errors = ErrorLog.Lines()
   let home: TemporaryDirectory
   private let seen = NIOLockedValueBox<[Event]>([])
@@ -75,9 +75,12 @@ final class SessionDesk: Sendable {
     let home = try home ?? TemporaryDirectory()
     self.home = home
     let lines = errors
+    let localStore = try LocalStore(path: home.path + "/messages/imctl.sqlite")
+    // Events of two desks with one home have different cursors.
+    hub = try EventCursor(store: localStore).hub()
     session = Session(
       account: try JID(Self.jid), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
-      localStore: try LocalStore(path: home.path + "/messages/imctl.sqlite"),
+      localStore: localStore,
       log: Logger(label: "test") { _ in ErrorLog(lines: lines) }, language: "en",
       patience: patience, pace: pace,
       clock: clock.clock)
