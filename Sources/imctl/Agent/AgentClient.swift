@@ -136,13 +136,9 @@ final class AgentClient {
         let socket = try connected.take()
           ?? AgentSocket.connect(to: AgentPaths.current().socket, until: deadline)
       else {
-        if start == .never {
+        if start != .whenNoneRuns {
           AgentStart.remarkOnCrash()
-          return nil
-        }
-        if start == .once {
-          AgentStart.remarkOnCrash()
-          return try body(OneTimeAgent.client(until: deadline))
+          return try withoutAgent(start, deadline, body)
         }
         try AgentLauncher.launch(until: deadline, isOwn: isOwn)
         hasLaunched = true
@@ -164,10 +160,8 @@ final class AgentClient {
         throw crowded ?? failure
       } catch Useless.endedAtOnce where isEarly {
         continue
-      } catch is Useless where start == .never {
-        return nil
-      } catch is Useless where start == .once {
-        return try body(OneTimeAgent.client(until: deadline))
+      } catch is Useless where start != .whenNoneRuns {
+        return try withoutAgent(start, deadline, body)
       } catch Useless.otherVersion(let version, isService: false) where hasLaunched {
         // It came with this command, and the next one would be no other.
         try? agent.stop(until: deadline.atMost(.ofStop))
@@ -189,6 +183,13 @@ final class AgentClient {
         throw Failure.agentEnded
       }
     }
+  }
+
+  /// What a command does that starts no agent for others: nothing, or it asks a one-time agent.
+  private static func withoutAgent<Answer>(
+    _ start: Start, _ deadline: Deadline, _ body: (AgentClient) throws -> Answer
+  ) throws -> Answer? {
+    start == .once ? try body(OneTimeAgent.client(until: deadline)) : nil
   }
 
   /// Sends a request, with what was not sent before it.

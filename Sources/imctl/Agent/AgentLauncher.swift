@@ -57,9 +57,8 @@ enum AgentLauncher {
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
-    let setSession: Int32 = 0x80  // POSIX_SPAWN_SETSID of <spawn.h>, hidden behind _GNU_SOURCE
     posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) | Int16(setSession))
+      &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) | Int16(AgentExecutable.session))
 
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
