@@ -181,8 +181,12 @@ public actor XMPPStream {
 
   var channel: (any Channel)? { connection?.channel }
 
-  /// The address of this machine that the connection has; nil before there is one.
-  public var localAddress: String? { channel?.localAddress?.ipAddress }
+  /// The addresses of this machine that the stream is connected from: none before there is a connection, and several
+  /// while it tries several targets.
+  public var localAddresses: Set<String> {
+    let channels = [channel].compactMap(\.self) + (establishment.race?.channels ?? [])
+    return Set(channels.compactMap { $0.localAddress?.ipAddress })
+  }
 
   /// Time since the server last sent anything.
   public var idleTime: TimeAmount { .now() - silence.lastInput }

@@ -87,10 +87,8 @@ public actor XMPPClient {
   ///
   /// - Parameter addresses: those that this machine has now.
   public func networkChanged(addresses: Set<String>) async {
-    var isAddressGone = false
-    if let address = await streams[machine.attemptNumber]?.localAddress {
-      isAddressGone = !addresses.contains(address)
-    }
+    let used = await streams[machine.attemptNumber]?.localAddresses ?? []
+    let isAddressGone = !used.isEmpty && used.isDisjoint(with: addresses)
     await handle(.networkChanged(isAddressGone: isAddressGone))
   }
 

@@ -21,7 +21,7 @@ extension Session {
     }
     // Who is asked already, or has only just come, has nothing to add, but for the loss of its address.
     guard online.state == .syncOK else {
-      if let own = await online.stream.stream.localAddress, !addresses.contains(own) {
+      if await online.stream.stream.localAddresses.isDisjoint(with: addresses) {
         await online.stream.stream.abort(.silentServer)
       }
       return
@@ -36,12 +36,8 @@ extension Session {
   /// What is sent from an address that the machine has no more is never answered. Before there is a connection nobody
   /// knows which address it will have.
   private func beginAnew(_ opening: Opening, _ addresses: Set<String>) async {
-    let isGone =
-      if let own = await opening.stream.localAddress {
-        !addresses.contains(own)
-      } else {
-        !opening.addresses.isSubset(of: addresses)
-      }
+    let used = await opening.stream.localAddresses
+    let isGone = used.isEmpty ? !opening.addresses.isSubset(of: addresses) : used.isDisjoint(with: addresses)
     guard isGone, self.opening?.number == opening.number, opening.session == nil else { return }
     tried.remedy = .fromAnotherAddress
     await giveUp(opening.number)
