@@ -323,7 +323,7 @@ extension Session {
     }
   }
 
-  private static let givenUp = XMPPError(.cancelled, stage: .connect, "the login was given up")
+  private static let givenUp = XMPPError(.cancelled, stage: .connect, .says(.loginGivenUp))
 
   /// What others will be told of the end of the stream that was online.
   private func state(after failure: Failure?, isOpening: Bool) -> SessionState {
