@@ -41,13 +41,17 @@ public enum RPC {
 
   /// Any value as one line of JSON, as `--json` prints it.
   public static func line(_ value: some Encodable) -> String {
+    let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
+    return String(decoding: data, as: UTF8.self) + "\n"
+  }
+
+  private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-    let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
-    return String(decoding: data, as: UTF8.self) + "\n"
-  }
+    return encoder
+  }()
 
   private struct Request<Parameters: Encodable>: Encodable {
     let jsonrpc = "2.0"
