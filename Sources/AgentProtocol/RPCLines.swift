@@ -10,8 +10,13 @@ public enum RPC {
   public static let noticeMethod = "notice"
   /// The method of the notification that carries one of the values that a request asks for.
   public static let itemMethod = "item"
-  /// What the line of every item begins with: its value follows, and one closing brace.
-  static let itemStart = #"{"jsonrpc":"2.0","method":"item","params":"#
+  /// The methods of the notifications whose parameters are passed on as they are.
+  static let passedOn = [eventMethod, itemMethod].map { (method: $0, start: start(of: $0)) }
+
+  /// What the line of a notification begins with: its parameters follow, and one closing brace.
+  private static func start(of method: String) -> String {
+    #"{"jsonrpc":"2.0","method":"\#(method)","params":"#
+  }
 
   public static func request<Method: AgentMethod>(
     _: Method.Type, id: RPCID, _ parameters: Method.Parameters
