@@ -114,14 +114,14 @@ test-tsan: setup ## The agent's tests, with the thread sanitizer
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
 	@for file in Tests/run Tests/binary Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
-	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/fast Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos_link Tests/Benchmarks/chaos_machine Tests/Benchmarks/growth Tests/Benchmarks/history Tests/Benchmarks/hostile Tests/Benchmarks/send
+	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/fast Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos_link Tests/Benchmarks/chaos_machine Tests/Benchmarks/growth Tests/Benchmarks/history Tests/Benchmarks/receive Tests/Benchmarks/hostile Tests/Benchmarks/send
 
 .PHONY: format
 format: ## Format all Swift sources in place
 	@swift format --in-place --parallel --recursive Package.swift Sources Tests Examples
 
 .PHONY: bench
-bench: setup build ## Measure: start-up, presence, round trips and sending against other clients; parsing against C, and hostile stanzas; a hostile server; 240 reconnects; 1,000 accounts; 10,000 contacts; a history
+bench: setup build ## Measure: start-up, presence, round trips, sending and receiving against other clients; parsing against C, and hostile stanzas; a hostile server; 240 reconnects; 1,000 accounts; 10,000 contacts; a history
 	@$(build_release) --product ParseXML
 	@.build/release/ParseXML
 	@Tests/Benchmarks/run
@@ -130,6 +130,7 @@ bench: setup build ## Measure: start-up, presence, round trips and sending again
 	@Tests/Benchmarks/history
 	@Tests/Benchmarks/contacts
 	@Tests/Benchmarks/send
+	@Tests/Benchmarks/receive
 	@Tests/Benchmarks/growth
 	@Tests/Benchmarks/hostile
 

@@ -24,6 +24,34 @@ extension KeyedDecodingContainer {
 
 extension KeyedEncodingContainer {
   mutating func encode<Value>(_ value: Nullable<Value>, forKey key: Key) throws {
-    try encode(value.wrappedValue, forKey: key)
+    guard let value = value.wrappedValue else { return try encodeNil(forKey: key) }
+    try encode(value, forKey: key)
+  }
+
+  // A coder takes several times as long for a value of any type as for a string. Synthesised conformances choose these.
+
+  mutating func encode(_ value: Nullable<String>, forKey key: Key) throws {
+    guard let value = value.wrappedValue else { return try encodeNil(forKey: key) }
+    try encode(value, forKey: key)
+  }
+
+  mutating func encode<Value: Encodable & RawRepresentable<String>>(_ value: Value, forKey key: Key) throws {
+    try encode(value.rawValue, forKey: key)
+  }
+}
+
+extension KeyedDecodingContainer {
+  func decode(_: Nullable<String>.Type, forKey key: Key) throws -> Nullable<String> {
+    Nullable(wrappedValue: try decodeIfPresent(String.self, forKey: key))
+  }
+
+  func decode<Value: Decodable & RawRepresentable<String>>(
+    _: Value.Type, forKey key: Key
+  ) throws -> Value {
+    let text = try decode(String.self, forKey: key)
+    guard let value = Value(rawValue: text) else {
+      throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "no such \(Value.self)")
+    }
+    return value
   }
 }

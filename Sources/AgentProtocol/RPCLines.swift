@@ -11,8 +11,13 @@ public enum RPC {
   /// The method of the notification that carries one of the values that a request asks for. The command line prints such a
   /// value as it is.
   public static let itemMethod = "item"
-  /// What the line of every item begins with: its value follows, and one closing brace.
-  static let itemStart = #"{"jsonrpc":"2.0","method":"item","params":"#
+  /// The methods of the notifications whose parameters are passed on as they are.
+  static let passedOn = [eventMethod, itemMethod].map { (method: $0, start: start(of: $0)) }
+
+  /// What the line of a notification begins with: its parameters follow, and one closing brace.
+  private static func start(of method: String) -> String {
+    #"{"jsonrpc":"2.0","method":"\#(method)","params":"#
+  }
 
   public static func request<Method: AgentMethod>(
     _: Method.Type, id: RPCID, _ parameters: Method.Parameters
@@ -41,22 +46,29 @@ public enum RPC {
   }
 
   /// Any value as one line of JSON, as `--json` prints it.
-  public static func line(_ value: some Encodable) -> String { line(value, keepsSentences: false) }
-
-  /// A line for another process, which shows failures in its own language.
-  private static func message(_ value: some Encodable) -> String { line(value, keepsSentences: true) }
+  public static func line(_ value: some Encodable) -> String { line(value, by: plainEncoder) }
 
   /// A failure as the line that tells of it to the command that has started the agent.
   public static func report(_ failure: Failure) -> String { message(failure) }
 
-  private static func line(_ value: some Encodable, keepsSentences: Bool) -> String {
+  /// A line for another process, which shows failures in its own language.
+  private static func message(_ value: some Encodable) -> String { line(value, by: messageEncoder) }
+
+  private static func line(_ value: some Encodable, by encoder: JSONEncoder) -> String {
+    let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
+    return String(decoding: data, as: UTF8.self) + "\n"
+  }
+
+  private static let plainEncoder = encoder(keepsSentences: false)
+  private static let messageEncoder = encoder(keepsSentences: true)
+
+  private static func encoder(keepsSentences: Bool) -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.userInfo[.keepsSentences] = keepsSentences
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-    let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
-    return String(decoding: data, as: UTF8.self) + "\n"
+    return encoder
   }
 
   private struct Request<Parameters: Encodable>: Encodable {

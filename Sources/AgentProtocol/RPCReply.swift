@@ -5,6 +5,8 @@ public struct RPCReply: Sendable {
   /// `nil`: an answer.
   public let method: String?
   private let line: String
+  /// What the notification `event` or `item` carries, as the text of a JSON object; empty for any other line.
+  public let payload: Substring
 
   public init(line: String) throws(RPCError) {
     struct Envelope: Decodable {
@@ -18,12 +20,14 @@ public struct RPCReply: Sendable {
       }
     }
     try RPC.requireText(line)
-    if line.hasPrefix(RPC.itemStart) {
+    if let (method, start) = RPC.passedOn.first(where: { line.hasPrefix($0.start) }) {
       id = nil
-      method = RPC.itemMethod
+      self.method = method
       self.line = line
+      payload = line.dropFirst(start.count).dropLast()
       return
     }
+    payload = ""
     do {
       let envelope = try RPC.decode(Envelope.self, from: line)
       id = envelope.id
@@ -56,10 +60,10 @@ public struct RPCReply: Sendable {
   /// The notice of the notification `notice`.
   public func notice() throws(RPCError) -> AgentNotice { try parameters() }
 
-  /// What the notification `item` carries, as the text of a JSON object; empty for any other line.
-  public var itemText: Substring {
-    line.hasPrefix(RPC.itemStart) ? line.dropFirst(RPC.itemStart.count).dropLast() : ""
-  }
+  /// Whether a ``Failure`` stands in the payload: its message and hint are in the agent's language.
+  ///
+  /// The words of others cannot look like this: a quotation mark within a JSON string has a backslash before it.
+  public var tellsOfFailure: Bool { payload.utf8.contains(#""codes":["#.utf8) }
 
   /// The value that the notification `item` carries.
   public func item<Item: Decodable>(_: Item.Type) throws(RPCError) -> Item { try parameters() }

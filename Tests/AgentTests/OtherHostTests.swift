@@ -60,16 +60,11 @@ struct OtherHostTests {
     if index == 0 { options.certificate = try await TestAuthority.shared.certificate(for: ["evil.example"]) }
     let evil = try await ScriptedServer(Self.bad[index], options: options)
     let feature = "<sm xmlns='urn:xmpp:sm:3'/>"
-    let synced = [ScriptedServer.Step].synced
-    let question = ScriptedServer.Step.client("<r xmlns='urn:xmpp:sm:3'/>")
     var first: [ScriptedServer.Step] =
       .login(until: .bound, features: feature, jid: SessionDesk.jid + "/scripted")
-    first += [
-      .client("<enable xmlns='urn:xmpp:sm:3'/>"),
-      .server(
-        "<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true' location='\(TestServer.host):\(evil.port)'/>"),
-    ]
-    first += synced[..<4] + [question] + synced[4...]
+    let location = "location='\(TestServer.host):\(evil.port)'"
+    first +=
+      .counted(enabled: "<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true' \(location)/>") + .answered
     first += [.server("<a xmlns='urn:xmpp:sm:3' h='5'/>"), .client("<presence/>"), .reset]
     var second: [ScriptedServer.Step] =
       .login(until: .bound, features: feature, jid: SessionDesk.jid + "/scripted")
@@ -78,8 +73,7 @@ struct OtherHostTests {
         .client("<resume xmlns='urn:xmpp:sm:3' previd='s1' h='*'/>"),
         .server("<failed xmlns='urn:xmpp:sm:3'/>"),
       ], at: second.count - 2)
-    second += [.client("<enable xmlns='urn:xmpp:sm:3'/>"), .server("<enabled xmlns='urn:xmpp:sm:3'/>")]
-    second += synced[..<4] + [question] + synced[4...]
+    second += .counted(enabled: "<enabled xmlns='urn:xmpp:sm:3'/>") + .answered
     let desk = try await SessionDesk([first, second], sessions: 1)
     do { _ = try await desk.session.login(try await desk.parameters()) } catch {
       Issue.record("\(error): \(desk.server.mismatches)")

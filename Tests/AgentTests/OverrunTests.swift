@@ -14,10 +14,7 @@ struct OverrunTests {
   @Test("and resets the connection is logged in to once more, without acknowledgements.")
   func reset() async throws {
     let first: Steps =
-      Self.login + [
-        .client("<enable xmlns='urn:xmpp:sm:3'/>"), .server("<enabled xmlns='urn:xmpp:sm:3'/>"),
-      ] + Steps.synced[..<4] + [
-        .client("<r xmlns='urn:xmpp:sm:3'/>"), Steps.synced[5],
+      Self.login + .counted(enabled: "<enabled xmlns='urn:xmpp:sm:3'/>") + [
         .flood("<iq type='result' id='unknown'/>", bytes: 100_000), .server("<r xmlns='urn:xmpp:sm:3'/>"),
         .client("<a xmlns='urn:xmpp:sm:3' h='*'/>"), .reset,
       ]

@@ -17,9 +17,7 @@ struct SessionEndTests {
   /// A login at a server that counts stanzas, up to what it is first asked.
   private static let counted: Steps =
     .login(until: .bound, features: "<sm xmlns='urn:xmpp:sm:3'/>", jid: SessionDesk.jid + "/scripted")
-    + [
-      .client("<enable xmlns='urn:xmpp:sm:3'/>"), .server("<enabled xmlns='urn:xmpp:sm:3'/>"),
-    ] + Steps.synced[..<4] + [question]
+    + .counted(enabled: "<enabled xmlns='urn:xmpp:sm:3'/>")
 
   private static func acknowledgement(_ count: Int) -> ScriptedServer.Step {
     .server("<a xmlns='urn:xmpp:sm:3' h='\(count)'/>")
@@ -28,7 +26,7 @@ struct SessionEndTests {
   @Test("to a server that takes its time.")
   func slowServer() async throws {
     let desk = try await SessionDesk([
-      Self.counted + Steps.synced[4...] + [Self.acknowledgement(5), .client("<presence/>"), Self.question]
+      Self.counted + .answered + [Self.acknowledgement(5), .client("<presence/>"), Self.question]
         + [.client("<message id='m1'/>"), .client("<presence/>"), Self.acknowledgement(8)] + Self.farewell
     ])
     let session = desk.session
@@ -46,7 +44,7 @@ struct SessionEndTests {
   @Test("to the next agent, too, where its own one has begun to end.")
   func endingAgent() async throws {
     let desk = try await SessionDesk([
-      Self.counted + Steps.synced[4...] + [Self.acknowledgement(5), .client("<presence/>"), .stall]
+      Self.counted + .answered + [Self.acknowledgement(5), .client("<presence/>"), .stall]
     ])
     let session = desk.session
     _ = try await session.login(try await desk.parameters())
@@ -64,11 +62,11 @@ struct SessionEndTests {
   @Test("though it has just come back, and is not in step yet.", arguments: [false, true])
   func notSynced(isLogout: Bool) async throws {
     let late: Steps = [.client("<message id='m1'/>"), .client("<presence/>")]
-    let answers: Steps = [Steps.synced[4], Steps.synced[6], Self.acknowledgement(7)]
+    let answers: Steps = .answered + [Self.acknowledgement(7)]
     let scripts: [Steps] = [
-      Self.counted + Steps.synced[4...] + [Self.acknowledgement(5), .client("<presence/>"), .close],
+      Self.counted + .answered + [Self.acknowledgement(5), .client("<presence/>"), .close],
       // Its roster is late.
-      Self.counted + [Steps.synced[5]] + late + answers + Self.farewell,
+      Self.counted + late + answers + Self.farewell,
     ]
     let desk = try await SessionDesk(scripts, sessions: 1)
     let session = desk.session

@@ -124,15 +124,9 @@ struct SessionReconnectTests {
     ] as [[ScriptedServer.Step]])
   func secondStream(_ second: [ScriptedServer.Step]) async throws {
     let clock = QuickClock()
-    let synced = [ScriptedServer.Step].synced
     var counted: [ScriptedServer.Step] =
       .login(until: .bound, features: "<sm xmlns='urn:xmpp:sm:3'/>", jid: SessionDesk.jid + "/scripted")
-    counted += [.client("<enable xmlns='urn:xmpp:sm:3'/>")] + synced[..<4]
-    // What is asked next comes before the client counts, or it might come before or behind its question.
-    counted += [
-      synced[5], .server("<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true'/>"),
-      .client("<r xmlns='urn:xmpp:sm:3'/>"), synced[4], synced[6],
-    ]
+    counted += .counted() + .answered
     counted += [.server("<a xmlns='urn:xmpp:sm:3' h='5'/>"), .client("<presence/>")]
     let desk = try await SessionDesk([counted + second + [.stall], counted], sessions: 0, clock: clock)
     _ = try await desk.session.login(try await desk.parameters())

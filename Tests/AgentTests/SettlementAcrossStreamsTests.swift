@@ -11,22 +11,19 @@ struct SettlementAcrossStreamsTests {
 
   private static let management = "<sm xmlns='urn:xmpp:sm:3'/>"
 
-  private static func enabled(_ id: String) -> Steps {
-    [
-      .client("<enable xmlns='urn:xmpp:sm:3' resume='true'/>"),
-      .server("<enabled xmlns='urn:xmpp:sm:3' id='\(id)' resume='true'/>"),
-    ]
+  private static func enabled(_ id: String) -> String {
+    "<enabled xmlns='urn:xmpp:sm:3' id='\(id)' resume='true'/>"
   }
 
   private static let question = ScriptedServer.Step.client("<r xmlns='urn:xmpp:sm:3'/>")
 
-  /// As ``synced``, with what stream management adds.
-  private static let synced: Steps =
-    Array([ScriptedServer.Step].synced.prefix(4)) + [question]
-    + Array([ScriptedServer.Step].synced[4...6]) + [.server("<a xmlns='urn:xmpp:sm:3' h='5'/>")]
+  /// What a session that ``enabled(_:)`` begins asks for, up to the acknowledgement of that.
+  private static func synced(_ id: String) -> Steps {
+    .counted(enabled: enabled(id)) + .answered + [.server("<a xmlns='urn:xmpp:sm:3' h='5'/>")]
+  }
 
-  /// A login that is not given the session it asks for, up to a new one.
-  private static func refused(_ earlier: String, _ id: String) -> Steps {
+  /// A login that is not given the session it asks for, up to the resource that it binds instead.
+  private static func refused(_ earlier: String) -> Steps {
     var steps: Steps = .login(until: .bound, features: management, jid: SessionDesk.jid + "/scripted")
     let place = steps.count - 2
     steps.insert(
@@ -36,17 +33,20 @@ struct SettlementAcrossStreamsTests {
           "<failed xmlns='urn:xmpp:sm:3'><item-not-found xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></failed>"
         ),
       ], at: place)
-    return steps + enabled(id)
+    return steps
   }
 
   @Test("What no server has acknowledged is sent again, and is not said to be sent before.")
   func unsettled() async throws {
     let first: Steps =
       .login(until: .bound, features: Self.management, jid: SessionDesk.jid + "/scripted")
-      + Self.enabled("s1")
-      + Self.synced + [.client("<presence/>"), Self.question, .client("<message id='m1'/>"), .reset]
-    let second: Steps = Self.refused("s1", "s2") + [.client("<iq type='get' id='{roster}'/>"), .reset]
-    let third: Steps = Self.refused("s2", "s3") + Self.synced
+      + Self.synced("s1") + [.client("<presence/>"), Self.question, .client("<message id='m1'/>"), .reset]
+    let second: Steps =
+      Self.refused("s1") + [
+        .client("<enable xmlns='urn:xmpp:sm:3' resume='true'/>"), .server(Self.enabled("s2")),
+        .client("<iq type='get' id='{roster}'/>"), .reset,
+      ]
+    let third: Steps = Self.refused("s2") + Self.synced("s3")
     let desk = try await SessionDesk([first, second, third])
     _ = try await desk.session.login(try await desk.parameters())
     try await desk.until("its presence") { _ in desk.server.received.contains("<show>away</show>") }

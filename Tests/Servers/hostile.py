@@ -12,6 +12,7 @@ KIND is
   names         a message with 1,000,000 different names
   contacts      100,000 contacts, pushed     requests      100,000 requests that nobody knows
   drip          a message of 20,000 octets, one octet after the other
+  messages      "count" short messages; there is nothing wrong with them
 """
 import asyncio
 import base64
@@ -39,7 +40,7 @@ def repeated(text):
     return text * (OCTETS // len(text))
 
 
-def payload(kind):
+def payload(kind, count):
     if kind == "elements":
         return stanza(repeated("<a/>"))
     if kind == "attributes":
@@ -55,6 +56,9 @@ def payload(kind):
     if kind == "requests":
         return "".join(f"<iq type='get' id='r{number}' from='far.example'><query xmlns='urn:example:unknown'/></iq>"
                        for number in range(100_000))
+    if kind == "messages":
+        return "".join(f"<message from='friend@far.example/home' id='m{number}' type='chat'>"
+                       f"<body>message {number} of a run, some words long</body></message>" for number in range(count))
     if kind == "drip":
         return stanza("drip " * 4000)
     return ""
@@ -154,7 +158,7 @@ class Session:
 
 
 async def obey(order):
-    text = payload(order["kind"]).encode()
+    text = payload(order["kind"], order.get("count", 0)).encode()
     while Session.newest is None:
         await asyncio.sleep(0.05)
     began = time.monotonic()

@@ -70,6 +70,21 @@ extension [ScriptedServer.Step] {
       "<iq type='result' id='{roster}'/><iq type='error' id='{carbons}'/><iq type='error' id='{blocked}'/>"),
     .client("<iq type='get' id='{features}'/>"), .server("<iq type='error' id='{features}'/>"),
   ]
+
+  /// The beginning of ``synced`` at a server that manages the stream (XEP-0198), up to the client's first question for an
+  /// acknowledgement of its five stanzas.
+  ///
+  /// The server enables the management when it has read all five, so that the question cannot overtake one of them.
+  public static func counted(
+    enabled: String = "<enabled xmlns='urn:xmpp:sm:3' id='s1' resume='true'/>"
+  ) -> Self {
+    [.client("<enable xmlns='urn:xmpp:sm:3'/>")] + synced[..<4] + [
+      synced[5], .server(enabled), .client("<r xmlns='urn:xmpp:sm:3'/>"),
+    ]
+  }
+
+  /// What is left of ``synced`` behind ``counted(enabled:)``.
+  public static let answered: Self = [synced[4], synced[6]]
 }
 
 extension ScriptedServer.Step {

@@ -90,15 +90,21 @@ extension MethodTable {
 
   private mutating func registerStoredMessages(_ accounts: StoredAccounts, _ agent: OneTimeAgent) {
     register(HistoryReadMethod.self) { parameters, _ in
-      try accounts.readHistory(parameters) { agent.tell(item: $0) }
+      let lines = ItemLines(of: agent)
+      try accounts.readHistory(parameters) { lines.add($0) }
+      lines.flush()
       return Nothing()
     }
     register(ThreadsListMethod.self) { parameters, _ in
-      for thread in try accounts.threads(parameters) { agent.tell(item: thread) }
+      let lines = ItemLines(of: agent)
+      for thread in try accounts.threads(parameters) { lines.add(thread) }
+      lines.flush()
       return Nothing()
     }
     register(ConversationsListMethod.self) { parameters, _ in
-      for conversation in try accounts.conversations(parameters) { agent.tell(item: conversation) }
+      let lines = ItemLines(of: agent)
+      for conversation in try accounts.conversations(parameters) { lines.add(conversation) }
+      lines.flush()
       return Nothing()
     }
   }

@@ -42,6 +42,9 @@ package final class OneTimeAgent: Sendable {
   /// The value is one of those that a request asks for. Blocks while the client does not read.
   func tell(item: some Encodable) { connection.write(RPC.notification(item: item)) }
 
+  /// Whole lines of ``RPC``. Blocks while the client does not read.
+  func tell(lines: String) { connection.write(lines) }
+
   func tell(_ notice: AgentNotice) { connection.write(RPC.notification(notice)) }
 
   /// A step of a stream, or a line that has gone over it.

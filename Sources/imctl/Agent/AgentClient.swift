@@ -205,15 +205,23 @@ final class AgentClient {
     return request
   }
 
-  /// Waits for the answer to `request`; events that arrive before it go to `onEvent`.
+  /// Waits for the answer to `request`; events that arrive before it go to `onEvent`, but for those that this version
+  /// does not know.
   func answer<Method: AgentMethod>(
     to request: Request<Method>, onEvent: (Event) throws -> Void = { _ in }
+  ) throws -> Method.Result {
+    try answer(to: request) { reply in if let event = try? reply.event() { try onEvent(event) } }
+  }
+
+  /// Waits for the answer to `request`; the notifications `event` that arrive before it go to `onEventReply`.
+  func answer<Method: AgentMethod>(
+    to request: Request<Method>, onEventReply: (RPCReply) throws -> Void
   ) throws -> Method.Result {
     if let greeting, greeting.id != request.id { _ = try self.greet() }
     var answer = early.removeValue(forKey: .number(request.id))
     while answer == nil, let reply = try nextReply() {
-      if let event = event(in: reply) {
-        try onEvent(event)
+      if reply.method == RPC.eventMethod {
+        try onEventReply(reply)
       } else if reply.method == RPC.itemMethod {
         try onItem(reply)
       } else if reply.method == RPC.noticeMethod {
@@ -257,10 +265,10 @@ final class AgentClient {
       "本地数据库已损坏，现已重新创建；原文件移至 \(peer: path)")
   }
 
-  /// Waits for an event. Nil at the deadline.
-  func nextEvent() throws -> Event? {
+  /// Waits for a notification `event`. Nil at the deadline.
+  func nextEventReply() throws -> RPCReply? {
     while let reply = try nextReply() {
-      if let event = event(in: reply) { return event }
+      if reply.method == RPC.eventMethod { return reply }
     }
     return nil
   }
@@ -314,11 +322,6 @@ final class AgentClient {
     case .timeout: throw Failure.noAnswer
     case .interrupted: throw Failure.cancelled(hasOpenChange ? mayBeDone : nil)
     }
-  }
-
-  /// Nil where it is something else. Events that this version does not know are left out.
-  private func event(in reply: RPCReply) -> Event? {
-    reply.method == RPC.eventMethod ? try? reply.event() : nil
   }
 
   /// Nil at the deadline.

@@ -65,7 +65,7 @@ enum OneTimeAgent {
     _ reply: RPCReply, _ output: OutputOptions, text: (Item) -> String
   ) throws {
     if output.quiet { return }
-    if output.json { return Console.out(JSONLine.escape(String(reply.itemText))) }
+    if output.json { return Console.out(JSONLine.escape(String(reply.payload))) }
     Console.out(text(try reply.item(Item.self)))
   }
 

@@ -109,11 +109,11 @@ struct WatchCommand: ParsableCommand {
     Interrupt.install()
     let deadline = Deadline(timeout)
     guard let hook = try hook() else {
-      return try watch(parameters, until: deadline) { try output.data($0, text: EventText($0).description) }
+      return try watch(parameters, until: deadline, onEvent: tell)
     }
     let hooks = HookEvents(hook, output)
     do {
-      try watch(parameters, until: deadline, onEvent: hooks.add)
+      try watch(parameters, until: deadline) { if let event = try? $0.event() { hooks.add(event) } }
       hooks.stop()
     } catch {
       let isInterrupted = (error as? Failure)?.name == .cancelled
@@ -122,16 +122,26 @@ struct WatchCommand: ParsableCommand {
     }
   }
 
+  /// Prints an event. With `--json` the agent's line is passed on, but for the sentences about a failure, which are to be
+  /// in this command's language.
+  private func tell(_ reply: RPCReply) throws {
+    if output.json, !output.quiet, !reply.tellsOfFailure {
+      return Console.out(JSONLine.escape(String(reply.payload)))
+    }
+    guard let event = try? reply.event() else { return }
+    try output.data(event, text: EventText(event).description)
+  }
+
   /// Returns at the deadline.
   private func watch(
-    _ parameters: WatchMethod.Parameters, until deadline: Deadline, onEvent: (Event) throws -> Void
+    _ parameters: WatchMethod.Parameters, until deadline: Deadline, onEvent: (RPCReply) throws -> Void
   ) throws {
     try AgentClient.session(start: .whenNoneRuns, until: deadline.atMost(.ofRequest)) { agent in
       let watch = try agent.send(WatchMethod.self, parameters)
-      _ = try agent.answer(to: watch, onEvent: onEvent)
+      _ = try agent.answer(to: watch, onEventReply: onEvent)
       output.step(inLanguage("watching", "正在监视"))
       agent.deadline = deadline
-      while let event = try agent.nextEvent() { try onEvent(event) }
+      while let event = try agent.nextEventReply() { try onEvent(event) }
     }
   }
 }
