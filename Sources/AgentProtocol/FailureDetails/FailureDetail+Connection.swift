@@ -21,7 +21,7 @@ extension FailureDetail {
       case .selfSignedInChain: Sentence("self-signed certificate in certificate chain", "证书链中有自签名证书")
       case .unknownIssuer: Sentence("unable to get local issuer certificate", "无法找到其签发者的证书")
       case .notPinned: Sentence("it is not the pinned one", "它不是所固定的证书")
-      case .otherDomain: Sentence("it is not for this domain", "它不属于该域名")
+      case .otherDomain: Sentence("it is not for this domain", "它不是为该域名签发的")
       case .issuerNotCA: Sentence("it is issued by a certificate that is no CA's", "签发它的证书不是 CA 证书")
       case .certificateExpired: Sentence("certificate has expired", "证书已过期")
       case .certificateNotYetValid: Sentence("certificate is not yet valid", "证书尚未生效")

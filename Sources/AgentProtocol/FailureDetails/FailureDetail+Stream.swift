@@ -21,8 +21,8 @@ extension FailureDetail {
       case .connectsOnce: Sentence("a stream connects only once", "一个流只能连接一次")
       case .noLogin: Sentence("no login within {1} s", "{1} 秒内没有登录成功")
       case .noTLSInTime:
-        Sentence("{1} did not get as far as TLS within {2} s", "{1} 在 {2} 秒内没有进行到 TLS")
-      case .noServer: Sentence("no server for {1}", "没有 {1} 的服务器")
+        Sentence("{1} did not get as far as TLS within {2} s", "{1} 在 {2} 秒内未进入 TLS 阶段")
+      case .noServer: Sentence("no server for {1}", "找不到 {1} 的服务器")
       case .redirectedTooOften:
         Sentence("the server sends from host to host, more than {1} times", "服务器一再要求改连其他主机，已超过 {1} 次")
       case .notOnline: Sentence("the stream has no bound resource", "该流没有绑定资源")
