@@ -77,7 +77,8 @@ let package = Package(
       dependencies: ["XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", nioCore, nioPosix],
       swiftSettings: strict),
     .target(
-      name: "XMPPFeatures", dependencies: ["XMPP", "XMPPStanza", "XMPPXML", "XMPPSASL", nioCore],
+      name: "XMPPFeatures",
+      dependencies: ["XMPP", "XMPPStanza", "XMPPXML", "XMPPSASL", "XMPPTransport", nioCore],
       swiftSettings: strict),
     .target(
       name: "XMPPClient",

@@ -40,7 +40,7 @@ package struct AccountAtServer: Sendable {
     guard current != nil || !entry.scramKeys.isEmpty else {
       throw Failure(
         .invalidParameter, stage: .input,
-        detail: "no password is stored for \(entry.account): give the current one with --password-stdin")
+        detail: .login(.noCurrentPassword, entry.account))
     }
     let authcid = entry.credential.authcid
     credentials = SASLCredentials(

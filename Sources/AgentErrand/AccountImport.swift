@@ -44,9 +44,9 @@ package struct AccountImport: Sendable {
       isOpenToOthers = status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o044 != 0
       bytes = try file.read(limit: Self.maximumSize)
     } catch {
-      throw Self.refusal(name, "\(error)")
+      throw Self.refusal(name, .text("\(error)"))
     }
-    guard let bytes else { throw Self.refusal(name, "too large") }
+    guard let bytes else { throw Self.refusal(name, .store(.tooLarge)) }
     entries = try Self.entries(in: bytes, of: name)
   }
 
@@ -54,25 +54,25 @@ package struct AccountImport: Sendable {
   package static func entries(in bytes: [UInt8], of name: String) throws(Failure) -> [Entry] {
     let json: JSONValue
     do { json = try JSONDecoder().decode(JSONValue.self, from: Data(bytes)) } catch {
-      throw refusal(name, "not JSON")
+      throw refusal(name, .store(.notJSON))
     }
     let objects: [JSONValue]
     switch json {
     case .array(let list): objects = list
     case .object(let fields):
       if case .array(let list)? = fields["accounts"] { objects = list } else { objects = [json] }
-    default: throw refusal(name, "neither an object nor a list")
+    default: throw refusal(name, .store(.notObjectOrList))
     }
     var entries: [Entry] = []
     for (index, object) in objects.enumerated() {
       do throws(Wrong) {
         let entry = try Entry(object)
         guard !entries.contains(where: { $0.account == entry.account }) else {
-          throw Wrong("\(entry.account) comes twice")
+          throw Wrong(.importedTwice, entry.account)
         }
         entries.append(entry)
       } catch {
-        throw refusal(name, "account \(index + 1): \(error.why)")
+        throw refusal(name, .store(.importedAccount, index + 1, error.why))
       }
     }
     return entries
@@ -101,42 +101,44 @@ package struct AccountImport: Sendable {
   }
 
   struct Wrong: Error {
-    var why: String
-    init(_ why: String) { self.why = why }
+    var why: FailureDetail
+    init(_ key: FailureDetail.Store, _ arguments: String...) {
+      why = .sentence(.store(key), arguments.map(FailureDetail.text))
+    }
   }
 
-  private static func refusal(_ name: String, _ why: String) -> Failure {
-    Failure(.invalidParameter, stage: .input, detail: "\(name): \(why)")
+  private static func refusal(_ name: String, _ why: FailureDetail) -> Failure {
+    Failure(.invalidParameter, stage: .input, detail: .about(name, why))
   }
 }
 
 extension AccountImport.Entry {
   init(_ json: JSONValue) throws(AccountImport.Wrong) {
-    guard case .object(let fields) = json else { throw .init("not an object") }
+    guard case .object(let fields) = json else { throw .init(.notObject) }
     func text(_ key: String) throws(AccountImport.Wrong) -> String? {
       switch fields[key] {
       case nil, .null, .string(""): return nil
       case .string(let text): return text
-      default: throw .init("\(key) is not a string")
+      default: throw .init(.notString, key)
       }
     }
-    guard let name = try text("account") else { throw .init("no account") }
+    guard let name = try text("account") else { throw .init(.noAccount) }
     let domain = try text("domain")
     let spelling = name.contains("@") ? name : domain.map { "\(name)@\($0)" }
-    guard let spelling else { throw .init("\(name) has no domain") }
-    guard let jid = try? BareJID.parts(spelling) else { throw .init("\(spelling) is not a JID") }
+    guard let spelling else { throw .init(.noDomain, name) }
+    guard let jid = try? BareJID.parts(spelling) else { throw .init(.notJID, spelling) }
     if let domain, (try? BareJID.parts(domain))?.domain != jid.domain {
-      throw .init("\(jid.bare) is not of the domain \(domain)")
+      throw .init(.otherDomain, jid.bare, domain)
     }
     account = jid.bare
     self.domain = jid.domain
     let (right, misspelt) = (try text("password"), try text("passsword"))
-    if let right, let misspelt, right != misspelt { throw .init("password and passsword differ") }
+    if let right, let misspelt, right != misspelt { throw .init(.passwordsDiffer) }
     password = (right ?? misspelt).map { Secret($0) }
     switch fields["isLogin"] {
     case nil, .null: isLogin = false
     case .bool(let flag): isLogin = flag
-    default: throw .init("isLogin is neither true nor false")
+    default: throw .init(.notBoolean)
     }
   }
 }

@@ -13,7 +13,7 @@ package struct AccountRegistration: Sendable {
   /// Throws `invalidParameter` for a JID without a local part.
   package init(on stream: ServerStream) throws(Failure) {
     guard let name = stream.account.local else {
-      throw Failure(.invalidParameter, stage: .input, detail: "no user name before the @: \(stream.account)")
+      throw Failure(.invalidParameter, stage: .input, detail: .login(.noUserName, stream.account))
     }
     self.stream = stream
     self.name = name

@@ -96,12 +96,12 @@ package struct DeviceSurvey: Sendable {
       if resources.count == 1 { return (resource, true) }
       throw Failure(
         .invalidParameter, stage: .input,
-        detail: "several devices are called \(name): \(resources.joined(separator: ", "))")
+        detail: .session(.ambiguousDevice, name, resources.joined(separator: ", ")))
     }
     if !online.isEmpty {
       throw Failure(
         .invalidParameter, stage: .input,
-        detail: "the server does not tell the resource of \(name): imctl devices kick --all --revoke ends it")
+        detail: .session(.hiddenResource, name))
     }
     return (named.lazy.compactMap(\.resource).first ?? name, false)
   }

@@ -31,7 +31,7 @@ package struct DevicesAtServer: Sendable {
     guard given != nil || stored?.hasCredential == true else {
       throw Failure(
         .invalidParameter, stage: .input,
-        detail: "no password is stored for \(jid): give the current one with --password-stdin")
+        detail: .login(.noCurrentPassword, jid))
     }
     let options = (stored?.options ?? ConnectionOptions()).overridden(by: login.options)
     var plan = try LoginPlan(
@@ -53,7 +53,7 @@ package struct DevicesAtServer: Sendable {
   ) throws(Failure) {
     guard plan.hasCredential else {
       throw Failure(
-        .notLoggedIn, stage: .request, detail: "nothing is stored to log in to \(plan.account) with")
+        .notLoggedIn, stage: .request, detail: .login(.nothingStored, plan.account))
     }
     stream = try ServerStream(
       to: plan.account.description, options: plan.options, timeout: timeout, language: language,
@@ -198,7 +198,7 @@ package struct DevicesAtServer: Sendable {
     try await stream.loggedIn(by: &plan, as: resource) { _, bound throws(Failure) in
       guard bound.jid.resource == resource else {
         throw Failure(
-          .invalidParameter, stage: .bind, detail: "the server bound another resource than \(resource)")
+          .invalidParameter, stage: .bind, detail: .session(.otherResource, resource))
       }
     }
   }

@@ -17,7 +17,7 @@ extension CredentialCommand {
     do {
       return try IssuedToken(printed: output, for: account)
     } catch {
-      throw failed(error.reason + Self.lastLine(errors))
+      throw failed(error.reason, errors)
     }
   }
 

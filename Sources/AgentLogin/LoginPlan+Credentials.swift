@@ -177,13 +177,17 @@ extension LoginPlan {
     switch (failure.name, credential.kind) {
     // Somebody else has refused whom the server only asked.
     case (.tokenIncorrect, .thirdParty), (.authFailed, .thirdParty):
-      return failure.renamed(.authFailed, detail: "the token or the login extension was refused")
+      return failure.renamed(.authFailed, detail: .login(.tokenRefused))
     case (.authFailed, .function):
-      return failure.renamed(.authFailed, detail: "the document was refused")
+      return failure.renamed(.authFailed, detail: .login(.documentRefused))
     case (.mechanismUnavailable, .token), (.mechanismUnavailable, .jwt), (.mechanismUnavailable, .thirdParty):
-      return failure.renamed(failure.name, detail: noWay(for: "token", offered) ?? failure.detail)
+      return failure.renamed(
+        failure.name,
+        detail: noWay(offered, .noMechanismForToken, .noMechanismForTokenBesideSCRAM) ?? failure.detail)
     case (.mechanismUnavailable, .function):
-      return failure.renamed(failure.name, detail: noWay(for: "document", offered) ?? failure.detail)
+      return failure.renamed(
+        failure.name,
+        detail: noWay(offered, .noMechanismForDocument, .noMechanismForDocumentBesideSCRAM) ?? failure.detail)
     case (.authFailed, .token), (.authFailed, .jwt), (.authFailed, .apiKey), (.tokenIncorrect, _):
       let claims = presented?.token.flatMap { try? JSONWebToken($0.token.value) }
       let isExpired =
@@ -195,12 +199,13 @@ extension LoginPlan {
   }
 
   /// Why nothing that the server offers carries what would go where a password does; nil where that is not why.
-  private func noWay(for what: String, _ offered: [SASLMechanismName]) -> String? {
+  private func noWay(
+    _ offered: [SASLMechanismName], _ key: FailureDetail.Login, _ keyBesideSCRAM: FailureDetail.Login
+  ) -> FailureDetail? {
     let hasPlain = offered.contains(.plain)
     guard !usesBearer, !offered.isEmpty, !hasPlain || offered.contains(where: \.isSCRAM) else { return nil }
     let list = offered.prefix(16).map(\.rawValue).joined(separator: ", ")
-    let reason = hasPlain ? "; PLAIN is not used where there is SCRAM" : ""
-    return "no usable mechanism for the \(what): the server offers \(list)\(reason)"
+    return .login(hasPlain ? keyBesideSCRAM : key, list)
   }
 
   /// The server has taken the token before: what it refuses now has expired or was revoked.
@@ -215,7 +220,7 @@ extension LoginPlan {
   package var sessionExpiry: Failure? {
     guard let expiredToken, !hasMoreThanDeviceToken else { return nil }
     return Failure(
-      .sessionExpired, stage: .authenticate, detail: expiredToken.expiry.map { "it expired at \($0)" })
+      .sessionExpired, stage: .authenticate, detail: expiredToken.expiry.map { .login(.expired, $0) })
   }
 
   /// Changes the plan to what may help at once after `failure`, as
@@ -272,7 +277,7 @@ extension LoginKind {
 
 extension Failure {
   /// The same under a name that says more.
-  func renamed(_ name: Name, detail: String? = nil) -> Failure {
+  func renamed(_ name: Name, detail: FailureDetail? = nil) -> Failure {
     Failure(name, stage: stage, detail: detail ?? self.detail, condition: condition, text: text)
   }
 }

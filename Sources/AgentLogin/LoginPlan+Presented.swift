@@ -50,14 +50,13 @@ extension LoginPlan {
       // Of a login by hand that is a wrong parameter; a session that comes back waits until there is a token.
       throw Failure(
         .credentialSourceFailed, stage: isAutomatic ? .authenticate : .input,
-        detail: "the token command gave none, and no other token is there")
+        detail: .login(.noToken))
     }
     if let refused, refused.token == choice.token?.token { throw refused.failure }
     if choice.isFallback {
       onFallback(
         Failure(
-          .credentialSourceFailed, stage: .input, detail: "the token command gave none: the given one is used"
-        ))
+          .credentialSourceFailed, stage: .input, detail: .login(.givenTokenUsed)))
     }
     presented.token = choice.token
     presented.loginExtension = choice.loginExtension

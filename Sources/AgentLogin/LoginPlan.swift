@@ -78,16 +78,16 @@ package struct LoginPlan: Sendable, Equatable {
     self.options.resource = options.resource ?? account.resource
     switch (credential.kind, account.local) {
     case (.anonymous, .some):
-      throw Self.invalid("for --auth anonymous there is only a domain: \(account.domain)")
+      throw Self.invalid(.login(.onlyDomain, account.domain))
     case (.anonymous, nil), (_, .some): break
-    case (_, nil): throw Self.invalid("a JID to log in with has a local part: \(account)")
+    case (_, nil): throw Self.invalid(.login(.noLocalPart, account))
     }
     if let name = credential.kind.refusedPolicy(store) {
-      throw Self.invalid("--store \(name.rawValue) is not for --auth \(credential.kind.rawValue)")
+      throw Self.invalid(.login(.refusedPolicy, name.rawValue, credential.kind.rawValue))
     }
     if let loginExt = credential.loginExt { try Self.check(loginExtension: loginExt) }
     if let resource = self.options.resource {
-      do { _ = try self.account.with(resource: resource) } catch { throw Self.invalid(error.message) }
+      do { _ = try self.account.with(resource: resource) } catch { throw Self.invalid(.text(error.message)) }
     }
   }
 
@@ -96,7 +96,7 @@ package struct LoginPlan: Sendable, Equatable {
     guard let platform = device.platform, !devicePolicy.allows(platform) else { return }
     throw Failure(
       .tooManyDevices, stage: .input,
-      detail: "the limit is 0 for platform \(platform): imctl devices policy --limit \(platform)=any")
+      detail: .login(.platformRefused, platform))
   }
 
   /// The stream for one attempt of this plan.
@@ -174,11 +174,11 @@ package struct LoginPlan: Sendable, Equatable {
   package static func check(loginExtension text: String) throws(Failure) {
     let length = text.utf16.count
     if length > LoginMethod.maximumExtension {
-      throw invalid("the login extension has \(length) UTF-16 units, at most 1024 are allowed")
+      throw invalid(.login(.extensionTooLong, length))
     }
   }
 
-  package static func invalid(_ detail: String) -> Failure {
+  package static func invalid(_ detail: FailureDetail) -> Failure {
     Failure(.invalidParameter, stage: .input, detail: detail)
   }
 }
@@ -208,6 +208,30 @@ extension Failure {
   package init(_ error: XMPPError) {
     self.init(
       Name(rawValue: error.code.rawValue), stage: Stage(rawValue: error.stage.rawValue) ?? .request,
-      detail: error.condition == nil ? error.message : nil, condition: error.condition, text: error.text)
+      detail: error.condition == nil ? FailureDetail(error.reason) : nil, condition: error.condition,
+      text: error.text)
+  }
+}
+
+extension FailureDetail {
+  /// What an error of a connection or a stream says: a sentence that is not known here is a text.
+  package init(_ reason: ErrorReason) {
+    if let key = reason.key.flatMap(Key.init(name:)) {
+      self = .sentence(key, reason.arguments.map { FailureDetail($0) })
+    } else {
+      self = .text(reason.description)
+    }
+  }
+}
+
+extension ErrorReason {
+  /// The same detail for an error of a stream.
+  init(_ detail: FailureDetail) {
+    if case .sentence(let key, let arguments) = detail {
+      self.init(
+        key: key.name, arguments: arguments.map { ErrorReason($0) }, description: detail.text(.english))
+    } else {
+      self.init(text: detail.text(.english))
+    }
   }
 }

@@ -22,20 +22,20 @@ extension ConnectionOptions {
   func proxySettings() throws(Failure) -> ProxySettings {
     guard let proxy, proxy != Self.noProxy else {
       guard proxyPasswordCommand == nil || proxy == Self.noProxy else {
-        throw LoginPlan.invalid("--proxy-password-command needs --proxy")
+        throw LoginPlan.invalid(.login(.proxyCommandNeedsProxy))
       }
       return ProxySettings()
     }
     let address = try Self.address(proxy)
     guard let proxyPasswordCommand else { return ProxySettings(address: address) }
     guard address.user != nil else {
-      throw LoginPlan.invalid("--proxy-password-command needs a user name in --proxy")
+      throw LoginPlan.invalid(.login(.proxyCommandNeedsUser))
     }
     return ProxySettings(address: address, passwordCommand: try CredentialCommand(proxyPasswordCommand))
   }
 
   private static func address(_ url: String) throws(Failure) -> ProxyAddress {
-    do { return try ProxyAddress(url) } catch { throw LoginPlan.invalid(error.message) }
+    do { return try ProxyAddress(url) } catch { throw LoginPlan.invalid(FailureDetail(error.reason)) }
   }
 
   /// Another proxy has a user and a password of its own.
@@ -64,7 +64,8 @@ struct ProxySettings: Sendable, Equatable {
       } catch {
         // Before anything is connected, and no matter of the account's own secret.
         let stage = error.stage == .input ? XMPPError.Stage.input : .proxy
-        throw XMPPError(.init(rawValue: error.name.rawValue), stage: stage, error.detail ?? "")
+        throw XMPPError(
+          .init(rawValue: error.name.rawValue), stage: stage, ErrorReason(error.detail ?? .text("")))
       }
     }
   }

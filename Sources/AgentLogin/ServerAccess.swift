@@ -16,7 +16,7 @@ struct ServerAccess: Sendable, Equatable {
     proxy = try options.proxySettings()
     certificateSHA256 = options.certSHA256.flatMap(Self.bytes(hex:))
     if options.certSHA256 != nil, certificateSHA256?.count != 32 {
-      throw LoginPlan.invalid("a SHA-256 has 64 hexadecimal digits")
+      throw LoginPlan.invalid(.login(.fingerprintSyntax))
     }
   }
 

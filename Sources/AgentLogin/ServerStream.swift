@@ -79,7 +79,7 @@ package struct ServerStream: Sendable {
   ) async throws(Failure) -> Result {
     let account: JID
     do { account = names ? self.account : try JID(domain: self.account.domain) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: error.message)
+      throw Failure(.invalidParameter, stage: .input, detail: .text(error.message))
     }
     let stream = stream(configuration(account, SASLCredentials(authcid: ""))).stream
     let features: StreamFeatures
@@ -99,7 +99,7 @@ package struct ServerStream: Sendable {
   ) async throws(Failure) -> Result {
     guard account.local != nil else {
       throw Failure(
-        .invalidParameter, stage: .input, detail: "a JID to log in with has a local part: \(account)")
+        .invalidParameter, stage: .input, detail: .login(.noLocalPart, account))
     }
     var configuration = configuration(account, credentials)
     configuration.policy = server?.policy ?? SASLPolicy()
@@ -225,7 +225,8 @@ extension Failure {
   package static func refused(_ error: XMPPError) -> Failure {
     let failure = Failure(error)
     return Failure(
-      failure.name, stage: failure.stage, detail: error.message, condition: error.condition, text: error.text)
+      failure.name, stage: failure.stage, detail: FailureDetail(error.reason), condition: error.condition,
+      text: error.text)
   }
 
   /// Runs what asks the server, and fails as ``refused(_:)``.

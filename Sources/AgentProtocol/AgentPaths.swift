@@ -41,10 +41,7 @@ public struct AgentPaths: Sendable, Equatable {
   public static func current() throws(Failure) -> AgentPaths {
     func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
     guard let paths = AgentPaths(environment: variable, uid: geteuid()) else {
-      let detail =
-        Language.current == .chinese
-        ? "没有设置 HOME，该用户也没有主目录" : "HOME is not set, and the user has no home directory"
-      throw Failure(.databaseError, stage: .store, detail: detail)
+      throw Failure(.databaseError, stage: .store, detail: .store(.noHome))
     }
     return paths
   }

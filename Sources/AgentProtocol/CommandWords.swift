@@ -11,7 +11,7 @@ package enum CommandWords {
     var quote = Quote.none
     var scalars = line.unicodeScalars.makeIterator()
     func incomplete() -> Failure {
-      Failure(.credentialSourceFailed, stage: .input, detail: "a quote in the command is not closed")
+      Failure(.credentialSourceFailed, stage: .input, detail: .login(.openQuote))
     }
     while let scalar = scalars.next() {
       switch (quote, scalar) {
@@ -40,7 +40,7 @@ package enum CommandWords {
     guard quote == .none else { throw incomplete() }
     if let finished = word { words.append(String(finished)) }
     guard !words.isEmpty else {
-      throw Failure(.credentialSourceFailed, stage: .input, detail: "the command is empty")
+      throw Failure(.credentialSourceFailed, stage: .input, detail: .login(.emptyCommand))
     }
     return words
   }

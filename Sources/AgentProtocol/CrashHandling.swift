@@ -17,10 +17,6 @@ public enum CrashHandling {
 extension Failure {
   /// Command and agent are of different versions, and would not understand each other.
   public static func versions(command: String, agent: String) -> Failure {
-    Failure(
-      .internalError, stage: .request,
-      detail: Language.current == .chinese
-        ? "imctl 的版本为 \(command)，而 imctl-agent 的版本为 \(agent)：请一起安装"
-        : "imctl is of version \(command) and imctl-agent of version \(agent): install both together")
+    Failure(.internalError, stage: .request, detail: .agent(.versions, command, agent))
   }
 }

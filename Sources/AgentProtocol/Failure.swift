@@ -26,8 +26,8 @@ public struct Failure: Error, Sendable, Equatable {
 
   public let name: Name
   public let stage: Stage
-  /// Facts beside the name: an address, a path, the word that is wrong. Never a secret.
-  public let detail: String?
+  /// What is to be known beside the name: an address, a path, the word that is wrong. Never a secret.
+  public let detail: FailureDetail?
   /// The condition on the wire, `not-authorized` or `conflict`: nil where none came from there.
   public let condition: String?
   /// What the server said: nil where it said nothing. At most ``maximumText`` characters of it are kept.
@@ -38,28 +38,24 @@ public struct Failure: Error, Sendable, Equatable {
   public static let maximumText = 1000
 
   public init(
-    _ name: Name, stage: Stage, detail: String? = nil, condition: String? = nil, text: String? = nil
+    _ name: Name, stage: Stage, detail: FailureDetail? = nil, condition: String? = nil, text: String? = nil
   ) {
     self.init(name, stage: stage, detail: detail, condition: condition, text: text, foreign: nil)
   }
 
   private init(
-    _ name: Name, stage: Stage, detail: String?, condition: String?, text: String?, foreign: Text?
+    _ name: Name, stage: Stage, detail: FailureDetail?, condition: String?, text: String?, foreign: Text?
   ) {
     self.name = name
     self.stage = stage
-    self.detail = Self.bounded(detail)
+    self.detail = detail == .text("") ? nil : detail?.bounded(to: Self.maximumText)
     self.condition = Self.bounded(condition)
     self.text = Self.bounded(text)
     self.foreign = foreign
   }
 
   /// A bound in words, as precise as anybody wants to know it.
-  public static func seconds(_ seconds: Double) -> String {
-    let rounded = (seconds * 10).rounded() / 10
-    let text = "\(rounded)"
-    return (text.hasSuffix(".0") ? String(text.dropLast(2)) : text) + " s"
-  }
+  public static func seconds(_ seconds: Double) -> String { FailureDetail.seconds(seconds).text(.english) }
 
   private static func bounded(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
@@ -92,11 +88,11 @@ public struct Failure: Error, Sendable, Equatable {
     switch language {
     case .english:
       if stage != .input { message = stage.title(language) + ": " + message }
-      if let detail { message += " (\(detail))" }
+      if let detail { message += " (\(detail.text(language)))" }
       if !said.isEmpty { message += isAnswer ? "; the answer: \(said)" : "; the server said: \(said)" }
     case .chinese:
       if stage != .input { message = stage.title(language) + "：" + message }
-      if let detail { message += "（\(FailureDetail.chinese(detail))）" }
+      if let detail { message += "（\(detail.text(language))）" }
       if !said.isEmpty { message += isAnswer ? "；应答：\(said)" : "；服务器说：\(said)" }
     }
     return Text(message, hint: advice?.hint.text(language) ?? row.text(language).hint)
@@ -129,11 +125,19 @@ extension Failure.Stage {
   }
 }
 
-/// The error object: `name code codes exit stage message hint detail condition text retryable`. `detail` may be
-/// absent; `condition` and `text` are null where the server said nothing.
+extension CodingUserInfoKey {
+  /// Whether an encoder writes `sentence`: for what another process or a later one shows, and not for `--json`.
+  public static let keepsSentences = CodingUserInfoKey(rawValue: "keepsSentences").unsafelyUnwrapped
+}
+
+/// The error object: `name code codes exit stage message hint detail condition text retryable`. `detail` is in English, and
+/// may be absent; `condition` and `text` are null where the server said nothing.
+///
+/// Where the encoder keeps sentences (``CodingUserInfoKey/keepsSentences``), `sentence` has the detail with its key and its
+/// arguments. Without it, or with a key of another version, the detail is a text.
 extension Failure: Codable {
   private enum Key: String, CodingKey {
-    case name, code, codes, exit, stage, message, hint, detail, condition, text, retryable
+    case name, code, codes, exit, stage, message, hint, detail, sentence, condition, text, retryable
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -146,7 +150,10 @@ extension Failure: Codable {
     try fields.encode(stage, forKey: .stage)
     try fields.encode(rendered.message, forKey: .message)
     try fields.encode(rendered.hint, forKey: .hint)
-    try fields.encodeIfPresent(detail, forKey: .detail)
+    try fields.encodeIfPresent(detail.flatMap { Self.bounded($0.text(.english)) }, forKey: .detail)
+    if encoder.userInfo[.keepsSentences] as? Bool == true, let detail, detail.isTranslated {
+      try fields.encode(detail, forKey: .sentence)
+    }
     try fields.encode(condition, forKey: .condition)
     try fields.encode(text, forKey: .text)
     try fields.encode(retryable, forKey: .retryable)
@@ -164,7 +171,8 @@ extension Failure: Codable {
     self.init(
       name,
       stage: try fields.decodeIfPresent(String.self, forKey: .stage).flatMap(Stage.init) ?? .request,
-      detail: try fields.decodeIfPresent(String.self, forKey: .detail),
+      detail: try (try? fields.decode(FailureDetail.self, forKey: .sentence))
+        ?? fields.decodeIfPresent(String.self, forKey: .detail).map(FailureDetail.text),
       condition: try fields.decodeIfPresent(String.self, forKey: .condition),
       text: try fields.decodeIfPresent(String.self, forKey: .text),
       foreign: foreign)

@@ -5,79 +5,80 @@ extension FailureAdvice {
   /// Wrong arguments that another command helps with.
   private static let input: [FailureAdvice] = [
     FailureAdvice(
-      name: .invalidParameter, detail: "there is no command *",
+      name: .invalidParameter, details: [.usage(.unknownCommand), .usage(.unknownCommandNear)],
       hint: Sentence("`imctl help COMMAND` lists the commands.", "`imctl help COMMAND` 列出可用的命令。")),
     FailureAdvice(
-      name: .invalidParameter, detail: "no message with the id *",
+      name: .invalidParameter, details: [.session(.unknownMessage), .session(.notSentTo)],
       hint: Sentence("`imctl outbox list` shows what waits to be sent.", "`imctl outbox list` 显示等待发送的消息。")),
     FailureAdvice(
-      name: .invalidParameter, detail: "no password is stored for *",
+      name: .invalidParameter,
+      details: [.login(.noPasswordStored), .login(.noCurrentPassword), .login(.noPasswordForAPI)],
       hint: Sentence(
         "Give the password with --password-stdin or --password-command; on a terminal `imctl login` asks for it.",
         "请用 --password-stdin 或 --password-command 给出密码；在终端上 `imctl login` 会询问密码。")),
     FailureAdvice(
-      name: .invalidParameter, detail: "nobody is called *",
+      name: .invalidParameter, details: [.session(.unknownName), .session(.unknownNameNear)],
       hint: Sentence(
         "`imctl contacts list` shows the names; a domain without a dot needs one at its end.",
         "`imctl contacts list` 显示各联系人的名称；不含点的域名须在末尾加点。")),
     FailureAdvice(
-      name: .invalidParameter, detail: "more than one is called *",
+      name: .invalidParameter, details: [.session(.ambiguousName)],
       hint: Sentence("Give the JID of the one that is meant.", "请给出所指对象的 JID。")),
     FailureAdvice(
-      name: .invalidParameter, detail: "* is no contact",
+      name: .invalidParameter, details: [.session(.noContact)],
       hint: Sentence("`imctl contacts list` shows the contacts.", "`imctl contacts list` 显示联系人。")),
     FailureAdvice(
-      name: .invalidParameter, detail: "* has not asked*",
+      name: .invalidParameter, details: [.session(.notAsked), .session(.noApproval)],
       hint: Sentence(
         "`imctl contacts requests` shows who has asked.", "`imctl contacts requests` 显示待处理的请求。")),
     FailureAdvice(
       name: .invalidParameter, stage: .bind,
       hint: Sentence("Choose another resource: --resource", "请换一个资源：--resource")),
     FailureAdvice(
-      name: .credentialSourceFailed, detail: "a quote in the command is not closed",
+      name: .credentialSourceFailed, details: [.login(.openQuote)],
       hint: Sentence(
         "Close the quote; the command is split into words as a shell would do it.",
         "请闭合引号；该命令会像在 shell 中一样拆分为单词。")
     ),
     FailureAdvice(
-      name: .credentialSourceFailed, detail: "the command is empty",
+      name: .credentialSourceFailed, details: [.login(.emptyCommand)],
       hint: Sentence("Name a program that prints the secret.", "请指定一个输出密码或令牌的程序。")),
   ]
 
   /// This machine.
   private static let local: [FailureAdvice] = [
     FailureAdvice(
-      name: .databaseError, detail: "*: locked by another process",
+      name: .databaseError, details: [.store(.locked)],
       hint: Sentence(
         "Another command is writing it: try again when that has ended.", "另一条命令正在写入：请等它结束后重试。")),
     FailureAdvice(
-      name: .databaseError, detail: "*: made by a later version of imctl",
+      name: .databaseError, details: [.store(.laterVersion)],
       hint: Sentence(
         "Use that version: this one would lose what it does not understand.", "请使用那个版本：本版本会丢失无法理解的内容。")),
     FailureAdvice(
-      name: .databaseError, detail: "*: not JSON",
+      name: .databaseError, details: [.store(.notJSON)],
       hint: Sentence(
         "Mend the file; an agent that runs goes on with what it has read before.",
         "请修正该文件；正在运行的代理进程沿用先前读取的内容。")),
     FailureAdvice(
-      name: .databaseError, detail: "* was damaged, and is now *",
+      name: .databaseError, details: [.store(.damaged)],
       message: Sentence("the local store was damaged and begins afresh", "本地数据库已损坏，现已重新创建"),
       hint: Sentence(
         "What could be read is in the new file; `imctl history --sync` fetches older messages from the server.",
         "能读出的内容已放入新文件；`imctl history --sync` 可从服务器取回更早的消息。")),
     FailureAdvice(
-      name: .agentUnreachable, detail: "* files may be open at a time, *",
+      name: .agentUnreachable, details: [.agent(.tooFewFiles)],
       message: Sentence("the agent may have too few files open", "代理进程可打开的文件数过少"),
       hint: Sentence(
         "Raise the limit (`ulimit -Hn`, or LimitNOFILE= of the service), then: imctl agent restart",
         "请提高上限（`ulimit -Hn`，或服务的 LimitNOFILE=），然后运行：imctl agent restart")),
     FailureAdvice(
-      name: .connectTimeout, detail: "the agent does not answer*",
+      name: .connectTimeout, details: [.agent(.noAnswer)],
       hint: Sentence(
         "It may be busy or stopped: look at its log with `imctl agent log`, or end its process; the next command starts a new one.",
         "它可能正忙或已被暂停：请用 `imctl agent log` 查看其日志，或结束其进程；下一条命令会启动新的代理进程。")),
     FailureAdvice(
-      name: .agentUnreachable, detail: "it has * clients, and serves no more at a time",
+      name: .agentUnreachable, details: [.agent(.crowded)],
       hint: Sentence(
         "End some of the commands that stay connected, such as `imctl watch`, then try again.",
         "请结束一些保持连接的命令（例如 `imctl watch`），然后重试。")),
@@ -85,51 +86,51 @@ extension FailureAdvice {
 
   private static let tls: [FailureAdvice] = [
     FailureAdvice(
-      name: .tlsFailure, detail: "*it is not the pinned one*",
+      name: .tlsFailure, details: [.connection(.notPinned)],
       message: Sentence("the server shows another certificate than the pinned one", "服务器出示的证书与所固定的证书不同"),
       hint: Sentence(
         "Someone may be between you and the server. Do not log in before whoever runs the server has confirmed the new "
           + "certificate in another way; then: imctl account trust JID --reset",
         "可能有人在您与服务器之间窃听。请先通过其他途径向服务器管理员核实新证书，之后再执行：imctl account trust JID --reset")),
     FailureAdvice(
-      name: .tlsFailure, detail: "*may be one for STARTTLS*",
+      name: .tlsFailure, details: [.connection(.noTLS)],
       hint: Sentence(
         "Use --tls starttls with this port, or the port for direct TLS (often 5223).",
         "请对该端口使用 --tls starttls，或改用直接 TLS 的端口（通常为 5223）。")),
     FailureAdvice(
-      name: .tlsFailure, detail: "*is one for direct TLS*",
+      name: .tlsFailure, details: [.stream(.answeredWithTLS)],
       hint: Sentence(
         "Use --tls direct with this port, or the port for STARTTLS (often 5222).",
         "请对该端口使用 --tls direct，或改用 STARTTLS 的端口（通常为 5222）。")),
     FailureAdvice(
-      name: .networkError, detail: "*may be one for direct TLS*",
+      name: .networkError, details: [.stream(.endedBeforeStream)],
       hint: Sentence(
         "If it is, use --tls direct with this port; else look whether the server works.",
         "如果是，请对该端口使用 --tls direct；否则请检查服务器是否正常工作。")),
     FailureAdvice(
-      name: .tlsFailure, detail: "*no TLS version of today*",
+      name: .tlsFailure, details: [.connection(.oldTLS)],
       hint: Sentence("Ask whoever runs the server to offer TLS 1.2 or 1.3.", "请让服务器管理员启用 TLS 1.2 或 1.3。")),
     FailureAdvice(
-      name: .tlsFailure, detail: "the server does not offer STARTTLS",
+      name: .tlsFailure, details: [.stream(.noSTARTTLS)],
       hint: Sentence(
         "Try --tls direct, with the server's port for it (often 5223); nothing is sent without TLS.",
         "请用 --tls direct 及服务器的相应端口（通常为 5223）重试；没有 TLS 就不会发送任何内容。")),
     FailureAdvice(
-      name: .tlsFailure, detail: "the server refused to start TLS",
+      name: .tlsFailure, details: [.stream(.tlsRefused)],
       hint: Sentence(
         "Tell whoever runs the server; nothing is sent without TLS.", "请告知服务器管理员；没有 TLS 就不会发送任何内容。")),
     FailureAdvice(
-      name: .tlsFailure, detail: "*certificate has expired*",
+      name: .tlsFailure, details: [.connection(.certificateExpired)],
       hint: Sentence(
         "Check this machine's clock; if it is right, tell whoever runs the server to renew the certificate.",
         "请检查本机时钟；如果时钟正确，请让服务器管理员更新证书。")),
     FailureAdvice(
-      name: .tlsFailure, detail: "*certificate is not yet valid*",
+      name: .tlsFailure, details: [.connection(.certificateNotYetValid)],
       hint: Sentence(
         "Check this machine's clock; if it is right, tell whoever runs the server.",
         "请检查本机时钟；如果时钟正确，请告知服务器管理员。")),
     FailureAdvice(
-      name: .tlsFailure, detail: "*it is not for this domain*",
+      name: .tlsFailure, details: [.connection(.otherDomain)],
       hint: Sentence(
         "Check the part after @ and --host; if both are right, someone may be between you and the server, or whoever runs "
           + "it has to get a certificate for the domain.",
@@ -188,7 +189,7 @@ extension FailureAdvice {
 
   private static let authentication: [FailureAdvice] = [
     FailureAdvice(
-      name: .authFailed, detail: "the server does not take the token any more",
+      name: .authFailed, details: [.stream(.tokenNotTaken)],
       message: Sentence("the server's token for this device was refused", "服务器为本设备发放的令牌已被拒绝"),
       hint: Sentence("Log in again: imctl login JID", "请重新登录：imctl login JID")),
     FailureAdvice(
@@ -247,16 +248,16 @@ extension FailureAdvice {
       hint: Sentence(
         "Try again later; if it lasts, tell whoever runs the server.", "请稍后重试；如果持续出现，请告知服务器管理员。")),
     FailureAdvice(
-      name: .stanzaError, detail: "*is not online: nothing was sent",
+      name: .stanzaError, details: [.session(.deviceOffline)],
       message: Sentence("the device is not online", "该设备不在线"),
       hint: Sentence("`imctl devices list` shows which devices are online.", "`imctl devices list` 显示在线的设备。")),
     FailureAdvice(
-      name: .stanzaError, detail: "the server has no push notifications",
+      name: .stanzaError, details: [.session(.noPush)],
       message: Sentence("the server cannot do that", "服务器不支持此操作"),
       hint: Sentence(
         "Ask whoever runs the server to turn push notifications on.", "请让服务器管理员启用推送通知。")),
     FailureAdvice(
-      name: .stanzaError, detail: "the server has no archive of the account",
+      name: .stanzaError, details: [.session(.noArchive)],
       message: Sentence("the server cannot do that", "服务器不支持此操作"),
       hint: Sentence(
         "`imctl history` without --sync shows what is stored here.", "不带 --sync 的 `imctl history` 显示本地存储的消息。")

@@ -8,24 +8,11 @@ struct FailureAdvice: Sendable {
   var conditions: Set<String> = []
   /// The stage that this is about; nil: any.
   var stage: Failure.Stage?
-  /// What the detail is like, with `*` for its facts, as in ``FailureDetail``; nil: whatever it is.
-  var detail: String?
+  /// Sentences of which the detail mentions one; empty: whatever it says.
+  var details: Set<FailureDetail.Key> = []
   /// What happened, in the place of the row's message; nil: the row's message is right.
   var message: Sentence?
   let hint: Sentence
-
-  /// A text in both languages.
-  struct Sentence: Sendable {
-    let english: String
-    let chinese: String
-
-    init(_ english: String, _ chinese: String) {
-      self.english = english
-      self.chinese = chinese
-    }
-
-    func text(_ language: Language) -> String { language == .chinese ? chinese : english }
-  }
 
   /// The first advice that fits; nil where the row says it all.
   static func of(_ failure: Failure) -> FailureAdvice? { all.first { $0.fits(failure) } }
@@ -33,7 +20,6 @@ struct FailureAdvice: Sendable {
   private func fits(_ failure: Failure) -> Bool {
     guard name == failure.name, stage ?? failure.stage == failure.stage else { return false }
     guard conditions.isEmpty || failure.condition.map(conditions.contains) == true else { return false }
-    guard let pattern = detail else { return true }
-    return failure.detail.map { FailureDetail.facts(of: $0, in: pattern) != nil } ?? false
+    return details.isEmpty || failure.detail?.mentions(details) == true
   }
 }

@@ -1,189 +1,205 @@
-/// What a failure's detail says, in Chinese.
+/// What a failure says beside its name: the key of a sentence with its arguments, or a text.
 ///
-/// A detail is made where the failure is: in the agent, whose locale may be another one than the command's, and in
-/// libraries that speak English only. So its words are told by their pattern, and what is not known stays as it is.
-public enum FailureDetail {
-  /// The detail in Chinese where it is known, else as it is.
-  public static func chinese(_ detail: String) -> String {
-    for (pattern, chinese) in phrases {
-      if let facts = facts(of: detail, in: pattern) { return fill(chinese, with: facts) }
+/// The process that shows the failure makes the sentence of it, in its own language.
+public indirect enum FailureDetail: Sendable, Equatable {
+  /// A fact, or what somebody else has said: an address, a path, the words of a server or of the operating system. It is
+  /// shown as it is.
+  case text(String)
+  /// A sentence of ours; the arguments are in the order of the numbers of its places.
+  case sentence(Key, [FailureDetail])
+  /// What an earlier failure says, with its stage.
+  case failure(Failure)
+
+  /// The text in one language.
+  public func text(_ language: Language) -> String {
+    switch self {
+    case .text(let text): text
+    case .sentence(let key, let arguments): key.sentence.text(language, arguments.map { $0.text(language) })
+    case .failure(let failure): failure.localized(language).message
     }
-    return detail
   }
 
-  /// What stands in the places of the stars; each takes as little as it can, but the last one.
-  static func facts(of detail: String, in pattern: String) -> [Substring]? {
-    let parts = pattern.split(separator: "*", omittingEmptySubsequences: false)
-    guard let first = parts.first, detail.hasPrefix(first) else { return nil }
-    var rest = detail.dropFirst(first.count)
-    var facts: [Substring] = []
-    for (index, part) in parts.enumerated().dropFirst() {
-      if index == parts.count - 1 {
-        guard rest.hasSuffix(part) else { return nil }
-        facts.append(rest.dropLast(part.count))
-        return facts
+  /// Whether the detail differs between the languages.
+  var isTranslated: Bool { if case .text = self { false } else { true } }
+
+  /// Whether the detail is a sentence of one of the keys, or has one among its arguments.
+  public func mentions(_ keys: Set<Key>) -> Bool {
+    guard case .sentence(let key, let arguments) = self else { return false }
+    return keys.contains(key) || arguments.contains { $0.mentions(keys) }
+  }
+
+  /// The same with at most so many characters of each text.
+  func bounded(to length: Int) -> FailureDetail {
+    switch self {
+    case .text(let text): .text(String(String.UnicodeScalarView(text.unicodeScalars.prefix(length))))
+    case .sentence(let key, let arguments): .sentence(key, arguments.map { $0.bounded(to: length) })
+    case .failure: self
+    }
+  }
+}
+
+/// The English text.
+extension FailureDetail: CustomStringConvertible {
+  public var description: String { text(.english) }
+}
+
+extension FailureDetail {
+  /// The name of a sentence.
+  public enum Key: Hashable, Sendable {
+    case form(Form)
+    case login(Login)
+    case store(Store)
+    case agent(Agent)
+    case session(Session)
+    case usage(Usage)
+    case connection(Connection)
+    case stream(Stream)
+    case authentication(Authentication)
+    case request(Request)
+
+    /// Every key there is.
+    static let all: [Key] =
+      Form.allCases.map(Key.form) + Login.allCases.map(Key.login) + Store.allCases.map(Key.store)
+      + Agent.allCases.map(Key.agent) + Session.allCases.map(Key.session) + Usage.allCases.map(Key.usage)
+      + Connection.allCases.map(Key.connection) + Stream.allCases.map(Key.stream)
+      + Authentication.allCases.map(Key.authentication) + Request.allCases.map(Key.request)
+
+    private static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    /// Nil for the name of a key of another version.
+    public init?(name: String) {
+      guard let key = Self.named[name] else { return nil }
+      self = key
+    }
+
+    /// The name on the wire: `store.locked`.
+    public var name: String {
+      switch self {
+      case .form(let key): "form.\(key.rawValue)"
+      case .login(let key): "login.\(key.rawValue)"
+      case .store(let key): "store.\(key.rawValue)"
+      case .agent(let key): "agent.\(key.rawValue)"
+      case .session(let key): "session.\(key.rawValue)"
+      case .usage(let key): "usage.\(key.rawValue)"
+      case .connection(let key): "connection.\(key.rawValue)"
+      case .stream(let key): "stream.\(key.rawValue)"
+      case .authentication(let key): "authentication.\(key.rawValue)"
+      case .request(let key): "request.\(key.rawValue)"
       }
-      guard let end = rest.firstRange(of: part) else { return nil }
-      facts.append(rest[..<end.lowerBound])
-      rest = rest[end.upperBound...]
     }
-    return rest.isEmpty ? [] : nil
+
+    public var sentence: Sentence {
+      switch self {
+      case .form(let key): key.sentence
+      case .login(let key): key.sentence
+      case .store(let key): key.sentence
+      case .agent(let key): key.sentence
+      case .session(let key): key.sentence
+      case .usage(let key): key.sentence
+      case .connection(let key): key.sentence
+      case .stream(let key): key.sentence
+      case .authentication(let key): key.sentence
+      case .request(let key): key.sentence
+      }
+    }
+  }
+}
+
+// The sentences of each topic. An argument is a detail, or a value whose description is shown.
+extension FailureDetail {
+  public typealias Argument = any Sendable & CustomStringConvertible
+
+  public static func form(_ key: Form, _ arguments: Argument...) -> FailureDetail {
+    sentence(.form(key), of: arguments)
   }
 
-  private static func fill(_ text: String, with facts: [Substring]) -> String {
-    var parts = text.split(separator: "*", omittingEmptySubsequences: false)[...]
-    var filled = String(parts.popFirst() ?? "")
-    for (fact, part) in zip(facts, parts) { filled += fact + part }
-    return filled
+  public static func login(_ key: Login, _ arguments: Argument...) -> FailureDetail {
+    sentence(.login(key), of: arguments)
   }
 
-  /// The first that fits counts. Both sides have the same facts in the same order.
-  static let phrases: [(english: String, chinese: String)] = [
-    // Tokens.
-    ("it is encoded in base64 once more: decode it first", "它又经过了一次 base64 编码：请先解码"),
-    ("it has 1 segment, a JWT has 3", "它只有 1 段，JWT 应有 3 段"),
-    ("it has * segments, a JWT has 3", "它有 * 段，JWT 应有 3 段"),
-    ("its header is not base64url", "其头部不是 base64url 编码"),
-    ("its claims is not base64url", "其声明不是 base64url 编码"),
-    ("its signature is not base64url", "其签名不是 base64url 编码"),
-    ("its header is no JSON object", "其头部不是 JSON 对象"),
-    ("its claims is no JSON object", "其声明不是 JSON 对象"),
-    ("its claim exp is no number", "其声明 exp 不是数字"),
-    ("it has blanks or control characters inside", "其中含有空白或控制字符"),
-    ("it expired at *", "已于 * 过期"),
-    ("the token says: *", "令牌中写明：*"),
-    ("the token command gave none, and no other token is there", "令牌命令没有给出令牌，也没有其他令牌"),
-    ("the token command gave none: the given one is used", "令牌命令没有给出令牌：使用所给的令牌"),
-    // The local store.
-    ("*: made by a later version of imctl", "*：由更新版本的 imctl 创建"),
-    ("* was damaged, and is now *: nothing that waited to be sent is lost", "* 已损坏，现移至 *：待发送的消息没有丢失"),
-    ("* was damaged, and is now *: lost of what waited to be sent: *", "* 已损坏，现移至 *：待发送的消息中丢失了：*"),
-    (
-      "* was damaged, and is now *: not all of what waited to be sent could be read",
-      "* 已损坏，现移至 *：待发送的消息未能全部读出"
-    ),
-    // Messages.
-    ("no message that could be corrected was sent to *", "没有可更正的消息发给 *"),
-    ("no message with the id * was sent to *", "没有 id 为 * 的消息发给 *"),
-    ("nobody is called *; near it: *", "没有名为 * 的联系人或聊天室；相近的有：*"),
-    ("nobody is called *", "没有名为 * 的联系人或聊天室"),
-    ("more than one is called *: *", "有多个名为 * 的：*"),
-    ("no chat state is called *", "没有名为 * 的聊天状态"),
-    // Credentials.
-    ("a quote in the command is not closed", "命令中的引号没有闭合"),
-    ("the command is empty", "命令为空"),
-    ("no password is stored for *: give one with --password-stdin", "没有为 * 存储密码：请用 --password-stdin 给出"),
-    (
-      "no password is stored for *: give the current one with --password-stdin",
-      "没有为 * 存储密码：请用 --password-stdin 给出当前密码"
-    ),
-    ("--auth * needs what it logs in with", "--auth * 缺少登录凭据"),
-    ("--auth * takes no password", "--auth * 不接受密码"),
-    ("--auth * takes no token", "--auth * 不接受令牌"),
-    ("--auth * takes no certificate", "--auth * 不接受证书"),
-    ("--store * is not for --auth *", "--store * 不能用于 --auth *"),
-    (
-      "--store command needs --password-command or --token-command",
-      "--store command 需要 --password-command 或 --token-command"
-    ),
-    ("for --auth anonymous there is only a domain: *", "--auth anonymous 只需要域名：*"),
-    ("a JID to log in with has a local part: *", "用于登录的 JID 须有 @ 之前的部分：*"),
-    ("no user name before the @: *", "@ 之前没有用户名：*"),
-    ("a SHA-256 has 64 hexadecimal digits", "SHA-256 应为 64 位十六进制数字"),
-    (
-      "the login extension has * UTF-16 units, at most 1024 are allowed", "登录扩展有 * 个 UTF-16 单元，最多 1024 个"
-    ),
-    // Authentication.
-    ("the server logged in *, not *", "服务器登录的是 *，而不是 *"),
-    (
-      "* would show the password to a server that has SCRAM: *", "* 会向支持 SCRAM 的服务器暴露密码：*"
-    ),
-    ("* would send the password without TLS", "* 会在没有 TLS 的情况下发送密码"),
-    ("* would send the token without TLS", "* 会在没有 TLS 的情况下发送令牌"),
-    // The account at its server.
-    ("this account exists already: choose another name", "该账号已存在：请换一个名称"),
-    (
-      "the server allows nobody to register by itself: ask whoever runs it for an account",
-      "服务器不允许自行注册：请向服务器管理员申请账号"
-    ),
-    ("the server allows nobody * by itself: ask whoever runs it", "服务器不允许自行操作（*）：请联系服务器管理员"),
-    ("too many of this address lately", "该地址近来请求过多"),
-    ("the agent does not answer", "代理进程没有应答"),
-    ("the agent does not answer; *", "代理进程没有应答；*"),
-    ("it has * clients, and serves no more at a time", "它已有 * 个客户端，不能同时服务更多"),
-    (
-      "* files may be open at a time, * are needed for all sessions and clients",
-      "同时最多可打开 * 个文件，所有会话和客户端需要 * 个"
-    ),
-    // Proxies.
-    ("a proxy is socks5h://host:port or http://host:port", "代理的格式为 socks5h://主机:端口 或 http://主机:端口"),
-    (
-      "a password has no place in a URL: use --proxy-password-command",
-      "URL 中不得包含密码：请使用 --proxy-password-command"
-    ),
-    ("behind host and port of a proxy there is nothing", "代理的主机和端口之后不应有其他内容"),
-    ("the proxy's user name cannot be used", "代理的用户名无法使用"),
-    ("the proxy's host or port cannot be used", "代理的主机或端口无法使用"),
-    ("--proxy-password-command needs --proxy", "--proxy-password-command 需要 --proxy"),
-    (
-      "--proxy-password-command needs a user name in --proxy", "--proxy-password-command 需要 --proxy 中有用户名"
-    ),
-    ("no answer from the proxy * in time", "代理 * 未及时应答"),
-    ("the proxy * closed the connection", "代理 * 关闭了连接"),
-    ("the proxy * sent something that nobody asked for", "代理 * 发送了意外的数据"),
-    ("the answer of the proxy * is too long", "代理 * 的应答过长"),
-    ("the proxy * answered: *", "代理 * 应答：*"),
-    ("the proxy * refused user and password", "代理 * 拒绝了用户名和密码"),
-    ("the proxy * wants a user and a password", "代理 * 要求用户名和密码"),
-    ("the proxy * takes no user and password", "代理 * 不接受用户名和密码"),
-    ("the proxy * does not speak SOCKS5", "代理 * 不使用 SOCKS5"),
-    ("the proxy * does not speak HTTP", "代理 * 不使用 HTTP"),
-    // Time and attempts.
-    ("no answer within * s", "* 秒内没有应答"),
-    ("no attempt before *", "在 * 之前不会再尝试"),
-    ("the server's answer about * cannot be understood", "无法理解服务器关于 * 的应答"),
-    ("no login within * s; the last attempt: *", "* 秒内没有登录成功；最后一次尝试：*"),
-    ("no login within * s", "* 秒内没有登录成功"),
-    ("a session is online as *, and is not to be replaced", "已有会话在线（*），不予替换"),
-    ("another device has logged in since this one did", "此后另一台设备登录过"),
-    ("the session ended at once", "会话随即结束"),
-    ("* attempts; the last: *", "尝试了 * 次；最后一次：*"),
-    (
-      "the connection ended before the server opened a stream: its port may be one for direct TLS",
-      "服务器尚未打开流，连接就已结束：其端口可能用于直接 TLS"
-    ),
-    ("the server answers with TLS: its port is one for direct TLS", "服务器以 TLS 应答：其端口用于直接 TLS"),
-    ("* is not online: nothing was sent", "* 不在线：未发送任何内容"),
-    ("the server has no push notifications", "服务器没有推送通知"),
-    ("the server has no archive of the account", "服务器没有该账号的存档"),
-    ("a conversation has at most * marks", "一个会话最多有 * 个标记"),
-    ("there is no command `*`: did you mean `*`?", "没有命令 `*`：您是指 `*` 吗？"),
-    ("there is no command `*`", "没有命令 `*`"),
-    // Wrong arguments, as ArgumentParser tells of them.
-    ("Unknown option '*'. Did you mean '*'?", "未知选项“*”。您是指“*”吗？"),
-    ("Unknown option '*'", "未知选项“*”"),
-    ("Unexpected argument '*'", "多余的参数“*”"),
-    ("* unexpected arguments: '*'", "* 个多余的参数：“*”"),
-    ("Missing expected argument '*'", "缺少参数“*”"),
-    ("Missing one of: '*'", "缺少以下参数之一：“*”"),
-    ("Missing value for '*'", "“*”缺少值"),
-    ("The option '*' does not take any value, but '*' was specified.", "选项“*”不接受值，却给出了“*”。"),
-    (
-      "The value '*' is invalid for '*'. Please provide one of the following:",
-      "“*”不是“*”的有效值。可用的值："
-    ),
-    ("The value '*' is invalid for '*'. Please provide one of *.", "“*”不是“*”的有效值。可用的值：*。"),
-    ("The value '*' is invalid for '*'", "“*”不是“*”的有效值"),
-    ("Invalid option: *", "无效选项：*"),
-    // Commands, with the last line of what they said.
-    ("*: no such command", "*：没有此命令"),
-    ("*: cannot be run", "*：无法运行"),
-    ("*: not UTF-8", "*：不是 UTF-8"),
-    ("*: exit status *", "*：退出状态 *"),
-    ("*: signal *", "*：信号 *"),
-    ("*: no output", "*：没有输出"),
-    ("*: no output: *", "*：没有输出：*"),
-    ("*: no answer within * s", "*：* 秒内没有应答"),
-    ("*: no answer within * s: *", "*：* 秒内没有应答：*"),
-  ]
+  public static func store(_ key: Store, _ arguments: Argument...) -> FailureDetail {
+    sentence(.store(key), of: arguments)
+  }
+
+  public static func agent(_ key: Agent, _ arguments: Argument...) -> FailureDetail {
+    sentence(.agent(key), of: arguments)
+  }
+
+  public static func session(_ key: Session, _ arguments: Argument...) -> FailureDetail {
+    sentence(.session(key), of: arguments)
+  }
+
+  public static func usage(_ key: Usage, _ arguments: Argument...) -> FailureDetail {
+    sentence(.usage(key), of: arguments)
+  }
+
+  public static func connection(_ key: Connection, _ arguments: Argument...) -> FailureDetail {
+    sentence(.connection(key), of: arguments)
+  }
+
+  public static func stream(_ key: Stream, _ arguments: Argument...) -> FailureDetail {
+    sentence(.stream(key), of: arguments)
+  }
+
+  public static func authentication(_ key: Authentication, _ arguments: Argument...) -> FailureDetail {
+    sentence(.authentication(key), of: arguments)
+  }
+
+  public static func request(_ key: Request, _ arguments: Argument...) -> FailureDetail {
+    sentence(.request(key), of: arguments)
+  }
+
+  /// What something is told about: a path, a command, a JID.
+  public static func about(_ subject: Argument, _ what: Argument) -> FailureDetail {
+    .form(.about, subject, what)
+  }
+
+  /// A number of seconds, to a tenth.
+  public static func seconds(_ seconds: Double) -> FailureDetail {
+    let rounded = "\((seconds * 10).rounded() / 10)"
+    return .form(.seconds, rounded.hasSuffix(".0") ? String(rounded.dropLast(2)) : rounded)
+  }
+
+  private static func sentence(_ key: Key, of arguments: [Argument]) -> FailureDetail {
+    assert(key.sentence.places(.english) == Set(1..<arguments.count + 1), "\(key) has other arguments")
+    return .sentence(key, arguments.map { $0 as? FailureDetail ?? .text($0.description) })
+  }
+}
+
+/// A text is a string; a sentence is an object of `key` and `arguments`; an earlier failure is its error object.
+extension FailureDetail: Codable {
+  private enum Field: String, CodingKey {
+    case key, arguments
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .text(let text):
+      var value = encoder.singleValueContainer()
+      try value.encode(text)
+    case .sentence(let key, let arguments):
+      var fields = encoder.container(keyedBy: Field.self)
+      try fields.encode(key.name, forKey: .key)
+      if !arguments.isEmpty { try fields.encode(arguments, forKey: .arguments) }
+    case .failure(let failure):
+      try failure.encode(to: encoder)
+    }
+  }
+
+  /// Throws for a key of another version.
+  public init(from decoder: any Decoder) throws {
+    if let text = try? decoder.singleValueContainer().decode(String.self) {
+      self = .text(text)
+      return
+    }
+    let fields = try decoder.container(keyedBy: Field.self)
+    guard fields.contains(.key) else {
+      self = .failure(try Failure(from: decoder))
+      return
+    }
+    guard let key = Key(name: try fields.decode(String.self, forKey: .key)) else {
+      throw DecodingError.dataCorruptedError(forKey: .key, in: fields, debugDescription: "not known")
+    }
+    self = .sentence(key, try fields.decodeIfPresent([FailureDetail].self, forKey: .arguments) ?? [])
+  }
 }

@@ -26,32 +26,32 @@ public enum PrivateDirectory {
     }
     // Another process may be making it at this moment.
     if mkdir(path, 0o700) != 0 {
-      if errno != EEXIST { throw refusal(path, String(cString: strerror(errno))) }
+      if errno != EEXIST { throw refusal(path, .text(String(cString: strerror(errno)))) }
     } else if chmod(path, 0o700) != 0 {
-      throw refusal(path, String(cString: strerror(errno)))
+      throw refusal(path, .text(String(cString: strerror(errno))))
     }
   }
 
   private static func check(_ path: String, repair: Bool) throws(Failure) {
     var status = stat()
-    guard lstat(path, &status) == 0 else { throw refusal(path, String(cString: strerror(errno))) }
+    guard lstat(path, &status) == 0 else { throw refusal(path, .text(String(cString: strerror(errno)))) }
     switch status.st_mode & S_IFMT {
     case S_IFDIR: break
-    case S_IFLNK: throw refusal(path, "a symbolic link")
-    default: throw refusal(path, "not a directory")
+    case S_IFLNK: throw refusal(path, .store(.symbolicLink))
+    default: throw refusal(path, .store(.notDirectory))
     }
-    guard status.st_uid == geteuid() else { throw refusal(path, "owned by another user") }
+    guard status.st_uid == geteuid() else { throw refusal(path, .store(.notOwned)) }
     if status.st_mode & 0o777 == 0o700 { return }
     guard repair else {
       if status.st_mode & 0o077 == 0 { return }
-      throw refusal(path, "open to other users")
+      throw refusal(path, .store(.openToOthers))
     }
     if chmod(path, 0o700) == 0 { return }
     // Nobody can change what is on a read-only file system.
-    if errno != EROFS { throw refusal(path, String(cString: strerror(errno))) }
+    if errno != EROFS { throw refusal(path, .text(String(cString: strerror(errno)))) }
   }
 
-  private static func refusal(_ path: String, _ why: String) -> Failure {
-    Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+  private static func refusal(_ path: String, _ why: FailureDetail) -> Failure {
+    Failure(.databaseError, stage: .store, detail: .about(path, why))
   }
 }

@@ -63,10 +63,10 @@ public struct RPCError: Error, Codable, Sendable, Equatable {
 
   /// A parameter has a value that is not allowed.
   public static func invalidParameter(_ name: String) -> RPCError {
-    parameters("\(name) has a value that is not allowed")
+    parameters(.agent(.parameterValue, name))
   }
 
-  static func parameters(_ why: String) -> RPCError {
+  static func parameters(_ why: FailureDetail) -> RPCError {
     RPCError(
       code: invalidParameters, message: "Invalid params: \(why)",
       data: Failure(.invalidParameter, stage: .input, detail: why))
@@ -74,6 +74,6 @@ public struct RPCError: Error, Codable, Sendable, Equatable {
 
   /// The failure to show, whatever kind of error this is.
   public var failure: Failure {
-    data ?? Failure(.internalError, stage: .request, detail: "\(message) (\(code))")
+    data ?? Failure(.internalError, stage: .request, detail: .text("\(message) (\(code))"))
   }
 }

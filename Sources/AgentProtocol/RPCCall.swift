@@ -32,7 +32,7 @@ public struct RPCCall: Sendable {
       throw error
     } catch {
       try RPC.requireObject(line)
-      throw .invalid(RPC.describe(error))
+      throw .invalid("\(RPC.describe(error))")
     }
   }
 

@@ -8,7 +8,8 @@ public enum RPC {
   public static let eventMethod = "event"
   /// The method of the notification that carries an ``AgentNotice``.
   public static let noticeMethod = "notice"
-  /// The method of the notification that carries one of the values that a request asks for.
+  /// The method of the notification that carries one of the values that a request asks for. The command line prints such a
+  /// value as it is.
   public static let itemMethod = "item"
   /// The methods of the notifications whose parameters are passed on as they are.
   static let passedOn = [eventMethod, itemMethod].map { (method: $0, start: start(of: $0)) }
@@ -21,23 +22,23 @@ public enum RPC {
   public static func request<Method: AgentMethod>(
     _: Method.Type, id: RPCID, _ parameters: Method.Parameters
   ) -> String {
-    line(Request(id: id, method: Method.name, params: parameters))
+    message(Request(id: id, method: Method.name, params: parameters))
   }
 
   public static func answer(_ id: RPCID, _ result: some Encodable) -> String {
-    line(Answer(id: id, result: result))
+    message(Answer(id: id, result: result))
   }
 
   public static func answer(_ id: RPCID, _ error: RPCError) -> String {
-    line(ErrorAnswer(id: id, error: error))
+    message(ErrorAnswer(id: id, error: error))
   }
 
   public static func notification(_ event: Event) -> String {
-    line(Notification(method: eventMethod, params: event))
+    message(Notification(method: eventMethod, params: event))
   }
 
   public static func notification(_ notice: AgentNotice) -> String {
-    line(Notification(method: noticeMethod, params: notice))
+    message(Notification(method: noticeMethod, params: notice))
   }
 
   public static func notification(item: some Encodable) -> String {
@@ -45,18 +46,30 @@ public enum RPC {
   }
 
   /// Any value as one line of JSON, as `--json` prints it.
-  public static func line(_ value: some Encodable) -> String {
+  public static func line(_ value: some Encodable) -> String { line(value, by: plainEncoder) }
+
+  /// A failure as the line that tells of it to the command that has started the agent.
+  public static func report(_ failure: Failure) -> String { message(failure) }
+
+  /// A line for another process, which shows failures in its own language.
+  private static func message(_ value: some Encodable) -> String { line(value, by: messageEncoder) }
+
+  private static func line(_ value: some Encodable, by encoder: JSONEncoder) -> String {
     let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
     return String(decoding: data, as: UTF8.self) + "\n"
   }
 
-  private static let encoder: JSONEncoder = {
+  private static let plainEncoder = encoder(keepsSentences: false)
+  private static let messageEncoder = encoder(keepsSentences: true)
+
+  private static func encoder(keepsSentences: Bool) -> JSONEncoder {
     let encoder = JSONEncoder()
+    encoder.userInfo[.keepsSentences] = keepsSentences
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
     return encoder
-  }()
+  }
 
   private struct Request<Parameters: Encodable>: Encodable {
     let jsonrpc = "2.0"
@@ -110,18 +123,18 @@ public enum RPC {
   }
 
   /// Where and why, without the value: it may be a secret.
-  static func describe(_ error: any Error) -> String {
+  static func describe(_ error: any Error) -> FailureDetail {
     func path(_ context: DecodingError.Context, _ last: (any CodingKey)? = nil) -> String {
       let path = (context.codingPath + (last.map { [$0] } ?? [])).map(\.stringValue)
         .filter { $0 != "params" }.joined(separator: ".")
       return path.isEmpty ? "something" : path
     }
     return switch error {
-    case DecodingError.keyNotFound(let key, let context): "\(path(context, key)) is missing"
-    case DecodingError.valueNotFound(_, let context): "\(path(context)) is null"
-    case DecodingError.typeMismatch(_, let context): "\(path(context)) has the wrong type"
-    case DecodingError.dataCorrupted(let context): "\(path(context)) has a value that is not allowed"
-    default: "not understood"
+    case DecodingError.keyNotFound(let key, let context): .agent(.parameterMissing, path(context, key))
+    case DecodingError.valueNotFound(_, let context): .agent(.parameterNull, path(context))
+    case DecodingError.typeMismatch(_, let context): .agent(.parameterType, path(context))
+    case DecodingError.dataCorrupted(let context): .agent(.parameterValue, path(context))
+    default: .store(.notUnderstood)
     }
   }
 }

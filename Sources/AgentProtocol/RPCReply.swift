@@ -35,7 +35,7 @@ public struct RPCReply: Sendable {
       self.line = line
     } catch {
       try RPC.requireObject(line)
-      throw .invalid(RPC.describe(error))
+      throw .invalid("\(RPC.describe(error))")
     }
   }
 
@@ -45,7 +45,7 @@ public struct RPCReply: Sendable {
     do {
       envelope = try RPC.decode(Outcome<Method.Result>.self, from: line)
     } catch {
-      throw .invalid(RPC.describe(error))
+      throw .invalid("\(RPC.describe(error))")
     }
     if let error = envelope.error { throw error }
     guard let result = envelope.result else { throw .invalid("neither result nor error") }
@@ -70,7 +70,7 @@ public struct RPCReply: Sendable {
 
   private func parameters<Value: Decodable>() throws(RPCError) -> Value {
     do { return try RPC.decode(Parameters<Value>.self, from: line).params } catch {
-      throw .invalid(RPC.describe(error))
+      throw .invalid("\(RPC.describe(error))")
     }
   }
 

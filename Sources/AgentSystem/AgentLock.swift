@@ -61,7 +61,7 @@ package final class AgentLock: Sendable {
       if isListening(paths.socket) { break }
       usleep(20_000)
     }
-    throw Failure(.alreadyRunning, stage: .store, detail: paths.socket)
+    throw Failure(.alreadyRunning, stage: .store, detail: .text(paths.socket))
   }
 
   private static func acquireFile(_ paths: AgentPaths) throws(Failure) -> LockFile {
@@ -75,7 +75,7 @@ package final class AgentLock: Sendable {
     } catch {
       throw error.failure(paths.lock)
     }
-    throw Failure(.alreadyRunning, stage: .store, detail: paths.socket)
+    throw Failure(.alreadyRunning, stage: .store, detail: .text(paths.socket))
   }
 
   /// Whether a process holds the lock of the agent whose files are in the same directory as this one.
@@ -110,7 +110,8 @@ package final class AgentLock: Sendable {
     var status = stat()
     guard lstat(paths.socket, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
-      throw Failure(.databaseError, stage: .store, detail: "\(paths.socket): not a socket of ours")
+      throw Failure(
+        .databaseError, stage: .store, detail: .about(paths.socket, FailureDetail.store(.notOurSocket)))
     }
     if unlink(paths.socket) != 0 { throw Errno.last.failure(paths.socket) }
   }

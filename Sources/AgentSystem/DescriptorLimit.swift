@@ -29,6 +29,6 @@ package enum DescriptorLimit {
     guard limit < needed else { return nil }
     return Failure(
       .agentUnreachable, stage: .request,
-      detail: "\(limit) files may be open at a time, \(needed) are needed for all sessions and clients")
+      detail: .agent(.tooFewFiles, limit, needed))
   }
 }

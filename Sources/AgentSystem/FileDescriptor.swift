@@ -77,6 +77,6 @@ package struct Errno: Error, Equatable, CustomStringConvertible {
 
   /// As a failure of the local store at `path`.
   package func failure(_ path: String) -> Failure {
-    Failure(.databaseError, stage: .store, detail: "\(path): \(description)")
+    Failure(.databaseError, stage: .store, detail: .about(path, description))
   }
 }

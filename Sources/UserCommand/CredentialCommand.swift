@@ -30,8 +30,8 @@ package struct CredentialCommand: Sendable, Equatable {
     let (output, errors) = try await output()
     let line = output.prefix { $0 != 0x0A }
     let bytes = line.last == 0x0D ? line.dropLast() : line
-    guard let secret = String(validating: bytes, as: UTF8.self) else { throw failed("not UTF-8") }
-    guard !secret.isEmpty else { throw failed("no output" + Self.lastLine(errors)) }
+    guard let secret = String(validating: bytes, as: UTF8.self) else { throw failed(.login(.notUTF8)) }
+    guard !secret.isEmpty else { throw failed(.login(.noOutput), errors) }
     return secret
   }
 
@@ -40,7 +40,7 @@ package struct CredentialCommand: Sendable, Equatable {
   /// - Parameter input: what it may read.
   package func text(input: String = "") async throws(Failure) -> String {
     let (output, _) = try await output(input: input)
-    guard var text = String(validating: output, as: UTF8.self) else { throw failed("not UTF-8") }
+    guard var text = String(validating: output, as: UTF8.self) else { throw failed(.login(.notUTF8)) }
     if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
     return text
   }
@@ -62,18 +62,17 @@ package struct CredentialCommand: Sendable, Equatable {
     } catch is CancellationError {
       throw Failure(.cancelled, stage: .authenticate)
     } catch let error as SubprocessError {
-      throw Failure(.credentialSourceFailed, stage: .input, detail: "\(words[0]): \(Self.reason(error))")
+      throw Failure(.credentialSourceFailed, stage: .input, detail: .about(words[0], Self.reason(error)))
     } catch {
-      throw failed("\(error)")
+      throw failed(.text("\(error)"))
     }
     switch outcome {
     case .timeout:
-      throw failed(
-        "no answer within \(Failure.seconds(timeLimit / .seconds(1)))" + Self.lastLine(tail.bytes))
+      throw failed(.session(.noAnswer, FailureDetail.seconds(timeLimit / .seconds(1))), tail.bytes)
     case .tooMuch:
-      throw failed("more than \(Self.maximumOutput) octets of output" + Self.lastLine(tail.bytes))
+      throw failed(.login(.tooMuchOutput, Self.maximumOutput), tail.bytes)
     case .ended(let status, let output):
-      guard status.isSuccess else { throw failed(Self.words(status) + Self.lastLine(tail.bytes)) }
+      guard status.isSuccess else { throw failed(Self.detail(status), tail.bytes) }
       return (output, tail.bytes)
     }
   }
@@ -130,29 +129,32 @@ package struct CredentialCommand: Sendable, Equatable {
     }
   }
 
-  /// Of what was printed on standard error, the last line, behind a colon; empty where there is none.
-  package static func lastLine(_ errors: [UInt8]) -> String {
+  /// Of what was printed on standard error, the last line; nil where there is none.
+  private static func lastLine(_ errors: [UInt8]) -> String? {
     let text = String(decoding: errors, as: UTF8.self)
-    guard let line = text.split(whereSeparator: \.isNewline).last else { return "" }
-    return ": " + String(line.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(200))
+    guard let line = text.split(whereSeparator: \.isNewline).last else { return nil }
+    return String(line.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(200))
   }
 
-  private static func words(_ status: TerminationStatus) -> String {
+  private static func detail(_ status: TerminationStatus) -> FailureDetail {
     switch status {
-    case .exited(let code): "exit status \(code)"
-    case .signaled(let signal): "signal \(signal)"
+    case .exited(let code): .login(.exitStatus, code)
+    case .signaled(let signal): .login(.signal, signal)
     }
   }
 
-  private static func reason(_ error: SubprocessError) -> String {
+  private static func reason(_ error: SubprocessError) -> FailureDetail {
     switch error.code {
-    case .executableNotFound: "no such command"
-    default: "cannot be run"
+    case .executableNotFound: .login(.noSuchCommand)
+    default: .login(.cannotRun)
     }
   }
 
   /// The command has given what is of no use, for this reason.
-  package func failed(_ why: String) -> Failure {
-    Failure(.credentialSourceFailed, stage: .authenticate, detail: "\(words[0]): \(why)")
+  ///
+  /// - Parameter errors: what it has printed on standard error, of which the last line is told.
+  package func failed(_ why: FailureDetail, _ errors: [UInt8] = []) -> Failure {
+    let detail = Self.lastLine(errors).map { FailureDetail.about(why, $0) } ?? why
+    return Failure(.credentialSourceFailed, stage: .authenticate, detail: .about(words[0], detail))
   }
 }

@@ -33,7 +33,7 @@ extension XMPPError {
     let condition =
       error.condition == .undefined ? error.applicationConditions.first?.name.local : nil
     self.init(
-      code, stage: stage, "the server ended the stream: \(error.condition.rawValue)",
+      code, stage: stage, .says(.streamError, error.condition.rawValue),
       condition: condition ?? error.condition.rawValue, text: error.text)
     self.otherHost = otherHost
   }
@@ -55,7 +55,7 @@ extension XMPPError {
     default: code = .protocolError
     }
     self.init(
-      code, stage: .authenticate, "the server refused the login: \(condition)", condition: condition,
+      code, stage: .authenticate, .says(.loginRefused, condition), condition: condition,
       text: element.first("text")?.text)
   }
 
@@ -82,14 +82,14 @@ extension XMPPError {
     default: code = .stanzaError
     }
     self.init(
-      code, stage: .bind, "the server refused to bind a resource: \(error.condition.rawValue)",
+      code, stage: .bind, .says(.bindRefused, error.condition.rawValue),
       condition: error.condition.rawValue, text: error.text)
   }
 
   /// An IQ was answered with an error (RFC 6120 §8.3).
   public init(stanzaError error: StanzaError, to request: String) {
     self.init(
-      .stanzaError, stage: .request, "\(request) was refused: \(error.condition.rawValue)",
+      .stanzaError, stage: .request, .says(.requestRefused, request, error.condition.rawValue),
       condition: error.condition.rawValue, text: error.text)
   }
 
@@ -107,7 +107,7 @@ extension XMPPError {
     case .misuse, .libraryFailure: code = .internalError
     default: code = .protocolError
     }
-    self.init(code, stage: .authenticate, error.message, condition: error.serverValue)
+    self.init(code, stage: .authenticate, ErrorReason(error), condition: error.serverValue)
   }
 
   /// The values of SCRAM's `e=` that speak of the user and the password (RFC 5802 §7).
@@ -116,18 +116,31 @@ extension XMPPError {
   /// The connection could not be made or was lost.
   public init(transportError error: TransportError) {
     switch error.code {
-    case .unknownHost: self.init(.unknownDomain, stage: .dns, error.message)
-    case .serviceUnavailable: self.init(.serviceGone, stage: .dns, error.message)
-    case .connectionRefused: self.init(.connectionRefused, stage: .connect, error.message)
-    case .timedOut: self.init(.connectTimeout, stage: .connect, error.message)
+    case .unknownHost: self.init(.unknownDomain, stage: .dns, error.reason)
+    case .serviceUnavailable: self.init(.serviceGone, stage: .dns, error.reason)
+    case .connectionRefused: self.init(.connectionRefused, stage: .connect, error.reason)
+    case .timedOut: self.init(.connectTimeout, stage: .connect, error.reason)
     // The end of the connection alone proves nothing about the other side's TLS: another try may help.
-    case .tlsClosed: self.init(.networkError, stage: .tls, error.message)
-    case .resolverFailed: self.init(.networkError, stage: .dns, error.message)
-    case .cancelled: self.init(.cancelled, stage: .connect, error.message)
-    case .proxyFailed: self.init(.proxyUnavailable, stage: .proxy, error.message)
-    case .certificateRejected, .tlsFailed: self.init(.tlsFailure, stage: .tls, error.message)
-    case .invalidConfiguration: self.init(.invalidParameter, stage: .input, error.message)
-    default: self.init(.networkError, stage: .connect, error.message)
+    case .tlsClosed: self.init(.networkError, stage: .tls, error.reason)
+    case .resolverFailed: self.init(.networkError, stage: .dns, error.reason)
+    case .cancelled: self.init(.cancelled, stage: .connect, error.reason)
+    case .proxyFailed: self.init(.proxyUnavailable, stage: .proxy, error.reason)
+    case .certificateRejected, .tlsFailed: self.init(.tlsFailure, stage: .tls, error.reason)
+    case .invalidConfiguration: self.init(.invalidParameter, stage: .input, error.reason)
+    default: self.init(.networkError, stage: .connect, error.reason)
+    }
+  }
+}
+
+extension ErrorReason {
+  /// What a mechanism says.
+  fileprivate init(_ error: SASLError) {
+    if let sentence = error.sentence {
+      self.init(
+        key: "authentication.\(sentence.rawValue)", arguments: error.arguments.map(ErrorReason.init(text:)),
+        description: error.message)
+    } else {
+      self.init(text: error.message)
     }
   }
 }

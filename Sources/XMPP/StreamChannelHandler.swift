@@ -73,13 +73,13 @@ final class StreamChannelHandler: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     let failure =
       (error as? TransportError).map(XMPPError.init(transportError:))
-      ?? XMPPError(.networkError, stage: .stream, TransportError(ofBroken: error).message)
+      ?? XMPPError(.networkError, stage: .stream, TransportError(ofBroken: error).reason)
     tell(.broke(failure))
     context.close(promise: nil)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    tell(.broke(XMPPError(.networkError, stage: .stream, "the connection was closed by the other side")))
+    tell(.broke(XMPPError(.networkError, stage: .stream, .says(.closedByPeer))))
     context.fireChannelInactive()
   }
 }

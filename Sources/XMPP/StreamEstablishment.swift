@@ -76,7 +76,7 @@ extension XMPPStream {
 
   private func connect(for purpose: StreamNegotiator.Purpose) async throws(XMPPError) -> Negotiated {
     guard case .idle = state else {
-      throw XMPPError(.internalError, stage: .connect, "a stream connects only once")
+      throw XMPPError(.internalError, stage: .connect, .says(.connectsOnce))
     }
     state = .connecting
     establishment.purpose = purpose
@@ -104,7 +104,7 @@ extension XMPPStream {
 
   private func cancelConnecting() {
     guard case .connecting = state else { return }
-    reset(XMPPError(.cancelled, stage: connectingStage, "the login was cancelled"))
+    reset(XMPPError(.cancelled, stage: connectingStage, .says(.loginCancelled)))
   }
 
   private func expireConnecting() {
@@ -112,7 +112,7 @@ extension XMPPStream {
     let stage = connectingStage
     let seconds = (Double(configuration.timeout.nanoseconds) / 1e8).rounded() / 10
     let code = stage == .proxy ? XMPPError.Code.proxyUnavailable : .connectTimeout
-    reset(XMPPError(code, stage: stage, "no login within \(seconds) s"))
+    reset(XMPPError(code, stage: stage, .says(.noLogin, seconds)))
   }
 
   private func establish() async {
@@ -122,7 +122,7 @@ extension XMPPStream {
       while case .connecting = state {
         guard !targets.isEmpty else {
           return finish(
-            XMPPError(.unknownDomain, stage: .dns, "no server for \(configuration.account.domain)"))
+            XMPPError(.unknownDomain, stage: .dns, .says(.noServer, configuration.account.domain)))
         }
         guard case .failure(let error) = await race(targets, elsewhere: elsewhere) else { return }
         guard case .connecting = state else { return }
@@ -200,7 +200,7 @@ extension XMPPStream {
 
   private static let redirectedTooOften = XMPPError(
     .protocolError, stage: .stream,
-    "the server sends from host to host, more than \(maximumRedirections) times",
+    .says(.redirectedTooOften, maximumRedirections),
     condition: StreamError.Condition.seeOtherHost.rawValue)
 
   private func becomeReady(_ features: StreamFeatures) {

@@ -1,4 +1,5 @@
 import XMPPStanza
+import XMPPTransport
 import XMPPXML
 
 /// The start tag of a stream (RFC 6120 §4.7).
@@ -31,7 +32,7 @@ enum StreamHeader {
   /// A header that is one of XMPP, and of another stream than was asked for.
   struct Mismatch: Sendable {
     var condition: StreamError.Condition
-    var message: String
+    var reason: ErrorReason
   }
 
   /// What does not fit: the server's name (§4.7.1) or the namespace of the stanzas (§4.8.2). Some servers say neither.
@@ -40,24 +41,24 @@ enum StreamHeader {
     {
       return Mismatch(
         condition: .invalidNamespace,
-        message: "the server does not speak with clients: \(namespace.prefix(64))")
+        reason: .says(.notForClients, String(namespace.prefix(64))))
     }
     guard let from = header["from"] else { return nil }
     if let jid = try? JID(from), jid.local == nil, jid.isBare, jid.asciiDomain == account.asciiDomain {
       return nil
     }
     return Mismatch(
-      condition: .invalidFrom, message: "the server speaks for \(from.prefix(64)), not for \(account.domain)")
+      condition: .invalidFrom, reason: .says(.otherDomain, String(from.prefix(64)), account.domain))
   }
 
   /// Refuses a root that is no stream (§4.8.1) and a server older than RFC 3920 (§4.7.5).
   static func check(_ header: XMLElement, stage: XMPPError.Stage) throws(XMPPError) {
     guard header.name == XMLName("stream", Namespaces.streams) else {
-      throw XMPPError(.protocolError, stage: stage, "the server does not speak XMPP: <\(header.name.local)>")
+      throw XMPPError(.protocolError, stage: stage, .says(.notXMPP, header.name.local))
     }
     let major = header["version"].flatMap { Int($0.prefix { $0 != "." }) }
     guard let major, major >= 1 else {
-      throw XMPPError(.protocolError, stage: stage, "the server speaks a version of XMPP before 1.0")
+      throw XMPPError(.protocolError, stage: stage, .says(.oldXMPP))
     }
   }
 }

@@ -71,11 +71,11 @@ extension StreamNegotiator {
       {
         throw XMPPError(
           .mechanismUnavailable, stage: .authenticate,
-          "\(token.mechanism) cannot be used with this connection")
+          .says(.unusableMechanism, token.mechanism))
       }
     }
     if isInvalidating {
-      throw XMPPError(.authFailed, stage: .authenticate, "the server does not take the token any more")
+      throw XMPPError(.authFailed, stage: .authenticate, .says(.tokenNotTaken))
     }
     credentials.fastToken = nil
     var unavailable: SASLError?
@@ -91,7 +91,8 @@ extension StreamNegotiator {
         throw XMPPError(saslError: error)
       }
     }
-    throw XMPPError(saslError: unavailable ?? SASLError(.mechanismUnavailable, "the server offers none"))
+    throw XMPPError(
+      saslError: unavailable ?? SASLError(.mechanismUnavailable, "the server offers none", .noneOffered))
   }
 
   /// A server that has SCRAM under one profile gets to see the password under neither.
@@ -132,7 +133,7 @@ extension StreamNegotiator {
     if !authentication.isOffered, name != "failure" {
       throw XMPPError(
         .downgrade, stage: .authenticate,
-        "the server does not offer \(authentication.mechanism.name) any more, and goes on with it")
+        .says(.mechanismWithdrawn, authentication.mechanism.name))
     }
     switch name {
     case "challenge":
@@ -154,7 +155,7 @@ extension StreamNegotiator {
       let tasks = element.first("tasks")?.elements.prefix(8).map { "\(SASLMechanismName($0.text))" } ?? []
       throw XMPPError(
         .mechanismUnavailable, stage: .authenticate,
-        "the server wants another step, which imctl does not know: \(tasks.joined(separator: ", "))",
+        .says(.anotherStep, tasks.joined(separator: ", ")),
         text: element.first("text")?.text)
     default: throw unexpected(element)
     }

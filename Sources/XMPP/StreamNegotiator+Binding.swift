@@ -65,7 +65,7 @@ extension StreamNegotiator {
   /// The server may choose the resource (RFC 6120 §7.7.1), but not whose it is; unless nobody said who comes.
   func boundJID(_ text: String?) throws(XMPPError) -> JID {
     guard let text, let jid = try? JID(text), !jid.isBare else {
-      throw XMPPError(.protocolError, stage: .bind, "the server bound no full JID")
+      throw XMPPError(.protocolError, stage: .bind, .says(.noFullJID))
     }
     try checkOwner(jid)
     return jid
@@ -74,7 +74,7 @@ extension StreamNegotiator {
   /// Throws where an authorization identifier is of another account.
   func checkOwner(_ name: String) throws(XMPPError) {
     guard let jid = try? JID(name) else {
-      throw XMPPError(.protocolError, stage: .bind, "the server logged in nobody: \(name.prefix(64))")
+      throw XMPPError(.protocolError, stage: .bind, .says(.loggedInNobody, String(name.prefix(64))))
     }
     try checkOwner(jid)
   }
@@ -89,10 +89,10 @@ extension StreamNegotiator {
       if credentials.authcid != configuration.jid.local || credentials.hasCertificate {
         throw XMPPError(
           .authFailed, stage: .authenticate,
-          "the server logged in \(jid.bare), not \(configuration.jid.bare)")
+          .says(.loggedInOther, jid.bare, configuration.jid.bare))
       }
       throw XMPPError(
-        .protocolError, stage: .bind, "the server bound the JID of another account: \(jid.bare)")
+        .protocolError, stage: .bind, .says(.boundOther, jid.bare))
     }
   }
 

@@ -180,16 +180,14 @@ public struct StreamNegotiator: Sendable {
   func explaining(_ error: XMPPError) -> XMPPError {
     guard error.code == .networkError, isUnanswered else { return error }
     var error = error
-    error.message =
-      "the connection ended before the server opened a stream: its port may be one for direct TLS"
+    error.reason = .says(.endedBeforeStream)
     return error
   }
 
   /// The answer to a stream header without TLS is one of TLS: an alert record (RFC 8446 §5.1, §6).
   func refusal(of bytes: some Collection<UInt8>) -> XMPPError? {
     guard isUnanswered, bytes.starts(with: [0x15, 0x03]) else { return nil }
-    return XMPPError(
-      .tlsFailure, stage: .tls, "the server answers with TLS: its port is one for direct TLS")
+    return XMPPError(.tlsFailure, stage: .tls, .says(.answeredWithTLS))
   }
 
   /// The header of a stream without TLS was sent, and is not answered.
@@ -223,7 +221,7 @@ public struct StreamNegotiator: Sendable {
     case .encrypted(let info): return try encrypted(info)
     case .opened(let header): return try opened(header)
     case .closed:
-      throw XMPPError(.networkError, stage: stage, "the server closed the stream")
+      throw XMPPError(.networkError, stage: stage, .says(.closedByServer))
     case .derived(let result): return try derived(result)
     case .element(let element, let bytesBehind): return try received(element, bytesBehind: bytesBehind)
     }
@@ -328,11 +326,11 @@ extension StreamNegotiator {
       owed.removeFirst()
       guard bytesBehind == 0 else {
         throw XMPPError(
-          .protocolError, stage: .tls, "the server sent data between <proceed/> and the TLS handshake")
+          .protocolError, stage: .tls, .says(.dataBeforeTLS))
       }
       return [startTLS()]
     case (.proceed, "failure", Namespaces.tls):
-      throw XMPPError(.tlsFailure, stage: .tls, "the server refused to start TLS")
+      throw XMPPError(.tlsFailure, stage: .tls, .says(.tlsRefused))
     case (.authentication, let name, authentication?.profile.namespace):
       return try receivedAuthentication(name, element)
     case (.resumption, "resumed", Namespaces.streamManagement): return try resumed(element)
@@ -351,7 +349,7 @@ extension StreamNegotiator {
     switch level {
     case .plain:
       guard features.startTLS else {
-        throw XMPPError(.tlsFailure, stage: .tls, "the server does not offer STARTTLS")
+        throw XMPPError(.tlsFailure, stage: .tls, .says(.noSTARTTLS))
       }
       return owed.isEmpty ? [write([requestTLS()])] : []
     case .encrypted:
@@ -363,7 +361,7 @@ extension StreamNegotiator {
       }
     case .authenticated:
       guard features.bind else {
-        throw XMPPError(.protocolError, stage: .bind, "the server does not offer resource binding")
+        throw XMPPError(.protocolError, stage: .bind, .says(.noBinding))
       }
       if !features.streamManagement { resumption = nil }
       return owed.isEmpty ? [write([requestSession()])] : []
@@ -372,7 +370,7 @@ extension StreamNegotiator {
 
   /// Nothing of a login is sent to a server that speaks for somebody else, or to somebody else than clients.
   private mutating func refuse(_ mismatch: StreamHeader.Mismatch) -> [Action] {
-    let failure = end(with: .fail(XMPPError(.protocolError, stage: stage, mismatch.message)))
+    let failure = end(with: .fail(XMPPError(.protocolError, stage: stage, mismatch.reason)))
     if level == .authenticated { return failure }
     return [write([.element(StreamError(mismatch.condition).element)])] + failure
   }
@@ -380,6 +378,6 @@ extension StreamNegotiator {
   func unexpected(_ element: XMLElement) -> XMPPError {
     XMPPError(
       .protocolError, stage: stage,
-      "the server sent <\(element.name.local)/> where it had to send something else")
+      .says(.unexpected, element.name.local))
   }
 }

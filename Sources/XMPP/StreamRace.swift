@@ -86,7 +86,7 @@ extension XMPPStream {
     let seconds = limit.nanoseconds / 1_000_000_000
     failed(
       number,
-      XMPPError(.connectTimeout, stage: stage, "\(target) did not get as far as TLS within \(seconds) s"),
+      XMPPError(.connectTimeout, stage: stage, .says(.noTLSInTime, target, seconds)),
       isSilent: true)
   }
 

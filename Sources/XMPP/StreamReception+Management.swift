@@ -152,6 +152,6 @@ extension XMPPStream {
     broke(
       XMPPError(
         .protocolError, stage: connection?.negotiator?.stage ?? .stream,
-        "the server acknowledges \(error.count) stanzas, of \(error.sent) that were sent"))
+        .says(.wrongAcknowledgement, error.count, error.sent)))
   }
 }

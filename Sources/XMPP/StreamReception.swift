@@ -139,10 +139,10 @@ extension XMPPStream {
     case (.leftOut(_, let excess, _), .beforeLogin): throw XMLStreamError(.limitExceeded, excess)
     case (.closed, .closing): finish(nil)
     case (.closed, .beforeLogin):
-      finish(XMPPError(.networkError, stage: .stream, "the server closed the stream"))
+      finish(XMPPError(.networkError, stage: .stream, .says(.closedByServer)))
     case (.closed, _):
       management?.end()
-      serverEnded(XMPPError(.kicked, stage: .stream, "the server closed the session without saying why"))
+      serverEnded(XMPPError(.kicked, stage: .stream, .says(.closedWithoutReason)))
     case (.opened, _), (.element, _), (.leftOut, _): break
     }
   }
@@ -176,7 +176,7 @@ extension XMPPStream {
       if management?.isUnheard == true, error.condition.isOfForm {
         return abandonSession(
           XMPPError(
-            .networkError, stage: .stream, "the server cannot go on with the session: \(error.condition)"))
+            .networkError, stage: .stream, .says(.cannotGoOn, error.condition.rawValue)))
       }
       var failure = XMPPError(streamError: error, phase: phase, stage: .stream)
       if error.condition == .policyViolation, isOverrun {
@@ -207,7 +207,7 @@ extension XMPPStream {
     case .message: reception.hasUnconfirmedMessages = true
     case .answer(let iq):
       requests.take(answer: iq, own: own)?(
-        .failure(XMPPError(.protocolError, stage: .request, "the answer was left out: \(excess)")))
+        .failure(XMPPError(.protocolError, stage: .request, .says(.answerLeftOut, excess))))
     case .refused(let answer): reply(answer)
     default: break
     }
@@ -230,7 +230,7 @@ extension XMPPStream {
     endOutput(with: [StreamError(condition).element])
     var refusal = XMPPError(
       .protocolError, stage: connection?.negotiator?.stage ?? .stream,
-      "what the server sent is refused: \(error.message)")
+      .says(.refusedContent, error.message))
     if case .online = state { refusal.isExcess = error.code == .limitExceeded }
     broke(refusal)
   }

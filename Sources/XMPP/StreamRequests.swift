@@ -29,9 +29,9 @@ extension XMPPStream {
     let asked = stanzas.compactMap(IQ.init).filter(\.isRequest)
     let ids = asked.compactMap(\.id)
     for (index, id) in ids.enumerated() where requests.isWaiting(for: id) || ids[..<index].contains(id) {
-      throw XMPPError(.invalidParameter, stage: .request, "a request with the id \(id) waits for its answer")
+      throw XMPPError(.invalidParameter, stage: .request, .says(.requestIDTaken, id))
     }
-    let late = XMPPError(.networkError, stage: .request, "the server did not answer in time")
+    let late = XMPPError(.networkError, stage: .request, .says(.requestUnanswered))
     let expiry = eventLoop.scheduleTask(in: timeout) { self.assumeIsolated { $0.giveUp(ids, late) } }
     defer { updateReading() }
     let answers = await withTaskCancellationHandler {
@@ -45,7 +45,7 @@ extension XMPPStream {
         written()
       }
     } onCancel: {
-      let cancelled = XMPPError(.cancelled, stage: .request, "the request was cancelled")
+      let cancelled = XMPPError(.cancelled, stage: .request, .says(.requestCancelled))
       eventLoop.execute { self.assumeIsolated { $0.giveUp(ids, cancelled) } }
     }
     expiry.cancel()

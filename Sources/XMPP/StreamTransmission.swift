@@ -6,7 +6,7 @@ import XMPPXML
 // What goes to the server.
 
 extension XMPPStream {
-  static let notOnline = XMPPError(.notLoggedIn, stage: .request, "the stream has no bound resource")
+  static let notOnline = XMPPError(.notLoggedIn, stage: .request, .says(.notOnline))
 
   /// Writes stanzas at once; returns when they are handed to the operating system.
   ///
@@ -20,7 +20,7 @@ extension XMPPStream {
     do {
       try await promise.futureResult.get()
     } catch {
-      throw XMPPError(.networkError, stage: .stream, "the connection was lost: \(error)")
+      throw XMPPError(.networkError, stage: .stream, .says(.connectionLost, "\(error)"))
     }
   }
 
@@ -98,11 +98,8 @@ extension XMPPStream {
   private func giveUpOverfull() {
     eventLoop.execute {
       self.assumeIsolated {
-        let reason =
-          $0.inbox.isFull
-          ? "so many events wait for the program that the server's acknowledgements are not read"
-          : "the server acknowledges nothing of what it gets"
-        $0.abort(XMPPError(.networkError, stage: .stream, reason))
+        let sentence = $0.inbox.isFull ? XMPPError.Sentence.tooManyEvents : .nothingAcknowledged
+        $0.abort(XMPPError(.networkError, stage: .stream, .says(sentence)))
       }
     }
   }

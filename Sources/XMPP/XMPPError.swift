@@ -38,7 +38,7 @@ public struct XMPPError: Error, Sendable, Equatable {
   /// be resumed), and before anything was said of the account: the own server may be as well as ever.
   public var isElsewhere = false
   /// What happened, for a person; never contains a secret.
-  public var message: String
+  public var reason: ErrorReason
   /// The condition on the wire: `not-authorized`, `conflict`.
   public var condition: String?
   /// What the server said, as it said it.
@@ -47,20 +47,39 @@ public struct XMPPError: Error, Sendable, Equatable {
   public var otherHost: HostAddress?
 
   public init(
-    _ code: Code, stage: Stage, _ message: String, condition: String? = nil, text: String? = nil
+    _ code: Code, stage: Stage, _ reason: ErrorReason, condition: String? = nil, text: String? = nil
   ) {
     self.code = code
     self.stage = stage
-    self.message = message
+    self.reason = reason
     self.condition = condition
     self.text = text
+  }
+
+  /// An error that says a text which is not one of ``Sentence``.
+  public init(
+    _ code: Code, stage: Stage, _ message: String, condition: String? = nil, text: String? = nil
+  ) {
+    self.init(code, stage: stage, ErrorReason(text: message), condition: condition, text: text)
+  }
+
+  /// The reason in English.
+  public var message: String { reason.description }
+}
+
+extension ErrorReason {
+  /// A sentence about a stream.
+  package static func says(
+    _ sentence: XMPPError.Sentence, _ arguments: any Sendable & CustomStringConvertible...
+  ) -> ErrorReason {
+    ErrorReason(sentence, of: arguments)
   }
 }
 
 extension XMPPError {
   /// The connection stands, and nothing comes where an answer is due.
   public static let silentServer = XMPPError(
-    .networkError, stage: .stream, "the server does not answer any more")
+    .networkError, stage: .stream, .says(.silent))
 }
 
 extension XMPPError.Code {

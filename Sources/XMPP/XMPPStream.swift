@@ -216,7 +216,7 @@ public actor XMPPStream {
   public func close(sending stanzas: [XMLElement] = [], patience: TimeAmount = .seconds(2)) async {
     switch state {
     case .idle: finish(nil)
-    case .connecting: reset(XMPPError(.cancelled, stage: .connect, "the login was cancelled"))
+    case .connecting: reset(XMPPError(.cancelled, stage: .connect, .says(.loginCancelled)))
     case .closed: return
     case .beforeLogin, .online:
       state = .closing
@@ -246,7 +246,7 @@ public actor XMPPStream {
     deadline?.cancel()
     silence.cancel()
     hangUp()
-    let reason = error ?? XMPPError(.cancelled, stage: .stream, "the stream was closed")
+    let reason = error ?? XMPPError(.cancelled, stage: .stream, .says(.streamClosed))
     endNegotiation(.failure(reason))
     endRace(.failure(reason))
     endEstablishment(.failure(reason))

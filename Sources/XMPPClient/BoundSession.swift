@@ -54,7 +54,7 @@ public final class BoundSession: Sendable {
   package func end() { ended.withLockedValue { $0 = true } }
 
   private func check() throws(XMPPError) {
-    if !isCurrent { throw XMPPError(.notLoggedIn, stage: .request, "the session has ended") }
+    if !isCurrent { throw XMPPError(.notLoggedIn, stage: .request, .says(.sessionEnded)) }
   }
 }
 

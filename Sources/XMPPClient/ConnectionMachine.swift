@@ -155,7 +155,7 @@ public struct ConnectionMachine: Sendable {
     return handle(input, at: now, using: &generator)
   }
 
-  private static let givenUp = XMPPError(.cancelled, stage: .connect, "the attempt was given up")
+  private static let givenUp = XMPPError(.cancelled, stage: .connect, .says(.attemptGivenUp))
 
   // MARK: What the program wants
 

@@ -93,7 +93,7 @@ public actor XMPPClient {
   }
 
   private static let disconnected = XMPPError(
-    .cancelled, stage: .connect, "the program has disconnected the client")
+    .cancelled, stage: .connect, .says(.clientDisconnected))
 
   /// Waits for a session, or until the client is offline.
   private func wait(

@@ -1,6 +1,7 @@
 import NIOCore
 import XMPP
 import XMPPStanza
+import XMPPTransport
 import XMPPXML
 
 /// A command that an entity carries out for who may ask for it (XEP-0050).
@@ -49,14 +50,14 @@ public enum AdHocCommand {
     guard let form = first.elements.lazy.compactMap({ DataForm($0) }).first,
       form.fields.contains(where: { answers[$0.name] != nil })
     else {
-      throw XMPPError(.protocolError, stage: .request, "the server's command wants what is not known")
+      throw XMPPError(.protocolError, stage: .request, .says(.unknownCommandForm))
     }
     let submission = command(node, session: first["sessionid"], action: "complete", form.submission(answers))
     let last = try await ask(submission, entity, stream, timeout)
     let notes = last.elements.filter { $0.name == XMLName("note", namespace) }
     guard last["status"] == "completed", !notes.contains(where: { $0["type"] == "error" }) else {
       throw XMPPError(
-        .stanzaError, stage: .request, "the server has not carried the command out",
+        .stanzaError, stage: .request, .says(.commandNotDone),
         text: notes.first.map { String($0.text.prefix(1000)) })
     }
     // Some servers send a result as a form to fill in.
@@ -79,7 +80,7 @@ public enum AdHocCommand {
       IQ(type: .set, to: entity, payload: [command]), timeout: timeout)
     if let error = answer.error { throw XMPPError(stanzaError: error, to: "the command") }
     guard let command = answer.first("command", namespace) else {
-      throw XMPPError(.protocolError, stage: .request, "the server's answer to a command is none")
+      throw XMPPError(.protocolError, stage: .request, .says(.unusableCommandAnswer))
     }
     return command
   }

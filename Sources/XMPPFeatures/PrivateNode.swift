@@ -1,6 +1,7 @@
 import NIOCore
 import XMPP
 import XMPPStanza
+import XMPPTransport
 import XMPPXML
 
 /// A node of the own account that only the account sees (XEP-0223): what its devices keep in common.
@@ -88,7 +89,7 @@ public struct PrivateNode: Hashable, Sendable {
   ) async throws(XMPPError) {
     guard let account, Self.isOffered(in: account) else {
       throw XMPPError(
-        .stanzaError, stage: .request, "the server cannot keep this private: it is not published",
+        .stanzaError, stage: .request, .says(.notPrivate),
         condition: StanzaError.Condition.featureNotImplemented.rawValue)
     }
     guard try await stream.request(publication(of: item), timeout: timeout).error != nil else { return }
@@ -147,7 +148,7 @@ public struct PrivateNode: Hashable, Sendable {
       if answer.error?.condition == .itemNotFound { break }
       if let error = answer.error { throw refusal(error) }
       guard let page = ItemsPage(answer, node: name) else {
-        throw XMPPError(.protocolError, stage: .request, "the server answers something else than items")
+        throw XMPPError(.protocolError, stage: .request, .says(.unusableItems))
       }
       let new = page.items.filter { known.insert($0.id).inserted }
       items += new
@@ -174,7 +175,7 @@ public struct PrivateNode: Hashable, Sendable {
 
   private func refusal(_ error: StanzaError) -> XMPPError {
     XMPPError(
-      .stanzaError, stage: .request, "the server refused: \(error.condition.rawValue)",
+      .stanzaError, stage: .request, .says(.refused, error.condition.rawValue),
       condition: error.condition.rawValue, text: error.text)
   }
 }

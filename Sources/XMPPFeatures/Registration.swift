@@ -1,6 +1,7 @@
 import NIOCore
 import XMPP
 import XMPPStanza
+import XMPPTransport
 import XMPPXML
 
 /// Makes an account, changes its password and deletes it, in band (XEP-0077).
@@ -19,10 +20,10 @@ public enum Registration {
     on stream: some RequestStream, domain: String, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> RegistrationForm {
     let question = try request(.get, to: domain, [])
-    let answer = try await ask(question, on: stream, timeout: timeout, for: "to register")
+    let answer = try await ask(question, on: stream, timeout: timeout, for: .registration)
     guard let form = RegistrationForm(answer) else {
       throw XMPPError(
-        .protocolError, stage: .request, "the server sent no registration form that makes sense")
+        .protocolError, stage: .request, .says(.unusableForm))
     }
     return form
   }
@@ -38,7 +39,7 @@ public enum Registration {
   ) async throws(XMPPError) {
     var request = try request(.set, to: domain, [])
     request.payload = [submission]
-    _ = try await ask(request, on: stream, timeout: timeout, for: "to register")
+    _ = try await ask(request, on: stream, timeout: timeout, for: .registration)
   }
 
   /// Changes the password of the account that the stream is logged in to (§3.3).
@@ -51,7 +52,7 @@ public enum Registration {
         XMLElement("username", namespace: Namespaces.register, text: account.local),
         XMLElement("password", namespace: Namespaces.register, text: password),
       ])
-    _ = try await ask(request, on: stream, timeout: timeout, for: "to change the password")
+    _ = try await ask(request, on: stream, timeout: timeout, for: .passwordChange)
   }
 
   /// Deletes the account that the stream is logged in to (§3.2); the server ends its sessions then.
@@ -64,7 +65,7 @@ public enum Registration {
         "query", namespace: Namespaces.register,
         children: [XMLElement("remove", namespace: Namespaces.register)])
     ]
-    _ = try await ask(request, on: stream, timeout: timeout, for: "to delete the account")
+    _ = try await ask(request, on: stream, timeout: timeout, for: .deletion)
   }
 
   private static func request(
@@ -74,13 +75,31 @@ public enum Registration {
       let query = XMLElement("query", namespace: Namespaces.register, children: children)
       return IQ(type: type, to: try JID(domain: domain), payload: [query])
     } catch {
-      throw XMPPError(.invalidParameter, stage: .input, "\(domain): \(error.message)")
+      throw XMPPError(.invalidParameter, stage: .input, .says(.wrongDomain, domain, error.message))
     }
   }
 
-  /// - Parameter purpose: what is asked, for a person: "to register".
+  /// What is asked for, which every sentence names.
+  enum Purpose {
+    case registration, passwordChange, deletion
+
+    /// One of three sentences.
+    func choose(
+      _ ofRegistration: RequestSentence, _ ofPassword: RequestSentence, _ ofDeletion: RequestSentence
+    ) -> ErrorReason {
+      switch self {
+      case .registration: .says(ofRegistration)
+      case .passwordChange: .says(ofPassword)
+      case .deletion: .says(ofDeletion)
+      }
+    }
+
+    /// The server has nobody do this.
+    var closed: ErrorReason { choose(.registrationClosed, .passwordClosed, .deletionClosed) }
+  }
+
   private static func ask(
-    _ request: IQ, on stream: some RequestStream, timeout: TimeAmount, for purpose: String
+    _ request: IQ, on stream: some RequestStream, timeout: TimeAmount, for purpose: Purpose
   ) async throws(XMPPError) -> IQ {
     let answer: IQ
     do {
@@ -90,41 +109,43 @@ public enum Registration {
     }
     if let error = answer.error { throw refusal(error, of: purpose) }
     guard answer.type == .result else {
-      throw XMPPError(.protocolError, stage: .request, "the answer to the request \(purpose) is none")
+      throw XMPPError(
+        .protocolError, stage: .request,
+        purpose.choose(.registrationUnanswered, .passwordUnanswered, .deletionUnanswered))
     }
     return answer
   }
 
   /// What an error answer means here, in words that need no specification.
-  static func refusal(_ error: StanzaError, of purpose: String) -> XMPPError {
+  static func refusal(_ error: StanzaError, of purpose: Purpose) -> XMPPError {
     let code: XMPPError.Code
-    let message: String
+    let reason: ErrorReason
     switch (error.condition, error.type) {
-    case (.conflict, _): (code, message) = (.stanzaError, "this account exists already: choose another name")
+    case (.conflict, _): (code, reason) = (.stanzaError, .says(.accountExists))
     case (.resourceConstraint, _), (.policyViolation, .wait):
-      (code, message) = (.rateLimited, "too many of this address lately")
+      (code, reason) = (.rateLimited, .says(.tooMany))
     case (.notAllowed, _), (.serviceUnavailable, _), (.featureNotImplemented, _), (.forbidden, _):
-      (code, message) = (.stanzaError, closed(purpose))
+      (code, reason) = (.stanzaError, purpose.closed)
     case (.notAcceptable, _), (.badRequest, _), (.policyViolation, _):
-      (code, message) = (.stanzaError, "the server does not accept what was sent \(purpose)")
-    default: (code, message) = (.stanzaError, "the server refused \(purpose)")
+      (code, reason) = (
+        .stanzaError, purpose.choose(.registrationNotAccepted, .passwordNotAccepted, .deletionNotAccepted)
+      )
+    default:
+      (code, reason) = (
+        .stanzaError, purpose.choose(.registrationRefused, .passwordRefused, .deletionRefused)
+      )
     }
     return XMPPError(
-      code, stage: .request, message, condition: error.condition.rawValue, text: error.text)
-  }
-
-  private static func closed(_ purpose: String) -> String {
-    "the server allows nobody \(purpose) by itself: ask whoever runs it"
-      + (purpose == "to register" ? " for an account" : "")
+      code, stage: .request, reason, condition: error.condition.rawValue, text: error.text)
   }
 
   /// ejabberd ends the stream of whoever asks for what it does not have.
-  private static func refusal(_ error: XMPPError, of purpose: String) -> XMPPError {
+  private static func refusal(_ error: XMPPError, of purpose: Purpose) -> XMPPError {
     guard error.code == .protocolError, error.condition == StreamError.Condition.notAuthorized.rawValue else {
       return error
     }
     return XMPPError(
-      .stanzaError, stage: .request, closed(purpose),
+      .stanzaError, stage: .request, purpose.closed,
       condition: error.condition, text: error.text)
   }
 }

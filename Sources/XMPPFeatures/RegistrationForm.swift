@@ -1,5 +1,6 @@
 import XMPP
 import XMPPStanza
+import XMPPTransport
 import XMPPXML
 
 /// What a server wants to know of who registers: a data form, or the older list of fields (XEP-0077 §3.1.1, §4).
@@ -87,25 +88,25 @@ public struct RegistrationForm: Sendable, Equatable {
   private func check(_ answers: [String: [String]]) throws(XMPPError) {
     for name in ["username", "password"] where !fields.contains(where: { $0.name == name }) {
       guard let address else {
-        throw XMPPError(.protocolError, stage: .request, "the registration form has no field \(name)")
+        throw XMPPError(.protocolError, stage: .request, .says(.noField, name))
       }
-      throw XMPPError(.stanzaError, stage: .request, "the server wants you to register at \(address)")
+      throw XMPPError(.stanzaError, stage: .request, .says(.registerAt, address))
     }
     for (name, values) in answers.sorted(by: { $0.key < $1.key }) {
       guard let field = fields.first(where: { $0.name == name }) else {
         let names = fields.map(\.name).joined(separator: ", ")
-        throw Self.invalid("the server does not ask for \(name), but for: \(names)")
+        throw Self.invalid(.says(.unaskedField, name, names))
       }
-      if values.count > 1 && !field.takesMany { throw Self.invalid("\(name) takes one value") }
+      if values.count > 1 && !field.takesMany { throw Self.invalid(.says(.oneValue, name)) }
       if !field.options.isEmpty && !values.allSatisfy(field.options.contains) {
-        throw Self.invalid("\(name) must be one of: \(field.options.joined(separator: ", "))")
+        throw Self.invalid(.says(.oneOf, name, field.options.joined(separator: ", ")))
       }
     }
     let missing = missing(in: answers)
     if !missing.isEmpty {
       let names = missing.map(\.description).joined(separator: ", ")
-      let place = address.map { "; see \($0)" } ?? ""
-      throw Self.invalid("the server wants to know as well: \(names)\(place)")
+      throw Self.invalid(
+        address.map { .says(.missingFieldsAt, names, $0) } ?? .says(.missingFields, names))
     }
   }
 
@@ -115,8 +116,8 @@ public struct RegistrationForm: Sendable, Equatable {
 
   private static func nonempty(_ text: String) -> String? { text.isEmpty ? nil : text }
 
-  private static func invalid(_ message: String) -> XMPPError {
-    XMPPError(.invalidParameter, stage: .request, message)
+  private static func invalid(_ reason: ErrorReason) -> XMPPError {
+    XMPPError(.invalidParameter, stage: .request, reason)
   }
 }
 

@@ -61,14 +61,16 @@ public struct HTMechanism: SASLMechanism {
       throw SASLError(.unexpectedSuccess, "success before the client has authenticated")
     }
     guard let additionalData, !additionalData.isEmpty else {
-      throw SASLError(.serverSignatureMissing, "the server has not proved that it knows the token")
+      throw SASLError(
+        .serverSignatureMissing, "the server has not proved that it knows the token", .tokenUnproved)
     }
     let expected = try signature(of: "Responder")
     let isRight = additionalData.withUnsafeBytes { additionalData in
       expected.withUnsafeBytes { constantTimeEqual(additionalData, $0) }
     }
     guard isRight else {
-      throw SASLError(.serverSignatureMismatch, "the server's proof is wrong: it does not know the token")
+      throw SASLError(
+        .serverSignatureMismatch, "the server's proof is wrong: it does not know the token", .wrongProof)
     }
   }
 

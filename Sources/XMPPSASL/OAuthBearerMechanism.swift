@@ -77,7 +77,10 @@ extension SASLCredentials {
   func checkedBearerToken() throws(SASLError) -> Secret {
     guard let bearerToken, !bearerToken.isEmpty,
       bearerToken.withBytes({ $0.allSatisfy { (0x21...0x7E).contains($0) } })
-    else { throw SASLError(.invalidToken, "the token is empty or holds a character that tokens do not have") }
+    else {
+      throw SASLError(
+        .invalidToken, "the token is empty or holds a character that tokens do not have", .tokenCharacters)
+    }
     return bearerToken
   }
 }

@@ -15,11 +15,28 @@ public struct SASLError: Error, Hashable, Sendable, CustomStringConvertible {
   public let message: String
   /// The value of SCRAM's `e=` (RFC 5802 §7), for example `invalid-proof`; only with ``Code/serverError``.
   public let serverValue: String?
+  /// Which sentence the message is, for whoever translates it; nil where it is none of these.
+  public let sentence: Sentence?
+  /// What stands in the sentence, in the order of its places.
+  public let arguments: [String]
 
-  public init(_ code: Code, _ message: String, serverValue: String? = nil) {
+  public init(
+    _ code: Code, _ message: String, _ sentence: Sentence? = nil, _ arguments: String...,
+    serverValue: String? = nil
+  ) {
     self.code = code
     self.message = message
+    self.sentence = sentence
+    self.arguments = arguments
     self.serverValue = serverValue
+  }
+
+  /// The sentences that people may do something about.
+  public enum Sentence: String, CaseIterable, Sendable {
+    case noneOffered, noUsableForPassword, noUsableForToken, noUsableForCertificate, noUsableForAnonymous
+    case tokenWithoutTLS, passwordWithoutTLS, passwordBesideSCRAM, needsCertificate
+    case weaker, offerChanged, passwordCharacters, userCharacters, tokenCharacters
+    case keysOutdated, keysUnusable, passwordUnproved, tokenUnproved, wrongSignature, wrongProof
   }
 
   public var description: String { "\(code): \(message)" }

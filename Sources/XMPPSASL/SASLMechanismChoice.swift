@@ -54,7 +54,8 @@ public enum SASLMechanismChoice {
     if let refusal { throw refusal }
     if credentials.hasKeysOnly, common.contains(where: { policy.allows($0.name) }) {
       throw SASLError(
-        .keysOutdated, "the stored keys do not fit what the server offers: the password is needed")
+        .keysOutdated, "the stored keys do not fit what the server offers: the password is needed",
+        .keysUnusable)
     }
     throw unavailable(kind, offer, context)
   }
@@ -104,7 +105,8 @@ public enum SASLMechanismChoice {
     guard let strongest else { return }
     throw SASLError(
       .downgrade,
-      "downgrade: this server was known to do \(pinned), now the best it offers is \(strongest): \(list(offer.mechanisms))"
+      "downgrade: this server was known to do \(pinned), now the best it offers is \(strongest): \(list(offer.mechanisms))",
+      .weaker, "\(pinned)", "\(strongest)", list(offer.mechanisms)
     )
   }
 
@@ -116,8 +118,16 @@ public enum SASLMechanismChoice {
       SCRAMChannelBinding.common(offer, context) == nil
     {
       text += "; \(SCRAMChannelBinding.lack(offer, context))"
+      return SASLError(.mechanismUnavailable, text)
     }
-    return SASLError(.mechanismUnavailable, text)
+    let sentence: SASLError.Sentence =
+      switch kind {
+      case .password: .noUsableForPassword
+      case .bearerToken: .noUsableForToken
+      case .certificate: .noUsableForCertificate
+      case .anonymous: .noUsableForAnonymous
+      }
+    return SASLError(.mechanismUnavailable, text, sentence, list(offer.mechanisms))
   }
 }
 
@@ -163,16 +173,22 @@ struct SASLCandidate: Sendable {
       context.isEncrypted
         ? nil
         : SASLError(
-          .mechanismUnavailable, "\(name) needs the certificate that TLS has shown: there is no TLS")
+          .mechanismUnavailable, "\(name) needs the certificate that TLS has shown: there is no TLS",
+          .needsCertificate, "\(name)")
     case .token:
-      context.isEncrypted ? nil : SASLError(.plainRefused, "\(name) would send the token without TLS")
+      context.isEncrypted
+        ? nil
+        : SASLError(
+          .plainRefused, "\(name) would send the token without TLS", .tokenWithoutTLS, "\(name)")
     case .password where !context.isEncrypted:
-      SASLError(.plainRefused, "\(name) would send the password without TLS")
+      SASLError(
+        .plainRefused, "\(name) would send the password without TLS", .passwordWithoutTLS, "\(name)")
     case .password:
       offer.mechanisms.contains(where: \.isSCRAM)
         ? SASLError(
           .plainRefused,
-          "\(name) would show the password to a server that has SCRAM: \(list(offer.mechanisms))") : nil
+          "\(name) would show the password to a server that has SCRAM: \(list(offer.mechanisms))",
+          .passwordBesideSCRAM, "\(name)", list(offer.mechanisms)) : nil
     }
   }
 }

@@ -89,7 +89,8 @@ public struct SCRAMMechanism: SASLMechanism {
     switch take() {
     case .finalSent(let serverSignature, let keys):
       guard let additionalData, !additionalData.isEmpty else {
-        throw SASLError(.serverSignatureMissing, "the server has not proved that it knows the password")
+        throw SASLError(
+          .serverSignatureMissing, "the server has not proved that it knows the password", .passwordUnproved)
       }
       try verify(serverFinal: additionalData, against: serverSignature)
       state = .succeeded(keys)
@@ -133,7 +134,8 @@ extension SCRAMMechanism {
     }
     if let keys { return try prove(exchange, with: keys) }
     guard let password else {
-      throw SASLError(.keysOutdated, "the stored keys no longer fit the server: the password is needed")
+      throw SASLError(
+        .keysOutdated, "the stored keys no longer fit the server: the password is needed", .keysOutdated)
     }
     let request = try SCRAMKeyRequest(
       hash: hash, salt: serverFirst.salt, iterations: serverFirst.iterations, password: password)
@@ -146,7 +148,8 @@ extension SCRAMMechanism {
     guard let offer, let claimed = serverFirst.offerHash, claimed != (try offer.hash(hash)) else { return }
     throw SASLError(
       .downgrade,
-      "downgrade: the mechanisms or channel bindings that the server offers were changed on their way here")
+      "downgrade: the mechanisms or channel bindings that the server offers were changed on their way here",
+      .offerChanged)
   }
 
   private mutating func prove(_ exchange: SCRAMExchange, with keys: SCRAMKeys) throws(SASLError) -> SASLStep {
@@ -166,13 +169,16 @@ extension SCRAMMechanism {
     }
     guard isRight else {
       throw SASLError(
-        .serverSignatureMismatch, "the server's signature is wrong: it does not know the password")
+        .serverSignatureMismatch, "the server's signature is wrong: it does not know the password",
+        .wrongSignature)
     }
   }
 
   private static func prepare(userName: String) throws(SASLError) -> String {
     guard let prepared = try SASLPrep.prepare(userName, for: .query), !prepared.isEmpty else {
-      throw SASLError(.invalidUserName, "the user name is empty or holds a character that SASLprep forbids")
+      throw SASLError(
+        .invalidUserName, "the user name is empty or holds a character that SASLprep forbids", .userCharacters
+      )
     }
     return String(decoding: prepared, as: UTF8.self)
   }
@@ -181,7 +187,9 @@ extension SCRAMMechanism {
     guard let text = password.revealed(), var prepared = try SASLPrep.prepare(text, for: .stored),
       !prepared.isEmpty
     else {
-      throw SASLError(.invalidPassword, "the password is empty or holds a character that SASLprep forbids")
+      throw SASLError(
+        .invalidPassword, "the password is empty or holds a character that SASLprep forbids",
+        .passwordCharacters)
     }
     return Secret(wiping: &prepared)
   }

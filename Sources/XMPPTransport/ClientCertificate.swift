@@ -24,17 +24,17 @@ public struct ClientCertificate: Sendable, Hashable {
       ERR_clear_error()
       throw TransportError(
         .invalidConfiguration,
-        "The key in \(keyFile) does not belong to the client certificate in \(chainFile).")
+        .says(.otherKey, keyFile, chainFile))
     }
     guard SSL_CTX_use_PrivateKey(context, key) == 1 else {
       throw TransportError(
         .invalidConfiguration,
-        "The key of the client certificate in \(keyFile) cannot be used: \(OpenSSLErrors.take()).")
+        .says(.unusableKey, keyFile, OpenSSLErrors.take()))
     }
   }
 
   private func loadChain(into context: OpaquePointer) throws(TransportError) {
-    fclose(try Self.open(chainFile, "client certificate"))
+    fclose(try Self.open(chainFile, orElse: .unreadableCertificate))
     ERR_clear_error()
     guard SSL_CTX_use_certificate_chain_file(context, chainFile) != 1 else { return }
     let code = ERR_peek_error()
@@ -42,13 +42,13 @@ public struct ClientCertificate: Sendable, Hashable {
     throw TransportError(
       .invalidConfiguration,
       ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE
-        ? "The file \(chainFile) holds no certificate in PEM form."
-        : "The client certificate in \(chainFile) cannot be used: \(reason).")
+        ? .says(.noCertificate, chainFile)
+        : .says(.unusableCertificate, chainFile, reason))
   }
 
   /// - Returns: an `EVP_PKEY`, to be freed.
   private func readKey() throws(TransportError) -> OpaquePointer {
-    let file = try Self.open(keyFile, "key of the client certificate")
+    let file = try Self.open(keyFile, orElse: .unreadableKey)
     defer { fclose(file) }
     var status = stat()
     // As ssh: what belongs to another user, for example to root, may be given to a group.
@@ -58,7 +58,7 @@ public struct ClientCertificate: Sendable, Hashable {
     else {
       throw TransportError(
         .invalidConfiguration,
-        "Others can read the file \(keyFile) with the key of the client certificate: chmod 600 it.")
+        .says(.readableKey, keyFile))
     }
     var isEncrypted = false
     let key = PEM_read_PrivateKey(
@@ -72,16 +72,16 @@ public struct ClientCertificate: Sendable, Hashable {
     throw TransportError(
       .invalidConfiguration,
       isEncrypted
-        ? "The key of the client certificate in \(keyFile) is encrypted."
-        : "The file \(keyFile) holds no private key in PEM form.")
+        ? .says(.encryptedKey, keyFile)
+        : .says(.noKey, keyFile))
   }
 
   /// Opens a regular file; another kind could block, or never end.
   private static func open(
-    _ path: String, _ role: String
+    _ path: String, orElse sentence: TransportError.Sentence
   ) throws(TransportError) -> UnsafeMutablePointer<FILE> {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    var reason = String(cString: strerror(errno))
+    var reason = ErrorReason(text: String(cString: strerror(errno)))
     if descriptor >= 0 {
       var status = stat()
       if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
@@ -90,9 +90,8 @@ public struct ClientCertificate: Sendable, Hashable {
         return file
       }
       close(descriptor)
-      reason = "not a regular file"
+      reason = .says(.notRegularFile)
     }
-    throw TransportError(
-      .invalidConfiguration, "The file \(path) with the \(role) cannot be read: \(reason).")
+    throw TransportError(.invalidConfiguration, ErrorReason(sentence, of: [path, reason]))
   }
 }

@@ -48,7 +48,7 @@ public struct HTTPSRequest: Sendable {
     let answer = eventLoop.makePromise(of: Answer.self)
     let target = ServerTarget(host: host, port: port, tls: .direct)
     let limit = eventLoop.scheduleTask(in: timeout) {
-      answer.fail(TransportError(.timedOut, "\(target) did not answer in time."))
+      answer.fail(TransportError(.timedOut, .says(.answerTimedOut, target)))
     }
     defer { limit.cancel() }
     do {

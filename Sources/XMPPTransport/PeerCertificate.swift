@@ -18,8 +18,9 @@ enum PeerCertificate {
     }
     engine.rejection = TransportError(
       .certificateRejected,
-      "The certificate of \(engine.context.configuration.domain) is refused: \(reason). \(CertificateDescription(leaf))"
-    )
+      .says(
+        .certificateRefused, engine.context.configuration.domain, reason,
+        CertificateDescription(leaf).description))
     return 0
   }
 
@@ -43,13 +44,13 @@ enum PeerCertificate {
       && X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0
   }
 
-  /// What is wrong with the certificate, in words; nil when it is accepted.
+  /// What is wrong with the certificate; nil when it is accepted.
   private static func objection(
     to leaf: OpaquePointer, in store: OpaquePointer, _ context: TLSContext
-  ) -> String? {
+  ) -> ErrorReason? {
     let configuration = context.configuration
     if let pin = configuration.pinnedCertificateSHA256 {
-      return digest(leaf) == pin ? nil : "it is not the pinned one"
+      return digest(leaf) == pin ? nil : .says(.notPinned)
     }
     if X509_verify_cert(store) == 1 { return objection(to: leaf, inVerified: store, configuration) }
     var error = X509_STORE_CTX_get_error(store)
@@ -64,7 +65,18 @@ enum PeerCertificate {
         error = X509_STORE_CTX_get_error(again)
       }
     }
-    return String(cString: X509_verify_cert_error_string(Int(error)))
+    return reason(error)
+  }
+
+  private static func reason(_ error: Int32) -> ErrorReason {
+    switch error {
+    case X509_V_ERR_CERT_HAS_EXPIRED: .says(.certificateExpired)
+    case X509_V_ERR_CERT_NOT_YET_VALID: .says(.certificateNotYetValid)
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: .says(.selfSigned)
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: .says(.selfSignedInChain)
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY: .says(.unknownIssuer)
+    default: ErrorReason(text: String(cString: X509_verify_cert_error_string(Int(error))))
+    }
   }
 
   /// No anchor was found for the chain.
@@ -77,16 +89,16 @@ enum PeerCertificate {
   /// What is wrong with a certificate whose chain leads to an anchor.
   private static func objection(
     to leaf: OpaquePointer, inVerified store: OpaquePointer, _ configuration: TLSConfiguration
-  ) -> String? {
+  ) -> ErrorReason? {
     let chain = X509_STORE_CTX_get0_chain(store)
     let issuers = (0..<tls_chain_count(chain)).dropFirst().compactMap { tls_chain_certificate(chain, $0) }
     // RFC 5280 §6.1.4 (k); OpenSSL lets some certificates pass that do not say that they are a CA's.
     if issuers.contains(where: { X509_get_version($0) >= 2 && X509_check_ca($0) != 1 }) {
-      return "it is issued by a certificate that is no CA's"
+      return .says(.issuerNotCA)
     }
     // Name constraints on DNS names would not bind the XMPP names.
     let constrained = issuers.contains { X509_get_ext_by_NID($0, NID_name_constraints, -1) >= 0 }
     let names = CertificateNames(leaf)
-    return names.prove(configuration, acceptXMPPNames: !constrained) ? nil : "it is not for this domain"
+    return names.prove(configuration, acceptXMPPNames: !constrained) ? nil : .says(.otherDomain)
   }
 }

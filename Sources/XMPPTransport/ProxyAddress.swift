@@ -21,24 +21,24 @@ public struct ProxyAddress: Sendable, Hashable {
   /// - Throws: `invalidConfiguration`. There may be a password in the URL, which is refused: nothing of it is repeated.
   public init(_ url: String) throws(TransportError) {
     guard let parts = URLComponents(string: url), let host = parts.host else {
-      throw Self.invalid("a proxy is socks5h://host:port or http://host:port")
+      throw Self.invalid(.proxySyntax)
     }
     switch parts.scheme?.lowercased() {
     case "socks5h", "socks5": kind = .socks5
     case "http": kind = .http
-    default: throw Self.invalid("a proxy is socks5h://host:port or http://host:port")
+    default: throw Self.invalid(.proxySyntax)
     }
     guard parts.password == nil else {
-      throw Self.invalid("a password has no place in a URL: use --proxy-password-command")
+      throw Self.invalid(.proxyPassword)
     }
     guard ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil else {
-      throw Self.invalid("behind host and port of a proxy there is nothing")
+      throw Self.invalid(.proxyPath)
     }
     user = parts.user
-    if let user, !Self.isUser(user, kind) { throw Self.invalid("the proxy's user name cannot be used") }
+    if let user, !Self.isUser(user, kind) { throw Self.invalid(.proxyUser) }
     let port = parts.port ?? (kind == .socks5 ? 1080 : 80)
     guard let address = HostAddress("\(host):\(port)"), let port = address.port else {
-      throw Self.invalid("the proxy's host or port cannot be used")
+      throw Self.invalid(.proxyHost)
     }
     self.host = address.host
     self.port = port
@@ -50,8 +50,8 @@ public struct ProxyAddress: Sendable, Hashable {
       && (kind == .socks5 || !user.contains(":"))
   }
 
-  private static func invalid(_ message: String) -> TransportError {
-    TransportError(.invalidConfiguration, message)
+  private static func invalid(_ sentence: TransportError.Sentence) -> TransportError {
+    TransportError(.invalidConfiguration, .says(sentence))
   }
 }
 

@@ -17,7 +17,7 @@ enum ProxyTunnel {
       guard channel.isActive else { throw ChannelError.eof }
       // Anything else would be another request for the proxy.
       guard let address = HostAddress(target.description) else {
-        throw TransportError(.invalidConfiguration, "A proxy cannot be asked for the host \(target.host).")
+        throw TransportError(.invalidConfiguration, .says(.proxyTarget, target.host))
       }
       let end = TunnelEnd(established)
       try channel.pipeline.syncOperations.addHandler(end)
@@ -98,44 +98,49 @@ enum TunnelError: Error, Equatable {
 extension TransportError {
   /// What went wrong with a proxy, in the words of one line.
   init(_ error: any Error, through proxy: ProxyAddress) {
-    let reason: String
+    let reason: ErrorReason
     switch error {
     case let error as TransportError where [.invalidConfiguration, .cancelled].contains(error.code):
       self = error
       return
-    case let error as TransportError: reason = error.message
-    case let error as TunnelError: reason = error.words(proxy)
-    case ChannelError.connectTimeout: reason = "no answer from the proxy \(proxy) in time"
-    case HTTPParserError.headerOverflow: reason = TunnelError.tooMuch.words(proxy)
+    case let error as TransportError: reason = error.reason
+    case let error as TunnelError: reason = error.reason(proxy)
+    case ChannelError.connectTimeout: reason = .says(.proxyTimedOut, proxy)
+    case HTTPParserError.headerOverflow: reason = TunnelError.tooMuch.reason(proxy)
     case ChannelError.eof, HTTPParserError.invalidEOFState, is IOError:
-      reason = "the proxy \(proxy) closed the connection"
-    default: reason = TunnelError(socks: error).words(proxy)
+      reason = .says(.proxyClosed, proxy)
+    default: reason = TunnelError(socks: error).reason(proxy)
     }
     self.init(.proxyFailed, reason, underlying: error)
   }
 }
 
 extension TunnelError {
-  func words(_ proxy: ProxyAddress) -> String {
+  func reason(_ proxy: ProxyAddress) -> ErrorReason {
     switch self {
-    case .unaskedData: "the proxy \(proxy) sent something that nobody asked for"
-    case .tooMuch: "the answer of the proxy \(proxy) is too long"
-    case .status(let line): "the proxy \(proxy) answered: \(line)"
-    case .wrongPassword: "the proxy \(proxy) refused user and password"
-    case .noMethod(offered: 1): "the proxy \(proxy) wants a user and a password"
-    case .noMethod: "the proxy \(proxy) takes no user and password"
-    case .reply(let code): "the proxy \(proxy) answered: \(Self.words(reply: code))"
-    case .garbage:
-      "the proxy \(proxy) does not speak " + (proxy.kind == .socks5 ? "SOCKS5" : "HTTP")
+    case .unaskedData: .says(.proxyUnasked, proxy)
+    case .tooMuch: .says(.proxyAnswerTooLong, proxy)
+    case .status(let line): .says(.proxyAnswered, proxy, line)
+    case .wrongPassword: .says(.proxyRefused, proxy)
+    case .noMethod(offered: 1): .says(.proxyWantsPassword, proxy)
+    case .noMethod: .says(.proxyTakesNoPassword, proxy)
+    case .reply(let code): .says(.proxyAnswered, proxy, Self.reason(reply: code))
+    case .garbage: .says(proxy.kind == .socks5 ? .notSOCKS : .notHTTPProxy, proxy)
     }
   }
 
   /// RFC 1928 §6.
-  private static func words(reply code: UInt8) -> String {
-    let words = [
-      1: "general failure", 2: "not allowed", 3: "network unreachable", 4: "host unreachable",
-      5: "connection refused", 6: "TTL expired", 7: "command not supported", 8: "address type not supported",
-    ]
-    return words[Int(code)] ?? "error \(code)"
+  private static func reason(reply code: UInt8) -> ErrorReason {
+    switch code {
+    case 1: .says(.socksFailure)
+    case 2: .says(.socksNotAllowed)
+    case 3: .says(.socksNetwork)
+    case 4: .says(.socksHost)
+    case 5: .says(.socksRefused)
+    case 6: .says(.socksTTL)
+    case 7: .says(.socksCommand)
+    case 8: .says(.socksAddress)
+    default: .says(.socksOther, code)
+    }
   }
 }

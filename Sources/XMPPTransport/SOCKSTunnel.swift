@@ -48,7 +48,7 @@ struct SOCKSAuthentication {
     let parts = [Array(user.utf8), Array(password.utf8)]
     guard parts.allSatisfy({ $0.count <= 255 }) else {
       throw TransportError(
-        .invalidConfiguration, "user and password for a SOCKS5 proxy have at most 255 octets each")
+        .invalidConfiguration, .says(.proxyCredentials))
     }
     request = [1] + parts.flatMap { [UInt8($0.count)] + $0 }
   }

@@ -27,7 +27,7 @@ public struct SRVResolver: ServiceResolver {
     let fallback = ServerTarget(host: domain, port: 5222, tls: .startTLS)
     if IPAddress.isValid(domain) || Self.isLocal(domain) { return [fallback] }
     let answers = await lookUp(domain)
-    if Task.isCancelled { throw TransportError(.cancelled, "The lookup of \(domain) was cancelled.") }
+    if Task.isCancelled { throw TransportError(.cancelled, .says(.lookupCancelled, domain)) }
     var generator = SystemRandomNumberGenerator()
     return try Self.targets(from: answers, fallback: fallback, using: &generator)
   }
@@ -43,7 +43,7 @@ public struct SRVResolver: ServiceResolver {
     // Direct TLS alone being absent leaves STARTTLS, and with it the fallback (XEP-0368 §3).
     guard answers[.startTLS] != .unavailable else {
       throw TransportError(
-        .serviceUnavailable, "The domain \(fallback.host) says that it has no XMPP service.")
+        .serviceUnavailable, .says(.noService, fallback.host))
     }
     return [fallback]
   }

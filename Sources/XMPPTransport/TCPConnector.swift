@@ -26,10 +26,10 @@ public struct TCPConnector: Sendable {
     pipeline: @escaping @Sendable (any Channel) throws -> Void
   ) async throws(TransportError) -> any Channel {
     guard (1...65_535).contains(target.port) else {
-      throw TransportError(.invalidConfiguration, "There is no port \(target.port).")
+      throw TransportError(.invalidConfiguration, .says(.noPort, target.port))
     }
     guard DescriptorReserve.leaves(DescriptorReserve.ofConnections) else {
-      throw TransportError(.connectionFailed, "Too many files are open to connect to \(target).")
+      throw TransportError(.connectionFailed, .says(.tooManyFiles, target))
     }
     let connection = ClientBootstrap(group: eventLoop)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -51,7 +51,7 @@ public struct TCPConnector: Sendable {
         do {
           // A handler that is added now would not be told that the connection has ended.
           guard channel.isActive else {
-            throw TransportError(.connectionReset, "The connection to \(target) ended at once.")
+            throw TransportError(.connectionReset, .says(.endedAtOnce, target))
           }
           try pipeline(channel)
           try channel.syncOptions?.setOption(.autoRead, value: true)
@@ -89,25 +89,25 @@ extension TransportError {
         ? [error.dnsAError, error.dnsAAAAError].compactMap(\.self) : error.connectionErrors.map(\.error)
       self =
         Self.mostTelling(causes.map { TransportError($0, of: target) })
-        ?? TransportError(.connectionFailed, "The connection to \(target) failed.", underlying: error)
+        ?? TransportError(.connectionFailed, .says(.failed, target), underlying: error)
     case let error as SocketAddressError.UnknownHost:
       if resolv_is_unknown_host(Int32(truncatingIfNeeded: error.errorCode)) != 0 {
-        self.init(.unknownHost, "There is no host named \(target.host).", underlying: error)
+        self.init(.unknownHost, .says(.unknownHost, target.host), underlying: error)
       } else {
         self.init(
-          .resolverFailed, "The host \(target.host) cannot be looked up: \(error.errorDescription).",
+          .resolverFailed, .says(.lookupFailed, target.host, error.errorDescription),
           underlying: error)
       }
     case ChannelError.connectTimeout:
-      self.init(.timedOut, "No answer from \(target) in time.", underlying: error)
+      self.init(.timedOut, .says(.timedOut, target), underlying: error)
     case let error as IOError:
       let reason = strerror(error.errnoCode).map { String(cString: $0) } ?? "error \(error.errnoCode)"
       self.init(
-        Code(errno: error.errnoCode), "The connection to \(target) failed: \(reason).", underlying: error)
+        Code(errno: error.errnoCode), .says(.failedWith, target, reason), underlying: error)
     case is CancellationError:
-      self.init(.cancelled, "The attempt to connect to \(target) was cancelled.", underlying: error)
+      self.init(.cancelled, .says(.attemptCancelled, target), underlying: error)
     default:
-      self.init(.connectionFailed, "The connection to \(target) failed: \(error).", underlying: error)
+      self.init(.connectionFailed, .says(.failedWith, target, "\(error)"), underlying: error)
     }
   }
 
@@ -117,8 +117,8 @@ extension TransportError {
     case let error as TransportError: self = error
     case let error as IOError:
       let reason = strerror(error.errnoCode).map { String(cString: $0) } ?? "error \(error.errnoCode)"
-      self.init(Code(errno: error.errnoCode), "The connection broke: \(reason).", underlying: error)
-    default: self.init(.connectionFailed, "The connection broke: \(error).", underlying: error)
+      self.init(Code(errno: error.errnoCode), .says(.broke, reason), underlying: error)
+    default: self.init(.connectionFailed, .says(.broke, "\(error)"), underlying: error)
     }
   }
 

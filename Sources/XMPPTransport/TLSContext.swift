@@ -23,7 +23,7 @@ public final class TLSContext: @unchecked Sendable {
     self.systemFile = systemFile
     ERR_clear_error()
     guard let handle = SSL_CTX_new(TLS_client_method()) else {
-      throw TransportError(.tlsFailed, "OpenSSL cannot be set up: \(OpenSSLErrors.take())")
+      throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.take()))
     }
     self.handle = handle  // Freed by deinit, also when the rest of init throws.
     try configure()
@@ -43,10 +43,10 @@ public final class TLSContext: @unchecked Sendable {
     guard
       tls_ctx_set_min_version(handle, minimumVersion) == 1,
       SSL_CTX_set_cipher_list(handle, "DEFAULT:!kRSA:!PSK:!SRP:!aNULL") == 1
-    else { throw TransportError(.tlsFailed, "OpenSSL cannot be set up: \(OpenSSLErrors.take())") }
+    else { throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.take())) }
     if let pin = configuration.pinnedCertificateSHA256, pin.count != 32 {
       throw TransportError(
-        .invalidConfiguration, "A SHA-256 digest has 32 octets, the pinned one has \(pin.count).")
+        .invalidConfiguration, .says(.fingerprintLength, pin.count))
     }
     try offerProtocols()
     try trust()
@@ -64,14 +64,14 @@ public final class TLSContext: @unchecked Sendable {
     var list: [UInt8] = []
     for name in configuration.alpn {
       guard let length = UInt8(exactly: name.utf8.count), length > 0 else {
-        throw TransportError(.invalidConfiguration, "An ALPN protocol name has 1 to 255 octets.")
+        throw TransportError(.invalidConfiguration, .says(.protocolNameLength))
       }
       list.append(length)
       list.append(contentsOf: name.utf8)
     }
     // Unlike its neighbours, this function returns 0 for success.
     guard SSL_CTX_set_alpn_protos(handle, list, UInt32(list.count)) == 0 else {
-      throw TransportError(.invalidConfiguration, "The ALPN protocol names cannot be used.")
+      throw TransportError(.invalidConfiguration, .says(.protocolNames))
     }
   }
 
@@ -83,7 +83,7 @@ public final class TLSContext: @unchecked Sendable {
     guard SSL_CTX_load_verify_file(handle, caFile) == 1 else {
       throw TransportError(
         .invalidConfiguration,
-        "No certificate can be read from the CA file \(caFile): \(OpenSSLErrors.take())")
+        .says(.unusableCAFile, caFile, OpenSSLErrors.take()))
     }
     // Anchors need not be self-signed: the server's own certificate or an intermediate CA will do.
     let parameters = SSL_CTX_get0_param(handle)

@@ -40,7 +40,7 @@ public final class TLSEngine {
     self.context = context
     ERR_clear_error()
     guard let ssl = SSL_new(context.handle) else {
-      throw TransportError(.tlsFailed, "OpenSSL cannot be set up: \(OpenSSLErrors.take())")
+      throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.take()))
     }
     self.ssl = ssl
     let incoming = BIO_new(BIO_s_mem())
@@ -48,7 +48,7 @@ public final class TLSEngine {
     guard let incoming, let outgoing else {
       BIO_free(incoming)
       BIO_free(outgoing)
-      throw TransportError(.tlsFailed, "OpenSSL cannot be set up: \(OpenSSLErrors.take())")
+      throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.take()))
     }
     SSL_set_bio(ssl, incoming, outgoing)  // Takes ownership of both.
     SSL_set_connect_state(ssl)
@@ -57,7 +57,7 @@ public final class TLSEngine {
     // SNI is for names only (RFC 6066 §3).
     if !IPAddress.isValid(domain), tls_set_server_name(ssl, domain) != 1 {
       throw TransportError(
-        .invalidConfiguration, "The domain cannot be asked for by SNI: \(OpenSSLErrors.take())")
+        .invalidConfiguration, .says(.unusableDomain, OpenSSLErrors.take()))
     }
     if let session, session.offer(on: ssl, context) { offeredVerified = session.verified }
     ERR_clear_error()
@@ -76,7 +76,7 @@ public final class TLSEngine {
     guard
       BIO_write_ex(SSL_get_rbio(ssl), ciphertext.baseAddress, ciphertext.count, &written) == 1,
       written == ciphertext.count
-    else { throw fail(TransportError(.tlsFailed, "OpenSSL is out of memory.")) }
+    else { throw fail(TransportError(.tlsFailed, .says(.openSSLMemory))) }
   }
 
   /// Goes on with the handshake, and says whether it is complete.
@@ -103,7 +103,7 @@ public final class TLSEngine {
   /// - Throws: `tlsFailed` when a record is damaged or the peer sends a fatal alert, `tlsClosed` before the handshake.
   public func read(into buffer: inout ByteBuffer) throws(TransportError) -> ReadResult {
     if let failure { throw failure }
-    guard info != nil else { throw TransportError(.tlsClosed, "The TLS handshake is not complete.") }
+    guard info != nil else { throw TransportError(.tlsClosed, .says(.handshakeIncomplete)) }
     while true {
       ERR_clear_error()
       var result: Int32 = 0
@@ -119,7 +119,7 @@ public final class TLSEngine {
         shrinkIncoming()
         return .needsMore
       case SSL_ERROR_ZERO_RETURN: return .closed
-      default: throw fail(TransportError(.tlsFailed, "TLS failed: \(OpenSSLErrors.take())"))
+      default: throw fail(TransportError(.tlsFailed, .says(.tlsFailed, OpenSSLErrors.take())))
       }
     }
   }
@@ -130,13 +130,13 @@ public final class TLSEngine {
   public func write(_ plaintext: UnsafeRawBufferPointer) throws(TransportError) {
     if let failure { throw failure }
     guard info != nil, SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN == 0 else {
-      throw TransportError(.tlsClosed, "The TLS connection is not open.")
+      throw TransportError(.tlsClosed, .says(.tlsNotOpen))
     }
     guard !plaintext.isEmpty else { return }
     ERR_clear_error()
     var written = 0
     guard SSL_write_ex(ssl, plaintext.baseAddress, plaintext.count, &written) == 1, written == plaintext.count
-    else { throw fail(TransportError(.tlsFailed, "TLS failed: \(OpenSSLErrors.take())")) }
+    else { throw fail(TransportError(.tlsFailed, .says(.tlsFailed, OpenSSLErrors.take()))) }
   }
 
   /// Says to the peer that nothing follows (close_notify); reading goes on. Does nothing before the handshake.
@@ -206,15 +206,12 @@ public final class TLSEngine {
     if ERR_GET_LIB(code) == ERR_LIB_SSL {
       switch ERR_GET_REASON(code) {
       case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST:
-        return TransportError(
-          .tlsFailed,
-          "The TLS handshake failed: the server does not answer with TLS; its port may be one for STARTTLS.")
+        return TransportError(.tlsFailed, .says(.noTLS))
       case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
-        return TransportError(
-          .tlsFailed, "The TLS handshake failed: the server speaks no TLS version of today (\(reason)).")
+        return TransportError(.tlsFailed, .says(.oldTLS, reason))
       default: break
       }
     }
-    return TransportError(.tlsFailed, "The TLS handshake failed: \(reason).")
+    return TransportError(.tlsFailed, .says(.handshakeFailed, reason))
   }
 }

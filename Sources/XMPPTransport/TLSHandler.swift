@@ -186,7 +186,7 @@ public final class TLSHandler: ChannelDuplexHandler {
   private func inputEnded(_ context: ChannelHandlerContext) {
     switch state {
     case .handshaking:
-      fail(TransportError(.tlsClosed, "The server closed the connection during the TLS handshake."), context)
+      fail(TransportError(.tlsClosed, .says(.closedInHandshake)), context)
     case .open:
       state = .inputClosed
       context.fireUserInboundEventTriggered(TLSInputClosed.truncated)

@@ -1,7 +1,7 @@
 /// Why no connection could be made, or why it ended.
 ///
-/// `message` is one line in English for a person to read. It holds no secrets, and what came from the peer is escaped
-/// and of bounded length.
+/// The reason is one line for a person to read. It holds no secrets, and what came from the peer is escaped and of bounded
+/// length.
 public struct TransportError: Error, Sendable {
   /// The kind of failure; other layers may add their own.
   public struct Code: RawRepresentable, Hashable, Sendable {
@@ -35,13 +35,30 @@ public struct TransportError: Error, Sendable {
   }
 
   public var code: Code
-  public var message: String
+  public var reason: ErrorReason
   public var underlying: (any Error)?
 
-  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+  public init(_ code: Code, _ reason: ErrorReason, underlying: (any Error)? = nil) {
     self.code = code
-    self.message = message
+    self.reason = reason
     self.underlying = underlying
+  }
+
+  /// An error that says a text which is not one of ``Sentence``.
+  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    self.init(code, ErrorReason(text: message), underlying: underlying)
+  }
+
+  /// The reason in English.
+  public var message: String { reason.description }
+}
+
+extension ErrorReason {
+  /// A sentence about a connection.
+  static func says(
+    _ sentence: TransportError.Sentence, _ arguments: any Sendable & CustomStringConvertible...
+  ) -> ErrorReason {
+    ErrorReason(sentence, of: arguments)
   }
 }
 

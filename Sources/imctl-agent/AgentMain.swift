@@ -35,7 +35,7 @@ enum AgentMain {
 
   private static func connection(_ word: String) throws(Failure) -> CommandConnection {
     guard let number = Int32(word), fcntl(number, F_GETFD) >= 0 else {
-      throw Failure(.invalidParameter, stage: .input, detail: "no open descriptor: \(word)")
+      throw Failure(.invalidParameter, stage: .input, detail: .agent(.notOpen, word))
     }
     return CommandConnection(number)
   }
@@ -63,7 +63,7 @@ enum AgentMain {
   /// Tells the command that has started this agent what it failed with. False when that one has gone already.
   private static func report(_ failure: Failure) -> Bool {
     signal(SIGPIPE, SIG_IGN)
-    var line = RPC.line(failure)
+    var line = RPC.report(failure)
     return line.withUTF8 { write(STDOUT_FILENO, $0.baseAddress, $0.count) == $0.count }
   }
 

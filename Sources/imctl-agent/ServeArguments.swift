@@ -23,7 +23,7 @@ struct ServeArguments {
       case "--on-idle": onIdle = try Self.value(IdleMode.init(rawValue:), of: word, words.next())
       case "--timeout": timeout = try Self.value(Double.init, of: word, words.next())
       case "--client": client = try Self.value({ $0 }, of: word, words.next())
-      default: throw Self.refusal("imctl-agent serve has no option \(word)")
+      default: throw Self.refusal(.agent(.unknownOption, word))
       }
     }
   }
@@ -36,11 +36,11 @@ struct ServeArguments {
   private static func value<Value>(
     _ read: (String) -> Value?, of option: String, _ word: String?
   ) throws(Failure) -> Value {
-    guard let word, let value = read(word) else { throw refusal("\(option) has no valid value") }
+    guard let word, let value = read(word) else { throw refusal(.agent(.wrongOption, option)) }
     return value
   }
 
-  private static func refusal(_ detail: String) -> Failure {
+  private static func refusal(_ detail: FailureDetail) -> Failure {
     Failure(.invalidParameter, stage: .input, detail: detail)
   }
 }

@@ -48,11 +48,12 @@ struct CommandEnd {
     case .success:
       self.init(output: Imctl.fullMessage(for: error), status: 0)
     case .validationFailure where json:
-      self.init(Failure.invalid(Imctl.message(for: error)), json: true)
+      self.init(Failure.invalid(ParserMessage(Imctl.message(for: error)).detail), json: true)
     case .validationFailure:
       self.init(error: UsageText(Imctl.fullMessage(for: error)).description, status: code.rawValue)
     default:
-      self.init(Failure(.internalError, stage: .request, detail: String(describing: error)), json: json)
+      self.init(
+        Failure(.internalError, stage: .request, detail: .text(String(describing: error))), json: json)
     }
   }
 
@@ -95,15 +96,15 @@ private struct ErrorObject: Encodable {
 
 extension Failure {
   /// A wrong argument: exit status 64.
-  static func invalid(_ detail: String) -> Failure {
+  static func invalid(_ detail: FailureDetail) -> Failure {
     Failure(.invalidParameter, stage: .input, detail: detail)
   }
 
   /// The user said no, by a signal: exit status 130.
   ///
   /// - Parameter done: what had happened already; nil: nothing.
-  static func cancelled(_ done: String? = nil) -> Failure {
-    Failure(.cancelled, stage: .input, detail: done ?? inLanguage("nothing was changed", "未作任何更改"))
+  static func cancelled(_ done: FailureDetail? = nil) -> Failure {
+    Failure(.cancelled, stage: .input, detail: done ?? .usage(.nothingChanged))
   }
 }
 

@@ -42,9 +42,9 @@ enum CommandName {
   private static func unknown(_ word: String, in command: any ParsableCommand.Type) -> Failure {
     let name = (path + [word]).joined(separator: " ")
     guard let nearest = nearest(to: word, in: command) else {
-      return .invalid("there is no command `\(name)`")
+      return .invalid(.usage(.unknownCommand, name))
     }
-    return .invalid("there is no command `\(name)`: did you mean `\(nearest)`?")
+    return .invalid(.usage(.unknownCommandNear, name, nearest))
   }
 
   /// The command that a user may have meant: one that is spelled nearly so, or one of this name elsewhere.

@@ -24,7 +24,7 @@ struct UsageText: CustomStringConvertible {
     let error = "Error: "
     if isFirst, line.hasPrefix(error) {
       let message = String(line.dropFirst(error.count))
-      return "imctl: " + (language == .chinese ? FailureDetail.chinese(message) : message)
+      return "imctl: " + ParserMessage(message).detail.text(language)
     }
     guard language == .chinese else { return String(line) }
     let end = "' for more information."

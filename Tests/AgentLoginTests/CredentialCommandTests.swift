@@ -84,8 +84,8 @@ import XMPPSASL
     #expect(await failure("true")?.exit == 77)
     #expect(await failure("printf '\\n'")?.exit == 77)
     #expect(await failure("printf '\\377\\n'")?.exit == 77)
-    #expect(await failure("sh -c 'kill -9 $$'")?.detail == "sh: signal 9")
-    #expect(refused?.detail == "sh: exit status 3: gpg: no key")
+    #expect(await failure("sh -c 'kill -9 $$'")?.detail?.description == "sh: signal 9")
+    #expect(refused?.detail?.description == "sh: exit status 3: gpg: no key")
   }
 
   @Test("What it printed is not in the failure.")
@@ -104,7 +104,7 @@ import XMPPSASL
   @Test("When its time is up the command is killed.")
   func timeLimit() async {
     let failed = await failure("sleep 1000", timeLimit: .milliseconds(123))
-    #expect(failed?.exit == 77 && failed?.detail == "sleep: no answer within 0.1 s")
+    #expect(failed?.exit == 77 && failed?.detail?.description == "sleep: no answer within 0.1 s")
     #expect(await failure("sh -c 'echo hunter2; exec sleep 1000'", timeLimit: .milliseconds(100))?.exit == 77)
   }
 

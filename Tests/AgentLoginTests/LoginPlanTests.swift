@@ -74,9 +74,9 @@ import XMPPXML
 
   @Test("Where nothing carries a token or a document, the reason speaks of that.")
   func noWay() throws {
-    let failure = Failure(.mechanismUnavailable, stage: .authenticate, detail: "no password")
+    let failure = Failure(.mechanismUnavailable, stage: .authenticate, detail: .text("no password"))
     func detail(_ kind: LoginKind, _ offered: [SASLMechanismName]) throws -> String? {
-      try plan(kind).interpret(failure, of: nil, offered: offered, presented: nil, at: 0).detail
+      try plan(kind).interpret(failure, of: nil, offered: offered, presented: nil, at: 0).detail?.description
     }
     for kind in [LoginKind.token, .jwt, .thirdParty, .function] {
       let what = kind == .function ? "document" : "token"
@@ -131,7 +131,8 @@ import XMPPXML
     ] {
       let meant = try plan(kind).interpret(refusal, of: .plain, presented: nil, at: 0)
       #expect(meant.name == .authFailed && meant.code == 302 && meant.exit == 77)
-      #expect(meant.detail == detail && meant.text == "no" && meant.condition == "not-authorized")
+      #expect(
+        meant.detail?.description == detail && meant.text == "no" && meant.condition == "not-authorized")
     }
   }
 
@@ -182,7 +183,7 @@ import XMPPXML
     plan.credential.password = nil
     let expiry = try #require(plan.sessionExpiry)
     #expect(expiry.name == .sessionExpired && expiry.exit == 79)
-    #expect(expiry.detail == "it expired at 2030-01-01T00:00:00Z")
+    #expect(expiry.detail?.description == "it expired at 2030-01-01T00:00:00Z")
     plan.take(stored, at: 0)
     #expect(plan.sessionExpiry == nil)
     #expect(try self.plan(.anonymous).userAgent == nil)

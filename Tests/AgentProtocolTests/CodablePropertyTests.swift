@@ -61,7 +61,9 @@ import Testing
       _ = try decode(text)
       Issue.record("accepted \(text)")
     } catch {
-      #expect(error is DecodingError && RPC.describe(error).hasPrefix("\(path) "), "\(RPC.describe(error))")
+      #expect(
+        error is DecodingError && RPC.describe(error).description.hasPrefix("\(path) "),
+        "\(RPC.describe(error))")
     }
   }
 

@@ -24,7 +24,7 @@ import Testing
     .synced(SyncedPart(part: .offline, count: 800)),
     .synced(SyncedPart(part: .blocklist, count: nil)),
     .dataReady(code: 33002),
-    .store(StoreChange(cause: Failure(.databaseError, stage: .store, detail: "full"), lost: ["1"])),
+    .store(StoreChange(cause: Failure(.databaseError, stage: .store, detail: .text("full")), lost: ["1"])),
     .store(StoreChange(cause: nil)),
     .success(LoginSuccess(userId: "a@b", fullJID: "a@b/c", milliseconds: 12)),
     .presence(PresenceChange(from: "a@b/c", show: .away, status: "lunch", priority: -1)),

@@ -8,7 +8,7 @@ struct FailureAdviceTests {
   private static func example(_ advice: FailureAdvice, _ condition: String?) -> Failure {
     Failure(
       advice.name, stage: advice.stage ?? .request,
-      detail: advice.detail?.replacing("*", with: "x"), condition: condition)
+      detail: advice.details.first.map { .about("x", FailureDetail.sentence($0, [])) }, condition: condition)
   }
 
   /// Every failure there is: of the rows, and of each condition of the advice.
@@ -74,7 +74,7 @@ struct FailureAdviceTests {
   @Test("An answer to a stanza may be of anybody on its way; what ends a stream is the server's.")
   func speakers() {
     let bounce = Failure(
-      .stanzaError, stage: .request, detail: "b@y", condition: "item-not-found", text: "no")
+      .stanzaError, stage: .request, detail: .text("b@y"), condition: "item-not-found", text: "no")
     #expect(
       bounce.localized(.english).message
         == "request: the request was answered with an error (b@y); the answer: item-not-found: no")
@@ -89,7 +89,8 @@ struct FailureAdviceTests {
 
   @Test("A certificate that is not the pinned one is not recommended.")
   func pinned() {
-    let detail = "The certificate of im.example is refused: it is not the pinned one. Subject CN=x"
+    let detail = FailureDetail.connection(
+      .certificateRefused, "im.example", FailureDetail.connection(.notPinned), "Subject CN=x")
     let failure = Failure(.tlsFailure, stage: .tls, detail: detail)
     for language in Language.allCases {
       let hint = failure.localized(language).hint
@@ -101,19 +102,12 @@ struct FailureAdviceTests {
 
   @Test("Ports of another kind of TLS name the option.")
   func otherPort() {
-    let toSTARTTLS = Failure(
-      .tlsFailure, stage: .tls,
-      detail:
-        "The TLS handshake failed: the server does not answer with TLS; its port may be one for STARTTLS.")
+    let toSTARTTLS = Failure(.tlsFailure, stage: .tls, detail: .connection(.noTLS))
     #expect(toSTARTTLS.localized(.english).hint.contains("--tls starttls"))
-    for (name, detail) in [
-      (Failure.Name.tlsFailure, "the server answers with TLS: its port is one for direct TLS"),
-      (
-        .networkError,
-        "the connection ended before the server opened a stream: its port may be one for direct TLS"
-      ),
+    for (name, key) in [
+      (Failure.Name.tlsFailure, FailureDetail.Stream.answeredWithTLS), (.networkError, .endedBeforeStream),
     ] {
-      let failure = Failure(name, stage: .stream, detail: detail)
+      let failure = Failure(name, stage: .stream, detail: .stream(key))
       #expect(failure.localized(.english).hint.contains("--tls direct"))
       #expect(failure.localized(.chinese).hint.contains("--tls direct"))
       #expect(!failure.localized(.chinese).message.contains("the "))

@@ -26,29 +26,40 @@ import Testing
       (.unknownDomain, "the domain is unknown or wrong", "域名未知或错误"),
     ])
   func fourTexts(name: Failure.Name, english: String, chinese: String) {
-    let failure = Failure(name, stage: .connect, detail: "example.org")
+    let failure = Failure(name, stage: .connect, detail: .text("example.org"))
     #expect(failure.localized(.english).message == "connection: \(english) (example.org)")
     #expect(failure.localized(.chinese).message == "连接：\(chinese)（example.org）")
   }
 
   @Test(
-    "What a detail says is said in Chinese, too; what is not known stays as it is.",
+    "What a detail says is said in both languages; a text stays as it is.",
     arguments: [
-      ("it has 2 segments, a JWT has 3", "它有 2 段，JWT 应有 3 段"),
-      ("its header is no JSON object", "其头部不是 JSON 对象"),
-      ("this account exists already: choose another name", "该账号已存在：请换一个名称"),
+      (.login(.segments, 2), "it has 2 segments, a JWT has 3", "它有 2 段，JWT 应有 3 段"),
+      (.login(.headerSyntax), "its header is no JSON object", "其头部不是 JSON 对象"),
       (
-        "PLAIN would show the password to a server that has SCRAM: SCRAM-SHA-1, PLAIN",
-        "PLAIN 会向支持 SCRAM 的服务器暴露密码：SCRAM-SHA-1, PLAIN"
+        .request(.accountExists), "this account exists already: choose another name",
+        "该账号已存在：请换一个名称"
       ),
-      ("the server logged in a@b, not c@d", "服务器登录的是 a@b，而不是 c@d"),
-      ("pass: exit status 2: exit status 3", "pass：退出状态 2: exit status 3"),
-      ("pass: signal 9", "pass：信号 9"), ("pass: no output: x", "pass：没有输出：x"),
-      ("no answer within 0.3 s", "0.3 秒内没有应答"), ("example.org:5222", "example.org:5222"), ("*", "*"),
-    ])
-  func detail(english: String, chinese: String) {
-    let failure = Failure(.invalidToken, stage: .authenticate, detail: english)
-    #expect(failure.localized(.english).message.hasSuffix("(\(english))"))
+      (
+        .about("pass", FailureDetail.about(FailureDetail.login(.exitStatus, 2), "exit status 3")),
+        "pass: exit status 2: exit status 3", "pass：退出状态 2：exit status 3"
+      ),
+      (
+        .session(.noAnswer, FailureDetail.seconds(0.26)), "no answer within 0.3 s", "0.3 秒内没有应答"
+      ),
+      (.text("no answer within 1 s"), "no answer within 1 s", "no answer within 1 s"),
+      (.usage(.formSyntax, "{1}"), "--form takes name=value, not {1}", "--form 的格式为 名称=值，而不是 {1}"),
+      (
+        .session(
+          .noLoginAfter, FailureDetail.seconds(9),
+          FailureDetail.failure(Failure(.connectTimeout, stage: .tls, detail: .text("[::1]:1")))),
+        "no login within 9 s; the last attempt: TLS: no answer in time ([::1]:1)",
+        "9 秒内没有登录成功；最后一次尝试：TLS：连接超时（[::1]:1）"
+      ),
+    ] as [(FailureDetail, String, String)])
+  func detail(detail: FailureDetail, english: String, chinese: String) {
+    let failure = Failure(.invalidToken, stage: .authenticate, detail: detail)
+    #expect(failure.localized(.english).message.hasSuffix(" (\(english))"))
     #expect(failure.localized(.chinese).message.hasSuffix("（\(chinese)）"))
   }
 
@@ -60,13 +71,13 @@ import Testing
   @Test("An input error has no stage in front.")
   func input() {
     #expect(
-      Failure(.invalidParameter, stage: .input, detail: "--port 0").localized(.english).message
+      Failure(.invalidParameter, stage: .input, detail: .text("--port 0")).localized(.english).message
         == "invalid parameter (--port 0)")
   }
 
   @Test("The error object has the fields of the contract, rendered.")
   func json() throws {
-    let failure = Failure(.connectionRefused, stage: .connect, detail: "127.0.0.1:5222")
+    let failure = Failure(.connectionRefused, stage: .connect, detail: .text("127.0.0.1:5222"))
     let object = try Fields(RPC.line(failure))
     #expect(object["name"] == "connectionRefused")
     #expect(object["code"] == "61")
@@ -83,7 +94,7 @@ import Testing
   @Test("Every failure survives the way over the socket.", arguments: FailureTable.rows.map(\.name))
   func roundTrip(name: Failure.Name) throws {
     for stage in Failure.Stage.allCases {
-      let failure = Failure(name, stage: stage, detail: "d", condition: "c", text: "t")
+      let failure = Failure(name, stage: stage, detail: .text("d"), condition: "c", text: "t")
       let line = RPC.line(failure)
       #expect(try JSONDecoder().decode(Failure.self, from: Data(line.utf8)) == failure)
     }

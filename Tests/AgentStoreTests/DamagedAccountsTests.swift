@@ -66,7 +66,7 @@ struct DamagedAccountsTests {
     let good = try #require(contents(store.path))
     write("{", to: store.path)
     #expect(try await accounts.load().accounts.map(\.account) == ["a@example.org"])
-    #expect(accounts.failure?.detail?.contains("not JSON") == true)
+    #expect(accounts.failure?.detail?.description.contains("not JSON") == true)
     write(good, to: store.path)
     #expect(try await accounts.load().accounts.count == 1 && accounts.failure == nil)
     // Who has never read it knows nothing.
@@ -93,6 +93,6 @@ struct DamagedAccountsTests {
     #expect(try store.load().accounts.count == 1)
     #expect {
       try add("b@example.org")
-    } throws: { ($0 as? Failure)?.detail?.contains("Read-only file system") == true }
+    } throws: { ($0 as? Failure)?.detail?.description.contains("Read-only file system") == true }
   }
 }

@@ -36,7 +36,7 @@ import XMPPSASL
     let token = try JSONWebToken(
       Self.token(claims: #"{"jid":"a@example.org","aud":["x","y"],"iss":"https://issuer","exp":1.5e9}"#))
     #expect(token.expiry == 1.5e9)
-    #expect(token.destination == "the token says: iss https://issuer, aud x y, jid a@example.org")
+    #expect(token.destination == .login(.destination, "iss https://issuer, aud x y, jid a@example.org"))
     let bare = try JSONWebToken(Self.token(claims: "{}"))
     #expect(bare.expiry == nil && bare.destination == nil && !bare.isExpired(at: 4e9))
   }
@@ -64,7 +64,7 @@ import XMPPSASL
       Issue.record("accepted")
     } catch {
       #expect(error.name == .invalidToken && error.exit == 77 && error.code == 31_004)
-      #expect(error.detail?.contains(reason) == true, "\(error.detail ?? "")")
+      #expect(error.detail?.description.contains(reason) == true, "\(error)")
     }
   }
 
@@ -86,7 +86,7 @@ import XMPPSASL
         Issue.record("accepted")
       } catch {
         #expect(error.name == .tokenExpired && error.exit == 79 && error.code == 31_020)
-        #expect(error.detail == "it expired at 1970-01-01T00:16:40.000Z")
+        #expect(error.detail == .login(.expired, "1970-01-01T00:16:40.000Z"))
       }
       try past.check(isJWT: isJWT, at: 999)
     }

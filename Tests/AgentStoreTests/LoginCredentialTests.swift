@@ -67,7 +67,7 @@ import XMPPSASL
       _ = try given { $0.token = "two words" }
       Issue.record("accepted")
     } catch {
-      #expect(error.name == .invalidToken && error.detail?.contains("two") == false)
+      #expect(error.name == .invalidToken && error.detail?.description.contains("two") == false)
     }
   }
 

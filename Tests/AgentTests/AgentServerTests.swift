@@ -117,7 +117,7 @@ import Testing
       group.addTask { try await run(server) }
       try await Conversation.with(directory.paths.socket) { client in
         _ = try await client.call(AgentStatusMethod.self, Nothing())
-        #expect(throws: Failure(.alreadyRunning, stage: .store, detail: directory.paths.socket)) {
+        #expect(throws: Failure(.alreadyRunning, stage: .store, detail: .text(directory.paths.socket))) {
           try AgentServer(
             lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
         }

@@ -34,7 +34,7 @@ struct PlacesTests {
           try await Conversation.with(paths.socket) { third in
             for _ in 0..<2 {
               let watch = try await refusal(&third, WatchMethod.self, .init())
-              #expect(watch == .tooManyClients(2) && watch?.detail?.contains(" 2 ") == true)
+              #expect(watch == .tooManyClients(2) && watch?.detail == .agent(.crowded, 2))
               #expect(try await refusal(&third, PresenceSetMethod.self, hold) == .tooManyClients(2))
             }
             #expect(try await refusal(&third, AgentStatusMethod.self, Nothing()) == nil)

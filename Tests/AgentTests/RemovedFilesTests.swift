@@ -65,7 +65,7 @@ struct RemovedFilesTests {
     do { try await keep("other", in: LocalStore(path: paths.database)) }
     await #expect {
       try await keep("b", in: store)
-    } throws: { ($0 as? Failure)?.detail?.hasSuffix(LocalStore.otherFile) == true }
+    } throws: { ($0 as? Failure)?.detail?.mentions([.store(.otherFile)]) == true }
     #expect(try keys() == ["other"])
     #expect(store.condition.obstacle != nil)
   }
@@ -92,7 +92,7 @@ struct RemovedFilesTests {
       remove(removed)
       // Another process that wants to be the agent; the first look at the directory may be under way.
       await Task.detached { [paths] in
-        _ = #expect(throws: Failure(.alreadyRunning, stage: .store, detail: paths.socket)) {
+        _ = #expect(throws: Failure(.alreadyRunning, stage: .store, detail: .text(paths.socket))) {
           _ = try AgentLock(paths)
         }
       }.value
@@ -113,7 +113,7 @@ struct RemovedFilesTests {
     let other = try FileDescriptor(opening: paths.lock, O_RDWR | O_CREAT)
     #expect(try other.lock())
     await Task.detached {
-      _ = #expect(throws: Failure(.alreadyRunning, stage: .store, detail: lock.paths.socket)) {
+      _ = #expect(throws: Failure(.alreadyRunning, stage: .store, detail: .text(lock.paths.socket))) {
         try lock.restore()
       }
     }.value

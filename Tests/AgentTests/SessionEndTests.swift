@@ -54,7 +54,7 @@ struct SessionEndTests {
     #expect(try await session.perform { try await $0.messages.outbox.list() }.map(\.id) == ["m1"])
     // Whoever has logged out is told so.
     _ = try await session.logout(LogoutMethod.Parameters(account: nil))
-    await #expect(throws: Failure(.notLoggedIn, stage: .request, detail: SessionDesk.jid)) {
+    await #expect(throws: Failure(.notLoggedIn, stage: .request, detail: .text(SessionDesk.jid))) {
       try await desk.send("m2")
     }
   }

@@ -17,10 +17,12 @@ struct SessionReconnectTests {
     _ = try await desk.session.login(parameters)
     try await desk.until("the end") { $0.last?.cause?.name == .retriesExhausted }
     #expect(desk.changes.count { $0.state == .linkFailed } == 4)
-    #expect(desk.changes.last?.cause?.detail?.hasPrefix("4 attempts") == true)
+    #expect(desk.changes.last?.cause?.detail?.description.hasPrefix("4 attempts") == true)
     #expect(desk.changes.last?.cause?.exit == 75)
     for (pause, range) in zip(clock.pauses, [0...1.0, 1...2, 2...4, 4...8]) { #expect(range.contains(pause)) }
-    #expect(clock.pauses.count == 4, "\(desk.changes.map { [$0.state.rawValue, $0.cause?.detail ?? ""] })")
+    #expect(
+      clock.pauses.count == 4,
+      "\(desk.changes.map { [$0.state.rawValue, $0.cause?.detail?.description ?? ""] })")
     #expect(await desk.session.isActive == false)
     let stored = try await AccountStore(directory: desk.home.path + "/config").entry(desk.session.account)
     #expect(stored?.isLogin == true && stored?.password != nil)

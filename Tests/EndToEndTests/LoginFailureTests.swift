@@ -186,7 +186,11 @@ struct LoginFailureTests {
     try await closed.end()
     try await expect(77, ("wrong user or password", "用户名或密码错误"), [user.jid] + user.connection)
     try await expect(
-      69, ("the server refuses the connection", "服务器拒绝连接"),
+      69,
+      (
+        "the server refuses the connection, it may not be running (The connection to ",
+        "服务器拒绝连接，可能没有运行（无法连接 "
+      ),
       [user.jid, "--host", TestServer.host, "--port", String(port)])
     try await expect(
       68, ("the server does not serve this domain", "服务器不为该域名提供服务"),

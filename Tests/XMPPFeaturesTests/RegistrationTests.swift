@@ -21,13 +21,13 @@ struct RegistrationTests {
   private static func refusal(
     _ condition: StanzaError.Condition, _ type: StanzaError.Kind? = nil
   ) -> XMPPError.Code {
-    Registration.refusal(StanzaError(condition, type: type), of: "to register").code
+    Registration.refusal(StanzaError(condition, type: type), of: .registration).code
   }
 
   @Test("is refused in words, and a server that is asked too often is left alone for a while.")
   func refusals() {
     let taken = Registration.refusal(
-      StanzaError(.conflict, text: "The requested username already exists."), of: "to register")
+      StanzaError(.conflict, text: "The requested username already exists."), of: .registration)
     #expect(taken.code == .stanzaError)
     #expect(taken.message == "this account exists already: choose another name")
     #expect(taken.condition == "conflict")

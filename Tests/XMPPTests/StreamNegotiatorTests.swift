@@ -265,6 +265,16 @@ import XMPPXML
     #expect(error.condition == value)
   }
 
+  @Test("What a mechanism says has the key of its sentence, or is a text.")
+  func mechanismReason() {
+    let known = XMPPError(
+      saslError: SASLError(.plainRefused, "PLAIN without TLS", .passwordWithoutTLS, "PLAIN"))
+    #expect(known.reason.key == "authentication.passwordWithoutTLS")
+    #expect(known.reason.arguments.map(\.description) == ["PLAIN"] && known.message == "PLAIN without TLS")
+    let unknown = XMPPError(saslError: SASLError(.malformed, "the server's salt is empty"))
+    #expect(unknown.reason.key == nil && unknown.message == "the server's salt is empty")
+  }
+
   @Test("The resource asked for is in the bind request; the one the server gives counts.")
   func resource() throws {
     var talk = try Conversation(tls: .direct, resource: "phone")

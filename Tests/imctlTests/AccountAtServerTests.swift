@@ -96,6 +96,21 @@ struct AccountAtServerTests {
     }
   }
 
+  @Test("import names the place that is wrong in the user's language; its JSON is in English.")
+  func wrongImportInChinese() async throws {
+    try await withIMCTL { imctl in
+      let path = try file(#"[{"account":"a@example.org"},{"account":"A@example.org"}]"#, in: imctl)
+      let chinese = ["LANG": "zh_CN.UTF-8"]
+      let result = try await imctl.run(["account", "import", path], environment: chinese)
+      #expect(
+        result.errors.hasPrefix("imctl: 参数无效（\(path)：第 2 个账号：a@example.org 出现了两次）"), "\(result.errors)")
+      let json = try await imctl.run(["account", "import", path, "--json"], environment: chinese)
+      #expect(
+        json.errors.contains(#""detail":"\#(path): account 2: a@example.org comes twice""#), "\(json.errors)")
+      #expect(!json.errors.contains("sentence"))
+    }
+  }
+
   @Test("import needs a file, and a store that can be written.")
   func importFailures() async throws {
     try await withIMCTL { imctl in

@@ -201,7 +201,7 @@ struct PresenceCommandTests {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
         call.method == "presence.set"
-          ? [.failure(Failure(.databaseError, stage: .store, detail: "disk"))] : []
+          ? [.failure(Failure(.databaseError, stage: .store, detail: .text("disk")))] : []
       }
       let refused = try await imctl.run("presence", "dnd", "--", "sh", "-c", "echo ran")
       #expect((refused.output, refused.status) == ("ran\n", 0))

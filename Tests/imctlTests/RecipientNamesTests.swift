@@ -12,7 +12,9 @@ struct RecipientNamesTests {
       case RecipientsResolveMethod.name:
         guard let words = try? call.parameters(of: RecipientsResolveMethod.self).words else { return [] }
         if words.contains("nobody") {
-          return [.failure(Failure(.invalidParameter, stage: .input, detail: "nobody is called nobody"))]
+          return [
+            .failure(Failure(.invalidParameter, stage: .input, detail: .session(.unknownName, "nobody")))
+          ]
         }
         return [.result(words.map { $0 == "The Bob" ? "bob@c" : $0 })]
       case MessageSendMethod.name:

@@ -45,7 +45,7 @@ extension Session {
     if !isLast {
       await refuse(
         opening,
-        Failure(.deviceChanged, stage: .sync, detail: "another device has logged in since this one did"))
+        Failure(.deviceChanged, stage: .sync, detail: .session(.otherDevice)))
       return false
     }
     guard await keepLogin(plan, opening) else { return false }

@@ -181,8 +181,13 @@ extension Failure {
 
   /// The same with who did it.
   func done(by device: DeviceIdentity) -> Failure {
-    let parts = [device.name, device.platform.map { "platform \($0)" }, device.ext].compactMap(\.self)
-    let detail = "by " + (parts.isEmpty ? "another device" : parts.joined(separator: ", "))
-    return Failure(name, stage: stage, detail: detail, condition: condition, text: text)
+    let facts: [FailureDetail] = [
+      device.name.map { .text($0) }, device.platform.map { .session(.platform, $0) },
+      device.ext.map { .text($0) },
+    ].compactMap(\.self)
+    let all = facts.dropFirst().reduce(facts.first) { all, fact in all.map { .form(.list, $0, fact) } }
+    return Failure(
+      name, stage: stage, detail: all.map { .session(.by, $0) } ?? .session(.byOtherDevice),
+      condition: condition, text: text)
   }
 }

@@ -71,7 +71,7 @@ extension Session {
         let success = try await open(plan, attempt)
         hub.publish(account: account.description, .success(success))
         guard let online else {
-          throw Failure(.networkError, stage: .sync, detail: "the session ended at once")
+          throw Failure(.networkError, stage: .sync, detail: .session(.endedAtOnce))
         }
         return Self.result(success, online, already: false)
       } catch {
@@ -132,7 +132,7 @@ extension Session {
     guard reconnectPolicy.grantsRetry(limit: plan.maxRetries, isCounted: isCounted) else {
       throw Failure(
         .retriesExhausted, stage: failure.stage,
-        detail: "\(reconnectPolicy.retries + 1) attempts; the last: \(failure.name.rawValue)",
+        detail: .session(.attempts, reconnectPolicy.retries + 1, failure.name.rawValue),
         condition: failure.condition, text: failure.text)
     }
   }
@@ -188,13 +188,13 @@ extension Session {
       guard credential.isUsable || hasOther else {
         throw Failure(
           .invalidParameter, stage: .input,
-          detail: "no password is stored for \(account): give one with --password-stdin")
+          detail: .login(.noPasswordStored, account))
       }
     }
     if parameters.store == .command, credential.passwordCommand ?? credential.tokenCommand == nil {
       throw Failure(
         .invalidParameter, stage: .input,
-        detail: "--store command needs --password-command or --token-command")
+        detail: .login(.policyNeedsCommand))
     }
     let isGiven = given != nil
     let usual = LoginPlan.usualPolicy(stored?.store, for: credential, isGiven: isGiven)
@@ -305,8 +305,7 @@ extension Session.Online {
   /// Why a login that is to replace nothing is not made.
   fileprivate var isInTheWay: Failure {
     Failure(
-      .alreadyRunning, stage: .input, detail: "a session is online as \(bound.jid), and is not to be replaced"
-    )
+      .alreadyRunning, stage: .input, detail: .session(.alreadyOnline, bound.jid))
   }
 }
 
@@ -327,10 +326,11 @@ extension Session.Attempt {
       let left = bound.map { $0 - (ContinuousClock.now - start) / .seconds(1) }
       if let left {
         guard left > 0 else {
-          let reason = last.map { "; the last attempt: \($0.localized(.english).message)" } ?? ""
+          let time = FailureDetail.seconds(bound ?? 0)
           throw Failure(
             .connectTimeout, stage: last?.stage ?? .connect,
-            detail: "no login within \(Failure.seconds(bound ?? 0))\(reason)")
+            detail: last.map { .session(.noLoginAfter, time, FailureDetail.failure($0)) }
+              ?? .session(.noLogin, time))
         }
         limit = min(limit, left)
       }

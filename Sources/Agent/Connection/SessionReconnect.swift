@@ -144,7 +144,7 @@ extension Session {
   private func waitForDescriptors() async throws(Failure) {
     while !DescriptorReserve.leaves(DescriptorReserve.ofConnections) {
       let seconds = Double.random(in: 20...40)
-      lastFailure = Failure(.networkError, stage: .connect, detail: "too many files are open")
+      lastFailure = Failure(.networkError, stage: .connect, detail: .session(.tooManyFiles))
       if ![.waiting, .syncOK].contains(status.state) { enter(.waiting, cause: lastFailure) }
       status.nextRetry = timestamp(seconds)
       defer { status.nextRetry = nil }
@@ -154,7 +154,7 @@ extension Session {
 
   /// The server was asked too often: nothing is sent for so many seconds.
   func notBefore(_ seconds: Double) -> Failure {
-    Failure(.rateLimited, stage: .connect, detail: "no attempt before \(timestamp(seconds))")
+    Failure(.rateLimited, stage: .connect, detail: .session(.notBefore, timestamp(seconds)))
   }
 
   /// There is a pause, and it was not the server that asked for it.

@@ -9,7 +9,7 @@ extension Session {
   func revokeToken(within seconds: Double) async throws(Failure) -> Bool {
     try await inTurn { session async throws(Failure) in
       guard var stored = try await session.accounts.entry(session.account) else {
-        throw Failure(.notLoggedIn, stage: .store, detail: "\(session.account)")
+        throw Failure(.notLoggedIn, stage: .store, detail: .text("\(session.account)"))
       }
       stored.token = session.deviceToken ?? stored.token
       let revoked = try await TokenRevocation.revoke(stored, timeout: seconds)

@@ -126,7 +126,8 @@ extension Session {
     let farewell = presence.farewell
     endOnline(.loginFailed)
     endOpening(
-      .failure(Failure(.connectTimeout, stage: .sync, detail: "no answer within \(Failure.seconds(seconds))"))
+      .failure(
+        Failure(.connectTimeout, stage: .sync, detail: .session(.noAnswer, FailureDetail.seconds(seconds))))
     )
     await opening.stream.close(sending: farewell)
   }
@@ -308,7 +309,7 @@ extension Session {
     var failure = error.map(Failure.init)
     if remedy == .afterOwnAttempt {
       failure = Failure(
-        .networkError, stage: .stream, detail: "the server has taken up an earlier attempt of this session")
+        .networkError, stage: .stream, detail: .session(.earlierAttempt))
     }
     let lost = isOnline ? endOnline(state(after: failure, isOpening: isOpening)) : nil
     if let session = ended.session { await messages.ended(session) }
@@ -322,7 +323,7 @@ extension Session {
     }
   }
 
-  private static let givenUp = XMPPError(.cancelled, stage: .connect, "the login was given up")
+  private static let givenUp = XMPPError(.cancelled, stage: .connect, .says(.loginGivenUp))
 
   /// What others will be told of the end of the stream that was online.
   private func state(after failure: Failure?, isOpening: Bool) -> SessionState {
@@ -334,6 +335,6 @@ extension Session {
   /// it is known what follows.
   private var closedInVain: Failure? {
     guard opening == nil, kept != nil else { return nil }
-    return Failure(.networkError, stage: .stream, detail: "closed for a login that failed")
+    return Failure(.networkError, stage: .stream, detail: .session(.loginFailed))
   }
 }

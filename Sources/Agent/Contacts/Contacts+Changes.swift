@@ -40,7 +40,7 @@ extension Contacts {
     _ parameters: ContactsChangeMethod.Parameters
   ) async throws(Failure) -> ContactsChangeMethod.Result {
     guard let stream else {
-      throw Failure(.notLoggedIn, stage: .request, detail: context.account.description)
+      throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
     }
     await loaded()
     guard let text = parameters.jid else { return try await unblockAll(parameters, on: stream) }
@@ -68,7 +68,7 @@ extension Contacts {
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
     if jid == context.account {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is the account itself")
+      throw Failure(.invalidParameter, stage: .input, detail: .session(.ownAccount, jid))
     }
     let known = try await contact(jid)
     let name = parameters.name ?? known?.name
@@ -92,7 +92,7 @@ extension Contacts {
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
     guard let known = try await contact(jid) else {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is no contact")
+      throw Failure(.invalidParameter, stage: .input, detail: .session(.noContact, jid))
     }
     var name = known.name
     var groups = known.groups
@@ -122,7 +122,7 @@ extension Contacts {
       guard await stream.features.map(PresenceSubscription.isPreApprovalOffered) == true else {
         throw Failure(
           .invalidParameter, stage: .request,
-          detail: "\(jid) has not asked, and the server takes no approval before that")
+          detail: .session(.noApproval, jid))
       }
     }
     try await send(PresenceSubscription.approval(of: jid), parameters, on: stream)
@@ -146,7 +146,7 @@ extension Contacts {
     let isRequested = try await context.localStore.read { try StoredRequests.contains(jid, of: name, $0) }
     let isSeen = known?.subscription.isFrom == true || known?.isApproved == true
     guard isRequested || isSeen else {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(jid) has not asked")
+      throw Failure(.invalidParameter, stage: .input, detail: .session(.notAsked, jid))
     }
     try await send(PresenceSubscription.denial(of: jid), parameters, on: stream)
     if isSeen {
@@ -164,7 +164,7 @@ extension Contacts {
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
     if jid.bare == context.account {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(jid) is the account itself")
+      throw Failure(.invalidParameter, stage: .input, detail: .session(.ownAccount, jid))
     }
     try await ask(BlockList.block([jid]), parameters, on: stream)
     await store(.block([jid]), count: 1, isOwn: true)

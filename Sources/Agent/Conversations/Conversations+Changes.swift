@@ -67,7 +67,7 @@ extension ConversationsChangeMethod.Parameters {
     if stored.settings.marks.count > ConversationSettings.maximumMarks {
       throw Failure(
         .invalidParameter, stage: .input,
-        detail: "a conversation has at most \(ConversationSettings.maximumMarks) marks")
+        detail: .session(.tooManyMarks, ConversationSettings.maximumMarks))
     }
     try stored.keep(jid, of: account, database)
     for edit in edits { try edit.keep(jid, of: account, database) }

@@ -51,7 +51,7 @@ extension AccountDevices {
     if let victim = parameters.of { return try await endSessions(of: victim, parameters) }
     if let own = stream?.jid.resource, parameters.resource == own {
       throw Failure(
-        .invalidParameter, stage: .input, detail: "\(own) is this device: imctl logout ends its session")
+        .invalidParameter, stage: .input, detail: .session(.ownDevice, own))
     }
     var atServer = try await self.atServer(within: parameters.timeout)
     let targets = try await targets(parameters)
@@ -116,7 +116,9 @@ extension AccountDevices {
     if plan == nil, let stored = try await context.accounts.entry(context.account) {
       plan = try await session.plan(of: stored)
     }
-    guard let plan else { throw Failure(.notLoggedIn, stage: .request, detail: context.account.description) }
+    guard let plan else {
+      throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
+    }
     return try DevicesAtServer(plan, timeout: seconds, language: context.language)
   }
 
@@ -131,7 +133,7 @@ extension AccountDevices {
     of name: String, _ parameters: DevicesKickMethod.Parameters
   ) async throws(Failure) -> DevicesKickMethod.Result {
     guard let stream else {
-      throw Failure(.notLoggedIn, stage: .request, detail: context.account.description)
+      throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
     }
     let victim: JID
     let server: JID
@@ -139,7 +141,7 @@ extension AccountDevices {
       victim = try Self.jid(name, parameters.resource)
       server = try JID(domain: victim.domain)
     } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(name): \(error.message)")
+      throw Failure(.invalidParameter, stage: .input, detail: .about(name, error.message))
     }
     let jids = [victim.description]
     let timeout = TimeAmount.bounded(parameters.timeout)
@@ -176,19 +178,19 @@ extension AccountDevices {
   /// Sends a message to another device, and to it alone; what is not there is told before.
   func send(_ parameters: DevicesSendMethod.Parameters) async throws(Failure) -> Sending {
     guard let survey = survey(within: parameters.timeout) else {
-      throw Failure(.notLoggedIn, stage: .request, detail: context.account.description)
+      throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
     }
     if parameters.resource == survey.own.resource {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(parameters.resource) is this device")
+      throw Failure(.invalidParameter, stage: .input, detail: .session(.thisDevice, parameters.resource))
     }
     let target = try await survey.target(parameters.resource, present: known.present)
     let to: JID
     do { to = try context.account.with(resource: target.resource) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(parameters.resource): \(error.message)")
+      throw Failure(.invalidParameter, stage: .input, detail: .about(parameters.resource, error.message))
     }
     guard target.isOnline else {
       throw Failure(
-        .stanzaError, stage: .request, detail: "\(parameters.resource) is not online: nothing was sent")
+        .stanzaError, stage: .request, detail: .session(.deviceOffline, parameters.resource))
     }
     var message = OutgoingMessage(to: to.description, body: parameters.body)
     message.id = parameters.id

@@ -101,7 +101,7 @@ extension MessageArchive {
   {
     let stream = try await session.streamForHistory(within: Self.patience)
     guard await hasArchive(stream) else {
-      throw Failure(.stanzaError, stage: .request, detail: Self.noArchive)
+      throw Failure(.stanzaError, stage: .request, detail: .session(.noArchive))
     }
     await fillGaps(on: stream)
     let query = try HistoryQuery(parameters, of: context.account.description)
@@ -119,7 +119,7 @@ extension MessageArchive {
       guard let page = await readPast(query.peer, before: start, on: stream) else {
         // The archive may have forgotten the message: its time is told in its place.
         guard isFresh, let time = start?.time, stream.isCurrent else {
-          throw Failure(.networkError, stage: .request, detail: context.account.description)
+          throw Failure(.networkError, stage: .request, detail: .text(context.account.description))
         }
         isFresh = false
         start = ArchiveStart(id: "", time: time)
@@ -137,8 +137,6 @@ extension MessageArchive {
     }
     return result
   }
-
-  private static let noArchive = "the server has no archive of the account"
 
   private func start(of query: HistoryQuery) async throws(Failure) -> ArchiveStart? {
     try await context.localStore.read { try ArchiveStart.load(query.account, with: query.peer, $0) }

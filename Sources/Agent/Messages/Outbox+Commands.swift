@@ -17,7 +17,7 @@ extension Outbox {
   /// An agent that has begun to end takes them for the next one.
   func send(_ parameters: MessageSendMethod.Parameters) async throws(Failure) -> Sending {
     guard await session.acceptsMessages() else {
-      throw Failure(.notLoggedIn, stage: .request, detail: context.account.description)
+      throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
     }
     let now = Date().timeIntervalSince1970
     var messages: [OutboxMessage] = []
@@ -99,7 +99,7 @@ extension Outbox {
     if let wanted, result.cancelled.isEmpty, result.handedOver.isEmpty {
       throw Failure(
         .invalidParameter, stage: .input,
-        detail: "no message with the id \(wanted.sorted().joined(separator: ", "))")
+        detail: .session(.unknownMessage, wanted.sorted().joined(separator: ", ")))
     }
     for id in result.cancelled { cancel(id) }
     return result

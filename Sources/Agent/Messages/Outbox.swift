@@ -234,7 +234,7 @@ final class Outbox {
         case .waiting: break
         case .sent(let receipt): sent.append((message.id, receipt))
         case .idTaken:
-          throw Failure(.invalidParameter, stage: .input, detail: "another message has the id \(message.id)")
+          throw Failure(.invalidParameter, stage: .input, detail: .session(.messageIDTaken, message.id))
         }
       }
       return (accepted, sent)
@@ -284,7 +284,7 @@ final class Outbox {
 
   /// The message will not be sent.
   func cancel(_ id: String) {
-    let failure = Failure(.cancelled, stage: .request, detail: id)
+    let failure = Failure(.cancelled, stage: .request, detail: .text(id))
     waits.done(id, failure)
     receiptWaits.done(id, failure)
   }

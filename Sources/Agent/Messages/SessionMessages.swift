@@ -39,7 +39,7 @@ extension Session {
     }
     if let stream = online?.stream { return stream }
     throw kept == nil
-      ? Failure(.notLoggedIn, stage: .request, detail: account.description)
-      : lastFailure ?? Failure(.networkError, stage: .request, detail: account.description)
+      ? Failure(.notLoggedIn, stage: .request, detail: .text(account.description))
+      : lastFailure ?? Failure(.networkError, stage: .request, detail: .text(account.description))
   }
 }

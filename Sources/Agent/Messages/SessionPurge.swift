@@ -18,13 +18,12 @@ extension Session {
     let slash = base.hasSuffix("/") ? "" : "/"
     guard var request = HTTPSRequest(url: base + slash + "remove_mam_for_user_with_peer") else {
       throw Failure(
-        .invalidParameter, stage: .input, detail: "\(base) is no address that begins with https://")
+        .invalidParameter, stage: .input, detail: .session(.notHTTPS, base))
     }
     let entry = try await accounts.entry(account)
     guard let password = online?.plan.credential.password ?? entry?.password else {
       throw Failure(
-        .invalidParameter, stage: .input, detail: "no password is stored for \(account), and the API needs it"
-      )
+        .invalidParameter, stage: .input, detail: .login(.noPasswordForAPI, account))
     }
     let arguments = ["user": account.local ?? "", "server": account.domain, "with": peer]
     request.user = account.description
@@ -39,7 +38,7 @@ extension Session {
       let failure = Failure(XMPPError(transportError: error))
       throw Failure(
         failure.name, stage: failure.stage,
-        detail: "the API at \(base) (--api): \(failure.detail ?? failure.message)")
+        detail: .session(.api, base, failure.detail ?? .failure(failure)))
     }
     guard answer.status != 200 else { return }
     // What the status means, where it means one of them.
@@ -50,7 +49,7 @@ extension Session {
       default: nil
       }
     throw Failure(
-      .stanzaError, stage: .request, detail: "\(request.host) answers with status \(answer.status)",
+      .stanzaError, stage: .request, detail: .session(.status, request.host, answer.status),
       condition: condition?.rawValue)
   }
 }

@@ -92,13 +92,12 @@ extension StoredAccounts {
     let account = try load().account(name)
     let tokens = StoredToken.all(of: account, at: Date().timeIntervalSince1970)
     guard let token = tokens.first(where: { !$0.summary.expired }) ?? tokens.first else {
-      let detail =
-        Language.current == .chinese
-        ? "没有为 \(account.account) 存储令牌" : "no token is stored for \(account.account)"
-      throw Failure(account.isLogin ? .invalidParameter : .notLoggedIn, stage: .store, detail: detail)
+      throw Failure(
+        account.isLogin ? .invalidParameter : .notLoggedIn, stage: .store,
+        detail: .login(.noTokenStored, account.account))
     }
     if token.summary.expired {
-      throw Failure(.tokenExpired, stage: .store, detail: token.summary.expires.map { "it expired at \($0)" })
+      throw Failure(.tokenExpired, stage: .store, detail: token.summary.expires.map { .login(.expired, $0) })
     }
     return token.secret.value
   }

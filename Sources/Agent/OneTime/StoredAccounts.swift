@@ -46,7 +46,7 @@ struct StoredAccounts: Sendable {
       let named = parameters.all ? file.accounts : [try file.account(parameters.account)]
       let ended = named.filter { $0.isLogin || parameters.forget }
       if ended.isEmpty && !parameters.all {
-        throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
+        throw Failure(.notLoggedIn, stage: .request, detail: (named.first?.account).map(FailureDetail.text))
       }
       for var account in ended {
         account.loggedOut(parameters)

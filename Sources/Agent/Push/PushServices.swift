@@ -19,7 +19,7 @@ struct PushServices {
     -> PushMethod.Result
   {
     guard let stream else {
-      throw Failure(.notLoggedIn, stage: .request, detail: context.account.description)
+      throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
     }
     let service = try JID(given: parameters.service)
     let name = service.description
@@ -28,7 +28,7 @@ struct PushServices {
     if parameters.enabled, let node {
       guard let discovery = await features.current(on: stream), PushNotifications.isOffered(in: discovery)
       else {
-        throw Failure(.stanzaError, stage: .request, detail: "the server has no push notifications")
+        throw Failure(.stanzaError, stage: .request, detail: .session(.noPush))
       }
       let known = try await context.accounts.entry(context.account)?.push ?? []
       guard
@@ -36,7 +36,7 @@ struct PushServices {
           || known.contains(where: { $0.service == name && $0.node == node })
       else {
         throw Failure(
-          .invalidParameter, stage: .input, detail: "there are \(known.count) push services already")
+          .invalidParameter, stage: .input, detail: .session(.tooManyPushServices, known.count))
       }
       registration = PushRegistration(
         service: name, node: node, secret: parameters.secret.map { Secret($0) })
@@ -53,7 +53,7 @@ struct PushServices {
     // What is not there is not told any more, either.
     if let error = answer.error, parameters.enabled || error.condition != .itemNotFound {
       throw Failure(
-        .stanzaError, stage: .request, detail: "the server refused: \(error.condition.rawValue)",
+        .stanzaError, stage: .request, detail: .session(.refused, error.condition.rawValue),
         condition: error.condition.rawValue, text: error.text)
     }
     try await context.accounts.change(context.account) { [registration] in

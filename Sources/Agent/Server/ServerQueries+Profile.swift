@@ -18,7 +18,7 @@ extension ServerQueries {
     var card = try await server.card(of: nil)
     for (name, text) in parameters.fields {
       guard let field = VCard.Field(rawValue: name) else {
-        throw Failure(.invalidParameter, stage: .input, detail: "no field is called \(name)")
+        throw Failure(.invalidParameter, stage: .input, detail: .session(.unknownField, name))
       }
       card[field] = text.isEmpty ? nil : text
     }
@@ -34,7 +34,7 @@ extension ServerConversation {
     let answer = try await answer(to: VCard.request(jid))
     guard let card = VCard(answer) else {
       throw Failure(
-        .stanzaError, stage: .request, detail: jid?.description ?? "profile",
+        .stanzaError, stage: .request, detail: .text(jid?.description ?? "profile"),
         condition: answer.error?.condition.rawValue, text: answer.error?.text)
     }
     return card

@@ -47,7 +47,7 @@ final class ServerQueries {
       let server = try await conversation(for: question)
       let sent = context.clock.uptime()
       let answer = try await server.ask(EntityTime.request(server.domain), "the time")
-      guard let time = EntityTime(answer) else { throw Self.unusable("the time") }
+      guard let time = EntityTime(answer) else { throw Self.unusable(.unusableTime) }
       let clock = ServerClock(time, sent: sent, received: context.clock.uptime())
       self.clock = clock
       return .success(clock)
@@ -82,7 +82,7 @@ final class ServerQueries {
   func version(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result {
     let server = try await conversation(for: question)
     let answer = try await server.ask(SoftwareVersion.request(server.domain), "the version")
-    guard let version = SoftwareVersion(answer) else { throw Self.unusable("the version") }
+    guard let version = SoftwareVersion(answer) else { throw Self.unusable(.unusableVersion) }
     return .init(
       account: context.account.description, server: context.account.domain, software: ServerSoftware(version))
   }
@@ -97,7 +97,7 @@ final class ServerQueries {
     guard
       let discovery = ServiceDiscovery(
         try await server.ask(ServiceDiscovery.request(server.domain), "the features"))
-    else { throw Self.unusable("the features") }
+    else { throw Self.unusable(.unusableFeatures) }
     var info = ServerInfoMethod.Result(account: context.account.description, server: context.account.domain)
     info.identities = discovery.identities.map { .init(category: $0.category, type: $0.type, name: $0.name) }
     info.contact = ContactAddresses.addresses(in: discovery)
@@ -120,7 +120,7 @@ final class ServerQueries {
     return ServerConversation(stream: stream, domain: domain, end: end)
   }
 
-  private static func unusable(_ what: String) -> Failure {
-    Failure(.protocolError, stage: .request, detail: "the server's answer about \(what) cannot be understood")
+  private static func unusable(_ what: FailureDetail.Session) -> Failure {
+    Failure(.protocolError, stage: .request, detail: .session(what))
   }
 }

@@ -72,7 +72,7 @@ actor AgentPremises {
     } catch {
       if problem != error { log.error("the agent's files are not what they were: \(error.message)") }
       problem = error
-      let isLost = error.name == .alreadyRunning || error.detail?.hasSuffix(LocalStore.otherFile) == true
+      let isLost = error.name == .alreadyRunning || error.detail?.mentions([.store(.otherFile)]) == true
       if isLost { await onLoss(error) }
       return false
     }

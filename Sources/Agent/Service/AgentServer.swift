@@ -153,7 +153,7 @@ package final class AgentServer: Sendable {
     } catch let failure as Failure {
       throw failure
     } catch {
-      throw Failure(.databaseError, stage: .store, detail: "\(paths.socket): \(error)")
+      throw Failure(.databaseError, stage: .store, detail: .about(paths.socket, "\(error)"))
     }
   }
 

@@ -209,7 +209,7 @@ actor SessionRegistry {
       if await session.isActive || account.isLogin || parameters.forget { leaving.append(session) }
     }
     if leaving.isEmpty, !parameters.all {
-      throw Failure(.notLoggedIn, stage: .request, detail: named.first?.account)
+      throw Failure(.notLoggedIn, stage: .request, detail: (named.first?.account).map(FailureDetail.text))
     }
     return try await Self.logout(leaving, parameters)
   }

@@ -79,7 +79,7 @@ extension Account {
   package func allowAuto(forced: Bool) throws(Failure) {
     if awaitsLogin, let cause = lastState?.cause, !forced || !hasCredential { throw cause }
     guard hasCredential, isLogin || forced else {
-      throw Failure(.notLoggedIn, stage: .store, detail: account)
+      throw Failure(.notLoggedIn, stage: .store, detail: .text(account))
     }
   }
 

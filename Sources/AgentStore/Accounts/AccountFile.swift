@@ -44,7 +44,7 @@ package struct AccountFile: Sendable, Equatable {
       try spelling.map { spelling throws(Failure) in try BareJID.normalise(spelling) } ?? self.default
     if accounts.isEmpty { throw Failure(.notInitialized, stage: .store) }
     guard let name, let account = self[name] else {
-      throw Failure(.notLoggedIn, stage: .store, detail: name)
+      throw Failure(.notLoggedIn, stage: .store, detail: name.map(FailureDetail.text))
     }
     return account
   }
@@ -58,7 +58,7 @@ package struct AccountFile: Sendable, Equatable {
   package func allowAuto(_ account: String, forced: Bool) throws(Failure) {
     if accounts.isEmpty { throw Failure(.notInitialized, stage: .store) }
     guard let stored = self[account] else {
-      throw Failure(.firstLoginNeedsNetwork, stage: .store, detail: account)
+      throw Failure(.firstLoginNeedsNetwork, stage: .store, detail: .text(account))
     }
     try stored.allowAuto(forced: forced)
   }

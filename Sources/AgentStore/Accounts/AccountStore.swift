@@ -123,7 +123,7 @@ package struct AccountStore: BlockingStore {
     } catch {
       throw error.failure(lockPath)
     }
-    throw Failure(.databaseError, stage: .store, detail: "\(lockPath): locked by another process")
+    throw Failure(.databaseError, stage: .store, detail: .about(lockPath, FailureDetail.store(.locked)))
   }
 
   private func read() throws(Failure) -> AccountFile {
@@ -132,10 +132,10 @@ package struct AccountStore: BlockingStore {
     do {
       let file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
       let status = try file.status()
-      guard status.st_mode & S_IFMT == S_IFREG else { throw refusal("not a file") }
-      guard status.st_uid == geteuid() else { throw refusal("owned by another user") }
+      guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(.store(.notFile)) }
+      guard status.st_uid == geteuid() else { throw refusal(.store(.notOwned)) }
       guard status.st_mode & 0o022 == 0 else {
-        throw refusal("other users can write it; check its contents, then chmod 600 it")
+        throw refusal(.store(.writableByOthers))
       }
       if status.st_mode & 0o077 != 0 {
         if fchmod(file.number, 0o600) == 0 {
@@ -150,11 +150,11 @@ package struct AccountStore: BlockingStore {
     } catch let error as Errno where error.code == ENOENT {
       return AccountFile()
     } catch let error as Errno where error.code == ELOOP {
-      throw refusal("a symbolic link")
+      throw refusal(.store(.symbolicLink))
     } catch {
       throw failure(error, path)
     }
-    guard let bytes else { throw refusal("too large") }
+    guard let bytes else { throw refusal(.store(.tooLarge)) }
     do {
       let contents = try JSONDecoder().decode(AccountFile.self, from: Data(bytes))
       lastRead.keep(contents, as: stamp)
@@ -166,9 +166,10 @@ package struct AccountStore: BlockingStore {
 
   private func replace(with contents: AccountFile) throws(Failure) {
     let encoder = JSONEncoder()
+    encoder.userInfo[.keepsSentences] = true
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     guard let data = try? encoder.encode(contents) else {
-      throw Failure(.internalError, stage: .store, detail: path)
+      throw Failure(.internalError, stage: .store, detail: .text(path))
     }
     do throws(Errno) {
       try before(.open)
@@ -191,28 +192,33 @@ package struct AccountStore: BlockingStore {
 
   private func failure(_ error: any Error, _ path: String) -> Failure {
     error as? Failure ?? (error as? Errno)?.failure(path)
-      ?? Failure(.internalError, stage: .store, detail: path)
+      ?? Failure(.internalError, stage: .store, detail: .text(path))
   }
 
-  private func refusal(_ why: String) -> Failure {
-    Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+  private func refusal(_ why: FailureDetail) -> Failure {
+    Failure(.databaseError, stage: .store, detail: .about(path, why))
   }
 
   /// Where the file is wrong, without what stands there.
-  private static func describe(_ error: any Error) -> String {
-    func place(_ context: DecodingError.Context, _ last: [any CodingKey] = []) -> String {
+  private static func describe(_ error: any Error) -> FailureDetail {
+    func place(_ context: DecodingError.Context, _ last: [any CodingKey] = []) -> String? {
       let keys = context.codingPath + last
       return keys.isEmpty
-        ? "" : " at " + keys.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+        ? nil : keys.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+    }
+    func detail(
+      _ key: FailureDetail.Store, at keyOfPlace: FailureDetail.Store, _ place: String?
+    ) -> FailureDetail {
+      place.map { .store(keyOfPlace, $0) } ?? .store(key)
     }
     return switch error {
-    case is AccountFile.LaterVersion: "made by a later version of imctl"
-    case DecodingError.keyNotFound(let key, let context): "incomplete\(place(context, [key]))"
-    case DecodingError.valueNotFound(_, let context): "incomplete\(place(context))"
-    case DecodingError.typeMismatch(_, let context): "wrong type\(place(context))"
-    case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty: "not JSON"
-    case DecodingError.dataCorrupted(let context): "wrong value\(place(context))"
-    default: "not understood"
+    case is AccountFile.LaterVersion: .store(.laterVersion)
+    case DecodingError.keyNotFound(let key, let context):
+      detail(.incomplete, at: .incompleteAt, place(context, [key]))
+    case DecodingError.valueNotFound(_, let context): detail(.incomplete, at: .incompleteAt, place(context))
+    case DecodingError.typeMismatch(_, let context): detail(.wrongType, at: .wrongTypeAt, place(context))
+    case DecodingError.dataCorrupted(let context): detail(.notJSON, at: .wrongValueAt, place(context))
+    default: .store(.notUnderstood)
     }
   }
 }

@@ -11,7 +11,7 @@ package enum BareJID {
     do {
       return try JID(local: JIDEscaping.escape(address), domain: domain).description
     } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(address): \(error.message)")
+      throw Failure(.invalidParameter, stage: .input, detail: .about(address, error.message))
     }
   }
 
@@ -25,7 +25,7 @@ extension JID {
   /// Reads what a user has given. Throws `invalidParameter` for what is no JID.
   package init(given text: String) throws(Failure) {
     do { self = try JID(text) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: "\(text): \(error.message)")
+      throw Failure(.invalidParameter, stage: .input, detail: .about(text, error.message))
     }
   }
 }

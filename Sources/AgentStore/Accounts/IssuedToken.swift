@@ -15,13 +15,15 @@ package struct IssuedToken: Codable, Sendable, Equatable {
   }
 
   /// What was printed is no token.
-  package struct Garbage: Error { package var reason: String }
+  package struct Garbage: Error { package var reason: FailureDetail }
 
   /// A bare token, or `{"token":…,"expires":RFC 3339,"jid":…}`; nil where there is none.
   ///
   /// - Parameter account: whom a `jid` must name.
   package init?(printed output: [UInt8], for account: String) throws(Garbage) {
-    guard let text = String(validating: output, as: UTF8.self) else { throw Garbage(reason: "not UTF-8") }
+    guard let text = String(validating: output, as: UTF8.self) else {
+      throw Garbage(reason: .login(.notUTF8))
+    }
     try self.init(printed: text, for: account)
   }
 
@@ -29,20 +31,20 @@ package struct IssuedToken: Codable, Sendable, Equatable {
     let printed = JSONWebToken.stripped(text)
     if printed.hasPrefix("{") {
       guard let object = try? JSONDecoder().decode(Object.self, from: Data(printed.utf8)) else {
-        throw Garbage(reason: "not the JSON object {\"token\",\"expires\",\"jid\"}")
+        throw Garbage(reason: .login(.outputSyntax))
       }
       if let jid = object.jid, (try? BareJID.normalise(jid)) != account {
-        throw Garbage(reason: "a token for another JID")
+        throw Garbage(reason: .login(.tokenOfAnother))
       }
       guard object.expires.map({ Self.seconds($0) != nil }) ?? true else {
-        throw Garbage(reason: "\"expires\" is no RFC 3339 time")
+        throw Garbage(reason: .login(.outputExpirySyntax))
       }
       self.init(token: Secret(JSONWebToken.stripped(object.token ?? "")), expires: object.expires)
     } else {
       self.init(token: Secret(printed))
     }
     if token.value.isEmpty { return nil }
-    guard Self.isToken(token.value) else { throw Garbage(reason: "the output is no token") }
+    guard Self.isToken(token.value) else { throw Garbage(reason: .login(.outputNoToken)) }
     if expires == nil, let expiry = (try? JSONWebToken(token.value))?.expiry {
       expires = Self.text(seconds: expiry)
     }
@@ -108,6 +110,6 @@ extension IssuedToken {
   }
 
   private static func expired(_ time: String?) -> Failure {
-    Failure(.tokenExpired, stage: .authenticate, detail: time.map { "it expired at \($0)" })
+    Failure(.tokenExpired, stage: .authenticate, detail: time.map { .login(.expired, $0) })
   }
 }

@@ -22,21 +22,21 @@ package struct JSONWebToken: Sendable, Equatable {
       if let inner = Self.decode(token[...], isLenient: true),
         inner.filter({ $0 == UInt8(ascii: ".") }).count == 2
       {
-        throw Self.invalid("it is encoded in base64 once more: decode it first")
+        throw Self.invalid(.login(.encodedTwice))
       }
-      let count = segments.count == 1 ? "1 segment" : "\(segments.count) segments"
-      throw Self.invalid("it has \(count), a JWT has 3")
+      throw Self.invalid(
+        segments.count == 1 ? .login(.oneSegment) : .login(.segments, segments.count))
     }
-    _ = try Self.object(segments[0], "header")
-    let claims = try Self.object(segments[1], "claims")
+    _ = try Self.object(segments[0], orElse: .headerEncoding, .headerSyntax)
+    let claims = try Self.object(segments[1], orElse: .claimsEncoding, .claimsSyntax)
     guard let signature = Self.decode(segments[2]), !signature.isEmpty else {
-      throw Self.invalid("its signature is not base64url")
+      throw Self.invalid(.login(.signatureEncoding))
     }
     switch claims["exp"] {
     case nil, .null: expiry = nil
     case .integer(let seconds): expiry = Double(seconds)
     case .number(let seconds): expiry = seconds
-    default: throw Self.invalid("its claim exp is no number")
+    default: throw Self.invalid(.login(.expirySyntax))
     }
     issuer = claims["iss"]?.text
     jid = claims["jid"]?.text
@@ -52,12 +52,12 @@ package struct JSONWebToken: Sendable, Equatable {
 
   /// What the token says about whom it is for, in one line, to be held against where it was sent; nil where it says
   /// nothing.
-  package var destination: String? {
+  package var destination: FailureDetail? {
     let facts = [
       issuer.map { "iss \($0)" }, audience.isEmpty ? nil : "aud \(audience.joined(separator: " "))",
       jid.map { "jid \($0)" },
     ].compactMap { $0 }
-    return facts.isEmpty ? nil : "the token says: " + facts.joined(separator: ", ")
+    return facts.isEmpty ? nil : .login(.destination, facts.joined(separator: ", "))
   }
 
   /// A token as it comes out of files and editors: without byte order mark, blanks around it, and quotes.
@@ -78,12 +78,14 @@ package struct JSONWebToken: Sendable, Equatable {
     return String(String.UnicodeScalarView(scalars))
   }
 
-  private static func object(_ segment: Substring, _ what: String) throws(Failure) -> [String: JSONValue] {
+  private static func object(
+    _ segment: Substring, orElse encoding: FailureDetail.Login, _ syntax: FailureDetail.Login
+  ) throws(Failure) -> [String: JSONValue] {
     guard let bytes = decode(segment), !bytes.isEmpty else {
-      throw invalid("its \(what) is not base64url")
+      throw invalid(.login(encoding))
     }
     guard case .object(let object)? = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else {
-      throw invalid("its \(what) is no JSON object")
+      throw invalid(.login(syntax))
     }
     return object
   }
@@ -106,7 +108,7 @@ package struct JSONWebToken: Sendable, Equatable {
     return Base64.decode(String(decoding: standard, as: UTF8.self))
   }
 
-  private static func invalid(_ reason: String) -> Failure {
+  private static func invalid(_ reason: FailureDetail) -> Failure {
     Failure(.invalidToken, stage: .authenticate, detail: reason)
   }
 }

@@ -67,18 +67,18 @@ extension LoginCredential {
     guard hasSecret || isExtensionSecret else {
       // Another kind needs another secret.
       if let kind = parameters.auth, kind != stored?.kind {
-        throw Self.invalid("--auth \(kind.rawValue) needs what it logs in with")
+        throw Self.invalid(.needsSecret, kind.rawValue)
       }
       return nil
     }
     self.init()
     kind = parameters.auth ?? Self.kind(of: parameters, stored: stored)
     if parameters.password != nil, !kind.usesPassword {
-      throw Self.invalid("--auth \(kind.rawValue) takes no password")
+      throw Self.invalid(.takesNoPassword, kind.rawValue)
     }
-    if hasToken, !kind.usesToken { throw Self.invalid("--auth \(kind.rawValue) takes no token") }
+    if hasToken, !kind.usesToken { throw Self.invalid(.takesNoToken, kind.rawValue) }
     if (parameters.certFile ?? parameters.keyFile) != nil, kind != .external {
-      throw Self.invalid("--auth \(kind.rawValue) takes no certificate")
+      throw Self.invalid(.takesNoCertificate, kind.rawValue)
     }
     // What does not belong to the secret stays with the account.
     let kept = stored.flatMap { $0.kind == kind ? $0 : nil }
@@ -87,7 +87,7 @@ extension LoginCredential {
     passwordCommand = parameters.passwordCommand
     token = parameters.token.map { IssuedToken(token: Secret(JSONWebToken.stripped($0))) }
     if let token, !IssuedToken.isToken(token.token.value) {
-      throw Failure(.invalidToken, stage: .input, detail: "it has blanks or control characters inside")
+      throw Failure(.invalidToken, stage: .input, detail: .login(.blanksInToken))
     }
     tokenCommand = parameters.tokenCommand
     loginExt = hasExtension ? parameters.loginExt : kept?.loginExt
@@ -96,7 +96,7 @@ extension LoginCredential {
     certFile = parameters.certFile
     keyFile = parameters.keyFile
     if let stored, stored.kind == kind, stored.tokenCommand == tokenCommand { issued = stored.issued }
-    guard isUsable else { throw Self.invalid("--auth \(kind.rawValue) needs what it logs in with") }
+    guard isUsable else { throw Self.invalid(.needsSecret, kind.rawValue) }
   }
 
   /// The kind that a given secret belongs to, where the user does not say.
@@ -108,7 +108,7 @@ extension LoginCredential {
     return stored.flatMap { $0.kind.usesToken ? $0.kind : nil } ?? .token
   }
 
-  private static func invalid(_ detail: String) -> Failure {
-    Failure(.invalidParameter, stage: .input, detail: detail)
+  private static func invalid(_ key: FailureDetail.Login, _ kind: String) -> Failure {
+    Failure(.invalidParameter, stage: .input, detail: .login(key, kind))
   }
 }

@@ -55,18 +55,20 @@ package struct KnownNames: Sendable {
     let named = Set(entries.lazy.filter { $0.name == word }.map(\.jid)).sorted()
     if named.count == 1 { return named[0] }
     if !named.isEmpty {
-      throw Self.failure("more than one is called \(word): " + Self.list(named))
+      throw Self.failure(.session(.ambiguousName, word, Self.list(named)))
     }
     if word.prefix(while: { $0 != "/" }).contains("."), (try? JID(word)) != nil { return word }
     let near = near(word)
-    throw Self.failure("nobody is called \(word)" + (near.isEmpty ? "" : "; near it: " + Self.list(near)))
+    throw Self.failure(
+      near.isEmpty
+        ? .session(.unknownName, word) : .session(.unknownNameNear, word, Self.list(near)))
   }
 
   private static func list(_ found: [String]) -> String {
     found.prefix(maximumNear).joined(separator: ", ") + (found.count > maximumNear ? ", …" : "")
   }
 
-  private static func failure(_ detail: String) -> Failure {
+  private static func failure(_ detail: FailureDetail) -> Failure {
     Failure(.invalidParameter, stage: .input, detail: detail)
   }
 

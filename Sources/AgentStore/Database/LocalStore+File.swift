@@ -24,8 +24,6 @@ package struct DatabaseFiles: Equatable, Sendable {
 }
 
 extension LocalStore {
-  package static let otherFile = "another file has taken its place"
-
   /// Puts the database back where it is looked for, if it was removed, or a file that belongs to it.
   ///
   /// - Throws: `databaseError` where that cannot be done, or another file is there.
@@ -37,7 +35,7 @@ extension LocalStore {
     // Those that are missing may have been removed as soon as they were made.
     if found == own, found.areAllThere || !hasLog { return }
     guard found.database == nil || found.database == own.database else {
-      throw Failure(.databaseError, stage: .store, detail: "\(path): \(Self.otherFile)")
+      throw Failure(.databaseError, stage: .store, detail: .about(path, FailureDetail.store(.otherFile)))
     }
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     try PrivateDirectory.ensure(directory)

@@ -56,7 +56,7 @@ extension LocalStore {
         guard ContinuousClock.now - start < patience else {
           throw Failure(
             .databaseError, stage: .store,
-            detail: "\(path): what was deleted stands in its log until another process has read to its end")
+            detail: .about(path, FailureDetail.store(.logNotRead)))
         }
       }
     }

@@ -215,13 +215,15 @@ package final class LocalStore: BlockingStore {
   package static func failure(_ error: any Error, _ path: String) -> Failure {
     if let failure = error as? Failure { return failure }
     if error is TooNew {
-      return Failure(.databaseError, stage: .store, detail: "\(path): made by a later version of imctl")
+      return Failure(.databaseError, stage: .store, detail: .about(path, FailureDetail.store(.laterVersion)))
     }
-    var why = (error as? DatabaseError).map { $0.message ?? "\($0.resultCode)" } ?? "cannot be opened"
+    var why =
+      (error as? DatabaseError).map { FailureDetail.text($0.message ?? "\($0.resultCode)") }
+      ?? .store(.cannotOpen)
     // SQLite does not tell that from a disk that is broken.
     if StoreCondition.isObstacle(error), access(path, W_OK) != 0, errno == EROFS {
-      why = "the file system cannot be written"
+      why = .store(.readOnly)
     }
-    return Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+    return Failure(.databaseError, stage: .store, detail: .about(path, why))
   }
 }

@@ -17,12 +17,13 @@ struct Salvage: Sendable, Equatable {
   private(set) var isOutboxKnown = true
 
   /// How the messages that waited are doing, in words.
-  var summary: String {
-    if !isOutboxKnown { return "not all of what waited to be sent could be read" }
+  var summary: FailureDetail {
+    if !isOutboxKnown { return .store(.outboxNotRead) }
     let ids = lost.values.flatMap(\.self).sorted()
-    if ids.isEmpty { return "nothing that waited to be sent is lost" }
-    let more = ids.count > Self.maximumNamed ? " and \(ids.count - Self.maximumNamed) more" : ""
-    return "lost of what waited to be sent: \(ids.prefix(Self.maximumNamed).joined(separator: ", "))\(more)"
+    if ids.isEmpty { return .store(.nothingLost) }
+    let named = ids.prefix(Self.maximumNamed).joined(separator: ", ")
+    let more = ids.count - Self.maximumNamed
+    return more > 0 ? .store(.lostMore, named, more) : .store(.lost, named)
   }
 
   /// Ids in a text.

@@ -10,9 +10,7 @@ package struct Damage: Sendable, Equatable {
 
   /// To tell the user.
   package var failure: Failure {
-    Failure(
-      .databaseError, stage: .store,
-      detail: "\(path) was damaged, and is now \(movedAside): \(salvage.summary)")
+    Failure(.databaseError, stage: .store, detail: .store(.damaged, path, movedAside, salvage.summary))
   }
 }
 

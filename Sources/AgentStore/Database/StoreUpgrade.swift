@@ -57,7 +57,7 @@ package final class StoreUpgrade: Sendable {
     if !terms.isAgent, AgentLock.isHeld(inDirectoryOf: path), try !database.read(LocalStore.isCurrent) {
       throw Failure(
         .databaseError, stage: .store,
-        detail: "\(path): an agent of an earlier version uses it; `imctl agent restart` replaces that one")
+        detail: .about(path, FailureDetail.store(.usedByEarlierAgent)))
     }
   }
 
@@ -119,12 +119,10 @@ package final class StoreUpgrade: Sendable {
     if LocalStore.isDamage(error) { return error }
     // SQLite does not say what has kept it from writing a copy.
     let isUnsaid = (error as? DatabaseError)?.message == "not an error"
-    let why = isUnsaid ? "\(path): it cannot be copied" : LocalStore.failure(error, path).detail ?? ""
-    return Failure(
-      .databaseError, stage: .store,
-      detail:
-        "\(why): it was made by an earlier version of imctl, could not be brought up to date, and is as it was; "
-        + "as much room as it takes has to be free twice")
+    let why =
+      isUnsaid
+      ? .about(path, FailureDetail.store(.cannotCopy)) : LocalStore.failure(error, path).detail ?? .text(path)
+    return Failure(.databaseError, stage: .store, detail: .store(.upgradeFailed, why))
   }
 }
 

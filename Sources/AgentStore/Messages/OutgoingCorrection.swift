@@ -18,10 +18,10 @@ extension OutboxMessage {
       case .message(let id): try Self.sent(id, account, own: own, database)
       }
     guard let row, let peer = try? JID(row["toJID"] as String), peer.bare == to.bare else {
-      let what =
+      let what: FailureDetail =
         switch target {
-        case .last: "no message that could be corrected was sent to \(to)"
-        case .message(let id): "no message with the id \(id) was sent to \(to)"
+        case .last: .session(.noCorrectable, to)
+        case .message(let id): .session(.notSentTo, id, to)
         }
       throw Failure(.invalidParameter, stage: .input, detail: what)
     }

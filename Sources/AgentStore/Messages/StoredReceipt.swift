@@ -75,6 +75,7 @@ extension Failure {
   /// A message was refused.
   package init(_ receipt: ReceiptEvent) {
     self.init(
-      .stanzaError, stage: .request, detail: receipt.from, condition: receipt.condition, text: receipt.text)
+      .stanzaError, stage: .request, detail: .text(receipt.from), condition: receipt.condition,
+      text: receipt.text)
   }
 }

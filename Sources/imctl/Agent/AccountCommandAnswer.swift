@@ -34,7 +34,7 @@ extension AccountCommandOptions {
   ) throws where Method.Result: Encodable {
     try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in
       for var change in changes {
-        if deadline.isOver { throw Failure.timedOut(inLanguage("the server", "服务器")) }
+        if deadline.isOver { throw Failure.timedOut(.usage(.server)) }
         change[keyPath: account] = self.account.account
         change[keyPath: timeout] = deadline.secondsLeft ?? 0
         let result = try agent.answer(to: agent.send(method, change))

@@ -44,7 +44,7 @@ final class AgentClient {
   /// It was asked for a change, and has not answered.
   private var hasOpenChange = false
   /// What may have happened where the wait for the answer is given up.
-  private var mayBeDone = AgentClient.mayBeDone
+  private var mayBeDone = FailureDetail.usage(.mayBeDone)
   /// The one-time agent at the other end.
   private let process: pid_t?
   /// Is given the values that a request asks for.
@@ -199,7 +199,7 @@ final class AgentClient {
     if start == .whenNoneRuns || process != nil, !Method.isIdempotent { try greet() }
     let request = queue(method, parameters)
     hasOpenChange = !Self.questions.contains(Method.name)
-    mayBeDone = process == nil ? Self.mayBeDone : Self.serverMayBeDone
+    mayBeDone = process == nil ? .usage(.mayBeDone) : .usage(.serverMayBeDone)
     if hasOpenChange { Interrupt.install() }
     try flush()
     return request
@@ -296,7 +296,7 @@ final class AgentClient {
     } catch let failure as Failure where failure == .agentEnded {
       return
     }
-    throw Failure.timedOut(inLanguage("the end of the agent", "代理进程结束"))
+    throw Failure.timedOut(.usage(.agentEnd))
   }
 
   /// Ends the connection. What the agent has kept for as long as it was there has ended then; it is not waited for long.
@@ -373,18 +373,10 @@ extension AgentClient {
     LoginMethod.name,
   ]
 
-  private static var serverMayBeDone: String {
-    inLanguage("the server may have done what it was asked for", "服务器可能已执行所请求的操作")
-  }
-
-  private static var mayBeDone: String {
-    inLanguage(
-      "the agent had been asked already, and may have done it", "代理进程已收到请求，可能已经执行")
-  }
 }
 
 extension Failure {
   static var noAnswer: Failure {
-    Failure(.connectTimeout, stage: .request, detail: "the agent does not answer")
+    Failure(.connectTimeout, stage: .request, detail: .agent(.noAnswer))
   }
 }

@@ -16,9 +16,7 @@ enum AgentExecutable {
     let paths = [own + "/imctl-agent", own + "/../libexec/imctl/imctl-agent"]
     if let path = paths.first(where: { access($0, X_OK) == 0 }) { return path }
     throw Failure.agentUnreachable(
-      inLanguage(
-        "the program imctl-agent is neither in \(own) nor in \(own)/../libexec/imctl",
-        "\(own) 和 \(own)/../libexec/imctl 中都没有程序 imctl-agent"))
+      .agent(.noProgram, own))
   }
 
   /// Becomes the agent: this process goes on as that program.
@@ -26,7 +24,7 @@ enum AgentExecutable {
     OneTimeAgent.end()
     let path = try path()
     _ = ArgumentVector.with(words) { execv(path, $0) }
-    throw Failure.agentUnreachable("\(path): \(systemError())")
+    throw Failure.agentUnreachable(.about(path, systemError()))
   }
 
   /// Starts the program with a connected socket as its descriptor 3, and gives the other end.
@@ -39,7 +37,9 @@ enum AgentExecutable {
     let path = try path()
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-    guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw Failure.agentUnreachable(systemError()) }
+    guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+      throw Failure.agentUnreachable(.text(systemError()))
+    }
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
     defer { close(ends[1]) }
 
@@ -65,14 +65,14 @@ enum AgentExecutable {
     }
     guard error == 0 else {
       close(ends[0])
-      throw Failure.agentUnreachable("\(path): \(systemError(error))")
+      throw Failure.agentUnreachable(.about(path, systemError(error)))
     }
     return (ends[0], process)
   }
 
   private static func directory() throws -> String {
     guard let resolved = realpath("/proc/self/exe", nil) else {
-      throw Failure.agentUnreachable("/proc/self/exe: \(systemError())")
+      throw Failure.agentUnreachable(.about("/proc/self/exe", systemError()))
     }
     defer { free(resolved) }
     let path = String(cString: resolved)

@@ -40,7 +40,7 @@ enum AgentLauncher {
       }
       if deadline.isOver {
         if let started = child { stop(started) }
-        throw Failure.timedOut(inLanguage("the start of the agent", "代理进程启动"))
+        throw Failure.timedOut(.usage(.agentStart))
       }
       try Interrupt.pause(milliseconds: pause)
       pause = min(pause * 2, 20)
@@ -79,8 +79,8 @@ enum AgentLauncher {
       posix_spawn(&child, path, &actions, &attributes, $0, environ)
     }
     guard result == 0 else {
-      if result == EAGAIN || result == ENOMEM { throw Failure.agentUnreachable(systemError(result)) }
-      throw Failure(.databaseError, stage: .store, detail: "\(paths.log): \(systemError(result))")
+      if result == EAGAIN || result == ENOMEM { throw Failure.agentUnreachable(.text(systemError(result))) }
+      throw Failure(.databaseError, stage: .store, detail: .about(paths.log, systemError(result)))
     }
     return child
   }
@@ -122,7 +122,7 @@ enum AgentLauncher {
 
     init() throws {
       var ends: [Int32] = [-1, -1]
-      guard pipe(&ends) == 0 else { throw Failure.agentUnreachable(systemError()) }
+      guard pipe(&ends) == 0 else { throw Failure.agentUnreachable(.text(systemError())) }
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
       _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
       (readEnd, writeEnd) = (ends[0], ends[1])

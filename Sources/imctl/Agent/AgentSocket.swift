@@ -43,16 +43,16 @@ struct AgentSocket: ~Copyable {
       room.copyBytes(from: path.utf8)
       return true
     }
-    guard fits else { throw Failure.agentUnreachable(path) }
+    guard fits else { throw Failure.agentUnreachable(.text(path)) }
     let descriptor = Glibc.socket(
       AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    guard descriptor >= 0 else { throw Failure.agentUnreachable(systemError()) }
+    guard descriptor >= 0 else { throw Failure.agentUnreachable(.text(systemError())) }
     let socket = AgentSocket(descriptor)
     var pause: Int32 = 1
     while !connect(descriptor, to: &address) {
       if [ENOENT, ECONNREFUSED, ENOTDIR].contains(errno) { return nil }
       guard errno == EAGAIN || errno == EINTR else {
-        throw Failure.agentUnreachable("\(path): \(systemError())")
+        throw Failure.agentUnreachable(.about(path, systemError()))
       }
       // Nothing tells when there is room in the queue.
       if deadline.isOver { throw Failure.noAnswer }
@@ -61,8 +61,7 @@ struct AgentSocket: ~Copyable {
     }
     // Who answers gets to see passwords: nobody but this user may.
     guard PeerCredentials(socket: descriptor)?.uid == geteuid() else {
-      throw Failure.agentUnreachable(
-        path + inLanguage(": the socket belongs to another user", "：该套接字属于其他用户"))
+      throw Failure.agentUnreachable(.about(path, FailureDetail.agent(.socketNotOwned)))
     }
     return socket
   }
@@ -91,7 +90,7 @@ struct AgentSocket: ~Copyable {
         pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
       ]
       let ready = poll(&waits, nfds_t(waits.count), deadline.pollTimeout)
-      if ready < 0 && errno != EINTR { throw Failure.agentUnreachable(systemError()) }
+      if ready < 0 && errno != EINTR { throw Failure.agentUnreachable(.text(systemError())) }
       if ready < 0 { continue }
       if waits[1].revents != 0 { throw Failure.cancelled() }
       return Readiness(hasInput: waits[2].revents != 0, hasLine: waits[0].revents != 0)
@@ -136,7 +135,7 @@ struct AgentSocket: ~Copyable {
         pollfd(fd: STDOUT_FILENO, events: 0, revents: 0),
       ]
       let ready = poll(&waits, nfds_t(waits.count), deadline.pollTimeout)
-      if ready < 0 && errno != EINTR { throw Failure.agentUnreachable(systemError()) }
+      if ready < 0 && errno != EINTR { throw Failure.agentUnreachable(.text(systemError())) }
       if ready == 0 { return .timeout }
       if ready < 0 { continue }
       if waits[1].revents != 0 { return .interrupted }
@@ -186,16 +185,16 @@ struct AgentSocket: ~Copyable {
 func systemError(_ number: Int32 = errno) -> String { String(cString: strerror(number)) }
 
 extension Failure {
-  static func agentUnreachable(_ detail: String) -> Failure {
+  static func agentUnreachable(_ detail: FailureDetail) -> Failure {
     Failure(.agentUnreachable, stage: .request, detail: detail)
   }
 
   /// Something listens on the socket that is no agent.
   static var noAgentSpeaks: Failure {
-    agentUnreachable(inLanguage("what answers on its socket is not an agent", "套接字上应答的不是代理进程"))
+    agentUnreachable(.agent(.notAgent))
   }
 
   static var agentEnded: Failure {
-    agentUnreachable(inLanguage("it closed the connection", "连接已被其关闭"))
+    agentUnreachable(.agent(.closed))
   }
 }

@@ -56,7 +56,7 @@ enum AgentStart {
   }
 
   private static func failure(_ path: String) -> Failure {
-    Failure(.databaseError, stage: .store, detail: "\(path): \(systemError())")
+    Failure(.databaseError, stage: .store, detail: .about(path, systemError()))
   }
 
   /// Says that the last agent ended without a goodbye, where accounts are to be online and none runs.

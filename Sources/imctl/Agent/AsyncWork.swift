@@ -11,7 +11,7 @@ enum AsyncWork {
   ) throws -> Value {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
-      throw Failure(.internalError, stage: .input, detail: systemError())
+      throw Failure(.internalError, stage: .input, detail: .text(systemError()))
     }
     let (readEnd, writeEnd) = (ends[0], ends[1])
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

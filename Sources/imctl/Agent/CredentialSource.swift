@@ -7,7 +7,7 @@ enum CredentialSource {
   /// `--token-command`, to learn from it who logs in.
   static func token(_ line: String, until deadline: Deadline) throws -> (printed: String, jid: String?) {
     let command = try CredentialCommand(line)
-    let printed = try AsyncWork.wait(until: deadline, else: .timedOut("--token-command")) {
+    let printed = try AsyncWork.wait(until: deadline, else: .timedOut(.text("--token-command"))) {
       () async throws(Failure) in
       try await command.text()
     }
@@ -33,7 +33,7 @@ enum CredentialSource {
   static func run(_ line: String, until deadline: Deadline) throws -> String {
     // The deadline is the bound.
     let command = try CredentialCommand(line, timeLimit: .seconds(TimeSpan.longest))
-    return try AsyncWork.wait(until: deadline, else: .timedOut("--password-command")) {
+    return try AsyncWork.wait(until: deadline, else: .timedOut(.text("--password-command"))) {
       () async throws(Failure) in
       try await command.line()
     }

@@ -54,7 +54,7 @@ struct Deadline: Sendable {
   }
 
   /// Ends this process at the deadline, where a wait knows of none: for a lock that another process holds.
-  func endProcess(waitingFor what: String, json: Bool) {
+  func endProcess(waitingFor what: FailureDetail, json: Bool) {
     guard let secondsLeft else { return }
     DispatchQueue.global().asyncAfter(deadline: .now() + secondsLeft) {
       CommandEnd(Failure.timedOut(what), json: json).exit()
@@ -70,7 +70,7 @@ struct Deadline: Sendable {
 
 extension Failure {
   /// The time of the command was up before `what` came: exit status 75.
-  static func timedOut(_ what: String) -> Failure {
-    Failure(.connectTimeout, stage: .input, detail: inLanguage("waited for ", "等待") + what)
+  static func timedOut(_ what: FailureDetail) -> Failure {
+    Failure(.connectTimeout, stage: .input, detail: .usage(.waited, what))
   }
 }

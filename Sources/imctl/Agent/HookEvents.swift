@@ -67,7 +67,7 @@ struct HookEvents {
   /// Waits for the command to be done with what has come; not beyond the deadline, or SIGINT.
   func finish(until deadline: Deadline) {
     runner.finish()
-    let late = Failure.timedOut(name)
+    let late = Failure.timedOut(.text(name))
     let work = work
     do {
       try AsyncWork.wait(until: deadline, else: late) { () async throws(Failure) in

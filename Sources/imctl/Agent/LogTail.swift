@@ -10,8 +10,8 @@ enum LogTail {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if descriptor < 0 {
       if errno == ENOENT { return [] }
-      let why = errno == ELOOP ? inLanguage("a symbolic link", "是符号链接") : systemError()
-      throw Failure(.databaseError, stage: .store, detail: "\(path): \(why)")
+      let why = errno == ELOOP ? FailureDetail.store(.symbolicLink) : .text(systemError())
+      throw Failure(.databaseError, stage: .store, detail: .about(path, why))
     }
     defer { close(descriptor) }
     var bytes: [UInt8] = []
@@ -21,7 +21,7 @@ enum LogTail {
         result = read(descriptor, room.baseAddress, room.count)
         count = max(0, result)
       }
-      if result < 0 { throw Failure(.databaseError, stage: .store, detail: "\(path): \(systemError())") }
+      if result < 0 { throw Failure(.databaseError, stage: .store, detail: .about(path, systemError())) }
       if part.isEmpty { break }
       bytes += part
     }

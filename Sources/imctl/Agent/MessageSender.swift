@@ -150,7 +150,7 @@ final class MessageSender {
       }
       if isReady.hasInput { input.read() }
       if !isReady.hasInput, !isReady.hasLine {
-        throw Failure.timedOut(inLanguage("standard input", "标准输入"))
+        throw Failure.timedOut(.usage(.standardInput))
       }
     }
   }
@@ -277,15 +277,13 @@ struct InputLines {
     } catch let error as LineFramer.Violation {
       switch error {
       case .tooLong: throw Self.tooLong
-      case .invalidUTF8: throw Failure.invalid(inLanguage("standard input is not UTF-8", "标准输入不是 UTF-8 编码"))
+      case .invalidUTF8: throw Failure.invalid(.usage(.notUTF8))
       }
     }
   }
 
   private static let tooLong = Failure.invalid(
-    inLanguage(
-      "a line on standard input is longer than \(OutgoingMessage.maximumText) octets",
-      "标准输入中有一行超过 \(OutgoingMessage.maximumText) 字节"))
+    .usage(.inputLineTooLong, OutgoingMessage.maximumText))
 
   /// Reads what there is.
   mutating func read() {
@@ -304,9 +302,7 @@ struct InputLines {
   /// All of it, without the line feed at its end.
   static func all(until deadline: Deadline) throws -> String {
     let tooLong = Failure.invalid(
-      inLanguage(
-        "the text is longer than \(OutgoingMessage.maximumText) octets",
-        "文本超过 \(OutgoingMessage.maximumText) 字节"))
+      .usage(.textTooLong, OutgoingMessage.maximumText))
     var bytes: [UInt8] = []
     while true {
       try StandardInput.wait(until: deadline)

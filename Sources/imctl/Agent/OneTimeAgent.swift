@@ -71,7 +71,7 @@ enum OneTimeAgent {
 
   /// The time was up before it has answered. Who waits for a lock of the store does not hear that.
   static func late<Method: AgentMethod>(_: Method.Type) -> Failure {
-    if servers.contains(Method.name) { return .timedOut(inLanguage("the server", "服务器")) }
+    if servers.contains(Method.name) { return .timedOut(.usage(.server)) }
     if let process = shared.withLock({ $0 }).process { kill(process, SIGKILL) }
     return .timedOut(AccountCommand.store)
   }
@@ -90,14 +90,8 @@ enum OneTimeAgent {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
     let signal = status & 0x7f
-    let detail =
-      signal == 0
-      ? inLanguage(
-        "imctl-agent ended with exit status \(status >> 8 & 0xff) before it had answered",
-        "imctl-agent 未作回答便以状态 \(status >> 8 & 0xff) 退出")
-      : inLanguage(
-        "imctl-agent was ended by signal \(signal) before it had answered",
-        "imctl-agent 未作回答便被信号 \(signal) 终止")
+    let detail: FailureDetail =
+      signal == 0 ? .agent(.exited, status >> 8 & 0xff) : .agent(.killed, signal)
     return Failure(.internalError, stage: .request, detail: detail)
   }
 }

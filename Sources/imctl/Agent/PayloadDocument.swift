@@ -8,7 +8,7 @@ enum PayloadDocument {
     var text = try StandardInput.rest(until: deadline)
     while text.last?.isWhitespace == true { text.removeLast() }
     guard (try? JSONDecoder().decode([String: Anything].self, from: Data(text.utf8))) != nil else {
-      throw Failure.invalid(inLanguage("the payload is no JSON object", "payload 不是 JSON 对象"))
+      throw Failure.invalid(.usage(.notPayload))
     }
     return text
   }

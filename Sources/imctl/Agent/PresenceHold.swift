@@ -142,5 +142,5 @@ final class PresenceHold: Sendable {
     get throws { access(try AgentPaths.current().socket, F_OK) == 0 }
   }
 
-  private static var noAgent: Failure { .agentUnreachable(inLanguage("it has ended", "它已退出")) }
+  private static var noAgent: Failure { .agentUnreachable(.agent(.ended)) }
 }

@@ -36,17 +36,12 @@ struct Shortfall: Sendable {
   /// - Parameters:
   ///   - count: how many messages were handed to the agent.
   ///   - id: that of the only one.
-  func withAgent(of count: Int, id: String?) -> String? {
+  func withAgent(of count: Int, id: String?) -> FailureDetail? {
     if count == 0 { return nil }
     if count == 1, let id, arrived + refused == 0 {
-      return inLanguage(
-        "the agent has the message, and sends it unless it has done so; `imctl outbox cancel \(id)` takes it back while it waits",
-        "消息已交给代理进程，如尚未发送则将发送；仍在等待时可用 `imctl outbox cancel \(id)` 撤回")
+      return .usage(.handedOver, id)
     }
-    let open = count - arrived - refused
-    return inLanguage(
-      "messages that the server has: \(arrived); refused: \(refused); handed to the agent, which sends them unless it has done so: \(open); `imctl outbox list` shows what waits",
-      "服务器已收到的消息：\(arrived)；被拒绝：\(refused)；已交给代理进程并将发送：\(open)；`imctl outbox list` 可查看等待中的消息")
+    return .usage(.handedOverOf, arrived, refused, count - arrived - refused)
   }
 
   /// What an agent may have that was given up; nil where it has answered everything.
@@ -54,33 +49,24 @@ struct Shortfall: Sendable {
   /// - Parameters:
   ///   - count: how many messages were handed to it.
   ///   - id: that of the first.
-  func unanswered(of count: Int, id: String?) -> String? {
+  func unanswered(of count: Int, id: String?) -> FailureDetail? {
     let open = count - arrived - refused - queued
     guard open > 0 else { return nil }
-    if count == 1, let id {
-      return inLanguage(
-        "it may have the message, and sends it then: a second try with `--id \(id)` does not send it twice",
-        "它可能已收到该消息并将发送：用 `--id \(id)` 再试一次不会重复发送")
-    }
-    return inLanguage(
-      "messages that it may have, and sends then: \(open); `imctl outbox list` and `imctl history` show those that it has",
-      "它可能已收到并将发送的消息：\(open)；`imctl outbox list` 和 `imctl history` 可查看已收到的消息")
+    if count == 1, let id { return .usage(.mayBeAccepted, id) }
+    return .usage(.mayBeAcceptedOf, open)
   }
 
   /// What a command has done already that has asked no agent.
-  func directly(of count: Int) -> String {
-    inLanguage(
-      "messages that the server has confirmed: \(arrived) of \(count); the others may have been sent, and are not queued",
-      "服务器已确认的消息：\(arrived)/\(count)；其余的可能已经发送，且不在队列中")
-  }
+  func directly(of count: Int) -> FailureDetail { .usage(.confirmedOf, arrived, count) }
 }
 
 extension Failure {
   /// The same with something more that is to be known.
-  func adding(_ more: String?) -> Failure {
-    let parts = [detail, more].compactMap(\.self)
+  func adding(_ more: FailureDetail?) -> Failure {
+    guard let more else { return self }
     return Failure(
-      name, stage: stage, detail: parts.joined(separator: "; "), condition: condition, text: text)
+      name, stage: stage, detail: detail.map { .form(.and, $0, more) } ?? more, condition: condition,
+      text: text)
   }
 
   /// What was waited for has not come: exit status 87.
@@ -89,19 +75,9 @@ extension Failure {
   ///   - queued: messages that the agent keeps.
   ///   - sent: messages that the server has, and no client of the recipient has confirmed.
   static func unconfirmed(queued: Int, sent: Int = 0) -> Failure {
-    var parts: [String] = []
-    if queued > 0 {
-      parts.append(
-        inLanguage(
-          "still queued, sent as soon as the account is online: \(queued)", "仍在队列中，账号上线后发送：\(queued)"))
-    }
-    if sent > 0 {
-      parts.append(
-        inLanguage(
-          "the server has it, no client of the recipient has confirmed it: \(sent)",
-          "服务器已收到，但收件人的客户端尚未确认：\(sent)"))
-    }
-    return Failure(
-      .deliveryUnconfirmed, stage: .request, detail: parts.joined(separator: inLanguage("; ", "；")))
+    let waiting: FailureDetail? = queued > 0 ? .usage(.stillQueued, queued) : nil
+    let unconfirmed: FailureDetail? = sent > 0 ? .usage(.unconfirmed, sent) : nil
+    let failure = Failure(.deliveryUnconfirmed, stage: .request, detail: waiting ?? unconfirmed)
+    return waiting == nil ? failure : failure.adding(unconfirmed)
   }
 }

@@ -74,6 +74,6 @@ extension Failure {
   var isEndOfAgent: Bool { self == .agentEnded || self == .agentEndedAtOnce }
 
   static var agentEndedAtOnce: Failure {
-    agentUnreachable(inLanguage("it ended at once", "启动后立即退出"))
+    agentUnreachable(.agent(.endedAtOnce))
   }
 }

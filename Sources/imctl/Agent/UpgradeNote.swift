@@ -21,10 +21,7 @@ enum UpgradeNote {
   }
 
   /// What a command has waited for whose time is up.
-  static func unfinished(_ percent: Int) -> String {
-    inLanguage(
-      "the upgrade of the database, which goes on: \(percent) % is done", "数据库更新，更新仍在进行：已完成 \(percent)%")
-  }
+  static func unfinished(_ percent: Int) -> FailureDetail { .usage(.upgrade, percent) }
 
   /// How far the upgrade is that some process does, in percent; nil: none does.
   static func percent(_ paths: AgentPaths) -> Int? {

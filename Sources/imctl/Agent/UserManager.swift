@@ -29,7 +29,7 @@ enum UserManager {
     useRuntimeDirectory()
     let all = ["systemctl", "--user"] + words
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw Failure.agentUnreachable(systemError()) }
+    guard pipe(&ends) == 0 else { throw Failure.agentUnreachable(.text(systemError())) }
     defer { close(ends[0]) }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     var actions = posix_spawn_file_actions_t()
@@ -41,7 +41,7 @@ enum UserManager {
     var child: pid_t = 0
     let error = ArgumentVector.with(all) { posix_spawnp(&child, all[0], &actions, nil, $0, environ) }
     close(ends[1])
-    guard error == 0 else { throw Failure.agentUnreachable("systemctl: \(systemError(error))") }
+    guard error == 0 else { throw Failure.agentUnreachable(.about("systemctl", systemError(error))) }
     let said: String
     do {
       said = try read(ends[0], until: deadline, waitingFor: all.joined(separator: " "))
@@ -54,7 +54,7 @@ enum UserManager {
     while waitpid(child, &status, 0) < 0 && errno == EINTR {}
     guard status == 0 else {
       let line = said.split(whereSeparator: \.isNewline).first.map { ": \($0)" } ?? ""
-      throw Failure.agentUnreachable(all.joined(separator: " ") + line)
+      throw Failure.agentUnreachable(.text(all.joined(separator: " ") + line))
     }
   }
 
@@ -70,7 +70,7 @@ enum UserManager {
         pollfd(fd: Interrupt.descriptor, events: Int16(POLLIN), revents: 0),
       ]
       let ready = poll(&waits, nfds_t(waits.count), deadline.pollTimeout)
-      if ready == 0 { throw Failure.timedOut(what) }
+      if ready == 0 { throw Failure.timedOut(.text(what)) }
       if ready > 0, waits[1].revents != 0 { throw Failure.cancelled() }
       if ready < 0 { continue }
       let count = Glibc.read(descriptor, &chunk, chunk.count)

@@ -14,7 +14,7 @@ struct AccountCommand: ParsableCommand {
     ])
 
   /// What a command waits for that is not answered in time.
-  static var store: String { inLanguage("the local store", "本地存储") }
+  static let store = FailureDetail.usage(.localStore)
 }
 
 extension AccountSummary {

@@ -53,7 +53,7 @@ struct AccountDeleteCommand: ParsableCommand {
   private func confirm(_ account: String, until deadline: Deadline) throws {
     if yes { return }
     guard Prompt.isPossible else {
-      throw Failure.invalid(inLanguage("nobody to ask: give --yes", "无法询问：请使用 --yes"))
+      throw Failure.invalid(.usage(.nobodyToAsk))
     }
     let question = inLanguage(
       "Delete \(account) at its server, for ever? [y/N] ", "在服务器上永久删除 \(account)？[y/N] ")

@@ -77,12 +77,12 @@ struct AccountRegisterCommand: ParsableCommand {
     for word in words {
       guard let mark = word.firstIndex(of: "="), mark > word.startIndex else {
         throw Failure.invalid(
-          inLanguage("--form takes name=value, not \(word)", "--form 的格式为 名称=值，而不是 \(word)"))
+          .usage(.formSyntax, word))
       }
       let name = String(word[..<mark])
       guard name != "username" && name != "password" else {
         throw Failure.invalid(
-          inLanguage("\(name) is no answer for --form", "--form 不接受 \(name)"))
+          .usage(.formName, name))
       }
       answers[name, default: []].append(String(word[word.index(after: mark)...]))
     }

@@ -175,7 +175,7 @@ struct AgentLogCommand: ParsableCommand {
 
   func run() throws {
     let path = try AgentPaths.current().log
-    Deadline(timeout).endProcess(waitingFor: path, json: output.json)
+    Deadline(timeout).endProcess(waitingFor: .text(path), json: output.json)
     for line in try LogTail.lines(of: path, last: lines ?? .max) {
       try output.data(Answer(line: line), text: "\(peer: line)")
     }

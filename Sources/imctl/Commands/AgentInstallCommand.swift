@@ -59,7 +59,7 @@ struct AgentInstallCommand: ParsableCommand {
   private func unit() throws -> String {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let length = readlink("/proc/self/exe", &path, path.count)
-    guard length > 0 else { throw Failure(.internalError, stage: .input, detail: "/proc/self/exe") }
+    guard length > 0 else { throw Failure(.internalError, stage: .input, detail: .text("/proc/self/exe")) }
     let executable = String(decoding: path[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     let names: [String] = ["PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]
     let environment = names.compactMap { name in
@@ -128,6 +128,6 @@ enum UnitFile {
   }
 
   static func failure(_ path: String) -> Failure {
-    Failure(.databaseError, stage: .store, detail: "\(path): \(systemError())")
+    Failure(.databaseError, stage: .store, detail: .about(path, systemError()))
   }
 }

@@ -26,7 +26,7 @@ struct AgentStatesCommand: ParsableCommand {
 
   func run() throws {
     Deadline(timeout).endProcess(
-      waitingFor: inLanguage("standard output", "标准输出"), json: output.json)
+      waitingFor: .usage(.standardOutput), json: output.json)
     if dot { return try output.data(SessionLifecycle.dot, text: SessionLifecycle.dot) }
     var last: SessionState?
     for arrow in SessionLifecycle.transitions {

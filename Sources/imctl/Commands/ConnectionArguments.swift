@@ -89,7 +89,7 @@ struct ConnectionArguments: ParsableArguments {
   }
 
   static func absolute(_ path: String) throws -> String {
-    guard let real = realpath(path, nil) else { throw Failure.invalid("\(path): \(systemError())") }
+    guard let real = realpath(path, nil) else { throw Failure.invalid(.about(path, systemError())) }
     defer { free(real) }
     return String(cString: real)
   }

@@ -28,9 +28,9 @@ struct HeldCommand {
     let error = spawn(&child, mask: before, defaults: ours)
     if error != 0 {
       let status: Int32 = error == ENOENT || error == ENOTDIR ? 127 : 126
-      let why = "\(words[0]): \(systemError(error))"
+      let why = FailureDetail.about(words[0], systemError(error))
       let object = json ? try? JSONLine.encode(["error": NotRun(why: .invalid(why), exit: status)]) : nil
-      if let object { Console.err(object) } else { Console.remark("\(peer: why)") }
+      if let object { Console.err(object) } else { Console.remark("\(peer: why.text(.current))") }
       return status
     }
     while true {

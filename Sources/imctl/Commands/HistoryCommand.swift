@@ -121,7 +121,7 @@ struct HistoryCommand: ParsableCommand {
       try $0.answer(to: $0.send(HistorySyncMethod.self, parameters))
     }
     progress.end()
-    guard let answer else { throw Failure(.notLoggedIn, stage: .request, detail: account) }
+    guard let answer else { throw Failure(.notLoggedIn, stage: .request, detail: .text(account)) }
     output.step(inLanguage("\(answer.fetched) messages fetched", "已获取 \(answer.fetched) 条消息"))
     if !answer.complete {
       output.note(

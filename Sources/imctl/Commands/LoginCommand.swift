@@ -257,8 +257,7 @@ struct LoginCommand: ParsableCommand {
     if kind.auth == .anonymous || kind.auth == .email {
       throw Failure.invalid(
         kind.auth == .email
-          ? inLanguage("no e-mail address is given", "没有给出电子邮件地址")
-          : inLanguage("no domain is given", "没有给出域名"))
+          ? .usage(.noEmail) : .usage(.noDomain))
     }
     let last = try OneTimeAgent.ask(AccountLastMethod.self, Nothing(), until: deadline).account
     if Prompt.isPossible && !automatic.auto {
@@ -266,13 +265,13 @@ struct LoginCommand: ParsableCommand {
       if !answer.isEmpty {
         guard listMechanisms || answer.contains("@") else {
           throw Failure.invalid(
-            inLanguage("\(answer) is no JID: user@domain", "\(answer) 不是 JID：应为 用户@域名"))
+            .usage(.notJID, answer))
         }
         return answer
       }
     }
     if automatic.auto && last == nil { try allowAuto(nil, until: deadline) }
-    guard let last else { throw Failure.invalid(inLanguage("no JID is given", "没有给出 JID")) }
+    guard let last else { throw Failure.invalid(.usage(.noJID)) }
     return last
   }
 
@@ -306,7 +305,7 @@ struct LoginCommand: ParsableCommand {
         AccountResolveMethod.self, .init(account: parameters.account), until: deadline
       ).kind
     if kind == .function {
-      throw Failure.invalid(inLanguage("no payload: give --payload-stdin", "没有 payload：请使用 --payload-stdin"))
+      throw Failure.invalid(.usage(.noPayload))
     }
     let answer = try secret.ask(for: parameters.account, kind, until: deadline)
     if kind.usesToken { parameters.token = answer } else { parameters.password = answer }

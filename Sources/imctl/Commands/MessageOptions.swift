@@ -26,7 +26,7 @@ extension InputLines {
   /// TEXT, or all of standard input; one of them has to say something.
   static func body(_ text: String?, until deadline: Deadline) throws -> String {
     let body = try text ?? all(until: deadline)
-    if body.isEmpty { throw Failure.invalid(inLanguage("there is no text", "没有文本")) }
+    if body.isEmpty { throw Failure.invalid(.usage(.noText)) }
     return body
   }
 }

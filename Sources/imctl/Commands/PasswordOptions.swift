@@ -40,7 +40,7 @@ struct PasswordOptions: ParsableArguments {
   /// - Parameter options: those that give what cannot be asked for without a terminal.
   static func ask(_ question: String, options: String, until deadline: Deadline) throws -> String {
     guard Prompt.isPossible else {
-      throw Failure.invalid(inLanguage("no password: give \(options)", "没有密码：请使用 \(options)"))
+      throw Failure.invalid(.usage(.noPassword, options))
     }
     guard let answer = try Prompt.secret(question, until: deadline), !answer.isEmpty else {
       throw Failure.invalid(empty)
@@ -53,12 +53,12 @@ struct PasswordOptions: ParsableArguments {
     let first = try ask(question, options: options, until: deadline)
     let second = try ask(inLanguage("Again: ", "再次输入："), options: options, until: deadline)
     guard first == second else {
-      throw Failure.invalid(inLanguage("the two passwords differ", "两次输入的密码不一致"))
+      throw Failure.invalid(.usage(.passwordsDiffer))
     }
     return first
   }
 
-  static var empty: String { inLanguage("the password is empty", "密码为空") }
+  static let empty = FailureDetail.usage(.emptyPassword)
 }
 
 /// What a command tells of a stream of its own.

@@ -37,7 +37,7 @@ struct PushEnableCommand: ParsableCommand {
     var change = PushMethod.Parameters(account: nil, enabled: true, service: service, node: node)
     if secretStdin {
       change.secret = try StandardInput.secret(
-        until: deadline, orElse: inLanguage("the secret is empty", "密钥为空"))
+        until: deadline, orElse: .usage(.emptySecret))
     }
     try options.run(change, until: deadline)
   }

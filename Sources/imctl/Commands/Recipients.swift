@@ -21,9 +21,7 @@ struct Recipients {
     var all = try given + (file.map { try Self.lines(of: $0, until: deadline) } ?? [])
     if all.count > Self.maximum {
       throw Failure.invalid(
-        inLanguage(
-          "there are \(all.count) recipients; at most \(Self.maximum) are allowed",
-          "收件人有 \(all.count) 个；最多允许 \(Self.maximum) 个"))
+        .usage(.tooManyRecipients, all.count, Self.maximum))
     }
     all = try RecipientNames.resolve(all, account: account, asksAgent: asksAgent, until: deadline)
     if all.count == 1 {
@@ -76,7 +74,7 @@ struct Recipients {
 
   private static func contents(of path: String) throws -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw Failure.invalid("\(path): \(systemError())") }
+    guard descriptor >= 0 else { throw Failure.invalid(.about(path, systemError())) }
     defer { close(descriptor) }
     var bytes: [UInt8] = []
     while true {
@@ -86,14 +84,14 @@ struct Recipients {
         return count
       }
       if count < 0, errno == EINTR { continue }
-      if count < 0 { throw Failure.invalid("\(path): \(systemError())") }
+      if count < 0 { throw Failure.invalid(.about(path, systemError())) }
       if bytes.count > maximumFile {
-        throw Failure.invalid(inLanguage("\(path): the file is too long", "\(path)：文件过大"))
+        throw Failure.invalid(.usage(.fileTooLong, path))
       }
       if count == 0 { break }
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw Failure.invalid(inLanguage("\(path): the file is not UTF-8", "\(path)：文件不是 UTF-8 编码"))
+      throw Failure.invalid(.usage(.fileNotUTF8, path))
     }
     return text
   }

@@ -86,11 +86,7 @@ struct SecretOptions: ParsableArguments {
     guard Prompt.isPossible else {
       throw Failure.invalid(
         kind.usesToken
-          ? inLanguage(
-            "no token: give --token-stdin or --token-command", "没有令牌：请使用 --token-stdin 或 --token-command")
-          : inLanguage(
-            "no password: give --password-stdin or --password-command",
-            "没有密码：请使用 --password-stdin 或 --password-command"))
+          ? .usage(.noTokenGiven) : .usage(.noPasswordGiven))
     }
     let question =
       (kind.usesToken ? inLanguage("Token for ", "令牌 ") : inLanguage("Password for ", "密码 "))
@@ -101,5 +97,5 @@ struct SecretOptions: ParsableArguments {
     return answer
   }
 
-  static var emptyToken: String { inLanguage("the token is empty", "令牌为空") }
+  static let emptyToken = FailureDetail.usage(.emptyToken)
 }

@@ -84,7 +84,7 @@ struct WatchCommand: ParsableCommand {
     do throws(Failure) {
       words = exec.count == 1 ? try CommandWords.split(first) : exec
     } catch {
-      throw ValidationError("--exec: \(error.detail ?? error.message)")
+      throw ValidationError("--exec: \(error.detail?.text(.current) ?? error.message)")
     }
     let limit = execTimeout.seconds > 0 ? Duration.seconds(execTimeout.seconds) : .seconds(365 * 86_400)
     return HookCommand(words: words, timeLimit: limit)

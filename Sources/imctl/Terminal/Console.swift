@@ -40,7 +40,7 @@ enum Console {
   }
 
   private static func endWithoutOutput(_ why: String) -> Never {
-    CommandEnd(Failure(.outputFailed, stage: .input, detail: why), json: Imctl.wantsJSON).exit()
+    CommandEnd(Failure(.outputFailed, stage: .input, detail: .text(why)), json: Imctl.wantsJSON).exit()
   }
 
   /// Takes the places of standard streams that are closed: what is opened next would get them, and what is printed

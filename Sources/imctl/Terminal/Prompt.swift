@@ -18,7 +18,7 @@ enum StandardInput {
   /// The next line, which has to be there and to say something.
   ///
   /// - Parameter empty: what is wrong where it does not.
-  static func secret(until deadline: Deadline, orElse empty: String) throws -> String {
+  static func secret(until deadline: Deadline, orElse empty: FailureDetail) throws -> String {
     guard let line = try line(until: deadline), !line.isEmpty else { throw Failure.invalid(empty) }
     return line
   }
@@ -39,9 +39,7 @@ enum StandardInput {
       line.append(byte)
       if line.count > longestLine {
         throw Failure.invalid(
-          inLanguage(
-            "the line on standard input is longer than \(longestLine) octets",
-            "标准输入的行超过 \(longestLine) 字节"))
+          .usage(.lineTooLong, longestLine))
       }
     }
   }
@@ -66,7 +64,7 @@ enum StandardInput {
       ]
       let ready = poll(&waits, 2, deadline.pollTimeout)
       if ready < 0 { continue }
-      if ready == 0 { throw Failure.timedOut(inLanguage("standard input", "标准输入")) }
+      if ready == 0 { throw Failure.timedOut(.usage(.standardInput)) }
       if waits[1].revents != 0 { throw Failure.cancelled() }
       return
     }
@@ -75,7 +73,7 @@ enum StandardInput {
   /// Throws where the bytes are no UTF-8.
   static func text(_ bytes: [UInt8]) throws -> String {
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw Failure.invalid(inLanguage("standard input is not UTF-8", "标准输入不是 UTF-8 编码"))
+      throw Failure.invalid(.usage(.notUTF8))
     }
     return text
   }
