@@ -91,6 +91,16 @@ struct StreamInbox {
     return request
   }
 
+  /// The next event where it is a message as the other one is, or a request as the other one is; nil where it is
+  /// something else.
+  mutating func take(like other: StreamEvent) -> StreamEvent? {
+    guard case .event(let next, _)? = entries.first else { return nil }
+    switch (next, other) {
+    case (.message, .message), (.request, .request): return take()
+    default: return nil
+    }
+  }
+
   mutating func nextTurn() -> Turn {
     turns &+= 1
     return turns

@@ -133,6 +133,16 @@ public actor XMPPStream {
     }
   }
 
+  /// The next events, which can be handled together: a message and the messages behind it that are here already, or a request
+  /// (``StreamEvent/request(_:)``) and the requests behind it; of anything else one event. Nil as ``next()``.
+  public func nextEvents(_ maximum: Int) async -> [StreamEvent]? {
+    guard let first = await next() else { return nil }
+    var events = [first]
+    while events.count < maximum, let event = inbox.take(like: first) { events.append(event) }
+    if events.count > 1 { updateReading() }
+    return events
+  }
+
   /// The requests that are the next events (``StreamEvent/request(_:)``), at most so many: what has come together can be
   /// handled together. Returns at once.
   public func nextRequests(_ maximum: Int) -> [IQ] {

@@ -67,6 +67,26 @@ import Testing
     #expect(try notification.event() == event)
   }
 
+  @Test(
+    "The JSON of an event or an item can be passed on as it is; that of a failure is told apart from a text that quotes it."
+  )
+  func payload() throws {
+    let quote = #"{"codes":[1]}"#
+    let message = Event(
+      account: "a@b", time: "t", cursor: 1,
+      body: .message(MessageEvent(from: "c@d", to: "a@b", direction: .in, type: "chat", body: quote)))
+    let told = try RPCReply(line: String(RPC.notification(message).dropLast()))
+    #expect(told.payload + "\n" == RPC.line(message))
+    #expect(!told.tellsOfFailure)
+    let item = try RPCReply(line: String(RPC.notification(item: message).dropLast()))
+    #expect(item.method == RPC.itemMethod && item.payload == told.payload)
+    let failed = Event(
+      account: "a@b", time: "t", cursor: 2,
+      body: .tokenUnavailable(cause: Failure(.credentialSourceFailed, stage: .authenticate)))
+    #expect(try RPCReply(line: String(RPC.notification(failed).dropLast())).tellsOfFailure)
+    #expect(try RPCReply(line: RPC.answer(.number(1), Nothing())).payload.isEmpty)
+  }
+
   @Test("Absent parameters have their defaults; methods without parameters need none.")
   func defaults() throws {
     let login = try RPCCall(line: #"{"jsonrpc":"2.0","id":1,"method":"login","params":{"account":"a@b"}}"#)
