@@ -87,7 +87,7 @@ package struct LoginPlan: Sendable, Equatable {
     }
     if let loginExt = credential.loginExt { try Self.check(loginExtension: loginExt) }
     if let resource = self.options.resource {
-      do { _ = try self.account.with(resource: resource) } catch { throw Self.invalid(.text(error.message)) }
+      do { _ = try self.account.with(resource: resource) } catch { throw Self.invalid(FailureDetail(error)) }
     }
   }
 

@@ -79,7 +79,7 @@ package struct ServerStream: Sendable {
   ) async throws(Failure) -> Result {
     let account: JID
     do { account = names ? self.account : try JID(domain: self.account.domain) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: .text(error.message))
+      throw Failure(.invalidParameter, stage: .input, detail: FailureDetail(error))
     }
     let stream = stream(configuration(account, SASLCredentials(authcid: ""))).stream
     let features: StreamFeatures

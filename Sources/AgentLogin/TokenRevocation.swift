@@ -16,7 +16,7 @@ package enum TokenRevocation {
     if token.isExpired(at: Date().timeIntervalSince1970) { return true }
     let jid: JID
     do { jid = try JID(account.account) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: .text(error.message))
+      throw Failure(.invalidParameter, stage: .input, detail: FailureDetail(error))
     }
     var plan = try LoginPlan(
       account: jid, credential: LoginCredential(), isGiven: false, store: nil, options: account.options)

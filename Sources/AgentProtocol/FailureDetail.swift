@@ -56,6 +56,7 @@ extension FailureDetail {
     case stream(Stream)
     case authentication(Authentication)
     case request(Request)
+    case address(Address)
 
     /// Every key there is.
     static let all: [Key] =
@@ -63,6 +64,7 @@ extension FailureDetail {
       + Agent.allCases.map(Key.agent) + Session.allCases.map(Key.session) + Usage.allCases.map(Key.usage)
       + Connection.allCases.map(Key.connection) + Stream.allCases.map(Key.stream)
       + Authentication.allCases.map(Key.authentication) + Request.allCases.map(Key.request)
+      + Address.allCases.map(Key.address)
 
     private static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
@@ -85,6 +87,7 @@ extension FailureDetail {
       case .stream(let key): "stream.\(key.rawValue)"
       case .authentication(let key): "authentication.\(key.rawValue)"
       case .request(let key): "request.\(key.rawValue)"
+      case .address(let key): "address.\(key.rawValue)"
       }
     }
 
@@ -100,6 +103,7 @@ extension FailureDetail {
       case .stream(let key): key.sentence
       case .authentication(let key): key.sentence
       case .request(let key): key.sentence
+      case .address(let key): key.sentence
       }
     }
   }
@@ -147,6 +151,10 @@ extension FailureDetail {
 
   public static func request(_ key: Request, _ arguments: Argument...) -> FailureDetail {
     sentence(.request(key), of: arguments)
+  }
+
+  public static func address(_ key: Address, _ arguments: Argument...) -> FailureDetail {
+    sentence(.address(key), of: arguments)
   }
 
   /// What something is told about: a path, a command, a JID.

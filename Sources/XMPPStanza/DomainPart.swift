@@ -37,20 +37,20 @@ enum DomainPart {
   }
 
   static func full(_ part: Substring) throws(JIDError) -> String {
-    try JID.checkLength(part, atMost: JID.maximumRawLength, .domainTooLong, "domain")
+    try JID.checkLength(part, atMost: JID.maximumRawLength, .domainTooLong, .domain)
     if part.utf8.first == UInt8(ascii: "[") { return try addressLiteral(part) }
     guard var name = ICUText.lowercase(String(part)).flatMap(ICUText.widthMapped).flatMap(ICUText.nfc) else {
       throw invalid(.unicode)
     }
     if name.utf8.last == UInt8(ascii: ".") { name.unicodeScalars.removeLast() }
-    guard !name.isEmpty else { throw JIDError(.noDomain, "no domain") }
+    guard !name.isEmpty else { throw JIDError(.noDomain, "no domain", .noDomain) }
     // ICU takes a second final dot for the first.
     guard name.utf8.last != UInt8(ascii: ".") else { throw invalid(icu_idna_empty_label.rawValue) }
     // ICU would map away what IDNA2008 disallows, hence the check on both sides of it.
     try check(name)
     let unicode = try convert(name, toASCII: false)
     try check(unicode)
-    try JID.checkLength(unicode[...], atMost: JID.maximumPartLength, .domainTooLong, "domain")
+    try JID.checkLength(unicode[...], atMost: JID.maximumPartLength, .domainTooLong, .domain)
     _ = try convert(unicode, toASCII: true)
     return unicode
   }
@@ -68,7 +68,7 @@ enum DomainPart {
     let inside = part.dropFirst().dropLast()
     guard part.utf8.last == UInt8(ascii: "]"), inside.utf8.allSatisfy({ $0 != 0 && $0 < 0x80 }),
       inet_pton(AF_INET6, String(inside), &address) == 1
-    else { throw JIDError(.invalidDomain, "domain is not an IPv6 address in brackets") }
+    else { throw JIDError(.invalidDomain, "domain is not an IPv6 address in brackets", .notIPv6) }
     return part.lowercasedASCII
   }
 
@@ -88,26 +88,31 @@ enum DomainPart {
   }
 
   private static func invalid(_ violation: PRECIS.Violation) -> JIDError {
-    JIDError(.invalidDomain, "domain \(violation.reason)")
+    JIDError(.invalidDomain, .domain, violation)
   }
 
   private static func invalid(_ errors: UInt32) -> JIDError {
     func has(_ error: icu_idna_error) -> Bool { errors & error.rawValue != 0 }
     if has(icu_idna_name_too_long) {
-      return JIDError(.domainTooLong, "domain is longer than \(maximumLength) octets in DNS")
+      return JIDError(
+        .domainTooLong, "domain is longer than \(maximumLength) octets in DNS", .nameTooLong,
+        ["\(maximumLength)"])
     }
     if has(icu_idna_label_too_long) {
-      return JIDError(.domainTooLong, "domain has a label of more than \(maximumLabelLength) octets in DNS")
+      return JIDError(
+        .domainTooLong, "domain has a label of more than \(maximumLabelLength) octets in DNS", .labelTooLong,
+        ["\(maximumLabelLength)"])
     }
-    if has(icu_idna_empty_label) { return JIDError(.invalidDomain, "domain has an empty label") }
+    if has(icu_idna_empty_label) { return JIDError(.invalidDomain, "domain has an empty label", .emptyLabel) }
     if has(icu_idna_hyphen_at_end) {
-      return JIDError(.invalidDomain, "domain has a label that begins or ends with a hyphen")
+      return JIDError(.invalidDomain, "domain has a label that begins or ends with a hyphen", .hyphenAtEnd)
     }
     if has(icu_idna_false_a_label) {
-      return JIDError(.invalidDomain, "domain has a label that looks like an A-label and is none")
+      return JIDError(
+        .invalidDomain, "domain has a label that looks like an A-label and is none", .falseALabel)
     }
     if has(icu_idna_bidi) { return invalid(.bidi) }
-    return JIDError(.invalidDomain, "domain is no internationalised domain name")
+    return JIDError(.invalidDomain, "domain is no internationalised domain name", .notIDN)
   }
 
   /// Octets of a name and of a label in DNS (RFC 1035 §2.3.4, without the root).

@@ -30,7 +30,7 @@ public struct JID: Hashable, Sendable {
   }
 
   private init(local: Substring?, domain: Substring, resource: Substring?) throws(JIDError) {
-    guard !domain.isEmpty else { throw JIDError(.noDomain, "no domain") }
+    guard !domain.isEmpty else { throw JIDError(.noDomain, "no domain", .noDomain) }
     self.domain = try DomainPart.enforce(domain)
     self.local = if let local { try LocalPart.enforce(local) } else { nil }
     self.resource = if let resource { try ResourcePart.enforce(resource) } else { nil }
@@ -99,10 +99,12 @@ extension JID {
   static let maximumRawLength = 4 * maximumPartLength
 
   static func checkLength(
-    _ part: Substring, atMost limit: Int, _ code: JIDError.Code, _ name: String
+    _ part: Substring, atMost limit: Int, _ code: JIDError.Code, _ name: JIDError.Part
   ) throws(JIDError) {
     guard part.utf8.count <= limit else {
-      throw JIDError(code, "\(name) is longer than \(maximumPartLength) octets")
+      throw JIDError(
+        code, "\(name.rawValue) is longer than \(maximumPartLength) octets", .tooLong, of: name,
+        ["\(maximumPartLength)"])
     }
   }
 }

@@ -18,10 +18,42 @@ public struct JIDError: Error, Hashable, Sendable, CustomStringConvertible {
   public let code: Code
   /// What is wrong, for a user; contains no character of a string that may come from a peer other than ASCII.
   public let message: String
+  /// Which sentence the message is, for whoever translates it; nil where it is none of these.
+  public let sentence: Sentence?
+  /// The part of the JID that is the sentence's first argument; nil where it names none.
+  public let part: Part?
+  /// What else stands in the sentence, in the order of its places.
+  public let arguments: [String]
 
-  public init(_ code: Code, _ message: String) {
+  public init(
+    _ code: Code, _ message: String, _ sentence: Sentence? = nil, of part: Part? = nil,
+    _ arguments: [String] = []
+  ) {
     self.code = code
     self.message = message
+    self.sentence = sentence
+    self.part = part
+    self.arguments = arguments
+  }
+
+  init(_ code: Code, _ part: Part, _ violation: PRECIS.Violation) {
+    self.init(
+      code, "\(part.rawValue) \(violation.reason)", violation.sentence, of: part, violation.arguments)
+  }
+
+  /// The parts of a JID (RFC 7622 §3.1), by their names in English.
+  public enum Part: String, CaseIterable, Sendable {
+    case local = "local part"
+    case domain = "domain"
+    case resource = "resource"
+  }
+
+  /// What may be wrong.
+  public enum Sentence: String, CaseIterable, Sendable {
+    case noDomain, emptyLocal, emptyResource, spaceAtEnd, tooLong, unchecked, mixedDirections, space,
+      character
+    case misplacedCharacter, notIPv6, nameTooLong, labelTooLong, emptyLabel, hyphenAtEnd, falseALabel, notIDN
+    case empty, unstable
   }
 
   public var description: String { message }

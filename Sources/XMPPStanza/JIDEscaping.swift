@@ -14,7 +14,7 @@ public enum JIDEscaping {
   public static func escape(_ text: String) throws(JIDError) -> String {
     let all = Array(text.unicodeScalars)
     guard all.first != " ", all.last != " " else {
-      throw JIDError(.invalidLocal, "local part begins or ends with a space")
+      throw JIDError(.invalidLocal, "local part begins or ends with a space", .spaceAtEnd)
     }
     var escaped = String.UnicodeScalarView()
     for (index, scalar) in all.enumerated() {

@@ -17,9 +17,8 @@ enum LocalPart {
   }
 
   static func full(_ part: Substring) throws(JIDError) -> String {
-    guard !part.isEmpty else { throw JIDError(.emptyLocal, "nothing stands before the @") }
-    let name = "local part"
-    try JID.checkLength(part, atMost: JID.maximumRawLength, .localTooLong, name)
+    guard !part.isEmpty else { throw JIDError(.emptyLocal, "nothing stands before the @", .emptyLocal) }
+    try JID.checkLength(part, atMost: JID.maximumRawLength, .localTooLong, .local)
     let result: String
     do throws(PRECIS.Violation) {
       result = try PRECIS.username(String(part))
@@ -27,10 +26,10 @@ enum LocalPart {
         if let byte = UInt8(exactly: scalar.value), isExcluded(byte) { throw .notAllowed(scalar) }
       }
     } catch {
-      throw JIDError(.invalidLocal, "\(name) \(error.reason)")
+      throw JIDError(.invalidLocal, .local, error)
     }
-    guard !result.isEmpty else { throw JIDError(.emptyLocal, "nothing stands before the @") }
-    try JID.checkLength(result[...], atMost: JID.maximumPartLength, .localTooLong, name)
+    guard !result.isEmpty else { throw JIDError(.emptyLocal, "nothing stands before the @", .emptyLocal) }
+    try JID.checkLength(result[...], atMost: JID.maximumPartLength, .localTooLong, .local)
     return result
   }
 

@@ -5,21 +5,32 @@ enum PRECIS {
   /// Why a text does not fit, as the end of a sentence that begins with what the text is.
   struct Violation: Error, Hashable {
     let reason: String
+    let sentence: JIDError.Sentence
+    var arguments: [String] = []
 
-    static let unicode = Violation(reason: "cannot be checked: the Unicode tables are not usable")
+    static let unicode = Violation(
+      reason: "cannot be checked: the Unicode tables are not usable", sentence: .unchecked)
     static let bidi = Violation(
-      reason: "mixes writing directions so that it can be read in more than one way")
+      reason: "mixes writing directions so that it can be read in more than one way",
+      sentence: .mixedDirections)
 
     static func notAllowed(_ scalar: Unicode.Scalar) -> Violation {
       switch scalar.value {
-      case 0x20: Violation(reason: "contains a space")
-      case 0x21...0x7E: Violation(reason: "contains the character \(scalar)")
-      default: Violation(reason: "contains the character \(codePoint(scalar))")
+      case 0x20: Violation(reason: "contains a space", sentence: .space)
+      case 0x21...0x7E: contains("\(scalar)")
+      default: contains(codePoint(scalar))
       }
     }
 
+    private static func contains(_ character: String) -> Violation {
+      Violation(
+        reason: "contains the character \(character)", sentence: .character, arguments: [character])
+    }
+
     static func outOfContext(_ scalar: Unicode.Scalar) -> Violation {
-      Violation(reason: "contains the character \(codePoint(scalar)) where it may not stand")
+      Violation(
+        reason: "contains the character \(codePoint(scalar)) where it may not stand",
+        sentence: .misplacedCharacter, arguments: [codePoint(scalar)])
     }
 
     private static func codePoint(_ scalar: Unicode.Scalar) -> String {
@@ -69,14 +80,14 @@ enum PRECIS {
   private static func stable(
     _ text: String, _ rules: (String) throws(Violation) -> String
   ) throws(Violation) -> String {
-    guard !text.isEmpty else { throw Violation(reason: "is empty") }
+    guard !text.isEmpty else { throw Violation(reason: "is empty", sentence: .empty) }
     var text = text
     for _ in 0..<4 {
       let result = try rules(text)
       if result.utf8.elementsEqual(text.utf8) { return result }
       text = result
     }
-    throw Violation(reason: "changes each time it is normalised")
+    throw Violation(reason: "changes each time it is normalised", sentence: .unstable)
   }
 }
 

@@ -13,16 +13,15 @@ enum ResourcePart {
   }
 
   static func full(_ part: Substring) throws(JIDError) -> String {
-    guard !part.isEmpty else { throw JIDError(.emptyResource, "nothing stands after the /") }
-    let name = "resource"
-    try JID.checkLength(part, atMost: JID.maximumRawLength, .resourceTooLong, name)
+    guard !part.isEmpty else { throw JIDError(.emptyResource, "nothing stands after the /", .emptyResource) }
+    try JID.checkLength(part, atMost: JID.maximumRawLength, .resourceTooLong, .resource)
     let result: String
     do throws(PRECIS.Violation) {
       result = try PRECIS.opaqueString(String(part))
     } catch {
-      throw JIDError(.invalidResource, "\(name) \(error.reason)")
+      throw JIDError(.invalidResource, .resource, error)
     }
-    try JID.checkLength(result[...], atMost: JID.maximumPartLength, .resourceTooLong, name)
+    try JID.checkLength(result[...], atMost: JID.maximumPartLength, .resourceTooLong, .resource)
     return result
   }
 }

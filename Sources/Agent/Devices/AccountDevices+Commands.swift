@@ -141,7 +141,7 @@ extension AccountDevices {
       victim = try Self.jid(name, parameters.resource)
       server = try JID(domain: victim.domain)
     } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: .about(name, error.message))
+      throw Failure(.invalidParameter, stage: .input, detail: .about(name, FailureDetail(error)))
     }
     let jids = [victim.description]
     let timeout = TimeAmount.bounded(parameters.timeout)
@@ -186,7 +186,8 @@ extension AccountDevices {
     let target = try await survey.target(parameters.resource, present: known.present)
     let to: JID
     do { to = try context.account.with(resource: target.resource) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: .about(parameters.resource, error.message))
+      throw Failure(
+        .invalidParameter, stage: .input, detail: .about(parameters.resource, FailureDetail(error)))
     }
     guard target.isOnline else {
       throw Failure(

@@ -11,7 +11,7 @@ package enum BareJID {
     do {
       return try JID(local: JIDEscaping.escape(address), domain: domain).description
     } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: .about(address, error.message))
+      throw Failure(.invalidParameter, stage: .input, detail: .about(address, FailureDetail(error)))
     }
   }
 
@@ -25,7 +25,25 @@ extension JID {
   /// Reads what a user has given. Throws `invalidParameter` for what is no JID.
   package init(given text: String) throws(Failure) {
     do { self = try JID(text) } catch {
-      throw Failure(.invalidParameter, stage: .input, detail: .about(text, error.message))
+      throw Failure(.invalidParameter, stage: .input, detail: .about(text, FailureDetail(error)))
     }
+  }
+}
+
+extension FailureDetail {
+  /// Why a text is no JID.
+  package init(_ error: JIDError) {
+    guard let sentence = error.sentence, let key = Key(name: "address.\(sentence.rawValue)") else {
+      self = .text(error.message)
+      return
+    }
+    let part: FailureDetail? =
+      switch error.part {
+      case .local: .address(.localPart)
+      case .domain: .address(.domainPart)
+      case .resource: .address(.resourcePart)
+      case nil: nil
+      }
+    self = .sentence(key, [part].compactMap(\.self) + error.arguments.map(FailureDetail.text))
   }
 }
