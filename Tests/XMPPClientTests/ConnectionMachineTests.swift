@@ -14,18 +14,22 @@ struct ConnectionMachineTests {
 
   /// The inputs of the table, by name; those of a stream carry the number of the attempt or of the session.
   static let inputs: [(name: String, input: @Sendable (Machine) -> Machine.Input)] = [
-    ("connect", { _ in .connect }), ("replace", { _ in .replace }), ("disconnect", { _ in .disconnect }),
-    ("suspend", { _ in .suspend }), ("wake", { _ in .wake }),
+    ("connect", { _ in .connect }), ("replace", { _ in .replace(after: 0) }),
+    ("disconnect", { _ in .disconnect }),
+    ("replaceLater", { _ in .replace(after: 5) }), ("suspend", { _ in .suspend }),
+    ("wake", { _ in .wake }),
+    ("hold", { _ in .hold }), ("release", { _ in .release(after: 0) }),
+    ("releaseLater", { _ in .release(after: 5) }),
     ("prepared", { .prepared($0.attemptNumber) }), ("bound", { .bound($0.attemptNumber) }),
     ("failed", { .ended($0.attemptNumber, broken, leaving: nil) }),
     ("again", { .decided($0.attemptNumber, .atOnce) }),
     ("later", { .decided($0.attemptNumber, .afterPause(.link)) }),
     ("never", { .decided($0.attemptNumber, .never) }), ("timer", { .timer($0.attemptNumber) }),
     ("lost", { .ended($0.linkNumber, broken, leaving: nil) }),
-    ("network", { _ in .networkChanged(isAddressGone: false) }),
-    ("address", { _ in .networkChanged(isAddressGone: true) }),
-    ("answered", { .probed($0.linkNumber, isAlive: true) }),
-    ("silent", { .probed($0.linkNumber, isAlive: false) }),
+    ("accepted", { .accepted($0.linkNumber) }), ("refused", { .refused($0.linkNumber, refused) }),
+    ("network", { _ in .networkChanged(gone: []) }),
+    ("address", { .networkChanged(gone: [$0.attemptNumber, $0.linkNumber]) }),
+    ("answered", { .answered($0.linkNumber) }),
   ]
 
   /// Each state that can be reached, with the shortest way to it.
@@ -67,7 +71,7 @@ struct ConnectionMachineTests {
     case .close(let number): "close-\(number)"
     case .abort(let number): "abort-\(number)"
     case .probe(let number): "probe-\(number)"
-    case .decide(let number, _, let wasBound): "decide-\(number)-\(wasBound ? "lost" : "failed")"
+    case .decide(let number, _, let wasInUse): "decide-\(number)-\(wasInUse ? "lost" : "failed")"
     case .startTimer(let number, _): "startTimer-\(number)"
     case .stopTimer(let number): "stopTimer-\(number)"
     }
@@ -85,7 +89,7 @@ struct ConnectionMachineTests {
       for number in [-1, 99] {
         let inputs: [Machine.Input] = [
           .ended(number, Self.broken, leaving: nil), .decided(number, .atOnce), .timer(number),
-          .probed(number, isAlive: false),
+          .answered(number), .accepted(number), .refused(number, Self.refused),
         ]
         for input in inputs {
           var machine = machine
@@ -134,7 +138,12 @@ struct ConnectionMachineTests {
       if machine.state.link != .none { wanted.insert(machine.linkNumber) }
       #expect(open == wanted, "step \(step)")
       #expect(isTimerRunning == (machine.state.attempt == .waiting), "step \(step)")
-      if machine.state.wish != .online {
+      switch machine.state.wish {
+      case .online: break
+      case .held:
+        #expect([.none, .deciding].contains(machine.state.attempt))
+        #expect(machine.state.link != .beginning)
+      case .offline, .suspended:
         #expect(machine.state.attempt == .none)
         #expect([.none, .closing].contains(machine.state.link))
       }
@@ -152,6 +161,7 @@ struct ConnectionMachineTests {
     func lose(after seconds: Double) -> Double {
       _ = machine.handle(.prepared(machine.attemptNumber), at: now)
       _ = machine.handle(.bound(machine.attemptNumber), at: now)
+      _ = machine.handle(.accepted(machine.linkNumber), at: now)
       now += seconds
       _ = machine.handle(.ended(machine.linkNumber, Self.broken, leaving: nil), at: now)
       let verdict = Machine.Input.decided(machine.attemptNumber, .afterPause(.server))
@@ -181,7 +191,7 @@ struct ConnectionMachineTests {
       _ = machine.handle(.ended(1, Self.broken, leaving: nil), at: 0)
       _ = machine.handle(.decided(2, verdict), at: 0)
       #expect(machine.state.attempt == .waiting)
-      _ = machine.handle(.networkChanged(isAddressGone: false), at: 0)
+      _ = machine.handle(.networkChanged(gone: []), at: 0)
       #expect((machine.state.attempt == .preparing) == ends, "\(verdict)")
     }
   }

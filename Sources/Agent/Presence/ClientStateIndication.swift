@@ -1,14 +1,18 @@
+import AgentProtocol
 import XMPP
 import XMPPClient
 import XMPPFeatures
 
-/// Whether the server is told that the user looks away (XEP-0352).
+/// What the session does while the user looks away, and whether the server is told of that (XEP-0352).
 final class ClientStateIndication {
+  /// nil: the user is there.
+  var idle: IdleMode?
   /// The server has said that it wants to know.
   private var isWanted = false
 
-  /// Sends the state; whether the server wants to know it, and it was sent.
-  func send(_ state: ClientState, on stream: BoundSession) async -> Bool {
+  /// Tells the server whether the user is there; whether it wants to know that, and it was sent.
+  func send(on stream: BoundSession) async -> Bool {
+    let state: ClientState = idle == .csi ? .inactive : .active
     // After an inline resumption the features may be on their way still.
     if let features = await stream.features { isWanted = ClientState.isOffered(by: features) }
     guard isWanted else { return false }

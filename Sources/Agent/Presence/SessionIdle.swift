@@ -8,14 +8,14 @@ extension Session {
   /// What the session does from now on; nil: the user is there. Remembered over reconnects.
   func setIdle(_ mode: IdleMode?) async -> IdleStatus {
     let before = idle
-    idle = mode
+    clientState.idle = mode
     if mode == .disconnect {
       await rest()
       return IdleStatus(account: account.description, idle: idle, applied: idle == mode)
     }
     if before == .disconnect {
-      lastFailure = nil
-      keepOnline()
+      reconnection.lastFailure = nil
+      await keepOnline()
     }
     let isTold = before == mode ? online != nil : await tellClientState()
     return IdleStatus(account: account.description, idle: idle, applied: isTold)
@@ -24,7 +24,7 @@ extension Session {
   /// Who logs in by hand is back, also when the next agent starts.
   func endRest() async throws(Failure) {
     guard idle == .disconnect else { return }
-    idle = nil
+    clientState.idle = nil
     try await accounts.change(account) { $0.idle = nil }
   }
 
@@ -42,6 +42,6 @@ extension Session {
   @discardableResult
   func tellClientState() async -> Bool {
     guard let stream = online?.stream else { return false }
-    return await clientState.send(idle == .csi ? .inactive : .active, on: stream)
+    return await clientState.send(on: stream)
   }
 }
