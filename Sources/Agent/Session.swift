@@ -26,7 +26,6 @@ actor Session {
   // The parts of the session: they are isolated to it, and each owns what it knows.
   private(set) lazy var features = AccountFeatures(of: self, context)
   private(set) lazy var presence = OwnPresence(of: self, context)
-  let clientState = ClientStateIndication()
   private(set) lazy var contacts = Contacts(of: self, context, presence, features)
   private(set) lazy var devices = AccountDevices(of: self, context, presence, features)
   private(set) lazy var conversations = Conversations(of: self, context, features)
@@ -60,7 +59,7 @@ actor Session {
   var end: Reconnection.End? { reconnection.end }
 
   /// What the session does while the user looks away; nil: the user is there.
-  var idle: IdleMode? { clientState.idle }
+  var idle: IdleMode? { reconnection.idle }
 
   var boundStream: XMPPStream? { online?.stream.stream }
 

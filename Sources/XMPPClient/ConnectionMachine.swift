@@ -51,20 +51,17 @@ public struct ConnectionMachine: Sendable {
   }
 
   public enum Input: Sendable {
-    /// The program wants to be online; a pause ends at once.
-    case connect
     /// The program wants a new session in the place of the one that it has, and the attempt after so many seconds.
     case replace(after: Double)
     /// The program wants to be offline.
     case disconnect
-    /// The program wants to be offline until ``wake``.
+    /// The program wants to be offline until ``connect(after:)``.
     case suspend
-    case wake
-    /// No attempt is made until ``release(after:)``, and one that is on its way is given up. A session in use stays.
+    /// No attempt is made until ``connect(after:)``, and one that is on its way is given up. A session in use stays.
     case hold
-    /// The program wants to be online; the attempt is made when what is left of its pause is over, and not before so many
-    /// seconds.
-    case release(after: Double)
+    /// The program wants to be online. The attempt is made when what is left of a pause is over that ``hold`` has broken off,
+    /// and not before so many seconds.
+    case connect(after: Double)
     /// The stream of the attempt is configured.
     case prepared(Int)
     case bound(Int)
@@ -140,13 +137,11 @@ public struct ConnectionMachine: Sendable {
     _ input: Input, at now: Double, using generator: inout some RandomNumberGenerator
   ) -> [Action] {
     switch input {
-    case .connect: return connect(at: now)
     case .replace(let seconds): return replace(after: seconds, at: now)
     case .disconnect: return leave(for: .offline, at: now)
     case .suspend: return [.online, .held].contains(state.wish) ? leave(for: .suspended, at: now) : []
-    case .wake: return state.wish == .suspended ? connect(at: now) : []
     case .hold: return hold(at: now)
-    case .release(let seconds): return release(after: seconds, at: now)
+    case .connect(let seconds): return connect(after: seconds, at: now)
     case .prepared(let number):
       guard state.attempt == .preparing, number == attemptNumber else { return giveUp(number) }
       state.attempt = .opening
@@ -185,14 +180,6 @@ public struct ConnectionMachine: Sendable {
 
   // MARK: What the program wants
 
-  private mutating func connect(at now: Double) -> [Action] {
-    if state.wish == .offline { wasOnline = false }
-    state.wish = .online
-    guard hasNoSession, ![.preparing, .opening].contains(state.attempt) else { return [] }
-    policy.restart()
-    return giveUpAttempt(at: now) + begin()
-  }
-
   private mutating func replace(after seconds: Double, at now: Double) -> [Action] {
     state.wish = .online
     policy.restart()
@@ -216,14 +203,15 @@ public struct ConnectionMachine: Sendable {
     return actions + (state.link == .beginning ? closeLink() : [])
   }
 
-  private mutating func release(after seconds: Double, at now: Double) -> [Action] {
-    guard [.offline, .held].contains(state.wish) else { return [] }
+  private mutating func connect(after seconds: Double, at now: Double) -> [Action] {
     if state.wish == .offline { wasOnline = false }
     state.wish = .online
-    guard hasNoSession, state.attempt == .none else { return [] }
+    // What would follow on the failure of an attempt does not matter any more.
+    let isFree = state.attempt == .none || state.attempt == .deciding && loss == nil
+    guard hasNoSession, isFree else { return [] }
     let left = max(0, due.map { $0 - now } ?? 0)
     if seconds > left { mayHurry = false }
-    return wait(max(seconds, left), at: now)
+    return giveUpAttempt(at: now) + wait(max(seconds, left), at: now)
   }
 
   private var hasNoSession: Bool { [.none, .closing].contains(state.link) }

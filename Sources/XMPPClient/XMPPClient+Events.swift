@@ -50,7 +50,6 @@ extension XMPPClient {
     await carryOut(actions, wasOffline: true)
     await configuration.onEvent(.bound(session))
     for waiter in ended { waiter.resume(returning: .success(session)) }
-    if !isActive { await tellClientState(in: session) }
     do { try await configuration.handlers.handle(session) } catch {
       if session.isCurrent { await configuration.onEvent(.handlerFailed(error)) }
     }
@@ -84,8 +83,18 @@ extension XMPPClient {
     }
   }
 
-  func tellClientState(in session: BoundSession) async {
-    guard let features = await session.stream.features, ClientState.isOffered(by: features) else { return }
-    try? await session.send([(isActive ? ClientState.active : .inactive).element])
+  /// Tells the server whether the user is there; whether it wants to know.
+  func tellClientState() async -> Bool {
+    guard let session, let connection = connections[session.number] else { return false }
+    // After an inline resumption the features may be on their way still.
+    if let features = await session.features { wantsClientState = ClientState.isOffered(by: features) }
+    guard wantsClientState, connection.isActive != isActive else { return wantsClientState }
+    connection.isActive = isActive
+    do throws(XMPPError) {
+      try await session.send([(isActive ? ClientState.active : .inactive).element])
+      return true
+    } catch {
+      return false
+    }
   }
 }

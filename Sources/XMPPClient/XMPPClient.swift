@@ -25,6 +25,8 @@ public actor XMPPClient {
     let addresses = LocalAddresses.now()
     /// What it has led to.
     var session: BoundSession?
+    /// What the server knows of the user: a new session is an active one, and so is a resumed one (XEP-0352 §5).
+    var isActive = true
     /// Handles its events, in order.
     var events: Task<Void, Never>?
 
@@ -45,6 +47,8 @@ public actor XMPPClient {
   /// Preparations, pauses and questions, by the numbers of their attempts.
   private var work: [Int: Task<Void, Never>] = [:]
   private(set) var isActive = true
+  /// The server has said that it wants to know that.
+  var wantsClientState = false
   /// Requests that are being answered.
   var openRequests = 0
   /// Why the client is to stay offline; nil where the program wants it so.
@@ -73,19 +77,19 @@ public actor XMPPClient {
 
   // MARK: What the program wants
 
-  /// Goes online, and returns the session when it is bound.
+  /// Goes online, and returns the session when it is bound. A pause ends at once.
   ///
   /// - Throws: why the client stays offline.
   public func connect() async throws(XMPPError) -> BoundSession {
     if let session { return session }
-    guard let session = try await wait(for: .connect, isForSession: true) else { throw Self.disconnected }
+    guard let session = try await wait(isForSession: true) else { throw Self.disconnected }
     return session
   }
 
   /// Goes online, and returns when the program has disconnected the client.
   ///
   /// - Throws: why the client stays offline.
-  public func run() async throws(XMPPError) { _ = try await wait(for: .connect, isForSession: false) }
+  public func run() async throws(XMPPError) { _ = try await wait(isForSession: false) }
 
   /// Says goodbye, and returns when the server has agreed, or has not for too long.
   ///
@@ -102,7 +106,7 @@ public actor XMPPClient {
   /// - Parameter seconds: the pause before that.
   public func replace(after seconds: Double = 0) async { await handle(.replace(after: seconds)) }
 
-  /// Makes no attempt until ``release(after:)``, and returns when one that was on its way is given up. A session that was
+  /// Makes no attempt until ``goOnline(after:)``, and returns when one that was on its way is given up. A session that was
   /// accepted goes on.
   public func hold(sending farewell: [XMLElement]? = nil, patience: TimeAmount = .seconds(2)) async {
     await end(by: .hold, Closing(farewell: farewell, patience: patience))
@@ -111,15 +115,20 @@ public actor XMPPClient {
   /// Goes online, and returns at once. A pause that ``hold(sending:patience:)`` has broken off goes on.
   ///
   /// - Parameter seconds: that the pause takes at least.
-  public func release(after seconds: Double = 0) async { await handle(.release(after: seconds)) }
+  public func goOnline(after seconds: Double = 0) async { await handle(.connect(after: seconds)) }
 
   /// Goes offline until ``wake()``.
   public func suspend() async { await handle(.suspend) }
 
-  public func wake() async { await handle(.wake) }
+  public func wake() async {
+    if machine.state.wish == .suspended { await goOnline() }
+  }
 
   /// The session is in use from now on (``ClientConfiguration/acceptsSessions``).
-  public func accept(_ session: BoundSession) async { await handle(.accepted(session.number)) }
+  public func accept(_ session: BoundSession) async {
+    await handle(.accepted(session.number))
+    _ = await tellClientState()
+  }
 
   /// Ends a session that was not accepted: its attempt has failed.
   public func refuse(_ session: BoundSession, for error: XMPPError, sending farewell: [XMLElement] = []) async
@@ -141,10 +150,12 @@ public actor XMPPClient {
   public var leavesOutExcess: Bool { machine.succession.leavesOutExcess }
 
   /// Says to the server whether the user is there (XEP-0352), in this session and in all that follow.
-  public func setActive(_ isActive: Bool) async {
-    guard isActive != self.isActive else { return }
+  ///
+  /// - Returns: whether there is a session, and its server wants to know.
+  @discardableResult
+  public func setActive(_ isActive: Bool) async -> Bool {
     self.isActive = isActive
-    if let session { await tellClientState(in: session) }
+    return await tellClientState()
   }
 
   /// An address or a route of this machine has changed, or the machine has slept: the server is asked whether it is still
@@ -185,9 +196,9 @@ public actor XMPPClient {
     .cancelled, stage: .connect, "the program has disconnected the client")
 
   /// Waits for a session, or until the client is offline.
-  private func wait(
-    for input: ConnectionMachine.Input, isForSession: Bool
-  ) async throws(XMPPError) -> BoundSession? {
+  private func wait(isForSession: Bool) async throws(XMPPError) -> BoundSession? {
+    let input: ConnectionMachine.Input =
+      machine.state.attempt == .waiting ? .replace(after: 0) : .connect(after: 0)
     let actions = machine.handle(input, at: configuration.clock.uptime())
     return try await withCheckedContinuation { waiter in
       waiters.append((isForSession, waiter))

@@ -25,20 +25,13 @@ final class PendingLogin {
     var presence: PresenceShow?
   }
 
-  /// A pause before the next attempt.
-  struct Pause: Sendable {
-    /// RFC 3339.
-    var end: String
-    /// A changed network may end it.
-    var mayHurry: Bool
-  }
-
   let terms: Terms
   /// What the next attempt is made with.
   var plan: LoginPlan
   /// The present attempt; nil before there is one.
   var attempt: LoginAttempt?
-  var pause: Pause?
+  /// The pause before the next attempt: when it ends (RFC 3339), and whether a changed network may end it before.
+  var pause: (end: String, mayHurry: Bool)?
   /// Why the attempt has failed, where it is not the stream that tells of that.
   var failure: Failure?
   private let began = ContinuousClock.now

@@ -14,6 +14,8 @@ final class Reconnection {
   private let pace: ServerPace
   /// What the session keeps itself online with; nil where nobody wants it online.
   var activePlan: LoginPlan?
+  /// What the session does while the user looks away; nil: the user is there.
+  var idle: IdleMode?
   /// Why it is not online.
   var lastFailure: Failure?
   /// Why it is not kept online any more, where nobody has logged out.
@@ -36,6 +38,9 @@ final class Reconnection {
     self.context = context
     self.pace = pace
   }
+
+  /// The session is to be online.
+  var isWanted: Bool { activePlan != nil && !isEnding && idle != .disconnect }
 
   private var account: String { context.account.description }
 

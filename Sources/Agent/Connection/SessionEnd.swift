@@ -115,7 +115,7 @@ extension Session {
   ///
   /// - Parameter cure: why the next session does not end for the same reason.
   func lost(_ stream: BoundSession, _ error: XMPPError?, _ cure: StreamSuccession.Remedy?) async {
-    reconnection.answer = .never
+    reconnection.answer = reconnection.isWanted ? .atOnce : .never
     var failure = error.map(Failure.init)
     if cure == .afterOwnAttempt {
       failure = Failure(
@@ -168,8 +168,8 @@ extension Session {
       if tells { enter(state, cause: failure) }
     }
     let comesBack = reconnection.answer != .never
-    if reconnection.isEnding || idle == .disconnect || activePlan == nil { reconnection.answer = .never }
-    if reconnection.answer != .never, login == nil, !turns.isTaken { beginReconnection() }
+    if !reconnection.isWanted { reconnection.answer = .never }
+    if reconnection.isWanted, comesBack, login == nil, !turns.isTaken { beginReconnection() }
     let idleTime = await lost.stream.stream.idleTime
     published.lastSeen = timestamp(-Double(idleTime.nanoseconds) / 1e9)
     await remember(

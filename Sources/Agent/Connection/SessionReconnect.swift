@@ -19,12 +19,12 @@ extension Session {
 
   /// The client goes on, where the session is to be online.
   func releaseReconnection() async {
-    guard activePlan != nil, !reconnection.isEnding, idle != .disconnect else {
+    guard reconnection.isWanted else {
       if online == nil { await client.disconnect() }
       return
     }
     if online == nil, login == nil { beginReconnection() }
-    await client.release(after: online == nil ? reconnection.remaining : 0)
+    await client.goOnline(after: online == nil ? reconnection.remaining : 0)
   }
 
   /// Begins to come back, where the session is to be online, is not, and nobody sees to it.
@@ -67,7 +67,7 @@ extension Session {
     guard let login else { return }
     // However short it is, it is one.
     let seconds = max(1, (seconds * 1000).rounded()) / 1000
-    login.pause = PendingLogin.Pause(end: timestamp(seconds), mayHurry: mayHurry)
+    login.pause = (timestamp(seconds), mayHurry)
     // A login that is to replace a running session waits beside it.
     guard ![.waiting, .syncOK].contains(published.status.state) else { return }
     var cause = lastFailure

@@ -50,8 +50,6 @@ extension Session {
         metadata: ["account": "\(account)", "parts": "\(late.map(\.rawValue).joined(separator: " "))"])
     }
     await succeed(online, late: late)
-    // A new session is an active one, and so is a resumed one (XEP-0352 §5).
-    if idle == .csi { await tellClientState() }
     if isResumed { await contacts.reload(online.beginning) }
     await conversations.loaded()
     await conversations.publishPending(on: stream)
