@@ -44,7 +44,7 @@ extension Session {
   /// Presence is sent in this session and in those after it.
   func sendPresenceFromNowOn() {
     online?.plan.sendsPresence = true
-    kept?.sendsPresence = true
+    activePlan?.sendsPresence = true
   }
 
   /// The account's device policy is this one, for the session that is online.
@@ -53,11 +53,11 @@ extension Session {
   /// This device is called so, in this session and in those after it.
   func overrideDevice(by change: DeviceIdentity) {
     if let plan = online?.plan { online?.plan.device = plan.device.overridden(by: change) }
-    if let plan = kept { kept?.device = plan.device.overridden(by: change) }
+    if let plan = activePlan { activePlan?.device = plan.device.overridden(by: change) }
   }
 
   /// The sessions after this one log in with a new password.
-  func passwordChanged(to password: Secret) { kept?.passwordChanged(to: password, keys: []) }
+  func passwordChanged(to password: Secret) { activePlan?.passwordChanged(to: password, keys: []) }
 
   fileprivate func begin<Value: Sendable>(
     _ body: @escaping @Sendable (isolated Session) async -> Value

@@ -3,6 +3,9 @@ final class Turns {
   private(set) var isTaken = false
   private var waiters: [CheckedContinuation<Void, Never>] = []
 
+  /// Somebody waits for the turn after this one.
+  var isAwaited: Bool { !waiters.isEmpty }
+
   /// Returns when it is the caller's turn; ``end()`` follows.
   func begin() async {
     guard isTaken else {

@@ -5,7 +5,7 @@ public enum ConnectionVerdict: Sendable, Equatable {
   /// Another attempt is made at once, because it presents something else.
   case atOnce
   /// Another attempt is made after a pause that grows with each failure (``ReconnectPolicy``).
-  case afterPause(ReconnectPolicy.Cause)
+  case afterPause(ReconnectPolicy.Cause, PauseTerms = PauseTerms())
   /// Another attempt is made after so many seconds.
   case after(seconds: Double)
   /// The client stays offline until the program connects it again.
@@ -31,6 +31,19 @@ public enum ConnectionVerdict: Sendable, Equatable {
     default: self = .never
     }
   }
+}
+
+/// What the program knows of a pause whose length ``ReconnectPolicy`` decides.
+public struct PauseTerms: Sendable, Equatable {
+  /// Seconds.
+  public var atLeast = 0.0
+  public var atMost = Double.infinity
+  /// Accounts at the same server, which come back spread over time.
+  public var accounts = 1
+  /// A changed network may end the pause.
+  public var mayHurry = true
+
+  public init() {}
 }
 
 extension XMPPError {

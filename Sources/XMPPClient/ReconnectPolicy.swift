@@ -40,12 +40,6 @@ public struct ReconnectPolicy: Sendable {
   /// Links that were lost soon, as far as no time online has made them good.
   private var shortLinks = 0.0
 
-  /// Attempts that were granted again, as far as they count.
-  public private(set) var retries = 0
-
-  /// The session is online.
-  public mutating func succeeded() { retries = 0 }
-
   /// A session ended that was online for so many seconds.
   ///
   /// A server that lets everybody in and throws them out at once is asked ever more slowly, be it that it cuts the
@@ -61,29 +55,10 @@ public struct ReconnectPolicy: Sendable {
     }
   }
 
-  /// A login by hand begins: its retries are its own.
-  public mutating func begin() {
-    retries = 0
-    restart()
-  }
-
   /// What has failed before says nothing any more.
   public mutating func restart() {
     attempts = 0
     shortLinks = 0
-  }
-
-  /// Whether there is to be another attempt.
-  ///
-  /// - Parameters:
-  ///   - limit: how many there may be after the first; nil: without end.
-  ///   - isCounted: whether the one that has failed counts.
-  public mutating func grantsRetry(limit: Int?, isCounted: Bool) -> Bool {
-    if let limit, isCounted {
-      guard retries < limit else { return false }
-      retries += 1
-    }
-    return true
   }
 
   /// Seconds until the next attempt.

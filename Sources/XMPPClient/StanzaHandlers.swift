@@ -42,6 +42,10 @@ public struct StanzaHandlers: Sendable {
   /// The names of the requests that are answered.
   var requestNames: Set<XMLName> { Set(requests.keys) }
 
+  /// There is a handler of messages, or of presence, be it only for some of them.
+  var takesMessages: Bool { !messages.isEmpty }
+  var takesPresence: Bool { !presence.isEmpty }
+
   func answers(_ request: IQ) -> Bool { request.payload.first.map { requests[$0.name] != nil } ?? false }
 
   func handle(_ session: BoundSession) async throws { try await self.session?(session) }

@@ -18,23 +18,45 @@ import XMPPXML
 ///     let client = XMPPClient(ClientConfiguration(configuration, handlers: handlers))
 ///     try await client.run()
 public actor XMPPClient {
-  private let configuration: ClientConfiguration
-  private var machine: ConnectionMachine
-  /// The streams that have not ended, by their numbers.
-  private var streams: [Int: XMPPStream] = [:]
-  /// The bound session.
-  public private(set) var session: BoundSession?
-  /// Preparations and pauses, by the numbers of their attempts.
+  /// A stream that has not ended, or whose end is not told yet.
+  final class Connection {
+    let stream: XMPPStream
+    /// What addresses this machine had when it began.
+    let addresses = LocalAddresses.now()
+    /// What it has led to.
+    var session: BoundSession?
+    /// What the server knows of the user: a new session is an active one, and so is a resumed one (XEP-0352 §5).
+    var isActive = true
+    /// Handles its events, in order.
+    var events: Task<Void, Never>?
+
+    init(_ stream: XMPPStream) { self.stream = stream }
+  }
+
+  /// How a session is closed.
+  struct Closing {
+    /// nil: as ``ClientConfiguration/farewell``.
+    var farewell: [XMLElement]?
+    var patience = TimeAmount.seconds(2)
+  }
+
+  let configuration: ClientConfiguration
+  var machine: ConnectionMachine
+  /// By the numbers of their streams.
+  var connections: [Int: Connection] = [:]
+  /// Preparations, pauses and questions, by the numbers of their attempts.
   private var work: [Int: Task<Void, Never>] = [:]
-  private var isActive = true
+  private(set) var isActive = true
+  /// The server has said that it wants to know that.
+  var wantsClientState = false
   /// Requests that are being answered.
-  private var openRequests = 0
+  var openRequests = 0
   /// Why the client is to stay offline; nil where the program wants it so.
   private var reason: XMPPError?
   /// Those who wait until a session is bound, or until the client is offline.
-  private var waiters: [(isForSession: Bool, continuation: Waiter)] = []
+  var waiters: [(isForSession: Bool, continuation: Waiter)] = []
 
-  private typealias Waiter = CheckedContinuation<Result<BoundSession?, XMPPError>, Never>
+  typealias Waiter = CheckedContinuation<Result<BoundSession?, XMPPError>, Never>
 
   /// Requests that are answered at a time; more are answered `resource-constraint`.
   static let maximumRequests = 32
@@ -47,247 +69,278 @@ public actor XMPPClient {
   /// What the client is doing.
   public var state: ConnectionMachine.State { machine.state }
 
+  /// The bound session.
+  public var session: BoundSession? {
+    guard ![.none, .closing].contains(machine.state.link) else { return nil }
+    return connections[machine.linkNumber]?.session
+  }
+
   // MARK: What the program wants
 
-  /// Goes online, and returns the session when it is bound.
+  /// Goes online, and returns the session when it is bound. A pause ends at once.
   ///
   /// - Throws: why the client stays offline.
   public func connect() async throws(XMPPError) -> BoundSession {
     if let session { return session }
-    guard let session = try await wait(for: .connect, isForSession: true) else { throw Self.disconnected }
+    guard let session = try await wait(isForSession: true) else { throw Self.disconnected }
     return session
   }
 
   /// Goes online, and returns when the program has disconnected the client.
   ///
   /// - Throws: why the client stays offline.
-  public func run() async throws(XMPPError) { _ = try await wait(for: .connect, isForSession: false) }
+  public func run() async throws(XMPPError) { _ = try await wait(isForSession: false) }
 
-  /// Says goodbye, and returns when the server has agreed, or has not within two seconds.
-  public func disconnect() async { _ = try? await wait(for: .disconnect, isForSession: false) }
+  /// Says goodbye, and returns when the server has agreed, or has not for too long.
+  ///
+  /// - Parameters:
+  ///   - farewell: what is said; nil: as ``ClientConfiguration/farewell``.
+  ///   - patience: how long the server may take.
+  public func disconnect(sending farewell: [XMLElement]? = nil, patience: TimeAmount = .seconds(2)) async {
+    await end(by: .disconnect, Closing(farewell: farewell, patience: patience))
+  }
 
   /// Begins a new session, as with a changed configuration, in the place of the one that is bound. That one ends when the
   /// new one is authenticated.
-  public func replace() async { await handle(.replace) }
+  ///
+  /// - Parameter seconds: the pause before that.
+  public func replace(after seconds: Double = 0) async { await handle(.replace(after: seconds)) }
+
+  /// Makes no attempt until ``goOnline(after:)``, and returns when one that was on its way is given up. A session that was
+  /// accepted goes on.
+  public func hold(sending farewell: [XMLElement]? = nil, patience: TimeAmount = .seconds(2)) async {
+    await end(by: .hold, Closing(farewell: farewell, patience: patience))
+  }
+
+  /// Goes online, and returns at once. A pause that ``hold(sending:patience:)`` has broken off goes on.
+  ///
+  /// - Parameter seconds: that the pause takes at least.
+  public func goOnline(after seconds: Double = 0) async { await handle(.connect(after: seconds)) }
 
   /// Goes offline until ``wake()``.
   public func suspend() async { await handle(.suspend) }
 
-  public func wake() async { await handle(.wake) }
+  public func wake() async {
+    if machine.state.wish == .suspended { await goOnline() }
+  }
+
+  /// The session is in use from now on (``ClientConfiguration/acceptsSessions``).
+  public func accept(_ session: BoundSession) async {
+    await handle(.accepted(session.number))
+    _ = await tellClientState()
+  }
+
+  /// Ends a session that was not accepted: its attempt has failed.
+  public func refuse(_ session: BoundSession, for error: XMPPError, sending farewell: [XMLElement] = []) async
+  {
+    await handle(.refused(session.number, error), Closing(farewell: farewell))
+  }
+
+  /// Nothing is resumed any more: the server has ended the last session.
+  public func endSession() { machine.succession.endSession() }
+
+  /// The session of an earlier program goes on with the next stream; false where this client has had one of its own.
+  public func restore(_ management: StreamManagement) -> Bool {
+    guard machine.succession.resumable == nil, session == nil else { return false }
+    machine.succession.restore(management)
+    return true
+  }
+
+  /// A stanza of the sessions of this client was too much, and such ones are left out.
+  public var leavesOutExcess: Bool { machine.succession.leavesOutExcess }
 
   /// Says to the server whether the user is there (XEP-0352), in this session and in all that follow.
-  public func setActive(_ isActive: Bool) async {
-    guard isActive != self.isActive else { return }
+  ///
+  /// - Returns: whether there is a session, and its server wants to know.
+  @discardableResult
+  public func setActive(_ isActive: Bool) async -> Bool {
     self.isActive = isActive
-    if let session { await tellClientState(in: session) }
+    return await tellClientState()
   }
 
   /// An address or a route of this machine has changed, or the machine has slept: the server is asked whether it is still
-  /// there, a pause ends, and an attempt from an address that is gone begins anew.
+  /// there, a pause ends, and what comes from an address that is gone begins anew. Returns when the server has answered.
   ///
   /// - Parameter addresses: those that this machine has now.
-  public func networkChanged(addresses: Set<String>) async {
-    let used = await streams[machine.attemptNumber]?.localAddresses ?? []
-    let isAddressGone = !used.isEmpty && used.isDisjoint(with: addresses)
-    await handle(.networkChanged(isAddressGone: isAddressGone))
+  public func networkChanged(addresses: Set<String> = LocalAddresses.now()) async {
+    var gone: Set<Int> = []
+    for (number, connection) in connections {
+      let used = await connection.stream.localAddresses
+      // Before there is a connection nobody knows which address it will have.
+      if used.isEmpty ? !connection.addresses.isSubset(of: addresses) : used.isDisjoint(with: addresses) {
+        gone.insert(number)
+      }
+    }
+    await handle(.networkChanged(gone: gone))
+  }
+
+  /// Asks the server at once whether it is there: a session without an answer is lost.
+  ///
+  /// - Returns: whether there is a session, and its server is there.
+  @discardableResult
+  public func probe(timeout: TimeAmount = .seconds(5)) async -> Bool {
+    guard let session else { return false }
+    do throws(XMPPError) { try await session.probe(timeout: timeout) } catch {
+      // Who has asked does not wait any more: that says nothing of the server.
+      guard error.code != .cancelled, let connection = connections[session.number] else {
+        return session.isCurrent
+      }
+      await connection.stream.abort(.silentServer)
+      // At once, not when the stream's events come to it: who has asked is to be told the truth.
+      await ended(connection, .silentServer, session.number)
+    }
+    return session.isCurrent
   }
 
   private static let disconnected = XMPPError(
     .cancelled, stage: .connect, .says(.clientDisconnected))
 
   /// Waits for a session, or until the client is offline.
-  private func wait(
-    for input: ConnectionMachine.Input, isForSession: Bool
-  ) async throws(XMPPError) -> BoundSession? {
-    let wasOffline = machine.isOffline
+  private func wait(isForSession: Bool) async throws(XMPPError) -> BoundSession? {
+    let input: ConnectionMachine.Input =
+      machine.state.attempt == .waiting ? .replace(after: 0) : .connect(after: 0)
     let actions = machine.handle(input, at: configuration.clock.uptime())
-    if wasOffline, machine.isOffline { return nil }
     return try await withCheckedContinuation { waiter in
       waiters.append((isForSession, waiter))
-      let ended = takeWaiters(ofOffline: wasOffline)
-      Task { await carryOut(actions, ending: ended) }
+      Task { await carryOut(actions, wasOffline: true) }
     }.get()
   }
 
-  /// Those who have waited until the client is offline, where it has just become so; nil where it has not. They are told
-  /// after the program was.
-  private func takeWaiters(ofOffline wasOffline: Bool) -> [Waiter]? {
-    guard machine.isOffline, !wasOffline else { return nil }
-    defer { waiters = [] }
-    return waiters.map(\.continuation)
+  /// Returns when everything has ended that an input ends.
+  private func end(by input: ConnectionMachine.Input, _ closing: Closing) async {
+    let wasOffline = machine.isOffline
+    let actions = machine.handle(input, at: configuration.clock.uptime())
+    var numbers = actions.compactMap(\.ends)
+    if machine.state.link == .closing { numbers.append(machine.linkNumber) }
+    let running = numbers.flatMap { [work[$0], connections[$0]?.events] }.compactMap(\.self)
+    await carryOut(actions, wasOffline: wasOffline, closing)
+    for task in running { await task.value }
   }
 
   // MARK: What the machine wants
 
-  private func handle(_ input: ConnectionMachine.Input) async {
+  private func handle(_ input: ConnectionMachine.Input, _ closing: Closing = Closing()) async {
     let wasOffline = machine.isOffline
     let actions = machine.handle(input, at: configuration.clock.uptime())
-    await carryOut(actions, ending: takeWaiters(ofOffline: wasOffline))
+    await carryOut(actions, wasOffline: wasOffline, closing)
   }
 
-  /// - Parameter ended: those who wait until the client is offline, where it is so now.
-  private func carryOut(_ actions: [ConnectionMachine.Action], ending ended: [Waiter]? = nil) async {
-    for action in actions { await carryOut(action) }
-    guard let ended else { return }
+  func carryOut(
+    _ actions: [ConnectionMachine.Action], wasOffline: Bool, _ closing: Closing = Closing()
+  ) async {
+    let isOver = machine.isOffline && !wasOffline
+    let ended = isOver ? waiters.map(\.continuation) : []
+    if isOver { waiters = [] }
+    for action in actions { await carryOut(action, closing) }
+    guard isOver else { return }
     let reason = reason
     self.reason = nil
     await configuration.onEvent(.offline(reason))
     for waiter in ended { waiter.resume(returning: reason.map { .failure($0) } ?? .success(nil)) }
   }
 
-  private func carryOut(_ action: ConnectionMachine.Action) async {
+  private func carryOut(_ action: ConnectionMachine.Action, _ closing: Closing) async {
     switch action {
     case .prepare(let number, let remedy):
       if let remedy { await configuration.onEvent(.retrying(remedy)) }
-      work[number] = Task { await prepare(number) }
+      guard isAttempt(number, .preparing) else { return }
+      begin(number) { await $0.prepare(number) }
     case .open(let number): open(number)
-    case .close(let number): close(number)
-    case .abort(let number): await streams[number]?.abort(.silentServer)
-    case .probe(let number): Task { await probe(number) }
-    case .decide(let number, let error, let wasBound):
-      if !wasBound { await configuration.onEvent(.failed(error)) }
-      let wasOnline = machine.wasOnline
-      Task {
-        let verdict = await configuration.verdict(error, wasOnline)
-        reason = error
-        await handle(.decided(number, verdict))
-        reason = nil
-      }
+    case .close(let number): close(number, closing)
+    case .abort(let number): await connections[number]?.stream.abort(.silentServer)
+    case .probe(let number):
+      await probe()
+      await handle(.answered(number))
+    case .decide(let number, let error, let wasInUse):
+      if !wasInUse { await configuration.onEvent(.failed(error)) }
+      guard isAttempt(number, .deciding) || wasInUse else { return }
+      let end = ConnectionEnd(error: error, wasInUse: wasInUse, wasOnline: machine.wasOnline)
+      begin(number) { await $0.decide(number, after: end) }
     case .startTimer(let number, let seconds):
-      await configuration.onEvent(.waiting(seconds: seconds))
-      guard machine.attemptNumber == number, machine.state.attempt == .waiting else { return }
-      work[number] = Task {
-        do { try await configuration.clock.sleep(seconds) } catch { return }
-        work[number] = nil
-        await handle(.timer(number))
+      await configuration.onEvent(.waiting(seconds: seconds, mayHurry: machine.mayHurry))
+      guard isAttempt(number, .waiting) else { return }
+      begin(number) { client in
+        do { try await client.configuration.clock.sleep(seconds) } catch { return }
+        await client.handle(.timer(number))
       }
-    case .stopTimer(let number): work.removeValue(forKey: number)?.cancel()
+    case .stopTimer(let number): work[number]?.cancel()
+    }
+  }
+
+  func isAttempt(_ number: Int, _ attempt: ConnectionMachine.Attempt) -> Bool {
+    machine.attemptNumber == number && machine.state.attempt == attempt
+  }
+
+  private func begin(_ number: Int, _ body: @escaping @Sendable (isolated XMPPClient) async -> Void) {
+    work[number] = Task {
+      await body(self)
+      work[number] = nil
     }
   }
 
   private func prepare(_ number: Int) async {
     var stream: StreamConfiguration
-    do throws(XMPPError) {
-      stream = try await configuration.stream()
-    } catch {
-      work[number] = nil
+    do throws(XMPPError) { stream = try await configuration.stream() } catch {
       return await handle(.ended(number, error, leaving: nil))
     }
-    work[number] = nil
     // It may have been given up meanwhile.
-    guard machine.attemptNumber == number, machine.state.attempt == .preparing else { return }
+    guard isAttempt(number, .preparing) else { return }
     let replaced = session
-    machine.succession.configure(&stream, at: configuration.clock.uptime(), isReplacing: replaced != nil)
     stream.requestsForProgram.formUnion(configuration.handlers.requestNames)
     stream.onTLSSession = { [weak self, onTLSSession = stream.onTLSSession] session in
       onTLSSession?(session)
       Task { [self] in await self?.keep(session) }
     }
+    machine.succession.configure(&stream, at: configuration.clock.uptime(), isReplacing: replaced != nil)
     if let replaced {
       stream.beforeBinding = { [farewell = configuration.farewell] in
         await replaced.stream.close(sending: farewell())
       }
     }
-    streams[number] = XMPPStream(stream)
+    connections[number] = Connection(XMPPStream(stream))
     await handle(.prepared(number))
   }
 
   private func keep(_ session: TLSSession) { machine.succession.keep(session) }
 
   private func open(_ number: Int) {
-    guard let stream = streams[number] else { return }
-    Task {
-      while let event = await stream.next() { await handle(event, of: stream, number) }
-    }
-    Task { _ = try? await stream.connect() }
-  }
-
-  private func close(_ number: Int) {
-    work.removeValue(forKey: number)?.cancel()
-    guard let stream = streams[number] else { return }
-    let farewell = session?.number == number ? configuration.farewell() : []
-    Task { await stream.close(sending: farewell) }
-  }
-
-  private func probe(_ number: Int) async {
-    guard let stream = streams[number] else { return }
-    var isAlive = true
-    do throws(XMPPError) { try await stream.probe(timeout: .seconds(5)) } catch {
-      isAlive = error.code == .cancelled
-    }
-    await handle(.probed(number, isAlive: isAlive))
-  }
-
-  // MARK: Events of a stream
-
-  private func handle(_ event: StreamEvent, of stream: XMPPStream, _ number: Int) async {
-    switch event {
-    case .step(.loginOK(let bound)): await bind(stream, bound, number)
-    case .step(let step):
-      guard number == machine.attemptNumber else { return }
-      machine.succession.passed(step)
-      await configuration.onEvent(.step(step))
-    case .closed(let error): await ended(stream, error, number)
-    default:
-      guard let session, session.number == number else { return }
-      do { try await handle(event, in: session) } catch {
-        // What is done with a session that has just ended fails, and that it has ended is told anyway.
-        if session.isCurrent { await configuration.onEvent(.handlerFailed(error)) }
+    guard let connection = connections[number] else { return }
+    // A task keeps the memory of its deepest call until it ends: what is handled has one of its own.
+    connection.events = Task {
+      while let event = await connection.stream.next() {
+        await Task { await handle(event, of: connection, number) }.value
       }
     }
+    Task { [stream = connection.stream] in _ = try? await stream.connect() }
   }
 
-  private func handle(_ event: StreamEvent, in session: BoundSession) async throws {
-    switch event {
-    case .message(let message): try await configuration.handlers.handle(message, session)
-    case .presence(let presence): try await configuration.handlers.handle(presence, session)
-    case .request(let request) where configuration.handlers.answers(request):
-      try await answer(request, in: session)
-    default: await configuration.onEvent(.other(event, session))
+  private func close(_ number: Int, _ closing: Closing) {
+    work[number]?.cancel()
+    guard let connection = connections[number] else { return }
+    let isSession = connection.session != nil
+    connection.session?.end()
+    Task { [configuration, stream = connection.stream] in
+      var farewell: [XMLElement] = []
+      if isSession { farewell = closing.farewell ?? [] }
+      if isSession, closing.farewell == nil { farewell = await configuration.farewell() }
+      await stream.close(sending: farewell, patience: closing.patience)
     }
   }
 
-  private func bind(_ stream: XMPPStream, _ bound: BoundStream, _ number: Int) async {
-    let actions = machine.handle(.bound(number), at: configuration.clock.uptime())
-    guard machine.linkNumber == number else { return await carryOut(actions) }
-    session?.end()
-    let session = BoundSession(stream, bound, number: number)
-    self.session = session
-    let ended = waiters.filter(\.isForSession).map(\.continuation)
-    waiters.removeAll(where: \.isForSession)
-    await carryOut(actions)
-    await configuration.onEvent(.bound(session))
-    for waiter in ended { waiter.resume(returning: .success(session)) }
-    if !isActive { await tellClientState(in: session) }
-    do { try await configuration.handlers.handle(session) } catch {
-      if session.isCurrent { await configuration.onEvent(.handlerFailed(error)) }
-    }
+  private func decide(_ number: Int, after end: ConnectionEnd) async {
+    let verdict = await configuration.verdict(end)
+    reason = end.error
+    await handle(.decided(number, verdict))
+    reason = nil
   }
+}
 
-  private func ended(_ stream: XMPPStream, _ error: XMPPError?, _ number: Int) async {
-    let lost = session?.number == number ? session : nil
-    lost?.end()
-    if lost != nil { session = nil }
-    let management = await stream.management
-    streams[number] = nil
-    if let lost { await configuration.onEvent(.lost(lost, error)) }
-    await handle(.ended(number, error, leaving: management))
-  }
-
-  /// A request whose answer takes long does not keep the stanzas behind it from being handled.
-  private func answer(_ request: IQ, in session: BoundSession) async throws {
-    guard openRequests < Self.maximumRequests else {
-      return try await session.send([StanzaRouter.refusal(of: request, .resourceConstraint).element])
+extension ConnectionMachine.Action {
+  /// The number of the stream or attempt that it ends.
+  fileprivate var ends: Int? {
+    switch self {
+    case .close(let number), .stopTimer(let number): number
+    case .prepare, .open, .abort, .probe, .decide, .startTimer: nil
     }
-    openRequests += 1
-    Task {
-      try? await session.send([configuration.handlers.answer(request, session).element])
-      openRequests -= 1
-    }
-  }
-
-  private func tellClientState(in session: BoundSession) async {
-    guard let features = await session.stream.features, ClientState.isOffered(by: features) else { return }
-    try? await session.send([(isActive ? ClientState.active : .inactive).element])
   }
 }

@@ -142,7 +142,7 @@ import XMPPStanza
     let store = AccountStore(directory: desk.home.path + "/config")
     var stored = try await store.entry(desk.session.account)
     #expect(stored?.onKick == .reconnect && stored?.onAuthFailure == "renew")
-    #expect(await desk.session.kept?.onKick == .reconnect)
+    #expect(await desk.session.activePlan?.onKick == .reconnect)
     parameters.onKick = nil
     parameters.onAuthFailure = ""
     #expect(try await desk.session.login(parameters).already)

@@ -40,7 +40,6 @@ import XMPPClient
     var generator = Seeded(state: 1)
     var policy = ReconnectPolicy()
     for _ in 0..<5000 { #expect(policy.pause(after: .server, using: &generator) <= 60) }
-    policy.succeeded()
     policy.lost(after: 0.1, .link)
     #expect(policy.pause(after: .link, using: &generator) <= 1)
   }
@@ -53,7 +52,6 @@ import XMPPClient
       var pauses: [Double] = []
       for _ in 0..<8 {
         pauses.append(policy.pause(after: cause, using: &generator))
-        policy.succeeded()
         policy.lost(after: 2, cause)
       }
       #expect(pauses.last ?? 0 >= 30)
@@ -73,7 +71,6 @@ import XMPPClient
       for _ in 0..<40 {
         policy.lost(after: 0.1, cause)
         pauses.append(policy.pause(after: cause, among: accounts, using: &generator))
-        policy.succeeded()
       }
       var time = 0.0
       let early = pauses.prefix {
@@ -95,7 +92,6 @@ import XMPPClient
     for _ in 0..<1000 {
       policy.lost(after: 2, .link)
       #expect(policy.pause(after: .link, using: &generator) <= 1)
-      policy.succeeded()
     }
   }
 

@@ -143,7 +143,6 @@ struct AfterLogoutTests {
     for _ in 0..<6 {
       clock.advance(10)
       await desk.session.networkChanged(NetworkChange(interface: "wlan0"), addresses: [])
-      await desk.session.hurry()
       await desk.session.keepOnline()
       try await desk.session.autoLogin()
     }

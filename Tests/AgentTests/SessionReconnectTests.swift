@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSystem
 import TestSupport
 import Testing
 
@@ -42,11 +43,11 @@ struct SessionReconnectTests {
     let retryIn = try #require(desk.changes.last?.retryIn)
     #expect(lost.nextRetry == Self.time(clock.now + retryIn))
     // The network is another one: the next attempt is made now.
-    await desk.session.hurry()
+    await desk.session.networkChanged(NetworkChange())
     try await desk.until("another pause") { changes in changes.count { $0.state == .waiting } == 2 }
     let status = await desk.session.currentStatus()
     #expect(status.attempt ?? 0 >= 1 && status.nextRetry != nil && status.cause != nil)
-    await desk.session.hurry()
+    await desk.session.networkChanged(NetworkChange())
     try await desk.until("its return") { $0.last?.state == .syncOK }
     let online = await desk.session.currentStatus()
     #expect(online.isOnline && online.cause == nil && online.nextRetry == nil && online.attempt == nil)
@@ -162,7 +163,7 @@ struct SessionReconnectTests {
     try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } == 2 }
     #expect(desk.server.connections == 5)
     #expect(desk.changes.count { $0.state == .linkFailed || $0.state == .loginFailed } == 3)
-    #expect(await desk.session.kept?.server?.isStepByStep == true)
+    #expect(await desk.session.activePlan?.server?.isStepByStep == true)
     await desk.session.close()
     #expect(desk.lawless == [])
   }
@@ -279,7 +280,7 @@ struct SessionWalkTests {
         try await Task.sleep(for: .milliseconds(Int.random(in: 0...60, using: &generator)))
         login.cancel()
         running.append(login)
-      case 7: await session.hurry()
+      case 7: await session.networkChanged(NetworkChange())
       default: running.append(Task { _ = try? await session.logout(.init(account: nil)) })
       }
       try await Task.sleep(for: .milliseconds(Int.random(in: 0...120, using: &generator)))

@@ -49,12 +49,12 @@ final class ClientAtServer: Sendable {
   private static func word(for event: ClientEvent) -> String? {
     switch event {
     case .bound(let session): session.isResumed ? "resumed" : "bound"
-    case .lost(_, let error): "lost" + (error.map { " \($0.code.rawValue)" } ?? "")
+    case .lost(_, let error, _): "lost" + (error.map { " \($0.code.rawValue)" } ?? "")
     case .failed(let error): "failed \(error.code.rawValue)"
     case .retrying(let remedy): "retrying \(remedy)"
     case .waiting: "waiting"
     case .offline(let error): "offline" + (error.map { " \($0.code.rawValue)" } ?? "")
-    case .step, .other, .handlerFailed: nil
+    case .step, .other, .replaced, .handlerFailed: nil
     }
   }
 

@@ -14,18 +14,21 @@ struct ConnectionMachineTests {
 
   /// The inputs of the table, by name; those of a stream carry the number of the attempt or of the session.
   static let inputs: [(name: String, input: @Sendable (Machine) -> Machine.Input)] = [
-    ("connect", { _ in .connect }), ("replace", { _ in .replace }), ("disconnect", { _ in .disconnect }),
-    ("suspend", { _ in .suspend }), ("wake", { _ in .wake }),
+    ("connect", { _ in .connect(after: 0) }), ("connectLater", { _ in .connect(after: 5) }),
+    ("replace", { _ in .replace(after: 0) }),
+    ("disconnect", { _ in .disconnect }),
+    ("replaceLater", { _ in .replace(after: 5) }), ("suspend", { _ in .suspend }),
+    ("hold", { _ in .hold }),
     ("prepared", { .prepared($0.attemptNumber) }), ("bound", { .bound($0.attemptNumber) }),
     ("failed", { .ended($0.attemptNumber, broken, leaving: nil) }),
     ("again", { .decided($0.attemptNumber, .atOnce) }),
     ("later", { .decided($0.attemptNumber, .afterPause(.link)) }),
     ("never", { .decided($0.attemptNumber, .never) }), ("timer", { .timer($0.attemptNumber) }),
     ("lost", { .ended($0.linkNumber, broken, leaving: nil) }),
-    ("network", { _ in .networkChanged(isAddressGone: false) }),
-    ("address", { _ in .networkChanged(isAddressGone: true) }),
-    ("answered", { .probed($0.linkNumber, isAlive: true) }),
-    ("silent", { .probed($0.linkNumber, isAlive: false) }),
+    ("accepted", { .accepted($0.linkNumber) }), ("refused", { .refused($0.linkNumber, refused) }),
+    ("network", { _ in .networkChanged(gone: []) }),
+    ("address", { .networkChanged(gone: [$0.attemptNumber, $0.linkNumber]) }),
+    ("answered", { .answered($0.linkNumber) }),
   ]
 
   /// Each state that can be reached, with the shortest way to it.
@@ -67,7 +70,7 @@ struct ConnectionMachineTests {
     case .close(let number): "close-\(number)"
     case .abort(let number): "abort-\(number)"
     case .probe(let number): "probe-\(number)"
-    case .decide(let number, _, let wasBound): "decide-\(number)-\(wasBound ? "lost" : "failed")"
+    case .decide(let number, _, let wasInUse): "decide-\(number)-\(wasInUse ? "lost" : "failed")"
     case .startTimer(let number, _): "startTimer-\(number)"
     case .stopTimer(let number): "stopTimer-\(number)"
     }
@@ -75,7 +78,7 @@ struct ConnectionMachineTests {
 
   @Test("Each state that can be reached answers each input as the table says.")
   func everyStateWithEveryInput() {
-    #expect(Self.reachable.count == 19)
+    #expect(Self.reachable.count == 32)
     #expect(Self.table() == ConnectionTable.text)
   }
 
@@ -85,7 +88,7 @@ struct ConnectionMachineTests {
       for number in [-1, 99] {
         let inputs: [Machine.Input] = [
           .ended(number, Self.broken, leaving: nil), .decided(number, .atOnce), .timer(number),
-          .probed(number, isAlive: false),
+          .answered(number), .accepted(number), .refused(number, Self.refused),
         ]
         for input in inputs {
           var machine = machine
@@ -110,7 +113,7 @@ struct ConnectionMachineTests {
     var open: Set<Int> = []
     var isTimerRunning = false
     for step in 0..<300 {
-      let input = Self.inputs.randomElement(using: &generator)?.input(machine) ?? .connect
+      let input = Self.inputs.randomElement(using: &generator)?.input(machine) ?? .hold
       // Only a stream that is open is bound or ends.
       switch input {
       case .bound(let number) where !open.contains(number): continue
@@ -134,7 +137,12 @@ struct ConnectionMachineTests {
       if machine.state.link != .none { wanted.insert(machine.linkNumber) }
       #expect(open == wanted, "step \(step)")
       #expect(isTimerRunning == (machine.state.attempt == .waiting), "step \(step)")
-      if machine.state.wish != .online {
+      switch machine.state.wish {
+      case .online: break
+      case .held:
+        #expect([.none, .deciding].contains(machine.state.attempt))
+        #expect(machine.state.link != .beginning)
+      case .offline, .suspended:
         #expect(machine.state.attempt == .none)
         #expect([.none, .closing].contains(machine.state.link))
       }
@@ -152,6 +160,7 @@ struct ConnectionMachineTests {
     func lose(after seconds: Double) -> Double {
       _ = machine.handle(.prepared(machine.attemptNumber), at: now)
       _ = machine.handle(.bound(machine.attemptNumber), at: now)
+      _ = machine.handle(.accepted(machine.linkNumber), at: now)
       now += seconds
       _ = machine.handle(.ended(machine.linkNumber, Self.broken, leaving: nil), at: now)
       let verdict = Machine.Input.decided(machine.attemptNumber, .afterPause(.server))
@@ -162,7 +171,7 @@ struct ConnectionMachineTests {
       _ = machine.handle(.timer(number), at: now)
       return pause
     }
-    _ = machine.handle(.connect, at: now)
+    _ = machine.handle(.connect(after: 0), at: now)
     for _ in 0..<8 { pauses.append(lose(after: 1)) }
     #expect(pauses.last ?? 0 >= 30)
     #expect(lose(after: ReconnectPolicy.settled) <= 10)
@@ -177,13 +186,113 @@ struct ConnectionMachineTests {
       (.afterPause(.later), false), (.after(seconds: 5), false),
     ] {
       var machine = Machine()
-      _ = machine.handle(.connect, at: 0)
+      _ = machine.handle(.connect(after: 0), at: 0)
       _ = machine.handle(.ended(1, Self.broken, leaving: nil), at: 0)
       _ = machine.handle(.decided(2, verdict), at: 0)
       #expect(machine.state.attempt == .waiting)
-      _ = machine.handle(.networkChanged(isAddressGone: false), at: 0)
+      _ = machine.handle(.networkChanged(gone: []), at: 0)
       #expect((machine.state.attempt == .preparing) == ends, "\(verdict)")
     }
+  }
+
+  /// A machine whose session is in use, and which has been told these since.
+  private static func online(_ inputs: Machine.Input...) -> Machine {
+    var machine = Machine()
+    let begin: [Machine.Input] = [.connect(after: 0), .prepared(1), .bound(1), .accepted(1)]
+    for input in begin + inputs { _ = machine.handle(input, at: 0) }
+    return machine
+  }
+
+  private static let lost = Machine.Input.ended(1, broken, leaving: nil)
+
+  @Test("A pause that a hold has broken off goes on when the client does.")
+  func brokenOff() {
+    var machine = Self.online(Self.lost, .decided(2, .after(seconds: 60)))
+    #expect(machine.handle(.hold, at: 20) == [.stopTimer(3)])
+    #expect(machine.handle(.connect(after: 0), at: 50) == [.startTimer(4, seconds: 10)])
+    _ = machine.handle(.hold, at: 55)
+    #expect(machine.handle(.connect(after: 30), at: 58) == [.startTimer(5, seconds: 30)])
+    _ = machine.handle(.hold, at: 60)
+    #expect(machine.handle(.connect(after: 0), at: 100) == [.prepare(6, nil)])
+  }
+
+  @Test("A session that is lost during a hold comes back behind it, after the pause that was decided then.")
+  func lostInHold() {
+    var machine = Self.online(.hold)
+    #expect(machine.handle(Self.lost, at: 5) == [.decide(2, after: Self.broken, wasInUse: true)])
+    // Another hold does not make it forget that.
+    #expect(machine.handle(.hold, at: 6) == [])
+    #expect(machine.handle(.decided(2, .after(seconds: 60)), at: 10) == [])
+    #expect(machine.state.attempt == .none)
+    #expect(machine.handle(.connect(after: 0), at: 30) == [.startTimer(3, seconds: 40)])
+    // Decided only after the hold, it is as without one.
+    machine = Self.online(.hold, Self.lost, .connect(after: 0))
+    #expect(machine.handle(.decided(2, .after(seconds: 60)), at: 10) == [.startTimer(3, seconds: 60)])
+  }
+
+  @Test("A program that connects while the failure of an attempt is looked at does not wait for the verdict.")
+  func undecided() {
+    var machine = Machine()
+    for input in [Machine.Input.replace(after: 0), .prepared(1), Self.lost] {
+      _ = machine.handle(input, at: 0)
+    }
+    #expect(machine.state.attempt == .deciding)
+    #expect(machine.handle(.connect(after: 0), at: 0) == [.close(2), .prepare(3, nil)])
+    #expect(machine.handle(.decided(2, .never), at: 0) == [])
+    #expect(machine.state.wish == .online)
+  }
+
+  @Test(
+    "The end of a session that was not accepted is that of an attempt, and another way to make it is tried at once."
+  )
+  func notAccepted() {
+    var machine = Machine()
+    let begin: [Machine.Input] = [.connect(after: 0), .prepared(1), .bound(1)]
+    for input in begin { _ = machine.handle(input, at: 0) }
+    var excess = Self.broken
+    excess.isExcess = true
+    #expect(machine.handle(.ended(1, excess, leaving: nil), at: 0) == [.prepare(2, .leavingOutExcess)])
+    for input in [Machine.Input.prepared(2), .bound(2)] { _ = machine.handle(input, at: 0) }
+    let end = machine.handle(.ended(2, Self.broken, leaving: nil), at: 0)
+    #expect(end == [.decide(3, after: Self.broken, wasInUse: false)])
+  }
+
+  @Test("A session that is refused is closed, and its attempt has failed before the server has agreed.")
+  func refusal() {
+    var machine = Machine()
+    let begin: [Machine.Input] = [.connect(after: 0), .prepared(1), .bound(1)]
+    for input in begin { _ = machine.handle(input, at: 0) }
+    let actions = machine.handle(.refused(1, Self.refused), at: 0)
+    #expect(actions == [.close(1), .decide(2, after: Self.refused, wasInUse: false)])
+    #expect(machine.handle(.decided(2, .atOnce), at: 0) == [.prepare(3, nil)])
+    #expect(machine.handle(.ended(1, nil, leaving: nil), at: 0) == [])
+    #expect(machine.state.attempt == .preparing && machine.state.link == .none)
+    // One that is in use is not refused any more.
+    var online = Self.online()
+    #expect(online.handle(.refused(1, Self.refused), at: 0) == [])
+  }
+
+  @Test("After a loss that was expected, since the network has changed, there is no pause.")
+  func expected() {
+    var machine = Self.online(.networkChanged(gone: []), Self.lost)
+    #expect(machine.handle(.decided(2, .afterPause(.server)), at: 0) == [.prepare(3, nil)])
+  }
+
+  @Test("A pause is as long as the program wants it at least and at most.")
+  func bounds() {
+    for (atLeast, atMost, expected) in [(100, .infinity, 100), (100, 50, 50)] as [(Double, Double, Double)] {
+      var machine = Self.online(Self.lost)
+      var terms = PauseTerms()
+      (terms.atLeast, terms.atMost) = (atLeast, atMost)
+      let actions = machine.handle(.decided(2, .afterPause(.link, terms)), at: 0)
+      #expect(actions == [.startTimer(3, seconds: expected)])
+    }
+    var machine = Self.online(Self.lost)
+    var terms = PauseTerms()
+    terms.mayHurry = false
+    terms.atLeast = 1
+    _ = machine.handle(.decided(2, .afterPause(.link, terms)), at: 0)
+    #expect(machine.handle(.networkChanged(gone: []), at: 0) == [])
   }
 }
 

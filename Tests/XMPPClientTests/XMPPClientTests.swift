@@ -146,11 +146,18 @@ struct XMPPClientTests {
     try await eventually("the answer") { await alice.client.state.link == .bound }
     #expect(alice.events == ["bound"])
 
+    // The link is known to be gone: nothing is waited for.
     try await link.fault(.stall)
     await alice.client.networkChanged(addresses: [])
-    try await alice.happens { $0.contains("waiting") }
-    await alice.client.networkChanged(addresses: [])
     try await alice.happens { $0.contains("resumed") }
+    #expect(!alice.events.contains("waiting"))
+    try await alice.client.session?.stream.probe(timeout: .seconds(30))
+
+    try await link.fault(.away)
+    try await alice.happens { $0.contains("waiting") }
+    try await link.open()
+    await alice.client.networkChanged(addresses: [])
+    try await alice.happens { $0.filter { $0 == "resumed" }.count == 2 }
     await alice.client.disconnect()
     try await link.end()
   }

@@ -38,42 +38,35 @@ extension Session {
   }
 
   /// Another device may have logged in since this one did: ends the login then, and nobody has seen it. False: it is over.
-  func checkLastLogin(since before: String?, _ opening: Opening) async -> Bool {
-    guard let stream = opening.session, let plan = online?.plan, stream.isCurrent else { return false }
-    let isLast = await wasLastLogin(plan.deviceId, since: before, on: stream)
-    guard stream.isCurrent else { return false }
+  func checkLastLogin(since before: String?, of online: OnlineSession) async -> Bool {
+    guard online.stream.isCurrent else { return false }
+    let plan = online.plan
+    let isLast = await wasLastLogin(plan.deviceId, since: before, on: online.stream)
+    guard online.stream.isCurrent else { return false }
     if !isLast {
       await refuse(
-        opening,
+        online,
         Failure(.deviceChanged, stage: .sync, detail: .session(.otherDevice)))
       return false
     }
-    guard await keepLogin(plan, opening) else { return false }
-    online?.plan.checksLastLogin = false
-    if opening.attempt.noSync { succeed(opening) }
+    guard await keepLogin(plan, of: online) else { return false }
+    online.plan.checksLastLogin = false
+    if online.login?.terms.noSync == true { await succeed(online) }
     return true
   }
 
   /// Stores what the login has given. A session that comes back needs no store; one whose user was promised that it is kept
   /// does. False: the login is over.
-  func keepLogin(_ plan: LoginPlan, _ opening: Opening) async -> Bool {
+  func keepLogin(_ plan: LoginPlan, of online: OnlineSession) async -> Bool {
     do throws(Failure) {
-      let shortfall = try await accounts.loggedIn(plan, presence: presence.desired)
-      online?.shortfall = shortfall
+      online.shortfall = try await accounts.loggedIn(plan, presence: presence.desired)
     } catch {
       log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
-      if !opening.attempt.isAutomatic {
-        if opening.session?.isCurrent == true { await refuse(opening, error) }
+      if let login = online.login, !login.terms.isAutomatic {
+        await refuse(online, error)
         return false
       }
     }
-    return opening.session?.isCurrent == true
-  }
-
-  /// Ends a session that is bound and is not to be.
-  private func refuse(_ opening: Opening, _ failure: Failure) async {
-    endOnline(.loginFailed)
-    endOpening(.failure(failure))
-    await opening.stream.close()
+    return online.stream.isCurrent
   }
 }

@@ -19,12 +19,11 @@ extension Session {
     _ parameters: LogoutMethod.Parameters
   ) async throws(Failure) -> LogoutMethod.Result {
     let time = LogoutTime(limit: parameters.timeout)
-    leaving += 1
-    defer { leaving -= 1 }
-    pausing?.cancel()
-    if let opening {
-      if opening.session != nil { _ = await messages.outbox.flush(within: time.flush(parameters.flush)) }
-      await giveUp(opening.number, patience: min(.seconds(2), time.close()))
+    reconnection.leaving += 1
+    defer { reconnection.leaving -= 1 }
+    if let login {
+      if online?.login != nil { _ = await messages.outbox.flush(within: time.flush(parameters.flush)) }
+      if self.login === login { await giveUpLogin(patience: min(.seconds(2), time.close())) }
     }
     return try await inTurn { session async throws(Failure) in
       var stored: Account?
@@ -32,10 +31,7 @@ extension Session {
         stored = try? await session.accounts.entry(session.account)
         if let token = session.deviceToken { stored?.token = token }
       }
-      if let kept = session.kept { session.pace.leave(kept.account.description, at: kept.serverName) }
-      session.kept = nil
-      session.lastFailure = nil
-      session.end = nil
+      session.reconnection.deactivate()
       var failure: Failure?
       do throws(Failure) { try await session.accounts.loggedOut(session.account, parameters) } catch {
         failure = error
@@ -49,7 +45,7 @@ extension Session {
       }
       // Nobody in particular comes back.
       if session.account.local == nil { try await session.messages.forget() }
-      session.forgetDataReady()
+      session.published.forgetDataReady()
       var unrevoked: Failure?
       if let stored {
         do throws(Failure) {
@@ -80,12 +76,11 @@ extension Session {
 
   /// Ends the session for good and leaves the store as it is: the agent is about to end. Waits for no turn.
   func close() async {
-    isEnding = true
-    kept = nil
-    pausing?.cancel()
+    reconnection.isEnding = true
+    activePlan = nil
     // Before it is given up: a login that is online and not synced yet takes messages.
     _ = await messages.outbox.flush(within: 10)
-    await stopTrying()
+    await giveUpLogin()
     await closeStreams()
   }
 
@@ -93,82 +88,108 @@ extension Session {
   ///   gone keeps the session for others to see.
   func closeStreams(patience: TimeAmount = .seconds(5)) async {
     let farewell = presence.farewell
-    let openings = [opening, online?.opening].compactMap(\.self)
-    if endOnline(.offline) != nil { lastSeen = timestamp() }
-    succession.forget()
+    let ended = endOnline(.offline)
+    if ended != nil { published.lastSeen = timestamp() }
     contacts.end()
-    for opening in openings {
-      await opening.stream.close(sending: farewell, patience: patience)
-      if let session = opening.session { await messages.ended(session) }
-    }
+    await client.disconnect(sending: farewell, patience: patience)
+    if let ended { await messages.ended(ended.stream) }
     await messages.endResumption()
-    if status.state != .offline { enter(.offline) }
+    if published.status.state != .offline { enter(.offline) }
+  }
+
+  /// The session that was online is so no more; which.
+  ///
+  /// - Parameter next: the state that will be told of, and is the one until then.
+  @discardableResult
+  func endOnline(_ next: SessionState) -> OnlineSession? {
+    published.stateToTell = next
+    messages.outbox.suspend()
+    online?.end()
+    defer { online = nil }
+    return online
+  }
+
+  // MARK: Without our doing
+
+  /// The stream of the last session has ended.
+  ///
+  /// - Parameter cure: why the next session does not end for the same reason.
+  func lost(_ stream: BoundSession, _ error: XMPPError?, _ cure: StreamSuccession.Remedy?) async {
+    reconnection.answer = reconnection.isWanted ? .atOnce : .never
+    var failure = error.map(Failure.init)
+    if cure == .afterOwnAttempt {
+      failure = Failure(
+        .networkError, stage: .stream, detail: .session(.earlierAttempt))
+      online?.login?.failure = failure
+    }
+    let isNew = online?.login != nil
+    failure = failure ?? (isNew ? nil : closedInVain)
+    let state: SessionState = isNew ? .loginFailed : failure.map(Self.state(afterLosing:)) ?? .offline
+    let lost = endOnline(failure == nil ? .offline : state)
+    await messages.ended(stream)
+    guard let lost, !isNew, !lost.isAccountEnding, let failure else { return }
+    await self.lost(lost, failure)
+  }
+
+  /// A stream that was closed for another one, which did not come: the session is to be online all the same. nil where
+  /// it is known what follows.
+  private var closedInVain: Failure? {
+    guard login?.isConnecting != true, activePlan != nil else { return nil }
+    return Failure(.networkError, stage: .stream, detail: .session(.loginFailed))
   }
 
   /// A running session ended without our doing. What is told of meanwhile is a login beside it, if there is one.
-  ///
-  /// - Parameter isCured: the next stream does not end for the same reason.
-  func lost(_ lost: Online, _ error: Failure, isCured: Bool = false) async {
-    await writing { await lose(lost, error, isCured) }
+  func lost(_ lost: OnlineSession, _ error: Failure) async {
+    await writing { await lose(lost, error) }
   }
 
-  private func lose(_ lost: Online, _ error: Failure, _ isCured: Bool) async {
+  private func lose(_ lost: OnlineSession, _ error: Failure) async {
     // The user has logged out meanwhile.
-    guard status.state != .offline else { return }
+    guard published.status.state != .offline else { return }
     let by = error.name == .kicked ? devices.kicker : nil
     let error = by.map(error.done) ?? error
-    let failure = lost.state == .syncOK || lost.state == .netChanged ? error : error.beforeSync
-    lastFailure = failure
+    let failure = [.syncOK, .netChanged].contains(lost.state) ? error : error.beforeSync
+    reconnection.lastFailure = failure
     let state = Self.state(afterLosing: failure)
-    let tells = opening == nil && SessionLifecycle.event(from: status.state, to: state) != nil
-    var comesBack = true
+    let tells = login?.isConnecting != true && published.mayEnter(state)
     if state == .kicked {
-      // The server has ended it, and keeps nothing that one could go on with.
-      succession.endSession()
-      let answer = answer(failure, lost.plan)
-      var kick = Kick(
-        cause: failure, fullJID: lost.bound.jid.description, onlineSince: onlineSince, next: lost.plan.onKick)
-      kick.by = by
-      switch answer {
-      case .stop:
-        comesBack = false
-        over(failure)
-        kick.next = .stop
-      case .comeBack(let seconds, _): kick.retryIn = (seconds * 1000).rounded() / 1000
-      }
+      let seconds = reconnection.comesBack(after: failure, lost.plan)
+      reconnection.answer = seconds.map { .after(seconds: $0) } ?? .never
+      if seconds == nil { over(failure) }
       if tells { enter(state, cause: failure) }
-      hub.publish(account: account.description, .kicked(kick))
+      tellKick(of: lost, failure, by: by, retryIn: seconds)
+      // The server has ended it, and keeps nothing that one could go on with.
+      await client.endSession()
     } else if ReconnectPolicy.isGone(failure) {
-      comesBack = false
       over(failure)
       if tells { enter(state, cause: failure) }
     } else {
-      reconnectPolicy.lost(after: clock.uptime() - lost.began, ReconnectPolicy.cause(of: failure))
-      if isCured { reconnectPolicy.restart() }
-      postpone(after: failure, lost.plan, isExpected: isCured || lost.state == .netChanged)
+      reconnection.answer = reconnection.pause(after: failure, lost.plan)
       if tells { enter(state, cause: failure) }
     }
+    let comesBack = reconnection.answer != .never
+    if !reconnection.isWanted { reconnection.answer = .never }
+    if reconnection.isWanted, comesBack, login == nil, !turns.isTaken { beginReconnection() }
     let idleTime = await lost.stream.stream.idleTime
-    lastSeen = timestamp(-Double(idleTime.nanoseconds) / 1e9)
-    keepOnline()
-    await remember(failure, state: state, plan: lost.plan, comesBack: comesBack)
+    published.lastSeen = timestamp(-Double(idleTime.nanoseconds) / 1e9)
+    await remember(
+      failure, state: state, plan: lost.plan, mechanism: lost.bound.mechanism, comesBack: comesBack)
+  }
+
+  private func tellKick(
+    of lost: OnlineSession, _ failure: Failure, by device: DeviceIdentity?, retryIn seconds: Double?
+  ) {
+    var kick = Kick(
+      cause: failure, fullJID: lost.bound.jid.description, onlineSince: published.onlineSince,
+      next: seconds == nil ? .stop : lost.plan.onKick)
+    kick.by = device
+    kick.retryIn = seconds.map { ($0 * 1000).rounded() / 1000 }
+    hub.publish(account: account.description, .kicked(kick))
   }
 
   /// What a running session is after an end that was not our doing.
   static func state(afterLosing failure: Failure) -> SessionState {
     ReconnectPolicy.ends(failure) ? .kicked : .loseConnection
-  }
-
-  /// What follows on an end that somebody else decided. Where the session is to come back, it is due then.
-  func answer(_ failure: Failure, _ plan: LoginPlan) -> KickPolicy.Answer {
-    guard [.kicked, .otherDeviceLogin].contains(failure.name) else { return .stop }
-    var generator = SystemRandomNumberGenerator()
-    let answer = kickPolicy.answer(plan.onKick, at: clock.uptime(), using: &generator)
-    if case .comeBack(let seconds, let newResource) = answer {
-      due = clock.uptime() + seconds
-      if newResource { kept?.takeOtherResource() }
-    }
-    return answer
   }
 }
 

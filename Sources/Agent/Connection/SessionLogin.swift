@@ -34,79 +34,39 @@ extension Session {
       }
       if parameters.noReplace, let online = self.online { throw online.isInTheWay }
     }
-    let waits = parameters.timeout == 0 || parameters.auto
-    if !waits, !parameters.detach, let closed = pace.pause(of: plan.serverName, at: clock.now()) {
-      throw notBefore(closed)
-    }
-    attempt = 0
-    due = nil
-    reconnectPolicy.begin()
-    kickPolicy.begin()
-    tellDataReady()
+    let terms = PendingLogin.Terms(parameters)
+    let closed = reconnection.closed(plan)
+    if !terms.isPersistent, !parameters.detach, let closed { throw reconnection.notBefore(closed) }
+    reconnection.begin()
+    published.tellDataReady()
     if online == nil {
-      lastFailure = nil
-      end = nil
-      if parameters.detach { return await goOn(plan, showing: parameters.presence) }
+      reconnection.lastFailure = nil
+      reconnection.end = nil
+      if parameters.detach { return goOn(plan, showing: parameters.presence) }
     }
-    return try await tryToLogIn(plan, parameters, waits: waits)
-  }
-
-  /// One attempt, or as many as may help.
-  private func tryToLogIn(
-    _ first: LoginPlan, _ parameters: LoginMethod.Parameters, waits: Bool
-  ) async throws(Failure) -> LoginMethod.Result {
-    var plan = first
-    let started = ContinuousClock.now
-    let end = parameters.auto && parameters.timeout > 0 ? started + .seconds(parameters.bound) : nil
-    while true {
-      let attempt: Attempt
-      do throws(Failure) {
-        try await pause(before: plan, within: end)
-        attempt = try Attempt(parameters, since: started, after: lastFailure)
-      } catch {
-        await failed(error, plan: plan)
-        throw error
-      }
-      do throws(Failure) {
-        let success = try await open(plan, attempt)
-        hub.publish(account: account.description, .success(success))
-        guard let online else {
-          throw Failure(.networkError, stage: .sync, detail: .session(.endedAtOnce))
-        }
-        return Self.result(success, online, already: false)
-      } catch {
-        plan.tokenAnswer = nil
-        var failure = error
-        var goesOn = waits && ReconnectPolicy.triesAgain(after: error) && !Task.isCancelled && leaving == 0
-        if goesOn {
-          do throws(Failure) { try grantRetry(plan, after: error) } catch {
-            failure = error
-            goesOn = false
-          }
-        }
-        lastFailure = failure
-        if goesOn { postpone(after: failure, plan) }
-        await failed(failure, plan: plan)
-        if goesOn { continue }
-        guard parameters.auto, ReconnectPolicy.needsFreshSecret(after: failure), !Task.isCancelled,
-          online == nil
-        else { throw failure }
-        guard let renewed = await renewed(plan, after: failure), !Task.isCancelled else {
-          tellLoginRequired(failure)
-          throw failure
-        }
-        plan = renewed
-      }
+    let login = PendingLogin(plan, terms)
+    self.login = login
+    await client.replace(after: min(closed ?? 0, login.remaining ?? .infinity))
+    let result = await withTaskCancellationHandler {
+      await login.outcome()
+    } onCancel: { [id = ObjectIdentifier(login)] in
+      Task { await self.giveUpLogin(id) }
     }
+    let success = try result.get()
+    hub.publish(account: account.description, .success(success))
+    guard let online else {
+      throw Failure(.networkError, stage: .sync, detail: .session(.endedAtOnce))
+    }
+    return Self.result(success, online, already: false)
   }
 
   /// The user was told that the login is over: nothing is tried any more, also where the agent has begun to log in by
   /// itself when it started. A session that was online before goes on coming back after a failed login by hand.
   private func giveUp(after failure: Failure, isAutomatic: Bool) {
-    let wasOnline = status.sessions > 0 || status.resumes > 0
+    let wasOnline = published.status.sessions > 0 || published.status.resumes > 0
     guard online == nil, isAutomatic || !wasOnline else { return }
     over(failure)
-    forgetDataReady()
+    published.forgetDataReady()
   }
 
   /// Has the server check a secret that a running session has, too; the session is not touched.
@@ -118,23 +78,10 @@ extension Session {
   }
 
   /// The login goes on while nobody waits for it.
-  private func goOn(_ plan: LoginPlan, showing show: PresenceShow?) async -> LoginMethod.Result {
+  private func goOn(_ plan: LoginPlan, showing show: PresenceShow?) -> LoginMethod.Result {
     if let show { presence.want(show) }
-    pace.join(account.description, at: plan.serverName)
-    kept = plan
+    reconnection.activate(plan)
     return LoginMethod.Result(success: nil, already: false)
-  }
-
-  /// Throws `retriesExhausted` where the user wants no more attempts. What was tried while a token was waited for
-  /// is not counted.
-  func grantRetry(_ plan: LoginPlan, after failure: Failure) throws(Failure) {
-    let isCounted = tried.presented.map { !$0.isFallback } ?? (failure.name != .credentialSourceFailed)
-    guard reconnectPolicy.grantsRetry(limit: plan.maxRetries, isCounted: isCounted) else {
-      throw Failure(
-        .retriesExhausted, stage: failure.stage,
-        detail: .session(.attempts, reconnectPolicy.retries + 1, failure.name.rawValue),
-        condition: failure.condition, text: failure.text)
-    }
   }
 
   /// Takes up what was going on when the last agent ended; unless the user has logged in or out meanwhile.
@@ -145,20 +92,17 @@ extension Session {
     try await inTurn { session async throws(Failure) in
       guard let stored = try await session.accounts.entry(session.account), stored.isLogin, !session.isActive,
         // A login by hand may have come first, and be about to come back.
-        session.kept == nil, !isStart || session.end == nil,
+        session.activePlan == nil, !isStart || session.end == nil,
         stored.hasCredential, stored.lastState?.cause?.name != .deviceChanged
       else { return }
       var plan = try session.plan(of: stored)
       plan.checksLastLogin = plan.devicePolicy.check == .last
       if plan.hasUnpublishedPolicy { try plan.checkDevicePolicy() }
       plan.sendsPresence = stored.noPresence != true
-      session.tellDataReady()
-      session.lastFailure = nil
-      session.end = nil
-      var generator = SystemRandomNumberGenerator()
-      let accounts = session.pace.join(session.account.description, at: plan.serverName)
-      session.due = session.clock.uptime() + ReconnectPolicy.start(among: accounts, using: &generator)
-      session.kept = plan
+      session.published.tellDataReady()
+      session.reconnection.lastFailure = nil
+      session.reconnection.end = nil
+      session.reconnection.activateAtStart(plan)
     }
   }
 
@@ -219,7 +163,7 @@ extension Session {
 
   /// Nothing is to be done, but for what is to be shown or stored from now on.
   private func stayOnline(
-    _ online: Online, _ plan: LoginPlan, showing show: PresenceShow?
+    _ online: OnlineSession, _ plan: LoginPlan, showing show: PresenceShow?
   ) async throws(Failure) -> LoginMethod.Result {
     var running = online.plan
     if plan.isStoreChosen { running.store = plan.store }
@@ -230,7 +174,7 @@ extension Session {
     if running != online.plan {
       online.shortfall = try await accounts.loggedIn(running, presence: presence.desired)
       self.online?.plan = running
-      kept = kept == nil ? nil : running
+      activePlan = activePlan == nil ? nil : running
       if plan.device != online.plan.device { Task { await devices.announce(on: online.stream) } }
     }
     if let show {
@@ -244,7 +188,7 @@ extension Session {
   }
 
   private static func result(
-    _ success: LoginSuccess, _ online: Online, already: Bool
+    _ success: LoginSuccess, _ online: OnlineSession, already: Bool
   ) -> LoginMethod.Result {
     var result = LoginMethod.Result(success: success, already: already)
     result.mechanism = online.bound.mechanism.rawValue
@@ -257,27 +201,27 @@ extension Session {
   // MARK: Failures
 
   /// An attempt failed: says so, and clears what the table says. A mistyped secret leaves a running session alone.
-  func failed(_ failure: Failure, plan: LoginPlan, comesBack: Bool = false) async {
+  func failed(_ failure: Failure, of login: PendingLogin, comesBack: Bool = false) async {
     if failure.name == .cancelled {
-      if online == nil, status.state != .offline { enter(.offline) }
+      if online == nil, published.status.state != .offline { enter(.offline) }
       tellStaying()
     } else {
       // What cannot be right, or has no mechanism, is not even sent.
       let isLogin =
-        failure.stage == .authenticate || [.logining, .loginOK, .syncing].contains(status.state)
+        failure.stage == .authenticate || [.logining, .loginOK, .syncing].contains(published.status.state)
       enter(isLogin ? .loginFailed : .linkFailed, cause: failure)
       tellStaying()
-      if failure.name == .rateLimited {
-        await pace.close(plan.serverName, until: clock.now() + ReconnectPolicy.afterRateLimit)
-      }
-      await remember(failure, state: online == nil ? status.state : nil, plan: plan, comesBack: comesBack)
+      if failure.name == .rateLimited { await reconnection.close(login.plan) }
+      let state = online == nil ? published.status.state : nil
+      await remember(failure, state: state, of: login, comesBack: comesBack)
     }
-    if online == nil, kept == nil { forgetDataReady() }
+    if online == nil, activePlan == nil { published.forgetDataReady() }
   }
 
   /// The running session goes on, beside which a login has failed. At once: it may end at any moment.
   private func tellStaying() {
-    if online?.state == .syncOK, status.state != .syncOK { enter(.syncOK) { $0.fullJID = status.fullJID } }
+    guard let online, online.state == .syncOK, published.status.state != .syncOK else { return }
+    enter(.syncOK) { $0.fullJID = published.status.fullJID }
   }
 
   /// Leaves a failure and its consequences in the store. A store that cannot be written does not hide the failure.
@@ -286,22 +230,30 @@ extension Session {
   ///   - state: the state the account is left in; nil where a session of it goes on.
   ///   - comesBack: the session comes back by itself: nothing is cleared.
   func remember(
-    _ failure: Failure, state: SessionState?, plan: LoginPlan?, comesBack: Bool = false
+    _ failure: Failure, state: SessionState?, plan: LoginPlan, mechanism: SASLMechanismName? = nil,
+    comesBack: Bool = false
   ) async {
     await writing {
       do throws(Failure) {
         try await accounts.failed(
-          failure, state: state, account: account, plan: plan, mechanism: tried.mechanism,
-          comesBack: comesBack,
-          lastSeen: lastSeen)
+          failure, state: state, account: account, plan: plan, mechanism: mechanism, comesBack: comesBack,
+          lastSeen: published.lastSeen)
       } catch {
         log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
       }
     }
   }
+
+  /// The same of an attempt.
+  func remember(
+    _ failure: Failure, state: SessionState?, of login: PendingLogin, comesBack: Bool = false
+  ) async {
+    await remember(
+      failure, state: state, plan: login.plan, mechanism: login.attempt?.mechanism, comesBack: comesBack)
+  }
 }
 
-extension Session.Online {
+extension OnlineSession {
   /// Why a login that is to replace nothing is not made.
   fileprivate var isInTheWay: Failure {
     Failure(
@@ -309,47 +261,16 @@ extension Session.Online {
   }
 }
 
-extension LoginMethod.Parameters {
-  /// The timeout in seconds, as far as a bound makes sense.
-  fileprivate var bound: Double { min(timeout, 86_400) }
-}
-
-extension Session.Attempt {
-  /// - Parameter start: when the login began: with `auto` the bound is for all attempts together.
-  ///
-  /// Throws `connectTimeout` when that is over, with what the last attempt failed with.
-  init(
-    _ parameters: LoginMethod.Parameters, since start: ContinuousClock.Instant, after last: Failure? = nil
-  ) throws(Failure) {
-    let bound = parameters.timeout > 0 ? parameters.bound : nil
-    if parameters.auto {
-      let left = bound.map { $0 - (ContinuousClock.now - start) / .seconds(1) }
-      if let left {
-        guard left > 0 else {
-          let time = FailureDetail.seconds(bound ?? 0)
-          throw Failure(
-            .connectTimeout, stage: last?.stage ?? .connect,
-            detail: last.map { .session(.noLoginAfter, time, FailureDetail.failure($0)) }
-              ?? .session(.noLogin, time))
-        }
-        limit = min(limit, left)
-      }
-    } else if let bound {
-      limit = bound
-    }
+extension PendingLogin.Terms {
+  /// - Parameter parameters: of a login by hand: with `auto` the bound is for all attempts together.
+  fileprivate init(_ parameters: LoginMethod.Parameters) {
+    // As far as a bound makes sense.
+    let bound = parameters.timeout > 0 ? min(parameters.timeout, 86_400) : nil
+    if parameters.auto { totalLimit = bound } else if let bound { limit = bound }
+    isPersistent = parameters.auto || bound == nil
+    renewsSecret = parameters.auto
     noSync = parameters.noSync
     wire = parameters.wire
     presence = parameters.presence
   }
-
-  /// The attempt of a session that comes back by itself.
-  static var automatic: Self {
-    var attempt = Self()
-    attempt.isAutomatic = true
-    attempt.limit = SessionPatience.standard.attempt
-    return attempt
-  }
-
-  /// Seconds that are left of the bound.
-  var remaining: Double { max(0.1, limit - (ContinuousClock.now - started) / .seconds(1)) }
 }

@@ -1,7 +1,7 @@
 import AgentProtocol
 import AgentSystem
 import NIOCore
-import XMPP
+import XMPPClient
 
 // What follows when the network has changed, or the machine has slept.
 
@@ -13,40 +13,21 @@ extension Session {
   func networkChanged(
     _ change: NetworkChange, addresses: Set<String> = LocalAddresses.now()
   ) async {
-    if let opening, opening.session == nil { await beginAnew(opening, addresses) }
-    guard let online else {
-      guard mayHurry else { return }
-      if status.state == .waiting { enter(.netChanged) { $0.interface = change.interface } }
-      return hurry()
+    if online == nil, login?.pause?.mayHurry == true, published.status.state == .waiting {
+      enter(.netChanged) { $0.interface = change.interface }
     }
-    // Who is asked already, or has only just come, has nothing to add, but for the loss of its address.
-    guard online.state == .syncOK else {
-      if await online.stream.stream.localAddresses.isDisjoint(with: addresses) {
-        await online.stream.stream.abort(.silentServer)
-      }
-      return
-    }
-    advance(.netChanged) { $0.interface = change.interface }
-    guard await probe(), online.stream.isCurrent, online.state == .netChanged else {
-      return
-    }
+    // One that is asked already, or has only just come, has nothing to add.
+    let isAsked = online?.state == .syncOK
+    if isAsked { advance(.netChanged) { $0.interface = change.interface } }
+    await client.networkChanged(addresses: addresses)
+    guard isAsked, let online, online.stream.isCurrent, online.state == .netChanged else { return }
     advance(.syncOK) { $0.fullJID = online.bound.jid.description }
   }
 
-  /// What is sent from an address that the machine has no more is never answered. Before there is a connection nobody
-  /// knows which address it will have.
-  private func beginAnew(_ opening: Opening, _ addresses: Set<String>) async {
-    let used = await opening.stream.localAddresses
-    let isGone = used.isEmpty ? !opening.addresses.isSubset(of: addresses) : used.isDisjoint(with: addresses)
-    guard isGone, self.opening?.number == opening.number, opening.session == nil else { return }
-    tried.remedy = .fromAnotherAddress
-    await giveUp(opening.number)
-  }
-}
-
-/// The addresses of this machine.
-enum LocalAddresses {
-  static func now() -> Set<String> {
-    Set(((try? System.enumerateDevices()) ?? []).compactMap { $0.address?.ipAddress })
+  /// Asks the server at once whether it is there; a stream without an answer ends, and the session comes back.
+  @discardableResult
+  func probe(timeout: TimeAmount = .seconds(5)) async -> Bool {
+    guard online != nil else { return false }
+    return await client.probe(timeout: timeout)
   }
 }

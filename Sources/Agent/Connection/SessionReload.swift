@@ -28,30 +28,26 @@ extension Session {
       plan.sendsPresence = stored.noPresence != true
       if !stored.hasCredential {
         // What is kept of the secret may be less than the session has.
-        guard let kept = session.kept else { return }
-        plan.credential = kept.credential
-        plan.deviceToken = kept.deviceToken
-        plan.scramKeys = kept.scramKeys
+        guard let active = session.activePlan else { return }
+        plan.credential = active.credential
+        plan.deviceToken = active.deviceToken
+        plan.scramKeys = active.scramKeys
       }
-      session.lastFailure = nil
-      session.kept = plan
+      session.reconnection.lastFailure = nil
+      session.activePlan = plan
     }
   }
 
   /// As a logout, but for the store, which says so already.
   private func logOut(forgetting: Bool) async {
-    leaving += 1
-    defer { leaving -= 1 }
-    pausing?.cancel()
-    if let opening { await giveUp(opening.number) }
+    reconnection.leaving += 1
+    defer { reconnection.leaving -= 1 }
+    await giveUpLogin()
     try? await inTurn { session async throws(Failure) in
-      if let kept = session.kept { session.pace.leave(kept.account.description, at: kept.serverName) }
-      session.kept = nil
-      session.lastFailure = nil
-      session.end = nil
+      session.reconnection.deactivate()
       _ = await session.messages.outbox.flush(within: 2)
       await session.closeStreams()
-      session.forgetDataReady()
+      session.published.forgetDataReady()
       if forgetting { session.presence.restore(PresenceIntent()) }
     }
   }

@@ -14,12 +14,12 @@ extension Session {
       stored.token = session.deviceToken ?? stored.token
       let revoked = try await TokenRevocation.revoke(stored, timeout: seconds)
       session.online?.plan.deviceToken = nil
-      session.kept?.deviceToken = nil
+      session.activePlan?.deviceToken = nil
       try await session.accounts.change(session.account) { $0.forgetDeviceToken() }
       return revoked
     }
   }
 
   /// A token that is not stored is known to a running session.
-  var deviceToken: DeviceToken? { online?.plan.deviceToken ?? kept?.deviceToken }
+  var deviceToken: DeviceToken? { online?.plan.deviceToken ?? activePlan?.deviceToken }
 }

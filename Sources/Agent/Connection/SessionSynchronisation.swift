@@ -5,29 +5,18 @@ import XMPPClient
 
 // The beginning of a session: it is synced when everything that the server had for the account is in the store.
 
-extension Session.Online {
-  /// What a new session brings into step. The server sends what it has kept to who may receive messages
-  /// (RFC 6121 §8.5.2.1.1).
-  func parts(showing presence: PresenceIntent.Value) -> [SyncPart] {
-    let isReceiving = plan.sendsPresence && presence.show != .offline && presence.priority >= 0
-    return SyncPart.allCases.filter { isReceiving || ![.offline, .notices].contains($0) }
-  }
-}
-
 extension Session {
   /// Roster, copies of messages, blocklist and presence are asked for and told in one write (RFC 6121 §2.2, §4.2;
   /// XEP-0280 §4; XEP-0191 §3.2); what the server lacks is no error.
-  func synchronise(_ stream: BoundSession) async {
-    guard stream.isCurrent, let online else { return }
-    let isResumed = online.bound.isResumed
+  func synchronise(_ online: OnlineSession) async {
+    let stream = online.stream
+    guard stream.isCurrent else { return }
+    let isResumed = stream.isResumed
     let parts = isResumed ? [] : online.parts(showing: presence.wanted)
     online.beginning.expect(parts)
     advance(.syncing) { if !isResumed { $0.parts = parts } }
-    if opening?.session == stream, let refusal = await devices.policyRefusal(on: stream) {
-      guard stream.isCurrent else { return }
-      endOnline(.loginFailed)
-      endOpening(.failure(refusal))
-      return await stream.stream.close()
+    if online.login != nil, let refusal = await devices.policyRefusal(on: stream) {
+      return await refuse(online, refusal)
     }
     guard stream.isCurrent else { return }
     if !isResumed {
@@ -45,12 +34,10 @@ extension Session {
       Task { await contacts.load(online.beginning) }
     }
     if !isLoading { conversations.load(online.beginning) }
-    let late = await online.beginning.partsCame(within: opening?.attempt.remaining)
+    let late = await online.beginning.partsCame(within: online.login?.attempt?.remaining)
     // Of a stream that has ended meanwhile its own event tells.
     guard await stream.stream.isOpen, stream.isCurrent else { return }
-    reconnectPolicy.succeeded()
-    attempt = 0
-    due = nil
+    reconnection.succeeded()
     advance(.syncOK) {
       $0.fullJID = online.bound.jid.description
       if isResumed { return }
@@ -62,29 +49,12 @@ extension Session {
         "not in step yet",
         metadata: ["account": "\(account)", "parts": "\(late.map(\.rawValue).joined(separator: " "))"])
     }
-    if let opening, opening.session == stream { succeed(opening, late: late) }
-    // A new session is an active one, and so is a resumed one (XEP-0352 §5).
-    if idle == .csi { await tellClientState() }
+    await succeed(online, late: late)
     if isResumed { await contacts.reload(online.beginning) }
     await conversations.loaded()
     await conversations.publishPending(on: stream)
     await devices.announce(on: stream, isLogin: online.lastLogin != nil)
     if !isResumed { await push.enable(on: stream) }
-  }
-
-  /// The login is done: whoever waits for it is told, and the session is kept online from now on.
-  func succeed(_ opening: Opening, late: [SyncPart] = []) {
-    guard let bound = online?.bound else { return }
-    let milliseconds = Int((ContinuousClock.now - opening.attempt.started) / .milliseconds(1))
-    kept = online?.plan
-    if let kept { pace.join(account.description, at: kept.serverName) }
-    lastFailure = nil
-    end = nil
-    trying = nil
-    var success = LoginSuccess(
-      userId: bound.jid.bare.description, fullJID: bound.jid.description, milliseconds: milliseconds)
-    if !late.isEmpty { success.late = late }
-    endOpening(.success(success))
   }
 
   /// The messages that the server has stored (XEP-0160 §3) have come: they belong to its answer to the first presence.

@@ -5,7 +5,7 @@ import XMPPClient
 
 extension Session {
   /// There is a session that could ask, or is on its way to be one.
-  var isReachable: Bool { online != nil || kept != nil }
+  var isReachable: Bool { online != nil || activePlan != nil }
 
   /// The bound stream. A session that is on its way to come online is waited for.
   func boundSession(until end: ContinuousClock.Instant) async throws(Failure) -> BoundSession {
@@ -19,7 +19,7 @@ extension Session {
     let events = hub.subscribe(EventHub.Filter(events: ["state"], account: account.description))
     let isToBeOnline = await isToBeOnline()
     guard online == nil else { return events.cancel() }
-    guard isToBeOnline, self.end == nil, idle != .disconnect, !isEnding else {
+    guard isToBeOnline, self.end == nil, idle != .disconnect, !reconnection.isEnding else {
       events.cancel()
       throw Failure(.notLoggedIn, stage: .request)
     }
@@ -30,7 +30,7 @@ extension Session {
     defer { limit.cancel() }
     for await _ in events {
       if online != nil { return events.cancel() }
-      if self.end != nil || (status.state == .offline && !isBusy) { events.cancel() }
+      if self.end != nil || (published.status.state == .offline && !isBusy) { events.cancel() }
     }
     if let failure = self.end?.failure ?? lastFailure { throw failure }
     throw Failure(.notLoggedIn, stage: .request)

@@ -112,7 +112,7 @@ extension AccountDevices {
 
   /// Logs in as this session does, or as what is stored says.
   func atServer(within seconds: Double) async throws(Failure) -> DevicesAtServer {
-    var plan = session.ask { $0.online?.plan ?? $0.kept }
+    var plan = session.ask { $0.online?.plan ?? $0.activePlan }
     if plan == nil, let stored = try await context.accounts.entry(context.account) {
       plan = try await session.plan(of: stored)
     }

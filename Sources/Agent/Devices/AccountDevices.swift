@@ -138,7 +138,7 @@ final class AccountDevices {
     var record = LoginPlan.record(plan.deviceId, plan.device)
     record.resource = stream.jid.resource
     // To come back is no login.
-    record.lastLogin = plan.lastLogin ?? session.ask { $0.onlineSince }
+    record.lastLogin = plan.lastLogin ?? session.ask { $0.published.onlineSince }
     return record
   }
 

@@ -88,7 +88,7 @@ final class Messages {
     archive.restore(record.archivePosition)
     outbox.restore(nil)
     guard let resumption = record.resumption.flatMap(Resumption.init),
-      session.ask({ $0.restore(StreamManagement(resumption.stream)) })
+      await session.ask({ $0.client }).restore(StreamManagement(resumption.stream))
     else { return }
     // A presence on its way, as anything that has no id, may not have arrived.
     presence.restore(

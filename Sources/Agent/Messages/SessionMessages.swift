@@ -13,22 +13,15 @@ extension Session {
   /// Returns when it is known what the account can do, which is asked once a session.
   func discover(_ stream: BoundSession) async { await messages.archive.discover(stream) }
 
-  /// The next stream resumes the session of an earlier agent; false where there is one of this agent.
-  func restore(_ management: StreamManagement) -> Bool {
-    guard succession.resumable == nil, online == nil else { return false }
-    succession.restore(management)
-    return true
-  }
-
   /// Messages that are to be sent are accepted: an agent that has begun to end takes them for the next one.
   func acceptsMessages() async -> Bool {
-    guard leaving == 0 else { return false }
+    guard reconnection.leaving == 0 else { return false }
     return await isToBeOnline()
   }
 
   /// Online, or about to be by itself.
   func isToBeOnline() async -> Bool {
-    if isActive || kept != nil { return true }
+    if isActive || activePlan != nil { return true }
     return (try? await accounts.entry(account))?.isLogin == true
   }
 
@@ -38,7 +31,7 @@ extension Session {
       try await waitUntilOnline(until: .now + limit)
     }
     if let stream = online?.stream { return stream }
-    throw kept == nil
+    throw activePlan == nil
       ? Failure(.notLoggedIn, stage: .request, detail: .text(account.description))
       : lastFailure ?? Failure(.networkError, stage: .request, detail: .text(account.description))
   }

@@ -8,23 +8,25 @@ extension Session {
   /// What the session does from now on; nil: the user is there. Remembered over reconnects.
   func setIdle(_ mode: IdleMode?) async -> IdleStatus {
     let before = idle
-    idle = mode
+    reconnection.idle = mode
     if mode == .disconnect {
       await rest()
+      // Nobody is told: the next session begins as one whose user is there.
+      if idle == .disconnect { await client.setActive(true) }
       return IdleStatus(account: account.description, idle: idle, applied: idle == mode)
     }
     if before == .disconnect {
-      lastFailure = nil
-      keepOnline()
+      reconnection.lastFailure = nil
+      await keepOnline()
     }
-    let isTold = before == mode ? online != nil : await tellClientState()
+    let isTold = before == mode ? online != nil : await client.setActive(mode != .csi)
     return IdleStatus(account: account.description, idle: idle, applied: isTold)
   }
 
   /// Who logs in by hand is back, also when the next agent starts.
   func endRest() async throws(Failure) {
     guard idle == .disconnect else { return }
-    idle = nil
+    reconnection.idle = nil
     try await accounts.change(account) { $0.idle = nil }
   }
 
@@ -36,12 +38,5 @@ extension Session {
       _ = await session.messages.outbox.flush(within: 2)
       await session.closeStreams()
     }
-  }
-
-  /// Tells the server whether the user is there; whether it wants to know.
-  @discardableResult
-  func tellClientState() async -> Bool {
-    guard let stream = online?.stream else { return false }
-    return await clientState.send(idle == .csi ? .inactive : .active, on: stream)
   }
 }

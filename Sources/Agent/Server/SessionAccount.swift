@@ -27,7 +27,7 @@ extension Session {
         try await account.changePassword(to: new)
       }
       // The server may end the session at once.
-      session.kept?.passwordChanged(to: new, keys: [])
+      session.activePlan?.passwordChanged(to: new, keys: [])
       session.online?.plan.passwordChanged(to: new, keys: [])
       let account = try await session.atServer(
         parameters.newPassword, parameters.options, parameters.timeout)
@@ -58,9 +58,9 @@ extension Session {
         if let running, session.online == nil { await session.lost(running, error) }
         throw error
       }
-      session.kept = nil
+      session.activePlan = nil
       await session.closeStreams()
-      session.forgetDataReady()
+      session.published.forgetDataReady()
       try await session.accounts.remove(session.account)
       try await session.messages.forget()
       session.presence.restore(PresenceIntent())
@@ -71,7 +71,7 @@ extension Session {
     _ password: String?, _ options: ConnectionOptions, _ timeout: Double
   ) async throws(Failure) -> AccountAtServer {
     try await AccountAtServer(
-      account.description, password: password.map { Secret($0) } ?? kept?.credential.password,
+      account.description, password: password.map { Secret($0) } ?? activePlan?.credential.password,
       options: options,
       timeout: timeout, in: accounts, language: language)
   }

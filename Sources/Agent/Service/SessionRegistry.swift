@@ -165,7 +165,7 @@ actor SessionRegistry {
   var lastEnd: Failure? {
     get async {
       if isEnding { return nil }
-      var ends: [Session.End] = []
+      var ends: [Reconnection.End] = []
       for session in sessions.values {
         if let end = await session.end, end.failure.name != .cancelled { ends.append(end) }
       }

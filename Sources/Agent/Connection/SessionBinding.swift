@@ -1,0 +1,98 @@
+import AgentLogin
+import AgentProtocol
+import XMPP
+import XMPPClient
+import XMPPXML
+
+// A session that is bound, until its login is done or refused.
+
+extension Session {
+  func bind(_ stream: BoundSession) async {
+    guard let login, let attempt = login.attempt else { return }
+    let bound = stream.bound
+    var plan = attempt.plan
+    plan.succeeded(bound, presenting: attempt.presented, offer: attempt.offer)
+    login.attempt?.isConnecting = false
+    if let show = login.terms.presence { presence.want(show) }
+    endOnline(.loginOK)
+    let beginning = SessionBeginning(stream, context)
+    let online = OnlineSession(beginning, login, plan)
+    self.online = online
+    online.limit = Task { [remaining = attempt.remaining] in
+      try? await Task.sleep(for: .seconds(remaining))
+      if !Task.isCancelled { await self.expire() }
+    }
+    if !bound.isResumed { published.onlineSince = timestamp() }
+    online.leavesOutExtension = plan.leavesOutExtension(of: attempt.presented, in: bound)
+    presence.begin(stream)
+    contacts.begin(beginning)
+    messages.begin(stream)
+    let isWanted = !login.terms.isAutomatic || published.status.sessions == 0
+    devices.begin(stream, isLogin: isWanted && !bound.isResumed)
+    let before = plan.lastLogin
+    if isWanted || before == nil { plan.lastLogin = timestamp() }
+    online.lastLogin = isWanted ? plan.lastLogin : nil
+    if bound.isResumed { published.status.resumes += 1 } else { published.status.sessions += 1 }
+    tellBound(bound)
+    // What is stored is that of the last login: there is none before it is known to be allowed.
+    plan.checksLastLogin = plan.checksLastLogin && !bound.isResumed
+    if !plan.checksLastLogin, await !keepLogin(plan, of: online) { return }
+    plan.isGiven = false
+    online.plan = plan
+    // Away from the stream's events, which must go on arriving meanwhile.
+    Task { [plan] in
+      if plan.checksLastLogin, await !self.checkLastLogin(since: before, of: online) { return }
+      await self.synchronise(online)
+    }
+    if login.terms.noSync, !plan.checksLastLogin { await succeed(online) }
+  }
+
+  private func tellBound(_ bound: BoundStream) {
+    enter(.loginOK) {
+      $0.fullJID = bound.jid.description
+      $0.resumed = bound.isResumed
+      $0.mechanism = bound.mechanism.rawValue
+      $0.tls = bound.tls.map(TLSSummary.init)
+      $0.roundTrips = bound.roundTrips
+      $0.host = bound.target.host
+      $0.port = bound.target.port
+    }
+  }
+
+  /// The login is done: whoever waits for it is told, and the session is kept online from now on.
+  func succeed(_ online: OnlineSession, late: [SyncPart] = []) async {
+    guard let login = online.login, online.stream.isCurrent else { return }
+    online.login = nil
+    online.limit?.cancel()
+    self.login = nil
+    let started = login.attempt?.started ?? .now
+    let milliseconds = Int((ContinuousClock.now - started) / .milliseconds(1))
+    reconnection.activate(online.plan)
+    reconnection.lastFailure = nil
+    reconnection.end = nil
+    let bound = online.bound
+    var success = LoginSuccess(
+      userId: bound.jid.bare.description, fullJID: bound.jid.description, milliseconds: milliseconds)
+    if !late.isEmpty { success.late = late }
+    await client.accept(online.stream)
+    login.end(.success(success))
+  }
+
+  /// Until a resource is bound the stream keeps to the bound by itself, and says how far it came.
+  private func expire() async {
+    guard let online, let login = online.login, online.stream.isCurrent, let limit = login.attempt?.limit
+    else { return }
+    let detail = FailureDetail.session(.noAnswer, FailureDetail.seconds(limit))
+    await refuse(
+      online, Failure(.connectTimeout, stage: .sync, detail: detail), sending: presence.farewell)
+  }
+
+  /// Ends a session that is bound and is not to be.
+  func refuse(_ online: OnlineSession, _ failure: Failure, sending farewell: [XMLElement] = []) async {
+    guard online.stream.isCurrent else { return }
+    online.login?.failure = failure
+    endOnline(.loginFailed)
+    let error = XMPPError(.cancelled, stage: .sync, .says(.attemptGivenUp))
+    await client.refuse(online.stream, for: error, sending: farewell)
+  }
+}
