@@ -84,13 +84,6 @@ struct StreamInbox {
     return nil
   }
 
-  /// The next event where it is a request; nil where it is something else.
-  mutating func takeRequest() -> IQ? {
-    guard case .event(.request(let request), _)? = entries.first else { return nil }
-    _ = take()
-    return request
-  }
-
   /// The next event where it is a message as the other one is, or a request as the other one is; nil where it is
   /// something else.
   mutating func take(like other: StreamEvent) -> StreamEvent? {

@@ -143,15 +143,6 @@ public actor XMPPStream {
     return events
   }
 
-  /// The requests that are the next events (``StreamEvent/request(_:)``), at most so many: what has come together can be
-  /// handled together. Returns at once.
-  public func nextRequests(_ maximum: Int) -> [IQ] {
-    var requests: [IQ] = []
-    while requests.count < maximum, let request = inbox.takeRequest() { requests.append(request) }
-    updateReading()
-    return requests
-  }
-
   /// Reports ``StreamEvent/marked(_:)`` behind everything that has come up to now.
   public func mark(_ name: String) { report(.marked(name)) }
 

@@ -54,7 +54,8 @@ public enum ClientEvent: Sendable {
   case bound(BoundSession)
   /// Something of a session that no handler takes: acknowledgements, which may come behind its end, stanzas that were left
   /// out, late answers, and the stanzas of a kind for which there is no handler at all.
-  indirect case other(StreamEvent, BoundSession)
+  /// Messages, or requests, that have come together are told together; everything else is told by itself.
+  indirect case other([StreamEvent], BoundSession)
   /// A session has ended; without an error where this side has closed it. The cure is known where the next session does not
   /// end for the same reason.
   indirect case lost(BoundSession, XMPPError?, cure: StreamSuccession.Remedy?)

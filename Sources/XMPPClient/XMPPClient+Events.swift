@@ -6,7 +6,31 @@ import XMPPXML
 // What the streams of a client tell of.
 
 extension XMPPClient {
-  func handle(_ event: StreamEvent, of connection: Connection, _ number: Int) async {
+  /// - Parameter events: one event, or several messages or requests that have come together.
+  func handle(_ events: [StreamEvent], of connection: Connection, _ number: Int) async {
+    var rest = events[...]
+    while let event = rest.first {
+      let together = rest.prefix(while: isForNoHandler)
+      if !together.isEmpty, let session = connection.session, session.isCurrent {
+        rest.removeFirst(together.count)
+        await configuration.onEvent(.other(Array(together), session))
+      } else {
+        rest.removeFirst()
+        await handle(event, of: connection, number)
+      }
+    }
+  }
+
+  /// A message or a request that no handler takes.
+  private func isForNoHandler(_ event: StreamEvent) -> Bool {
+    switch event {
+    case .message: !configuration.handlers.takesMessages
+    case .request(let request): !configuration.handlers.answers(request)
+    default: false
+    }
+  }
+
+  private func handle(_ event: StreamEvent, of connection: Connection, _ number: Int) async {
     switch event {
     case .step(.loginOK(let bound)): await bind(connection, bound, number)
     case .step(let step):
@@ -16,7 +40,7 @@ extension XMPPClient {
     case .closed(let error): await ended(connection, error, number)
     case .acknowledged:
       guard let session = connection.session else { return }
-      await configuration.onEvent(.other(event, session))
+      await configuration.onEvent(.other([event], session))
     default:
       guard let session = connection.session, session.isCurrent else { return }
       do { try await handle(event, in: session) } catch {
@@ -32,7 +56,7 @@ extension XMPPClient {
     case .message(let message) where handlers.takesMessages: try await handlers.handle(message, session)
     case .presence(let presence) where handlers.takesPresence: try await handlers.handle(presence, session)
     case .request(let request) where handlers.answers(request): try await answer(request, in: session)
-    default: await configuration.onEvent(.other(event, session))
+    default: await configuration.onEvent(.other([event], session))
     }
   }
 

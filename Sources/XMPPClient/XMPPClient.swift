@@ -60,6 +60,8 @@ public actor XMPPClient {
 
   /// Requests that are answered at a time; more are answered `resource-constraint`.
   static let maximumRequests = 32
+  /// Messages, or requests, that are taken from a stream together.
+  private static let maximumTogether = 128
 
   public init(_ configuration: ClientConfiguration) {
     self.configuration = configuration
@@ -307,8 +309,8 @@ public actor XMPPClient {
     guard let connection = connections[number] else { return }
     // A task keeps the memory of its deepest call until it ends: what is handled has one of its own.
     connection.events = Task {
-      while let event = await connection.stream.next() {
-        await Task { await handle(event, of: connection, number) }.value
+      while let events = await connection.stream.nextEvents(Self.maximumTogether) {
+        await Task { await handle(events, of: connection, number) }.value
       }
     }
     Task { [stream = connection.stream] in _ = try? await stream.connect() }

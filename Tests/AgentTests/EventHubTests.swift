@@ -52,6 +52,7 @@ import Testing
     let hub = EventHub(cursor: 0)
     let readers = Atomic(0)
     // Threads of its own: where they wait for each other the test goes on, and fails.
+    let reading = NIOLockedValueBox<[Task<Void, Never>]>([])
     let threads = NIOThreadPool(numberOfThreads: 2)
     threads.start()
     threads.submit { _ in
@@ -61,6 +62,7 @@ import Testing
       for _ in 0..<5000 {
         let events = hub.subscribe(buffer: .max)
         let reader = Task { for await _ in events {} }
+        reading.withLockedValue { $0.append(reader) }
         let seen = hub.cursor
         while hub.cursor < seen + 2 {}
         reader.cancel()
@@ -72,6 +74,7 @@ import Testing
       try #require(ContinuousClock.now < limit)
       try await Task.sleep(for: .milliseconds(10))
     }
+    for reader in reading.withLockedValue({ $0 }) { await reader.value }
     #expect(hub.subscribers == 0)
     try await threads.shutdownGracefully()
   }

@@ -103,7 +103,7 @@ extension Session {
 
   private func handle(_ event: ClientEvent) async {
     switch event {
-    case .other(let event, let stream): await handle(event, in: stream)
+    case .other(let events, let stream): await handle(events, in: stream)
     case .step(let step): if login?.isConnecting == true { handle(step) }
     case .bound(let stream): await bind(stream)
     case .lost(let stream, let error, let cure): await lost(stream, error, cure)
@@ -142,14 +142,18 @@ extension Session {
     if remedy == .fromAnotherAddress, login.terms.isAutomatic { login.attempt?.started = .now }
   }
 
+  /// - Parameter events: one event, or several messages or requests that have come together.
+  private func handle(_ events: [StreamEvent], in stream: BoundSession) async {
+    let pushes: [ContactArrivals.Arrival] = events.compactMap { event in
+      if case .request(let push) = event { .push(push) } else { nil }
+    }
+    if !pushes.isEmpty, stream.isCurrent { await contacts.receive(pushes) }
+    for event in events { await handle(event, in: stream) }
+  }
+
   private func handle(_ event: StreamEvent, in stream: BoundSession) async {
-    switch event {
-    case .acknowledged(let stanzas): return messages.outbox.acknowledged(stanzas, by: stream)
-    case .request(let push):
-      let more = await stream.stream.nextRequests(ContactArrivals.maximumTogether - 1)
-      if stream.isCurrent { await contacts.receive(([push] + more).map { .push($0) }) }
-      return
-    default: break
+    if case .acknowledged(let stanzas) = event {
+      return messages.outbox.acknowledged(stanzas, by: stream)
     }
     guard stream.isCurrent else { return }
     switch event {
