@@ -3,6 +3,7 @@
 /// On the session where there is one, else, or where `currentPassword` is given, on a stream of its own.
 public enum AccountPasswdMethod: AgentMethod {
   public static let name = "account.passwd"
+  public static let asksServer = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
@@ -40,6 +41,7 @@ public enum AccountPasswdMethod: AgentMethod {
 /// Deletes the account at its server, ends its session, and deletes what is stored of it.
 public enum AccountDeleteMethod: AgentMethod {
   public static let name = "account.delete"
+  public static let asksServer = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
@@ -75,6 +77,7 @@ public enum AccountRemoveMethod: AgentMethod {
 /// Has the server forget its token for this device, and deletes it.
 public enum TokenRevokeMethod: AgentMethod {
   public static let name = "token.revoke"
+  public static let asksServer = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?

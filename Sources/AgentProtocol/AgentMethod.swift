@@ -5,6 +5,10 @@ public protocol AgentMethod: Sendable {
   static var name: String { get }
   /// Whether carrying it out twice is as good as once: such a request need not wait to know the agent's version.
   static var isIdempotent: Bool { get }
+  /// Whether everything is as it was when a client gives the request up: it only asks, or the agent undoes it.
+  static var isQuestion: Bool { get }
+  /// Whether a one-time agent asks a server for the answer.
+  static var asksServer: Bool { get }
   /// Whether the request fails while the agent does something for as many clients as it can.
   static var needsPlace: Bool { get }
   /// Whether the client keeps its place after the answer, for as long as its connection lives.
@@ -15,6 +19,8 @@ public protocol AgentMethod: Sendable {
 
 extension AgentMethod {
   public static var isIdempotent: Bool { false }
+  public static var isQuestion: Bool { false }
+  public static var asksServer: Bool { false }
   public static var needsPlace: Bool { true }
   public static func keepsPlace(_ parameters: Parameters) -> Bool { false }
   public static var isPrompt: Bool { false }

@@ -49,6 +49,7 @@ public struct Contact: Codable, Sendable, Equatable {
 /// The contact list, by JID, a part of it at a time.
 public enum ContactsListMethod: AgentMethod {
   public static let name = "contacts.list"
+  public static let isQuestion = true
   public static let isIdempotent = true
 
   /// Contacts of one answer.
@@ -80,6 +81,7 @@ public enum ContactsListMethod: AgentMethod {
 /// Who asks to see the account's presence and has no answer, oldest first.
 public enum ContactRequestsMethod: AgentMethod {
   public static let name = "contacts.requests"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     public var account: String?
@@ -114,6 +116,7 @@ public enum ContactRequestsMethod: AgentMethod {
 /// Who is blocked, by JID.
 public enum ContactsBlockedMethod: AgentMethod {
   public static let name = "contacts.blocked"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     public var account: String?

@@ -32,6 +32,8 @@ public struct Device: Codable, Sendable, Equatable {
 /// The devices of the account: asked on its session, else on a short stream of its own without presence.
 public enum DevicesListMethod: AgentMethod {
   public static let name = "devices.list"
+  public static let asksServer = true
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
@@ -54,6 +56,7 @@ public enum DevicesListMethod: AgentMethod {
 /// Ends sessions of the account's other devices.
 public enum DevicesKickMethod: AgentMethod {
   public static let name = "devices.kick"
+  public static let asksServer = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?

@@ -1,6 +1,8 @@
 /// What a server offers inside TLS to whoever is not logged in, as `login --list-mechanisms --json` prints it.
 public enum ServerMechanismsMethod: AgentMethod {
   public static let name = "server.mechanisms"
+  public static let asksServer = true
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
     /// A JID or a domain.
@@ -45,6 +47,7 @@ public enum ServerMechanismsMethod: AgentMethod {
 /// Fails for connection options with which no stream could be opened, before anybody is asked for a secret.
 public enum ConnectionCheckMethod: AgentMethod {
   public static let name = "connection.check"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public typealias Parameters = ConnectionOptions
   public typealias Result = Nothing
@@ -53,6 +56,7 @@ public enum ConnectionCheckMethod: AgentMethod {
 /// Makes an account at a server that lets anybody do so (XEP-0077), and keeps its JID and connection options.
 public enum AccountRegisterMethod: AgentMethod {
   public static let name = "account.register"
+  public static let asksServer = true
   public struct Parameters: MethodParameters {
     public var account: String
     public var password: String
@@ -86,6 +90,7 @@ public enum AccountRegisterMethod: AgentMethod {
 /// outcome is told as an item, a ``MessageSendMethod/Outcome``.
 public enum MessageSendDirectlyMethod: AgentMethod {
   public static let name = "message.sendDirectly"
+  public static let asksServer = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
@@ -119,6 +124,8 @@ public enum MessageSendDirectlyMethod: AgentMethod {
 /// The devices of an account that need not be logged in, nor stored: what is stored stays as it is.
 public enum UserDevicesListMethod: AgentMethod {
   public static let name = "user.devices.list"
+  public static let asksServer = true
+  public static let isQuestion = true
   public static let isIdempotent = true
   /// How to log in; its `timeout` is that of the whole request.
   public typealias Parameters = LoginMethod.Parameters
@@ -128,6 +135,7 @@ public enum UserDevicesListMethod: AgentMethod {
 /// Ends sessions of an account that need not be logged in, nor stored: what is stored stays as it is.
 public enum UserDevicesKickMethod: AgentMethod {
   public static let name = "user.devices.kick"
+  public static let asksServer = true
   public struct Parameters: MethodParameters {
     /// How to log in; its `timeout` is that of the whole request.
     public var login: LoginMethod.Parameters

@@ -56,6 +56,7 @@ public enum OnKick: String, Codable, Sendable, CaseIterable {
 /// Goes online; answers when the session is synced. Its steps arrive as `state` events meanwhile.
 public enum LoginMethod: AgentMethod {
   public static let name = "login"
+  public static let isQuestion = true
   /// UTF-16 units of a login extension.
   package static let maximumExtension = 1024
   /// Of ``Parameters/maxRetries``: what failed is tried again without end.

@@ -1,6 +1,7 @@
 /// Ends a session: flush, unavailable, close.
 public enum LogoutMethod: AgentMethod {
   public static let name = "logout"
+  public static let asksServer = true
   public static let needsPlace = false
   public struct Parameters: AccountParameters {
     public var account: String?

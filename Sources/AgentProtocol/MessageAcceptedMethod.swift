@@ -4,6 +4,7 @@
 /// Answered at once, ahead of the answers that wait for a server.
 public enum MessageAcceptedMethod: AgentMethod {
   public static let name = "message.accepted"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public static let needsPlace = false
   public static let isPrompt = true

@@ -21,6 +21,7 @@ public struct PresenceStatus: Codable, Sendable, Equatable {
 /// The desired presence of an account.
 public enum PresenceGetMethod: AgentMethod {
   public static let name = "presence.get"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public static let needsPlace = false
   public struct Parameters: AccountParameters {

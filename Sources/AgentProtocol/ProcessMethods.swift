@@ -1,6 +1,7 @@
 /// Who the agent is. The first call of every client.
 public enum AgentStatusMethod: AgentMethod {
   public static let name = "agent.status"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public static let needsPlace = false
   public typealias Parameters = Nothing

@@ -5,6 +5,7 @@
 /// `invalidParameter` where nobody is meant, or more than one: with those that come close.
 public enum RecipientsResolveMethod: AgentMethod {
   public static let name = "recipients.resolve"
+  public static let isQuestion = true
   public static let isIdempotent = true
 
   /// Words of one call.

@@ -20,6 +20,7 @@ public struct ServerQuestion: AccountParameters {
 /// that does not answer, or not rightly, leaves the last answer: then ``ServerTime/cause`` says why.
 public enum ServerTimeMethod: AgentMethod {
   public static let name = "server.time"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public typealias Parameters = ServerQuestion
   public typealias Result = ServerTime
@@ -60,6 +61,7 @@ public struct ServerTime: Codable, Sendable, Equatable {
 /// How long a question takes there and back (XEP-0199).
 public enum ServerPingMethod: AgentMethod {
   public static let name = "server.ping"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public typealias Parameters = ServerQuestion
   public struct Result: Codable, Sendable, Equatable {
@@ -89,6 +91,7 @@ public struct ServerSoftware: Codable, Sendable, Equatable {
 /// What software the server is (XEP-0092).
 public enum ServerVersionMethod: AgentMethod {
   public static let name = "server.version"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public typealias Parameters = ServerQuestion
   public struct Result: Codable, Sendable, Equatable {
@@ -106,6 +109,7 @@ public enum ServerVersionMethod: AgentMethod {
 /// What the server is, what it can do for this account, and what belongs to it (XEP-0030, XEP-0157).
 public enum ServerInfoMethod: AgentMethod {
   public static let name = "server.info"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public typealias Parameters = ServerQuestion
   public struct Result: Codable, Sendable, Equatable {

@@ -1,6 +1,7 @@
 /// State of the sessions, as `status --json` prints it, one object an account.
 public enum StatusMethod: AgentMethod {
   public static let name = "status"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public static let needsPlace = false
   public struct Parameters: AccountParameters {

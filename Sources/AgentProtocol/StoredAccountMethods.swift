@@ -19,6 +19,7 @@ public struct AccountSummary: Codable, Sendable, Equatable {
 /// The stored accounts.
 public enum AccountListMethod: AgentMethod {
   public static let name = "account.list"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public typealias Parameters = Nothing
   public typealias Result = [AccountSummary]
@@ -38,6 +39,7 @@ public enum AccountUseMethod: AgentMethod {
 /// The account of the last login, which the next one proposes.
 public enum AccountLastMethod: AgentMethod {
   public static let name = "account.last"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public typealias Parameters = Nothing
   public struct Result: Codable, Sendable, Equatable {
@@ -50,6 +52,7 @@ public enum AccountLastMethod: AgentMethod {
 /// Which account a spelling means, and what is stored to log it in with.
 public enum AccountResolveMethod: AgentMethod {
   public static let name = "account.resolve"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
     /// A JID, or an e-mail address with `domain`. Absent: the default account.
@@ -94,6 +97,7 @@ public enum AccountResolveMethod: AgentMethod {
 /// Fails where the account may not be logged in without a question.
 public enum AccountAllowAutoMethod: AgentMethod {
   public static let name = "account.allowAuto"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
     /// Absent: none was named, and none is stored as the last one.
@@ -214,6 +218,7 @@ public struct TokenSummary: Codable, Sendable, Equatable {
 /// The tokens that are stored, without themselves: of an account the one that logs in comes first.
 public enum TokenListMethod: AgentMethod {
   public static let name = "token.list"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
@@ -231,6 +236,7 @@ public enum TokenListMethod: AgentMethod {
 /// The token that logs in, itself.
 public enum TokenPrintMethod: AgentMethod {
   public static let name = "token.print"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.

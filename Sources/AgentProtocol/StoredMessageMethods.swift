@@ -1,6 +1,7 @@
 /// Messages of the past from the local store. Each is told as an item, an event `message`.
 public enum HistoryReadMethod: AgentMethod {
   public static let name = "history.read"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
@@ -50,6 +51,7 @@ public struct MessageThread: Codable, Sendable, Equatable {
 /// ``MessageThread``.
 public enum ThreadsListMethod: AgentMethod {
   public static let name = "threads.list"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
@@ -71,6 +73,7 @@ public enum ThreadsListMethod: AgentMethod {
 /// ``Conversation``.
 public enum ConversationsListMethod: AgentMethod {
   public static let name = "conversations.list"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
@@ -88,6 +91,7 @@ public enum ConversationsListMethod: AgentMethod {
 /// Bare and full JIDs in their one spelling, in the order in which they are given. Fails where one is none.
 public enum RecipientsNormaliseMethod: AgentMethod {
   public static let name = "recipients.normalise"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
     public var jids: [String]

@@ -1,6 +1,7 @@
 /// Starts the notifications `event` on this connection; answered before the first of them.
 public enum WatchMethod: AgentMethod {
   public static let name = "watch"
+  public static let isQuestion = true
   public static let isIdempotent = true
   public static func keepsPlace(_ parameters: Parameters) -> Bool { true }
   public struct Parameters: MethodParameters {

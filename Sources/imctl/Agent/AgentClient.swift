@@ -198,7 +198,7 @@ final class AgentClient {
   > {
     if start == .whenNoneRuns || process != nil, !Method.isIdempotent { try greet() }
     let request = queue(method, parameters)
-    hasOpenChange = !Self.questions.contains(Method.name)
+    hasOpenChange = !Method.isQuestion
     mayBeDone = process == nil ? .usage(.mayBeDone) : .usage(.serverMayBeDone)
     if hasOpenChange { Interrupt.install() }
     try flush()
@@ -354,25 +354,6 @@ final class AgentClient {
       throw error.failure.isTooManyClients ? Useless.full(error.failure) : error.failure
     }
   }
-}
-
-extension AgentClient {
-  /// Methods that leave everything as it was when the command that has called them is cancelled.
-  private static let questions: Set = [
-    AgentStatusMethod.name, StatusMethod.name, PresenceGetMethod.name, WatchMethod.name,
-    OutboxListMethod.name,
-    ServerTimeMethod.name, ServerPingMethod.name, ServerVersionMethod.name, ServerInfoMethod.name,
-    ProfileGetMethod.name, ContactsListMethod.name, ContactRequestsMethod.name, ContactsBlockedMethod.name,
-    DevicesListMethod.name, RecipientsResolveMethod.name, RecipientsNormaliseMethod.name,
-    AccountListMethod.name, AccountLastMethod.name, AccountResolveMethod.name, AccountAllowAutoMethod.name,
-    ConnectionCheckMethod.name,
-    TokenListMethod.name, TokenPrintMethod.name, HistoryReadMethod.name, ThreadsListMethod.name,
-    ConversationsListMethod.name, ServerMechanismsMethod.name, UserDevicesListMethod.name,
-    MessageAcceptedMethod.name,
-    // The agent gives it up.
-    LoginMethod.name,
-  ]
-
 }
 
 extension Failure {

@@ -71,18 +71,10 @@ enum OneTimeAgent {
 
   /// The time was up before it has answered. Who waits for a lock of the store does not hear that.
   static func late<Method: AgentMethod>(_: Method.Type) -> Failure {
-    if servers.contains(Method.name) { return .timedOut(.usage(.server)) }
+    if Method.asksServer { return .timedOut(.usage(.server)) }
     if let process = shared.withLock({ $0 }).process { kill(process, SIGKILL) }
     return .timedOut(AccountCommand.store)
   }
-
-  private static let servers: Set = [
-    ServerMechanismsMethod.name, AccountRegisterMethod.name, AccountPasswdMethod.name,
-    AccountDeleteMethod.name,
-    MessageSendDirectlyMethod.name, DevicesListMethod.name, DevicesKickMethod.name,
-    UserDevicesListMethod.name,
-    UserDevicesKickMethod.name, TokenRevokeMethod.name, LogoutMethod.name,
-  ]
 
   /// Why it has closed the connection and has not answered.
   static func failure(of process: pid_t) -> Failure {
