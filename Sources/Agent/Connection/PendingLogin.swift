@@ -64,7 +64,7 @@ final class PendingLogin {
         detail: last.map { .session(.noLoginAfter, time, FailureDetail.failure($0)) }
           ?? .session(.noLogin, time))
     }
-    attempt = LoginAttempt(plan, limit: min(terms.limit, remaining ?? .infinity))
+    attempt = LoginAttempt(plan: plan, limit: min(terms.limit, remaining ?? .infinity))
   }
 
   /// Whoever waits for it is told.
@@ -95,11 +95,6 @@ struct LoginAttempt {
   var mechanism: SASLMechanismName?
   /// What the server offers to log in with.
   var offer: AuthenticationOffer?
-
-  init(_ plan: LoginPlan, limit: Double) {
-    self.plan = plan
-    self.limit = limit
-  }
 
   /// Seconds that are left of the bound.
   var remaining: Double { max(0.1, limit - (ContinuousClock.now - started) / .seconds(1)) }

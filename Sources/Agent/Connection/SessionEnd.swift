@@ -116,18 +116,16 @@ extension Session {
   /// - Parameter cure: why the next session does not end for the same reason.
   func lost(_ stream: BoundSession, _ error: XMPPError?, _ cure: StreamSuccession.Remedy?) async {
     reconnection.answer = reconnection.isWanted ? .atOnce : .never
-    var failure = error.map(Failure.init)
+    // The session itself may have ended it, and has said so.
+    guard let lost = online else { return await messages.ended(stream) }
+    let isNew = lost.login != nil
+    var failure = error.map(Failure.init) ?? (isNew ? nil : closedInVain)
     if cure == .afterOwnAttempt {
-      failure = Failure(
-        .networkError, stage: .stream, detail: .session(.earlierAttempt))
-      online?.login?.failure = failure
+      failure = Failure(.networkError, stage: .stream, detail: .session(.earlierAttempt))
     }
-    let isNew = online?.login != nil
-    failure = failure ?? (isNew ? nil : closedInVain)
-    let state: SessionState = isNew ? .loginFailed : failure.map(Self.state(afterLosing:)) ?? .offline
-    let lost = endOnline(failure == nil ? .offline : state)
+    endOnline(failure.map { isNew ? .loginFailed : Self.state(afterLosing: $0) } ?? .offline)
     await messages.ended(stream)
-    guard let lost, !isNew, !lost.isAccountEnding, let failure else { return }
+    guard !isNew, !lost.isAccountEnding, let failure else { return }
     await self.lost(lost, failure)
   }
 
