@@ -35,8 +35,8 @@ final class PendingLogin {
   /// Why the attempt has failed, where it is not the stream that tells of that.
   var failure: Failure?
   private let began = ContinuousClock.now
-  private var result: Result<LoginSuccess, Failure>?
-  private var waiter: CheckedContinuation<Result<LoginSuccess, Failure>, Never>?
+  private var result: Result<LoginMethod.Result, Failure>?
+  private var waiter: CheckedContinuation<Result<LoginMethod.Result, Failure>, Never>?
 
   init(_ plan: LoginPlan, _ terms: Terms) {
     self.plan = plan
@@ -68,7 +68,7 @@ final class PendingLogin {
   }
 
   /// Whoever waits for it is told.
-  func end(_ result: Result<LoginSuccess, Failure>) {
+  func end(_ result: Result<LoginMethod.Result, Failure>) {
     guard self.result == nil else { return }
     self.result = result
     waiter?.resume(returning: result)
@@ -76,7 +76,7 @@ final class PendingLogin {
   }
 
   /// Waits for its end; one may do so.
-  func outcome() async -> Result<LoginSuccess, Failure> {
+  func outcome() async -> Result<LoginMethod.Result, Failure> {
     if let result { return result }
     return await withCheckedContinuation { waiter = $0 }
   }

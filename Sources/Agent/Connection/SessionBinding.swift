@@ -74,8 +74,12 @@ extension Session {
     var success = LoginSuccess(
       userId: bound.jid.bare.description, fullJID: bound.jid.description, milliseconds: milliseconds)
     if !late.isEmpty { success.late = late }
+    if !login.terms.isAutomatic { hub.publish(account: account.description, .success(success)) }
+    // The login has succeeded, also where the session ends before the client has accepted it. Its turn ends behind that: the
+    // next turn would have the client close a session that it has not accepted.
+    let result = Self.result(success, online, already: false)
     await client.accept(online.stream)
-    login.end(.success(success))
+    login.end(.success(result))
   }
 
   /// Until a resource is bound the stream keeps to the bound by itself, and says how far it came.

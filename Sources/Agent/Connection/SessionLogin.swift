@@ -52,12 +52,7 @@ extension Session {
     } onCancel: { [id = ObjectIdentifier(login)] in
       Task { await self.giveUpLogin(id) }
     }
-    let success = try result.get()
-    hub.publish(account: account.description, .success(success))
-    guard let online else {
-      throw Failure(.networkError, stage: .sync, detail: .session(.endedAtOnce))
-    }
-    return Self.result(success, online, already: false)
+    return try result.get()
   }
 
   /// The user was told that the login is over: nothing is tried any more, also where the agent has begun to log in by
@@ -187,7 +182,7 @@ extension Session {
     return Self.result(success, online, already: true)
   }
 
-  private static func result(
+  static func result(
     _ success: LoginSuccess, _ online: OnlineSession, already: Bool
   ) -> LoginMethod.Result {
     var result = LoginMethod.Result(success: success, already: already)

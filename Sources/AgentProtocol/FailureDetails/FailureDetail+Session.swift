@@ -1,7 +1,7 @@
 extension FailureDetail {
   /// A session of an account and what is asked of it: attempts, messages, contacts, devices, the server.
   public enum Session: String, CaseIterable, Sendable {
-    case alreadyOnline, attempts, noLogin, noLoginAfter, noAnswer, endedAtOnce, notBefore, tooManyFiles
+    case alreadyOnline, attempts, noLogin, noLoginAfter, noAnswer, notBefore, tooManyFiles
     case earlierAttempt, loginFailed, otherDevice, by, byOtherDevice, platform, otherResource
     case noCorrectable, notSentTo, unknownMessage, messageIDTaken, unknownChatState
     case unknownName, unknownNameNear, ambiguousName
@@ -19,7 +19,6 @@ extension FailureDetail {
       case .noLoginAfter:
         Sentence("no login within {1}; the last attempt: {2}", "{1}内没有登录成功；最后一次尝试：{2}")
       case .noAnswer: Sentence("no answer within {1}", "{1}内没有应答")
-      case .endedAtOnce: Sentence("the session ended at once", "会话随即结束")
       case .notBefore: Sentence("no attempt before {1}", "在 {1} 之前不会再尝试")
       case .tooManyFiles: Sentence("too many files are open", "打开的文件过多")
       case .earlierAttempt:
