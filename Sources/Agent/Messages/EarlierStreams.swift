@@ -25,14 +25,14 @@ struct EarlierStreams {
   /// What the present stream tells of them.
   ///
   /// - Parameters:
-  ///   - handover: what was in flight on the stream before, and what was next.
+  ///   - window: what was in flight on the stream before, and what was next.
   ///   - resumes: the present stream was to resume the session before.
-  mutating func settlement(_ handover: Handover, resumes: Bool, _ bound: BoundStream) -> OutboxSettlement {
-    let counted = restored ?? handover.inFlightIDs
+  mutating func settlement(_ window: SendWindow, resumes: Bool, _ bound: BoundStream) -> OutboxSettlement {
+    let counted = restored ?? window.inFlightIDs
     let unacknowledged = Set(bound.unacknowledged.compactMap(\.id))
     var known = OutboxSettlement()
     if resumes, !countsOthers { known.acknowledged = counted.subtracting(unacknowledged) }
-    known.missing = handover.readyIDs
+    known.missing = window.readyIDs
     if bound.isResumed { known.uncounted = unacknowledged.union(uncounted) }
     uncounted = known.uncounted
     restored = nil

@@ -23,17 +23,17 @@ final class Outbox {
   /// Messages are handed to the stream: what may have to go before them has gone.
   private var isOpen = false
   /// Messages on their way to the present stream and from there to the server.
-  private var handover = Handover()
-  /// There may be messages in the outbox that are not in the ``handover``, and never were.
+  private var window = SendWindow()
+  /// There may be messages in the outbox that are not in the ``window``, and never were.
   private var hasQueued = true
   /// They are being read from the disk.
   private var isLoading = false
   /// What is known of the messages that were handed to the streams before the present one.
   private var earlier = EarlierStreams()
   /// Ends when the stream takes no more.
-  private var handingOver: Task<Void, Never>?
+  private var sending: Task<Void, Never>?
   /// Until when messages were handed to some stream.
-  private(set) var lastHandover: ContinuousClock.Instant?
+  private(set) var lastSend: ContinuousClock.Instant?
   /// Who waits for the server to have a message.
   private var waits = DeliveryWaits()
   /// Who waits for its recipient to have it.
@@ -62,7 +62,7 @@ final class Outbox {
 
   /// What a resumption of an earlier agent's stream tells about.
   func restore(_ ids: Set<String>?) {
-    lastHandover = .now
+    lastSend = .now
     if let ids { earlier.restored = ids }
   }
 
@@ -70,16 +70,16 @@ final class Outbox {
   func forgetRestored() { earlier.restored = nil }
 
   /// Returns when the stream before takes no more: that is not in flight.
-  func handedOver() async { await handingOver?.value }
+  func handedOver() async { await sending?.value }
 
   /// Receipts and the like are not.
-  func isInFlight(_ stanza: SentStanza) -> Bool { stanza.id.map(handover.isInFlight) == true }
+  func isInFlight(_ stanza: SentStanza) -> Bool { stanza.id.map(window.isInFlight) == true }
 
   /// What the new stream tells of the messages that were handed to earlier ones.
   func settlement(of stream: BoundSession) -> OutboxSettlement {
     let settlement = earlier.settlement(
-      handover, resumes: stream.stream.configuration.resuming != nil, stream.bound)
-    handover = Handover()
+      window, resumes: stream.stream.configuration.resuming != nil, stream.bound)
+    window = SendWindow()
     return settlement
   }
 
@@ -92,7 +92,7 @@ final class Outbox {
       sent = []
     }
     for id in messages.compactMap(\.id) {
-      if let message = handover.remove(id) {
+      if let message = window.remove(id) {
         sent.append(message)
       } else {
         enqueueSent()
@@ -109,22 +109,22 @@ final class Outbox {
 
   /// Hands the next messages to the stream, where one takes them.
   func handOver() {
-    guard isOpen, handingOver == nil, let stream,
-      handover.hasReady || hasQueued, handover.hasRoom
+    guard isOpen, sending == nil, let stream,
+      window.hasReady || hasQueued, window.hasRoom
     else { return }
-    handingOver = session.start { await $0.messages.outbox.handOverAll(to: stream) }
+    sending = session.start { await $0.messages.outbox.handOverAll(to: stream) }
   }
 
   private func handOverAll(to stream: BoundSession) async {
     await handOver(to: stream)
-    handingOver = nil
+    sending = nil
     // The stream may be another one by now.
     if !stream.isCurrent { handOver() }
   }
 
   private func handOver(to stream: BoundSession) async {
-    while isOpen, stream.isCurrent, handover.hasRoom {
-      let messages = handover.next()
+    while isOpen, stream.isCurrent, window.hasRoom {
+      let messages = window.next()
       if messages.isEmpty {
         guard hasQueued, await loadQueued(for: stream) else { return }
         continue
@@ -135,7 +135,7 @@ final class Outbox {
           messages.map { $0.element(isAgain: $0.isAgain || now - $0.accepted > 10, own: context.account) })
       } catch {
         // The end of the stream is an event of its own. What was handed over before it is settled then.
-        if error.code == .notLoggedIn { handover.takeBack(messages) }
+        if error.code == .notLoggedIn { window.requeue(messages) }
         return
       }
       queue.append(.streamChanged, of: stream)
@@ -147,7 +147,7 @@ final class Outbox {
   private func loadQueued(for stream: BoundSession) async -> Bool {
     let name = context.account.description
     let since = archive.position
-    let room = handover.room
+    let room = window.room
     // What is accepted meanwhile is queued behind these, and sets this again.
     hasQueued = false
     isLoading = true
@@ -164,7 +164,7 @@ final class Outbox {
         try await putBack(messages)
         return false
       }
-      handover.append(messages)
+      window.append(messages)
       return !messages.isEmpty || hasQueued
     } catch {
       context.log.error("outbox", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
@@ -183,13 +183,13 @@ final class Outbox {
 
   /// Nothing is handed over until it is known what has become of what was.
   func suspend() {
-    if isOpen { lastHandover = .now }
+    if isOpen { lastSend = .now }
     isOpen = false
   }
 
   /// From now on messages are handed to the stream: first these, which were handed to an earlier one.
   func open(_ again: [OutboxMessage] = []) {
-    handover = Handover(ready: again)
+    window = SendWindow(ready: again)
     earlier.handedOverAgain()
     hasQueued = true
     isOpen = true
@@ -208,7 +208,7 @@ final class Outbox {
     let since = archive.position
     let name = context.account.description
     let own = own.bare.description
-    let isDirect = stream != nil && handover.hasRoom(for: messages)
+    let isDirect = stream != nil && window.hasRoom(for: messages)
     let (accepted, sent) = try await context.localStore.change(durably: durably) { database in
       let ids = messages.map(\.id)
       var messages = messages
@@ -240,7 +240,7 @@ final class Outbox {
       return (accepted, sent)
     }
     if isDirect, isOpen, stream?.isCurrent == true {
-      handover.append(accepted)
+      window.append(accepted)
     } else {
       // They are accepted all the same: what may have been handed over is looked up when the next stream begins.
       if isDirect { try? await putBack(accepted) }
@@ -278,7 +278,7 @@ final class Outbox {
 
   /// The server has the message.
   func finish(_ id: String) {
-    handover.remove(id)
+    window.remove(id)
     waits.done(id)
   }
 
@@ -291,9 +291,9 @@ final class Outbox {
 
   /// Everything is deleted that was stored of the account's messages.
   func forget() {
-    handover = Handover()
+    window = SendWindow()
     hasQueued = true
     earlier = EarlierStreams()
-    lastHandover = nil
+    lastSend = nil
   }
 }

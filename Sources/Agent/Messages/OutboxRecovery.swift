@@ -89,7 +89,7 @@ final class OutboxRecovery {
   private func search(
     for doubtful: [OutboxMessage], _ known: OutboxSettlement, on stream: BoundSession
   ) async -> Bool {
-    let isAtWork = outbox.lastHandover.map { $0 + Self.afterwork > .now } ?? false
+    let isAtWork = outbox.lastSend.map { $0 + Self.afterwork > .now } ?? false
     var left = doubtful
     for look in 0..<Self.maximumLooks {
       guard await archive.catchUp(from: left.first?.since, left.first?.accepted, settling: true, on: stream),

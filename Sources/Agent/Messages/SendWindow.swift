@@ -4,7 +4,7 @@ import AgentStore
 /// have.
 ///
 /// Pure. Of both, there are no more in memory than a number of messages and of octets: the others wait on the disk.
-struct Handover {
+struct SendWindow {
   /// Messages that the server may have to acknowledge at a time.
   static let maximumInFlight = 2000
   static let maximumReady = 4096
@@ -61,7 +61,7 @@ struct Handover {
   }
 
   /// The stream has not taken them: they are next again.
-  mutating func takeBack(_ messages: [OutboxMessage]) {
+  mutating func requeue(_ messages: [OutboxMessage]) {
     for message in messages { _ = remove(message.id) }
     ready = messages + ready
     readyOctets += Self.octets(messages)
