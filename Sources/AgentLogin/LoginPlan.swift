@@ -101,7 +101,7 @@ package struct LoginPlan: Sendable, Equatable {
 
   /// The stream for one attempt of this plan.
   package func configuration(
-    presenting presented: Presented, timeout: TimeAmount, language: String
+    presenting presented: ResolvedCredentials, timeout: TimeAmount, language: String
   ) -> StreamConfiguration {
     var configuration = StreamConfiguration(
       account: account, credentials: credentials(presenting: presented), resource: options.resource)
