@@ -37,7 +37,7 @@ package struct DevicesAtServer: Sendable {
     var plan = try LoginPlan(
       account: jid, credential: given ?? stored?.credential ?? LoginCredential(), isGiven: given != nil,
       store: nil, options: options)
-    if let stored { plan.take(stored, at: Date().timeIntervalSince1970) }
+    if let stored { plan.apply(stored, at: Date().timeIntervalSince1970) }
     plan.tokenAnswer = login.tokenAnswer
     try self.init(plan, timeout: login.timeout, language: language, onEvent: onEvent)
   }

@@ -126,7 +126,7 @@ package struct LoginPlan: Sendable, Equatable {
   /// What is stored of the account beside its credential. Where a secret was given it is proved by itself.
   ///
   /// - Parameter now: seconds since 1970.
-  package mutating func take(_ stored: Account, at now: Double) {
+  package mutating func apply(_ stored: Account, at now: Double) {
     server = stored.server
     deviceId = stored.deviceId
     device = stored.device ?? DeviceIdentity()

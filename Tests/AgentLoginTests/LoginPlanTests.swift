@@ -171,20 +171,20 @@ import XMPPXML
       mechanism: "HT-SHA-256-NONE", secret: Secret("device"), expiry: "2030-01-01T00:00:00Z")
     stored.deviceId = "id"
     var plan = try plan(.password)
-    plan.take(stored, at: 0)
+    plan.apply(stored, at: 0)
     #expect(plan.deviceToken == nil && plan.deviceId == "id")
     plan.isGiven = false
-    plan.take(stored, at: 0)
+    plan.apply(stored, at: 0)
     #expect(plan.deviceToken == stored.token)
     #expect(plan.credentials(presenting: ResolvedCredentials()).fastToken?.mechanism == .htSHA256None)
     #expect(plan.userAgent?.id == "id" && plan.userAgent?.software == "imctl")
-    plan.take(stored, at: 2e9)
+    plan.apply(stored, at: 2e9)
     #expect(plan.deviceToken == nil && plan.sessionExpiry == nil)
     plan.credential.password = nil
     let expiry = try #require(plan.sessionExpiry)
     #expect(expiry.name == .sessionExpired && expiry.exit == 79)
     #expect(expiry.detail?.description == "it expired at 2030-01-01T00:00:00Z")
-    plan.take(stored, at: 0)
+    plan.apply(stored, at: 0)
     #expect(plan.sessionExpiry == nil)
     #expect(try self.plan(.anonymous).userAgent == nil)
   }
