@@ -269,7 +269,7 @@ final class Contacts {
 
   /// A presence of somebody: what a contact shows is remembered, and who asks to see the account's is stored.
   private func store(_ presence: Presence) async {
-    presences.take(presence)
+    presences.update(with: presence)
     let name = context.account.description
     if let request = PresenceSubscription.Request(presence, own: own) {
       if requested.count < 2 * StoredRequests.maximum { requested.insert(request.jid.description) }
@@ -322,7 +322,7 @@ final class Contacts {
     let gone = stored.count { !requested.contains($0) }
     guard gone > 0 else { return }
     await store(gone) {
-      try StoredRequests.keepOnly(requested, of: name, $0).map { ContactEvent(.decline, jid: $0, by: nil) }
+      try StoredRequests.removeAll(except: requested, of: name, $0).map { ContactEvent(.decline, jid: $0, by: nil) }
     }
   }
 
@@ -343,7 +343,7 @@ final class Contacts {
     let name = context.account.description
     do throws(Failure) {
       try await context.storeAndPublish(maximumEvents) { database, cursors in
-        try ContactEvent.keep(
+        try ContactEvent.save(
           body(database), of: name, under: cursors, time: Date().timeIntervalSince1970, database)
       }
       return true

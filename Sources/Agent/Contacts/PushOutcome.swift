@@ -22,7 +22,7 @@ struct PushOutcome: Sendable {
     var events: [ContactEvent] = []
     for (push, isOwn) in changes {
       let hasRoom = count + outcome.added < Roster.maximumItems
-      guard let (old, new) = try push.keep(account, hasRoom: hasRoom, database) else { continue }
+      guard let (old, new) = try push.save(account, hasRoom: hasRoom, database) else { continue }
       outcome.accepted.append(push)
       outcome.added += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
       if new?.subscription.isFrom == true {
@@ -32,7 +32,7 @@ struct PushOutcome: Sendable {
     }
     // Of a roster that is not stored as a whole no version says what is.
     let isWhole = !isIncomplete && outcome.accepted.count == changes.count
-    try StoredRoster.keep(version: isWhole ? changes.last?.push.version : nil, of: account, database)
+    try StoredRoster.save(version: isWhole ? changes.last?.push.version : nil, of: account, database)
     return (outcome, events)
   }
 }

@@ -43,8 +43,8 @@ extension Conversations {
     defer { session.ask { $0.endWriting() } }
     let name = context.account.description
     let events = try await context.storeAndPublish(1) { database, cursors in
-      let event = try parameters.keep(jid, of: name, now: now, database)
-      return try ConversationEvent.keep(
+      let event = try parameters.save(jid, of: name, now: now, database)
+      return try ConversationEvent.save(
         event.map { [$0] } ?? [], of: name, under: cursors, time: now, database)
     }
     guard case .conversation(let event)? = events.first?.body else { return nil }
@@ -62,15 +62,15 @@ extension ConversationsChangeMethod.Parameters {
     let edits = try edits(jid, of: account, now: now, database)
     var settings = stored.settings
     for edit in edits { edit.apply(to: &settings) }
-    let events = stored.take(settings, jid, by: ConversationEvent.own)
+    let events = stored.apply(settings, jid, by: ConversationEvent.own)
     guard !events.isEmpty else { return nil }
     if stored.settings.marks.count > ConversationSettings.maximumMarks {
       throw Failure(
         .invalidParameter, stage: .input,
         detail: .session(.tooManyMarks, ConversationSettings.maximumMarks))
     }
-    try stored.keep(jid, of: account, database)
-    for edit in edits { try edit.keep(jid, of: account, database) }
+    try stored.save(jid, of: account, database)
+    for edit in edits { try edit.save(jid, of: account, database) }
     if change == .delete, let time = settings.hiddenBefore {
       try StoredMessage.forgetContent(of: jid, until: time, account, database)
     }
@@ -118,9 +118,9 @@ extension ConversationsChangeMethod.Parameters {
       arguments: [account, jid])
     if let id = known.map({ $0["archiveID"] as String }), id != stored.displayed {
       stored.displayed = id
-      try ConversationEdit(.displayed(id)).keep(jid, of: account, database)
+      try ConversationEdit(.displayed(id)).save(jid, of: account, database)
     }
-    try stored.keep(jid, of: account, database)
+    try stored.save(jid, of: account, database)
     return isUnread ? ConversationEvent(.read, jid: jid, by: ConversationEvent.own) : nil
   }
 }

@@ -65,8 +65,8 @@ extension Conversations {
         let jid = marker.jid.description
         var stored = try StoredConversation.load(jid, of: name, database)
         if stored.displayed == marker.id { return nil }
-        let isRead = try stored.take(displayed: marker.id, name, database)
-        try stored.keep(jid, of: name, database)
+        let isRead = try stored.markRead(through: marker.id, name, database)
+        try stored.save(jid, of: name, database)
         return isRead ? ConversationEvent(.read, jid: jid, by: ConversationEvent.otherDevice) : nil
       }
     }
@@ -81,8 +81,8 @@ extension Conversations {
     await store(jids.count) { database in
       try jids.compactMap { jid in
         var stored = try StoredConversation.load(jid, of: name, database)
-        guard let id = stored.displayed, try stored.take(displayed: id, name, database) else { return nil }
-        try stored.keep(jid, of: name, database)
+        guard let id = stored.displayed, try stored.markRead(through: id, name, database) else { return nil }
+        try stored.save(jid, of: name, database)
         return ConversationEvent(.read, jid: jid, by: ConversationEvent.otherDevice)
       }
     }
@@ -96,7 +96,7 @@ extension Conversations {
       database in
       let gone = Set(known).subtracting(bookmarks.map(\.jid.description))
       return try gone.flatMap { try Bookmark.forget($0, of: name, by: other, database) }
-        + bookmarks.flatMap { try $0.take(of: name, by: other, database) }
+        + bookmarks.flatMap { try $0.saveWithSettings(of: name, by: other, database) }
     }
   }
 
@@ -104,7 +104,7 @@ extension Conversations {
     guard let bookmark = Bookmark(item) else { return }
     let name = context.account.description
     await store(Self.eventsPerItem) {
-      try bookmark.take(of: name, by: ConversationEvent.otherDevice, $0)
+      try bookmark.saveWithSettings(of: name, by: ConversationEvent.otherDevice, $0)
     }
   }
 
@@ -125,7 +125,7 @@ extension Conversations {
     do throws(Failure) {
       try await context.storeAndPublish(maximumEvents) { database, cursors in
         let events = try body(database)
-        return try ConversationEvent.keep(
+        return try ConversationEvent.save(
           Array(events.prefix(maximumEvents)), of: name, under: cursors, time: Date().timeIntervalSince1970,
           database)
       }

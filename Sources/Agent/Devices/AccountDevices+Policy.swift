@@ -62,7 +62,7 @@ extension AccountDevices {
 
   private func store(_ policy: DevicePolicy, isPublished: Bool) async {
     do throws(Failure) {
-      try await context.accounts.change(context.account) { $0.take(policy, isPublished: isPublished) }
+      try await context.accounts.change(context.account) { $0.setPolicy(policy, isPublished: isPublished) }
     } catch {
       context.log.error("store", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
     }
@@ -99,7 +99,7 @@ extension AccountDevices {
     let changed = policy
     // It counts from the next login on.
     if let stream, stream.isCurrent { setPolicy() }
-    try await context.accounts.change(context.account) { $0.take(changed, isPublished: false) }
+    try await context.accounts.change(context.account) { $0.setPolicy(changed, isPublished: false) }
     guard let stream, stream.isCurrent else { return .init(policy, published: false) }
     await session.discover(stream)
     do throws(Failure) { try await publish(policy, on: stream) } catch {

@@ -154,7 +154,7 @@ final class AccountDevices {
     let name = context.account.description
     do throws(Failure) {
       try await context.storeAndPublish(events.count) { database, cursors in
-        try DeviceEvent.keep(
+        try DeviceEvent.save(
           events, of: name, under: cursors, time: Date().timeIntervalSince1970, database)
       }
     } catch {

@@ -69,11 +69,11 @@ extension MessageArchive {
         let outcome = try batch.store(under: reservation.cursors, database)
         for jid in try StoredConversation.unresolved(of: name, database) {
           var stored = try StoredConversation.load(jid, of: name, database)
-          guard let id = stored.displayed, try stored.take(displayed: id, name, database) else { continue }
-          try stored.keep(jid, of: name, database)
+          guard let id = stored.displayed, try stored.markRead(through: id, name, database) else { continue }
+          try stored.save(jid, of: name, database)
         }
-        if let start = first.start { try ArchiveStart.keep(start, of: name, database) }
-        try StreamRecord.keep(archivePosition: position, of: name, database)
+        if let start = first.start { try ArchiveStart.save(start, of: name, database) }
+        try StreamRecord.save(archivePosition: position, of: name, database)
         return (outcome, read)
       }
     } catch {

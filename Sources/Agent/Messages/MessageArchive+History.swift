@@ -69,7 +69,7 @@ extension MessageArchive {
       // A page that comes again leads nowhere.
       guard let last = page.position, last != gap.after else { return false }
       gap.after = last
-      _ = try? await context.localStore.change { [gap] in try gap.keep(of: name, $0) }
+      _ = try? await context.localStore.change { [gap] in try gap.save(of: name, $0) }
     }
     return false
   }
@@ -79,7 +79,7 @@ extension MessageArchive {
     guard let newest = await newestPosition(on: stream) else { return nil }
     let name = context.account.description
     let gap = ArchiveGap(after: position, before: newest)
-    if newest != position { _ = try? await context.localStore.change { try gap.keep(of: name, $0) } }
+    if newest != position { _ = try? await context.localStore.change { try gap.save(of: name, $0) } }
     return newest
   }
 
@@ -172,7 +172,7 @@ extension MessageArchive {
     let messages = (reading.collected ?? []).compactMap { $0.stored(own: own, hasArchive: true, now: now) }
     let first = query.peer == nil ? reading.page.first : nil
     return try await context.localStore.change { database in
-      if let first { try ArchiveStart.keep(first, of: query.account, database) }
+      if let first { try ArchiveStart.save(first, of: query.account, database) }
       return try StoredMessage.insertPast(messages, query.account, database)
     }
   }

@@ -230,7 +230,7 @@ final class MessageArchive {
     self.position = position
     do throws(Failure) {
       try await context.localStore.change { database in
-        try StreamRecord.keep(archivePosition: position, of: name, database)
+        try StreamRecord.save(archivePosition: position, of: name, database)
         if settling { try OutboxMessage.markMissing(through: position, of: name, database) }
       }
     } catch {

@@ -212,10 +212,10 @@ struct MessageBatch: Sendable {
     var writing = Writing(account: account, own: own, next: cursors.lowerBound)
     for step in steps {
       switch step {
-      case .keep(let message, let answer, let part): try writing.keep(message, answer, part, database)
+      case .save(let message, let answer, let part): try writing.keep(message, answer, part, database)
       case .acknowledge(let ids): try writing.settle(OutboxMessage.find(ids, of: account, database), database)
       case .settle(let messages): try writing.settle(messages, database)
-      case .receipt(let receipt): try writing.keep(receipt, database)
+      case .receipt(let receipt): try writing.save(receipt, database)
       case .tell(let body): writing.tell(body)
       }
     }

@@ -71,9 +71,9 @@ final class MessageWriter {
     do throws(Failure) {
       outcome = try await context.localStore.change(durably: batch.hasMessages) { database in
         let outcome = try batch.store(under: reservation.cursors, database)
-        if batch.changesStream { try StreamRecord.keep(resumption: resumption, of: name, database) }
+        if batch.changesStream { try StreamRecord.save(resumption: resumption, of: name, database) }
         if let position {
-          try StreamRecord.keep(archivePosition: position, of: name, database)
+          try StreamRecord.save(archivePosition: position, of: name, database)
           if batch.settles { try OutboxMessage.markMissing(through: position, of: name, database) }
         }
         return outcome

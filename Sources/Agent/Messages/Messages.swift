@@ -100,7 +100,7 @@ final class Messages {
   func endResumption() async {
     let name = context.account.description
     outbox.forgetRestored()
-    _ = try? await context.localStore.change { try StreamRecord.keep(resumption: nil, of: name, $0) }
+    _ = try? await context.localStore.change { try StreamRecord.save(resumption: nil, of: name, $0) }
   }
 
   /// Deletes everything that is stored of the account's messages.

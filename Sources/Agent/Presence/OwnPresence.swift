@@ -109,7 +109,7 @@ final class OwnPresence {
   func reload(_ stored: DesiredPresence?) async {
     let before = wanted
     var new = intent
-    new.take(stored.map(PresenceIntent.init) ?? PresenceIntent())
+    new.replaceStored(with: stored.map(PresenceIntent.init) ?? PresenceIntent())
     restore(new)
     if wanted != before, session.ask({ $0.online?.plan.sendsPresence }) == true { await send() }
   }
