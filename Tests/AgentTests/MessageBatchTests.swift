@@ -125,7 +125,7 @@ import XMPPXML
     #expect(reading?.page.isComplete == false)
     var stored = reading
     #expect(batch(&stored).hasMessages)
-    if let stored { reading?.keep(stored) }
+    if let stored { reading?.merge(stored) }
     #expect(reading?.page.isComplete == true)
   }
 

@@ -102,7 +102,7 @@ final class Contacts {
       _ = try await request(for: beginning).first?.get()
     } catch {
       // The end of the stream is an event of its own.
-      if beginning.stream.isCurrent { presence.fail() }
+      if beginning.stream.isCurrent { presence.forgetShown() }
     }
   }
 

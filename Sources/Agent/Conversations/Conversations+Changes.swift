@@ -54,11 +54,11 @@ extension Conversations {
 
 extension ConversationsChangeMethod.Parameters {
   /// Stores the change, and that the server is to be told; nil where nothing changes.
-  fileprivate func keep(
+  fileprivate func save(
     _ jid: String, of account: String, now: Double, _ database: Database
   ) throws -> ConversationEvent? {
     var stored = try StoredConversation.load(jid, of: account, database)
-    if change == .read { return try keepRead(jid, of: account, &stored, database) }
+    if change == .read { return try markAllRead(jid, of: account, &stored, database) }
     let edits = try edits(jid, of: account, now: now, database)
     var settings = stored.settings
     for edit in edits { edit.apply(to: &settings) }
@@ -101,7 +101,7 @@ extension ConversationsChangeMethod.Parameters {
   }
 
   /// Everything was read that is stored.
-  private func keepRead(
+  private func markAllRead(
     _ jid: String, of account: String, _ stored: inout StoredConversation, _ database: Database
   ) throws -> ConversationEvent? {
     let newest = """

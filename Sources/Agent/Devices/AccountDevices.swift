@@ -60,16 +60,16 @@ final class AccountDevices {
   /// A presence of the bound stream.
   func receive(_ presence: Presence) async {
     guard let own = stream?.jid else { return }
-    await publish(known.take(presence, own: own))
+    await publish(known.update(with: presence, own: own))
   }
 
   /// A message of the bound stream.
   func receive(_ message: Message) async {
     guard let own = stream?.jid else { return }
     if let notice = KickNotice(message, own: own) {
-      known.take(notice, at: context.clock.uptime())
+      known.update(with: notice, at: context.clock.uptime())
     } else if let event = PubSub.Event(message, own: own.bare) {
-      await publish(known.take(event, own: own, id: plan?.deviceId))
+      await publish(known.update(with: event, own: own, id: plan?.deviceId))
     }
   }
 
@@ -112,7 +112,7 @@ final class AccountDevices {
     }
     guard stream.isCurrent else { return [] }
     let records = items.compactMap { DeviceRecord($0) }
-    await publish(known.take(records, own: own, id: id))
+    await publish(known.update(with: records, own: own, id: id))
     await publishRecord(on: stream)
     await agreeOnPolicy(items, on: stream)
     return Array(

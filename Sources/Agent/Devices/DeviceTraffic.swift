@@ -31,7 +31,7 @@ struct DeviceTraffic: Sendable, Equatable {
   }
 
   /// Takes over what a device of the account shows (RFC 6121 §4.2.2).
-  mutating func take(_ presence: Presence, own: JID) -> [DeviceEvent] {
+  mutating func update(with presence: Presence, own: JID) -> [DeviceEvent] {
     guard let from = presence.from, from.bare == own.bare, let resource = from.resource,
       resource != own.resource
     else { return [] }
@@ -55,7 +55,7 @@ struct DeviceTraffic: Sendable, Equatable {
   }
 
   /// All that devices tell of themselves.
-  mutating func take(_ records: [DeviceRecord], own: JID, id: String?) -> [DeviceEvent] {
+  mutating func update(with records: [DeviceRecord], own: JID, id: String?) -> [DeviceEvent] {
     let before = self.records
     self.records = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     isKnown = true
@@ -67,7 +67,7 @@ struct DeviceTraffic: Sendable, Equatable {
   }
 
   /// A device has told something of itself, or is gone.
-  mutating func take(_ event: PubSub.Event, own: JID, id: String?) -> [DeviceEvent] {
+  mutating func update(with event: PubSub.Event, own: JID, id: String?) -> [DeviceEvent] {
     guard event.node == DeviceRecord.node.name else { return [] }
     var events: [DeviceEvent] = []
     for change in event.changes {
@@ -92,7 +92,7 @@ struct DeviceTraffic: Sendable, Equatable {
   mutating func told(_ record: DeviceRecord) { records[record.id] = record }
 
   /// Another device says that it is about to end this session.
-  mutating func take(_ notice: KickNotice, at now: Double) {
+  mutating func update(with notice: KickNotice, at now: Double) {
     self.notice = (DeviceIdentity(name: notice.name, platform: notice.platform, ext: notice.ext), now)
   }
 

@@ -41,9 +41,9 @@ struct ArchiveReading {
   var collected: [IncomingMessage]?
 
   /// What has come of the same page is stored.
-  mutating func keep(_ other: ArchiveReading) {
+  mutating func merge(_ other: ArchiveReading) {
     guard page.id == other.page.id else { return }
-    page.keep(other.page)
+    page.merge(other.page)
     collected = other.collected
   }
 }

@@ -56,7 +56,7 @@ struct FirstCatchUp {
   }
 
   /// Takes what came of the page that ``next(_:)`` has given last, oldest first.
-  mutating func take(_ page: ArchivePage, _ results: [IncomingMessage]) {
+  mutating func add(_ page: ArchivePage, _ results: [IncomingMessage]) {
     position = position ?? page.position ?? ""
     // A page that comes again leads nowhere.
     end = page.isLast || page.first == end ? nil : page.first

@@ -23,7 +23,7 @@ extension MessageArchive {
       return
     }
     do throws(Failure) {
-      try await keep(first, markers, through: position)
+      try await save(first, markers, through: position)
     } catch {
       context.log.error(
         "archive", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
@@ -35,7 +35,7 @@ extension MessageArchive {
   ) async -> Bool {
     let wanted = ArchiveReading(page: page, isKept: true, collected: [])
     guard let reading = await read(wanted, on: stream) else { return false }
-    first.take(reading.page, reading.collected ?? [])
+    first.add(reading.page, reading.collected ?? [])
     session.ask { $0.beginning(of: stream) }?.add()
     return true
   }
@@ -52,7 +52,7 @@ extension MessageArchive {
     return Dictionary(rows ?? []) { $1 }
   }
 
-  private func keep(
+  private func save(
     _ first: FirstCatchUp, _ markers: FirstCatchUp.Markers, through position: String
   ) async throws(Failure) {
     let name = context.account.description

@@ -126,7 +126,7 @@ extension MessageArchive {
         continue
       }
       isFresh = false
-      result.fetched += try await keepPast(page, of: query)
+      result.fetched += try await savePast(page, of: query)
       let first = page.page.first
       if page.page.isLast || first == nil || first == start?.id {
         result.complete = page.page.isLast
@@ -165,7 +165,7 @@ extension MessageArchive {
     return await read(ArchiveReading(page: page, isKept: true, collected: []), on: stream)
   }
 
-  private func keepPast(_ reading: ArchiveReading, of query: HistoryQuery) async throws(Failure)
+  private func savePast(_ reading: ArchiveReading, of query: HistoryQuery) async throws(Failure)
     -> Int
   {
     let (own, now) = (own, context.clock.now())

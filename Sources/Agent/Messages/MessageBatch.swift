@@ -115,7 +115,7 @@ struct MessageBatch: Sendable {
       case shown(PresenceChange)
     }
     var arrived: [Arrival] = []
-    func keepArrived() {
+    func flushArrived() {
       for arrival in arrived {
         switch arrival {
         case .message(let message, let ids): add(message, ids, now: now)
@@ -143,7 +143,7 @@ struct MessageBatch: Sendable {
         }
       case .shown(let change): arrived.append(.shown(change))
       case .handled(let count):
-        keepArrived()
+        flushArrived()
         handled = count
         changesStream = true
       case .ended: if isCounted { arrived = [] }
@@ -152,7 +152,7 @@ struct MessageBatch: Sendable {
       case .streamChanged: changesStream = true
       }
     }
-    keepArrived()
+    flushArrived()
   }
 
   /// What was collected out of the archive, oldest first. A retraction of what the archive does not have any more comes
@@ -241,7 +241,7 @@ private struct Writing {
     addressees = Addressees(of: account)
   }
 
-  mutating func keep(
+  mutating func save(
     _ arrived: StoredMessage, _ answer: Message?, _ part: SyncPart?, _ database: Database
   ) throws {
     // It may be a copy of what this device has sent: the server has it.
@@ -311,7 +311,7 @@ private struct Writing {
     return true
   }
 
-  mutating func keep(_ receipt: StoredReceipt, _ database: Database) throws {
+  mutating func save(_ receipt: StoredReceipt, _ database: Database) throws {
     let id = receipt.receipt.id
     var recipient = try StoredMessage.recipient(of: id, account, own: own.description, database)
     if recipient == nil, let waiting = try OutboxMessage.find(id, of: account, database) {

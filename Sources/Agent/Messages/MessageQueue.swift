@@ -62,7 +62,7 @@ final class MessageQueue {
       seen = unstored.count
       for stream in unstored.streams {
         let isCounted = await stream.stream.management != nil
-        let items = unstored.take(of: stream, isCounted: isCounted)
+        let items = unstored.removeNext(of: stream, isCounted: isCounted)
         if !items.isEmpty { return (items, stream, isCounted) }
       }
     } while unstored.count != seen

@@ -51,7 +51,7 @@ struct UnstoredItems {
   }
 
   /// Takes what of a stream is to be stored next; nothing where it has to wait.
-  mutating func take(of stream: BoundSession, isCounted: Bool) -> [Item] {
+  mutating func removeNext(of stream: BoundSession, isCounted: Bool) -> [Item] {
     let all = entries.filter { $0.stream == stream }
     let numbered = all.lastIndex(where: \.item.isNumber).map { $0 + 1 } ?? 0
     let unnumbered = all[numbered...]

@@ -69,7 +69,7 @@ final class OwnPresence {
   func restore(shown: PresenceIntent.Value?) { self.shown = shown }
 
   /// What was to be shown may not have arrived.
-  func fail() { shown = nil }
+  func forgetShown() { shown = nil }
 
   /// What a session says before it ends: nothing where it has not shown itself.
   var farewell: [XMLElement] {
