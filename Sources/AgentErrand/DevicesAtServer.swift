@@ -155,7 +155,7 @@ package struct DevicesAtServer: Sendable {
   /// Keeps a password that ``kick(_:newPassword:)`` has made where the old one was stored.
   ///
   /// Gives whether a command is stored that has to print it from now on.
-  package func keepPassword(
+  package func storePassword(
     _ new: Secret, command: String?, in accounts: AccountStore
   ) async throws(Failure) -> Bool {
     let account = try await AccountAtServer(

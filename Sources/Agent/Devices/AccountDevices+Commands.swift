@@ -75,7 +75,7 @@ extension AccountDevices {
       result.outcomes = try await atServer.kick(parameters.resource, newPassword: new)
       if let new {
         session.ask { $0.passwordChanged(to: new) }
-        result.usesCommand = try await atServer.keepPassword(
+        result.usesCommand = try await atServer.storePassword(
           new, command: parameters.newPasswordCommand, in: context.accounts)
       }
     }
