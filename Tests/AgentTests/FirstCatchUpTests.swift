@@ -57,7 +57,7 @@ struct FirstCatchUpTests {
       var results: [IncomingMessage] = []
       for message in part {
         results +=
-          page.take(message.result(page.id), own: Self.own).result.flatMap {
+          page.collect(message.result(page.id), own: Self.own).result.flatMap {
             IncomingMessage($0, own: Self.own)
           }.map { [$0] }
           ?? []
@@ -149,7 +149,7 @@ struct FirstCatchUpTests {
     var count = 0
     while var page = same.next([:]) {
       count += 1
-      let result = page.take(Archived(id: "x", age: 1).result(page.id), own: Self.own).result
+      let result = page.collect(Archived(id: "x", age: 1).result(page.id), own: Self.own).result
       _ = page.ended(with: Self.answer("<first>x</first><last>x</last>", isLast: false))
       same.add(page, result.flatMap { IncomingMessage($0, own: Self.own) }.map { [$0] } ?? [])
     }

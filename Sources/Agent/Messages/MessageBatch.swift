@@ -129,7 +129,7 @@ struct MessageBatch: Sendable {
       case .arrived(let message):
         if let incoming = IncomingMessage(message, own: own) {
           arrived.append(.message(incoming, archiveIDs))
-        } else if let page = reading?.page.take(message, own: own), page.belongs {
+        } else if let page = reading?.page.collect(message, own: own), page.belongs {
           guard reading?.isKept == true, let result = page.result else { break }
           guard let incoming = IncomingMessage(result, own: own) else {
             refused[.archive, default: 0] += 1
