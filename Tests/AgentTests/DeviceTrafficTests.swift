@@ -87,9 +87,12 @@ struct DeviceTrafficTests {
   @Test("What devices publish is news when it is another name, another device, or one less.")
   func records() throws {
     var traffic = DeviceTraffic()
-    #expect(traffic.update(with: [record("one", "desk"), record("two", "phone")], own: own, id: "one").isEmpty)
     #expect(
-      traffic.update(        with: [record("one", "desk", name: "mine"), record("two", "phone", name: "Anna")], own: own, id: "one")
+      traffic.update(with: [record("one", "desk"), record("two", "phone")], own: own, id: "one").isEmpty)
+    #expect(
+      traffic.update(
+        with: [record("one", "desk", name: "mine"), record("two", "phone", name: "Anna")], own: own, id: "one"
+      )
         == [DeviceEvent(.rename, jid: "alice@example.org/phone", by: .otherDevice, name: "Anna")])
     let renamed = try #require(try event("alice@example.org", "Berta"))
     #expect(traffic.update(with: renamed, own: own, id: "one").map(\.name) == ["Berta"])

@@ -322,7 +322,9 @@ final class Contacts {
     let gone = stored.count { !requested.contains($0) }
     guard gone > 0 else { return }
     await store(gone) {
-      try StoredRequests.removeAll(except: requested, of: name, $0).map { ContactEvent(.decline, jid: $0, by: nil) }
+      try StoredRequests.removeAll(except: requested, of: name, $0).map {
+        ContactEvent(.decline, jid: $0, by: nil)
+      }
     }
   }
 

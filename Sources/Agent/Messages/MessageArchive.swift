@@ -79,7 +79,7 @@ final class MessageArchive {
 
   /// What has come of the page that is being read is stored.
   func stored(_ reading: ArchiveReading?) {
-    if let reading { self.reading?.keep(reading) }
+    if let reading { self.reading?.merge(reading) }
   }
 
   func endPageWaitIfComplete() {

@@ -9,7 +9,7 @@ import XMPPXML
 struct MessageBatch: Sendable {
   private enum Step: Sendable {
     /// A message, the receipt that it asks for, and to which part of the beginning of a session it belongs.
-    case keep(StoredMessage, answer: Message?, SyncPart?)
+    case save(StoredMessage, answer: Message?, SyncPart?)
     case acknowledge([String])
     case settle([OutboxMessage])
     case receipt(StoredReceipt)
@@ -19,7 +19,7 @@ struct MessageBatch: Sendable {
     /// Events that come of it at most: a message that turns out to be one of the outbox makes two.
     var maximumEvents: Int {
       switch self {
-      case .keep: 2
+      case .save: 2
       case .acknowledge(let ids): 2 * ids.count
       case .settle(let messages): 2 * messages.count
       case .receipt: 3
@@ -163,9 +163,9 @@ struct MessageBatch: Sendable {
     isNext = false
     settles = false
     for message in archived { add(message, .confirmed, now: now) }
-    let messages = steps.compactMap { if case .keep(let message, _, _) = $0 { message } else { nil } }
+    let messages = steps.compactMap { if case .save(let message, _, _) = $0 { message } else { nil } }
     func retractsWhatIsGone(_ step: Step) -> Bool {
-      guard case .keep(let message, _, _) = step, let id = message.retracts else { return false }
+      guard case .save(let message, _, _) = step, let id = message.retracts else { return false }
       return !messages.contains { $0.isCalled(id, by: message.sender) }
     }
     steps = steps.filter(retractsWhatIsGone) + steps.filter { !retractsWhatIsGone($0) }
@@ -191,7 +191,7 @@ struct MessageBatch: Sendable {
   ) {
     if var message = incoming.stored(own: own, hasArchive: archiveIDs != .ignored, now: now) {
       message.isArchiveIDClaimed = archiveIDs == .claimed
-      steps.append(.keep(message, answer: incoming.answer, incoming.part))
+      steps.append(.save(message, answer: incoming.answer, incoming.part))
       hasMessages = true
       if case .archive = incoming.source {
         if isNext { readArchiveID = message.archiveID ?? readArchiveID }
@@ -212,7 +212,7 @@ struct MessageBatch: Sendable {
     var writing = Writing(account: account, own: own, next: cursors.lowerBound)
     for step in steps {
       switch step {
-      case .save(let message, let answer, let part): try writing.keep(message, answer, part, database)
+      case .save(let message, let answer, let part): try writing.save(message, answer, part, database)
       case .acknowledge(let ids): try writing.settle(OutboxMessage.find(ids, of: account, database), database)
       case .settle(let messages): try writing.settle(messages, database)
       case .receipt(let receipt): try writing.save(receipt, database)
@@ -269,7 +269,7 @@ private struct Writing {
     guard let id = message.replaces ?? message.retracts else { return message }
     if try StoredMessage.isKnown(id, of: message.sender, account, database) { return message }
     if message.retracts != nil {
-      try message.keepAside(account, database)
+      try message.saveUnmatched(account, database)
       return nil
     }
     // A correction of what its sender has taken back since is so, too.

@@ -141,7 +141,7 @@ package struct AgentProcess: Sendable {
     let status = Task { await showStatus() }
     let network = Task { await watchNetwork() }
     let keeping = Task {
-      await premises.keep { failure in
+      await premises.maintain { failure in
         log.error("another one has taken the place of this agent, which ends")
         await registry.stop()
       }

@@ -234,7 +234,9 @@ private final class LastRead: Sendable {
     last.withLockedValue { $0?.stamp == stamp ? $0?.contents : nil }
   }
 
-  func remember(_ contents: AccountFile, as stamp: FileStamp) { last.withLockedValue { $0 = (contents, stamp) } }
+  func remember(_ contents: AccountFile, as stamp: FileStamp) {
+    last.withLockedValue { $0 = (contents, stamp) }
+  }
 }
 
 /// Another one for every replacement and every change of a file.

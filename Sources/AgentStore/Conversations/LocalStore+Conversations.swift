@@ -293,7 +293,8 @@ extension Bookmark {
   }
 
   /// Keeps the bookmark, and what it says of the conversation.
-  package func saveWithSettings(of account: String, by device: String, _ database: Database) throws -> [ConversationEvent]
+  package func saveWithSettings(of account: String, by device: String, _ database: Database) throws
+    -> [ConversationEvent]
   {
     try save(of: account, database)
     return try StoredConversation.change(jid.description, of: account, by: device, database) { settings in
