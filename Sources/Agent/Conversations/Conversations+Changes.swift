@@ -8,7 +8,8 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-// What commands set of conversations: stored at once, published to the account's other devices as soon as that can be.
+// The commands that change conversations: each change is stored at once and published to the account's other devices as
+// soon as possible.
 
 extension Conversations {
   /// - Parameter stream: nil where the session is not online.
@@ -35,7 +36,7 @@ extension Conversations {
     return result
   }
 
-  /// The agent does not end before it is done.
+  /// Stores a change. The agent does not exit before the write has ended.
   private func store(
     _ parameters: ConversationsChangeMethod.Parameters, _ jid: String, now: Double
   ) async throws(Failure) -> ConversationEvent.Action? {
@@ -53,7 +54,7 @@ extension Conversations {
 }
 
 extension ConversationsChangeMethod.Parameters {
-  /// Stores the change, and that the server is to be told; nil where nothing changes.
+  /// Stores the change and marks it for publishing; returns nil where nothing changes.
   fileprivate func save(
     _ jid: String, of account: String, now: Double, _ database: Database
   ) throws -> ConversationEvent? {
@@ -94,13 +95,13 @@ extension ConversationsChangeMethod.Parameters {
           SELECT time FROM messages INDEXED BY messagesByPeer
           WHERE account = ? AND peer = ? AND place IS NOT NULL ORDER BY place DESC LIMIT 1
           """, arguments: [account, jid])
-      // It is told in milliseconds.
+      // The time is published in milliseconds.
       let time = (max(now, newest ?? now) * 1000).rounded(.up) / 1000
       return (change == .delete ? [.init(.deleted)] : []) + [.init(.hiddenBefore(time))]
     }
   }
 
-  /// Everything was read that is stored.
+  /// Marks all stored messages as read.
   private func markAllRead(
     _ jid: String, of account: String, _ stored: inout StoredConversation, _ database: Database
   ) throws -> ConversationEvent? {

@@ -8,13 +8,13 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-// What the private nodes of the account say of conversations.
+// Handles the private nodes of the account that describe conversations.
 
 extension Conversations {
-  /// How many events one item may cause.
+  /// The maximum number of events caused by one item.
   private static let eventsPerItem = 4
 
-  /// A change of a node of the own account.
+  /// Handles a change in a PubSub node of the account.
   func receive(_ event: PubSub.Event) async {
     for change in event.changes {
       switch (event.node, change) {
@@ -57,7 +57,7 @@ extension Conversations {
 
   func store(markers items: [PubSub.Item], isNews: Bool = true) async {
     let name = context.account.description
-    // That of a room is for those who are in it.
+    // In a room, the read marker is sent to the room's occupants instead.
     let own = context.account.bare
     let markers = items.compactMap(DisplayedMarker.init).filter { $0.by == own }
     await store(isNews ? markers.count : 0) { database in
@@ -72,7 +72,7 @@ extension Conversations {
     }
   }
 
-  /// The archive was read: what another device has read may be known now.
+  /// Applies the read markers of other devices whose messages the archive has provided meanwhile.
   func resolveMarkers() async {
     let name = context.account.description
     guard let jids = try? await context.localStore.read({ try StoredConversation.unresolved(of: name, $0) }),
@@ -116,7 +116,7 @@ extension Conversations {
     }
   }
 
-  /// Changes the store and publishes what has happened, at most so many events; false where that cannot be done.
+  /// Changes the store and publishes at most `count` events; returns false where the store failed.
   @discardableResult
   func store(
     _ maximumEvents: Int, _ body: @escaping @Sendable (Database) throws -> [ConversationEvent]
