@@ -57,7 +57,7 @@ extension Conversations {
 
   func store(markers items: [PubSub.Item], isNews: Bool = true) async {
     let name = context.account.description
-    // In a room, the read marker is sent to the room's occupants instead.
+    // Markers with the IDs of another archive, such as a room's, cannot be resolved here.
     let own = context.account.bare
     let markers = items.compactMap(DisplayedMarker.init).filter { $0.by == own }
     await store(isNews ? markers.count : 0) { database in

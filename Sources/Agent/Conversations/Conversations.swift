@@ -84,8 +84,8 @@ final class Conversations {
     return isKnown == true
   }
 
-  /// Reads the nodes; a node that the server lacks is not an error. Only the first load asks for the account's features
-  /// first, because that request must follow the initial presence.
+  /// Reads the nodes; a node that the server lacks is not an error. Only the first load waits for the account's features,
+  /// because that request is sent after the initial presence.
   private func load(_ beginning: SessionBeginning, isFirst: Bool) async {
     let stream = beginning.stream
     if isFirst {

@@ -6,12 +6,12 @@ import XMPP
 import XMPPClient
 import XMPPFeatures
 
-// The first login of a device: what nobody has read is fetched from the archive, told and counted as unread. Servers
-// that have given it to the archive do not send it as offline messages, too (XEP-0386 §3.2).
+// At the first login of a device, the unread messages are fetched from the archive, published and counted as unread.
+// Servers that archive messages do not send the same messages as offline messages (XEP-0386 §3.2).
 
 extension MessageArchive {
-  /// Reads as much of the archive as is wanted, where nothing is known of it yet, and stores all of it together: an agent
-  /// that is killed before that begins anew.
+  /// Reads the wanted part of the archive if nothing was read before, and stores it in one transaction: an agent that
+  /// is killed meanwhile starts again from the beginning.
   func catchUpFirst(on stream: BoundSession) async {
     guard position == nil, await hasArchive(stream) else { return }
     var first = FirstCatchUp(own: context.account, now: context.clock.now())
