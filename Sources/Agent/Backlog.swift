@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// How many events were handed to a subscriber and how many it is done with.
+/// Counts the events handed to a subscriber and the events that the subscriber has finished with.
 final class Backlog: Sendable {
   private struct State {
     var added = 0
@@ -11,16 +11,16 @@ final class Backlog: Sendable {
   }
   private let state = NIOLockedValueBox(State())
 
-  /// - Parameter count: how many were handed over already.
+  /// - Parameter count: the number of events that were handed over already.
   init(of count: Int = 0) { state.withLockedValue { $0.added = count } }
 
-  /// Events that the subscriber is not done with.
+  /// The number of events that the subscriber has not finished with.
   var pending: Int { state.withLockedValue { $0.added - $0.done } }
 
-  /// Octets of memory that they take, as far as these were told.
+  /// The octets of memory that the pending events take, as far as the callers of ``add(octets:)`` reported them.
   var octets: Int { state.withLockedValue { $0.octets } }
 
-  /// Nobody will be done with anything any more.
+  /// Whether the subscriber is gone, so that no event will be finished any more.
   var isOver: Bool { state.withLockedValue { $0.isOver } }
 
   func add(octets: Int = 0) {
@@ -37,15 +37,15 @@ final class Backlog: Sendable {
     }
   }
 
-  /// It cannot be done now: ends the waits that may be released.
+  /// Ends the releasable waits, because the subscriber cannot finish its events now.
   func release() { wake(released: true) { _ in } }
 
-  /// Nobody will be done with anything any more.
+  /// Ends all waits, because the subscriber is gone.
   func end() { wake { $0.isOver = true } }
 
-  /// Returns when everything added before is done.
+  /// Returns when every event that was added before this call is finished.
   ///
-  /// - Parameter isReleasable: or when it turns out that this takes long.
+  /// - Parameter isReleasable: the wait also ends on ``release()``.
   func empty(isReleasable: Bool = false) async {
     await withCheckedContinuation { waiter in
       let isEmpty = state.withLockedValue { state in

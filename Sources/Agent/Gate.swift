@@ -1,4 +1,4 @@
-/// Lets nobody pass while it is closed.
+/// Suspends its callers while it is closed.
 final class Gate {
   private(set) var isClosed = false
   private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -12,7 +12,7 @@ final class Gate {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Returns when it is open.
+  /// Returns when the gate is open.
   func pass() async {
     guard isClosed else { return }
     await withCheckedContinuation { waiters.append($0) }

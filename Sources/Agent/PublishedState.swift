@@ -1,19 +1,19 @@
 import AgentProtocol
 import Logging
 
-/// What is told of a session's state, and since when it is so.
+/// The state of a session as watchers were told it, with the times that belong to it.
 final class PublishedState {
   private let context: SessionContext
-  /// Told when the session may have become busy, or idle.
+  /// Called when the session may have become busy or idle.
   private let activity: @Sendable () -> Void
   var status: SessionStatus
-  /// What the session is since its stream has ended; nil where others were told.
+  /// The state since the stream ended, where watchers were told another one; otherwise nil.
   var stateToTell: SessionState?
-  /// RFC 3339: since when it is online, resumptions included, and when the server was last heard of.
+  /// RFC 3339: since when the session is online, resumptions included, and when the server was last heard of.
   var onlineSince: String?
   var lastSeen: String?
   private var isDataReadyTold = false
-  /// Writes to the store that are not done yet.
+  /// The number of writes to the store that are not finished.
   private(set) var writes = 0
 
   init(_ context: SessionContext, activity: @escaping @Sendable () -> Void) {
@@ -23,7 +23,7 @@ final class PublishedState {
     status.since = Timestamp.now()
   }
 
-  /// Something may have begun or ended for which the agent has to go on.
+  /// Reports that work may have begun or ended for which the agent must keep running.
   func activityChanged() { activity() }
 
   func beginWriting() { writes += 1 }
@@ -33,7 +33,7 @@ final class PublishedState {
     activity()
   }
 
-  /// Goes on to a state and publishes that; what ``SessionLifecycle`` does not have is an error of ours, and is not
+  /// Enters a state and publishes it. A transition that ``SessionLifecycle`` lacks is a bug: it is logged and not
   /// published.
   func enter(
     _ state: SessionState, cause: Failure?, fullJID: String?, _ change: (inout StateChange) -> Void
@@ -60,7 +60,7 @@ final class PublishedState {
     activity()
   }
 
-  /// Whether a state may follow on what was told last.
+  /// Whether ``SessionLifecycle`` allows this state after the last published one.
   func mayEnter(_ state: SessionState) -> Bool {
     SessionLifecycle.event(from: status.state, to: state) != nil
   }

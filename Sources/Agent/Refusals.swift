@@ -2,24 +2,24 @@ import NIOConcurrencyHelpers
 import XMPP
 import XMPPXML
 
-/// How much of what came was refused, and why, since the agent was started.
+/// Counts what was refused since the agent was started, by reason.
 ///
-/// Asked and told on any thread.
+/// Safe on any thread.
 final class Refusals: Sendable {
   enum Reason: String, Sendable, CaseIterable {
-    /// A copy of a message that did not come from the own account (XEP-0280 §11).
+    /// A copy of a message that the account's own server did not send (XEP-0280 §11).
     case carbon
-    /// A result of the archive that nobody asked for, or with a message that is neither from nor to the account.
+    /// A result of the archive that answers no request, or whose message is neither from nor to the account.
     case archive
     /// A change of the roster or the blocklist that the own server did not make (RFC 6121 §2.1.6).
     case push
-    /// A receipt of somebody whom the message was not for.
+    /// A receipt from somebody to whom the message was not sent.
     case receipt
-    /// A contact says that it shows its presence, which nobody has asked it for (RFC 6121 §3.1.6).
+    /// A contact that claims to show its presence although it was not asked for it (RFC 6121 §3.1.6).
     case approval
-    /// A request that got no answer: whoever asks so fast is not answered.
+    /// A request that got no answer, because its sender asks too often.
     case request
-    /// A stanza that was more than is taken from anybody.
+    /// A stanza that is larger than the agent accepts.
     case stanza
   }
 
@@ -29,13 +29,13 @@ final class Refusals: Sendable {
     counted.withLockedValue { $0[reason, default: 0] += count }
   }
 
-  /// By the name of the reason; nil where nothing was refused.
+  /// The counts by the name of the reason; nil where nothing was refused.
   var counts: [String: Int]? {
     let counts = counted.withLockedValue { $0 }
     return counts.isEmpty ? nil : Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) })
   }
 
-  /// Counts what the responders of these payloads do not take.
+  /// Wraps responders so that each set request that they do not answer is counted.
   func counting(
     _ reason: Reason, in responders: [XMLName: StreamConfiguration.Responder]
   ) -> [XMLName: StreamConfiguration.Responder] {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import XMPPClient
 
-/// The time of a session, and how it waits: a test has its own.
+/// The clock of a session. Tests inject their own.
 struct SessionClock: Sendable {
   /// Seconds since 1970.
   var now: @Sendable () -> Double = { Date().timeIntervalSince1970 }

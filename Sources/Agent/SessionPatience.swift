@@ -1,19 +1,20 @@
 import Glibc
 import NIOCore
 
-/// How long a session waits for what may never come.
+/// The time limits of a session.
 struct SessionPatience: Sendable {
-  /// A stream on which nothing was received for so long is asked whether the server is still there.
+  /// After this time without input on a stream, the session asks the server for a sign of life.
   var keepAlive = TimeAmount.seconds(60)
-  /// Seconds for an attempt that nobody waits for.
+  /// The time limit, in seconds, of a login attempt for which no command waits.
   var attempt = 30.0
-  /// Seconds for which a new session waits for what it brings into step, where nothing of it comes.
+  /// Seconds without any progress after which a new session stops waiting for its synchronisation.
   var silence = 5.0
 
-  /// How many links that break soon are taken up at once.
+  /// How many connections that break early are replaced at once.
   var quickReturns = 5.0
 
-  /// In a debug build the variable `IMCTL_TEST_PATIENCE` may give the first two, in seconds, and the last: `1.5,4,100`.
+  /// In debug builds, the variable `IMCTL_TEST_PATIENCE` sets `keepAlive` and `attempt` in seconds, then
+  /// `quickReturns`: `1.5,4,100`.
   static let standard: Self = {
     var patience = Self()
     #if DEBUG

@@ -1,12 +1,12 @@
-/// Lets one pass at a time, in the order in which they have come.
+/// Admits one caller at a time, in the order of the calls.
 final class Turns {
   private(set) var isTaken = false
   private var waiters: [CheckedContinuation<Void, Never>] = []
 
-  /// Somebody waits for the turn after this one.
+  /// Whether another caller waits for its turn.
   var isAwaited: Bool { !waiters.isEmpty }
 
-  /// Returns when it is the caller's turn; ``end()`` follows.
+  /// Returns when it is the caller's turn. The caller must call ``end()`` afterwards.
   func begin() async {
     guard isTaken else {
       isTaken = true
@@ -15,7 +15,7 @@ final class Turns {
     await withCheckedContinuation { waiters.append($0) }
   }
 
-  /// Whoever has waited longest is next.
+  /// Ends the turn. The caller that has waited longest is next.
   func end() {
     isTaken = !waiters.isEmpty
     if isTaken { waiters.removeFirst().resume() }

@@ -92,7 +92,7 @@ package struct AccountImport: Sendable {
           action = .kept
         } else {
           if before?.hasCredential == true { account.forgetSecrets() }
-          account.take(entry)
+          account.apply(entry)
         }
         file[entry.account] = account
         return AccountImportMethod.Outcome(account: entry.account, action: action)
@@ -145,7 +145,7 @@ extension AccountImport.Entry {
 
 extension Account {
   /// Who has no secret cannot be logged in by itself.
-  fileprivate mutating func take(_ entry: AccountImport.Entry) {
+  fileprivate mutating func apply(_ entry: AccountImport.Entry) {
     credential = LoginCredential()
     password = entry.password
     store = .password

@@ -37,7 +37,7 @@ package struct DevicesAtServer: Sendable {
     var plan = try LoginPlan(
       account: jid, credential: given ?? stored?.credential ?? LoginCredential(), isGiven: given != nil,
       store: nil, options: options)
-    if let stored { plan.take(stored, at: Date().timeIntervalSince1970) }
+    if let stored { plan.apply(stored, at: Date().timeIntervalSince1970) }
     plan.tokenAnswer = login.tokenAnswer
     try self.init(plan, timeout: login.timeout, language: language, onEvent: onEvent)
   }
@@ -155,7 +155,7 @@ package struct DevicesAtServer: Sendable {
   /// Keeps a password that ``kick(_:newPassword:)`` has made where the old one was stored.
   ///
   /// Gives whether a command is stored that has to print it from now on.
-  package func keepPassword(
+  package func storePassword(
     _ new: Secret, command: String?, in accounts: AccountStore
   ) async throws(Failure) -> Bool {
     let account = try await AccountAtServer(

@@ -6,30 +6,11 @@ import XMPP
 import XMPPSASL
 import XMPPTransport
 
-/// What one attempt presents to the server, its commands asked.
-package struct Presented: Sendable, Equatable {
-  package var password: Secret?
-  package var token: IssuedToken?
-  package var loginExtension: String?
-  /// A command gave nothing, and what was given beforehand takes its place: the attempt is not counted.
-  package var isFallback = false
-
-  package init(
-    password: Secret? = nil, token: IssuedToken? = nil, loginExtension: String? = nil,
-    isFallback: Bool = false
-  ) {
-    self.password = password
-    self.token = token
-    self.loginExtension = loginExtension
-    self.isFallback = isFallback
-  }
-}
-
 // Which mechanism carries what.
 
 extension LoginPlan {
   /// What each kind gives to the mechanisms.
-  package func credentials(presenting presented: Presented) -> SASLCredentials {
+  package func credentials(presenting presented: ResolvedCredentials) -> SASLCredentials {
     var credentials = SASLCredentials(authcid: credential.authcid ?? account.local ?? "")
     // Another name stands for another identity, unless told (RFC 6120 §6.3.8).
     if let authcid = credential.authcid, authcid != account.local {
@@ -87,7 +68,7 @@ extension LoginPlan {
   }
 
   /// Token and login extension for who reads only one secret.
-  private static func packed(_ presented: Presented, asJSON: Bool) -> Secret? {
+  private static func packed(_ presented: ResolvedCredentials, asJSON: Bool) -> Secret? {
     guard asJSON else { return presented.token?.token ?? presented.loginExtension.map { Secret($0) } }
     struct Pack: Encodable { var token, ext: String? }
     let encoder = JSONEncoder()
@@ -97,7 +78,7 @@ extension LoginPlan {
   }
 
   /// Whether the server was not given the login extension: neither the profile nor the mechanism has room for it.
-  package func leavesOutExtension(of presented: Presented?, in bound: BoundStream) -> Bool {
+  package func leavesOutExtension(of presented: ResolvedCredentials?, in bound: BoundStream) -> Bool {
     guard let presented, presented.loginExtension?.isEmpty == false else { return false }
     if bound.usesSASL2 || bound.mechanism == .oauthBearer { return false }
     let isInPassword = credential.extInPassword || presented.token == nil
@@ -132,7 +113,7 @@ extension LoginPlan {
 extension LoginPlan {
   /// A login of this plan succeeded: what it has given is there for the next.
   package mutating func succeeded(
-    _ bound: BoundStream, presenting presented: Presented?, offer: AuthenticationOffer?
+    _ bound: BoundStream, presenting presented: ResolvedCredentials?, offer: AuthenticationOffer?
   ) {
     let pinned = server?.mechanism
     server = KnownServer(bound, offer: offer, before: server, objections: objections)
@@ -164,7 +145,7 @@ extension LoginPlan {
   ///   - now: seconds since 1970.
   package func interpret(
     _ failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName] = [],
-    presented: Presented?, at now: Double
+    presented: ResolvedCredentials?, at now: Double
   ) -> Failure {
     if mechanism?.isDeviceToken == true {
       switch failure.name {
@@ -227,7 +208,7 @@ extension LoginPlan {
   /// ``interpret(_:of:offered:presented:at:)`` gave it; false where nothing does.
   package mutating func reconsider(
     after failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName],
-    presented: Presented?
+    presented: ResolvedCredentials?
   ) -> Bool {
     if deviceToken != nil, hasMoreThanDeviceToken {
       let isOver = mechanism?.isDeviceToken == true && failure.name == .tokenExpired

@@ -49,7 +49,7 @@ extension LoginPlan {
   }
 
   /// A resource that nobody has: the old one with another ending.
-  package mutating func takeOtherResource() {
+  package mutating func chooseOtherResource() {
     var base = options.resource ?? "imctl"
     let ending = base.suffix(5)
     if ending.first == "-", ending.dropFirst().allSatisfy(\.isHexDigit), base.count > 5 { base.removeLast(5) }

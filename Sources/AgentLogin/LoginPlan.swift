@@ -101,7 +101,7 @@ package struct LoginPlan: Sendable, Equatable {
 
   /// The stream for one attempt of this plan.
   package func configuration(
-    presenting presented: Presented, timeout: TimeAmount, language: String
+    presenting presented: ResolvedCredentials, timeout: TimeAmount, language: String
   ) -> StreamConfiguration {
     var configuration = StreamConfiguration(
       account: account, credentials: credentials(presenting: presented), resource: options.resource)
@@ -126,7 +126,7 @@ package struct LoginPlan: Sendable, Equatable {
   /// What is stored of the account beside its credential. Where a secret was given it is proved by itself.
   ///
   /// - Parameter now: seconds since 1970.
-  package mutating func take(_ stored: Account, at now: Double) {
+  package mutating func apply(_ stored: Account, at now: Double) {
     server = stored.server
     deviceId = stored.deviceId
     device = stored.device ?? DeviceIdentity()

@@ -145,7 +145,7 @@ package struct ServerStream: Sendable {
     _ connect: (XMPPStream) async throws(XMPPError) -> Result
   ) async throws(Failure) -> (XMPPStream, Result) {
     while true {
-      let presented = try await plan.present(within: .nanoseconds(timeout.nanoseconds))
+      let presented = try await plan.resolveCredentials(within: .nanoseconds(timeout.nanoseconds))
       var configuration = plan.configuration(presenting: presented, timeout: timeout, language: language)
       configuration.requestsToken = false
       configure(&configuration)

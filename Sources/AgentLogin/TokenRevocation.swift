@@ -34,7 +34,8 @@ package enum TokenRevocation {
   @discardableResult
   package static func revoke(_ plan: LoginPlan, timeout: TimeAmount) async throws(Failure) -> Bool {
     var configuration = plan.configuration(
-      presenting: Presented(), timeout: timeout, language: Language.current == .chinese ? "zh" : "en")
+      presenting: ResolvedCredentials(), timeout: timeout,
+      language: Language.current == .chinese ? "zh" : "en")
     configuration.requestsToken = false
     // What the server takes by now decides, not what it took last time.
     configuration.pipelining.offer = nil

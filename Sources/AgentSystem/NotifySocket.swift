@@ -37,7 +37,7 @@ package struct NotifySocket: Sendable {
 
   /// Takes the variables out of the environment of this process, which must have one thread only. Nil where no service
   /// manager has started it.
-  package static func take() -> NotifySocket? {
+  package static func fromEnvironment() -> NotifySocket? {
     let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
     let values = names.map { getenv($0).map { String(cString: $0) } }
     for name in names { unsetenv(name) }

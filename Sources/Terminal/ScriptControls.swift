@@ -11,16 +11,16 @@ struct ScriptControls {
   init(in scalars: [Unicode.Scalar]) {
     self.scalars = scalars
     isNeeded = scalars.map(\.isVisibleFormat)
-    keepMarks()
-    keepPairs()
-    keepFlags()
+    findNeededMarks()
+    findNeededPairs()
+    findNeededFlags()
   }
 
   func contains(_ index: Int) -> Bool { isNeeded[index] }
 
   /// Joiners and marks of direction, but for those inside a word of letters that have an upper and a lower case: such
   /// letters neither join nor change direction, and the word would only be another one that looks the same.
-  private mutating func keepMarks() {
+  private mutating func findNeededMarks() {
     var start = 0
     while start < scalars.count {
       guard scalars[start].isMark else {
@@ -35,7 +35,7 @@ struct ScriptControls {
   }
 
   /// Isolates with their end, and embeddings with theirs that do not cross an isolate.
-  private mutating func keepPairs() {
+  private mutating func findNeededPairs() {
     var open: [(index: Int, isIsolate: Bool)] = []
     /// Their places in `open`.
     var isolates: [Int] = []
@@ -48,24 +48,24 @@ struct ScriptControls {
       case "\u{2069}":
         // It ends the embeddings inside of the isolate, too.
         guard let isolate = isolates.popLast() else { continue }
-        keep(open[isolate].index, index)
+        setNeeded(open[isolate].index, index)
         open.removeSubrange(isolate...)
       case "\u{202c}":
         guard let opening = open.last, !opening.isIsolate else { continue }
         open.removeLast()
-        if !["\u{202d}", "\u{202e}"].contains(scalars[opening.index]) { keep(opening.index, index) }
+        if !["\u{202d}", "\u{202e}"].contains(scalars[opening.index]) { setNeeded(opening.index, index) }
       default: continue
       }
     }
   }
 
-  private mutating func keep(_ start: Int, _ end: Int) {
+  private mutating func setNeeded(_ start: Int, _ end: Int) {
     isNeeded[start] = true
     isNeeded[end] = true
   }
 
   /// Flags of parts of a country: a black flag, the code of the part in tags, and their end (UTS #51, ED-14a).
-  private mutating func keepFlags() {
+  private mutating func findNeededFlags() {
     for flag in scalars.indices where scalars[flag] == "\u{1f3f4}" {
       let tags = scalars[(flag + 1)...].prefix(while: \.isTagOfFlag)
       guard (3...6).contains(tags.count), tags.endIndex < scalars.count, scalars[tags.endIndex] == "\u{e007f}"

@@ -20,16 +20,16 @@ struct IQTracker<Waiter> {
   }
 
   /// The waiter of the request that `iq` answers, removed; nil when there is none or it is not the one asked.
-  mutating func take(answer iq: IQ, own: JID) -> Waiter? {
+  mutating func removeWaiter(answeredBy iq: IQ, own: JID) -> Waiter? {
     guard iq.type == .result || iq.type == .error, let id = iq.id, let request = requests[id],
       Self.mayAnswer(iq.from, asked: request.to, own: own)
     else { return nil }
     return requests.removeValue(forKey: id)?.waiter
   }
 
-  mutating func take(_ id: String) -> Waiter? { requests.removeValue(forKey: id)?.waiter }
+  mutating func removeWaiter(_ id: String) -> Waiter? { requests.removeValue(forKey: id)?.waiter }
 
-  mutating func takeAll() -> [Waiter] {
+  mutating func removeAll() -> [Waiter] {
     defer { requests = [:] }
     return requests.values.map(\.waiter)
   }

@@ -249,7 +249,7 @@ extension XMPPStream {
     bound.scramKeys = login.scramKeys
     bound.usesSASL2 = login.usesSASL2
     do {
-      let acknowledged = try takeOver(login, for: &bound)
+      let acknowledged = try continueSession(login, for: &bound)
       becomeOnline(bound)
       if !acknowledged.isEmpty { report(.acknowledged(acknowledged)) }
       beginManaging(bound)

@@ -65,7 +65,7 @@ struct StreamInbox {
     }
   }
 
-  mutating func take() -> StreamEvent? {
+  mutating func popFirst() -> StreamEvent? {
     while let entry = entries.popFirst() {
       switch entry {
       case .event(let event, let size):
@@ -86,10 +86,10 @@ struct StreamInbox {
 
   /// The next event where it is a message as the other one is, or a request as the other one is; nil where it is
   /// something else.
-  mutating func take(like other: StreamEvent) -> StreamEvent? {
+  mutating func popFirst(like other: StreamEvent) -> StreamEvent? {
     guard case .event(let next, _)? = entries.first else { return nil }
     switch (next, other) {
-    case (.message, .message), (.request, .request): return take()
+    case (.message, .message), (.request, .request): return popFirst()
     default: return nil
     }
   }

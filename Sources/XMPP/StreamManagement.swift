@@ -224,14 +224,14 @@ public struct StreamManagement: Sendable, Equatable {
   }
 
   /// The messages that the server has not, taken off: they are sent again as new stanzas, or not at all.
-  mutating func takeMessages() -> [SentStanza] {
+  mutating func removeMessages() -> [SentStanza] {
     let isMessage = { (stanza: SentStanza) in stanza.element?.name.local == "message" }
     defer { unacknowledged.removeAll(where: isMessage) }
     return Array(unacknowledged.lazy.filter(isMessage))
   }
 
   /// What is to be sent again on the new connection, to be counted anew.
-  mutating func takeUnacknowledged() -> [XMLElement] {
+  mutating func removeUnacknowledged() -> [XMLElement] {
     defer { unacknowledged = [] }
     return unacknowledged.compactMap(\.element)
   }

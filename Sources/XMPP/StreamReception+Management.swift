@@ -38,7 +38,7 @@ extension XMPPStream {
   // MARK: A session begins
 
   /// What becomes of the session of the stream before; what the server has of it.
-  func takeOver(
+  func continueSession(
     _ login: StreamNegotiator.Login, for bound: inout BoundStream
   ) throws(StreamManagement.MiscountError) -> [SentStanza] {
     var acknowledged: [SentStanza] = []
@@ -46,7 +46,7 @@ extension XMPPStream {
       switch login.resumption {
       case .resumed(let element):
         (acknowledged, bound.unacknowledged) = try earlier.resumed(element)
-        if !configuration.resendsMessages { bound.unacknowledged += earlier.takeMessages() }
+        if !configuration.resendsMessages { bound.unacknowledged += earlier.removeMessages() }
         bound.isResumed = true
         management = earlier
         reception.begin(at: earlier.received, .now())
@@ -65,7 +65,7 @@ extension XMPPStream {
   /// Sends again what the server has not, and asks whether it hears that; or asks it to count, where it can and does not yet.
   func beginManaging(_ bound: BoundStream) {
     if bound.isResumed {
-      let again = management?.takeUnacknowledged() ?? []
+      let again = management?.removeUnacknowledged() ?? []
       write(again + [management?.ask()].compactMap(\.self))
     } else if management != nil {
       reportBeginning()

@@ -155,7 +155,7 @@ extension XMPPStream {
       report(.message(message))
     case .presence(let presence): report(.presence(presence))
     case .answer(let iq):
-      if let waiter = requests.take(answer: iq, own: own ?? configuration.account) {
+      if let waiter = requests.removeWaiter(answeredBy: iq, own: own ?? configuration.account) {
         waiter(.success(iq))
       } else {
         report(.answer(iq))
@@ -206,7 +206,7 @@ extension XMPPStream {
     switch StanzaRouter.route(XMLElement(name: element.name, attributes: element.attributes)) {
     case .message: reception.hasUnconfirmedMessages = true
     case .answer(let iq):
-      requests.take(answer: iq, own: own)?(
+      requests.removeWaiter(answeredBy: iq, own: own)?(
         .failure(XMPPError(.protocolError, stage: .request, .says(.answerLeftOut, excess))))
     case .refused(let answer): reply(answer)
     default: break

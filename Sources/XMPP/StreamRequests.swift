@@ -38,7 +38,7 @@ extension XMPPStream {
       await withCheckedContinuation { waiter in
         let answers = Answers(count: ids.count, waiter)
         for (index, request) in asked.enumerated() {
-          requests.add(ids[index], to: request.to) { answers.take($0, at: index) }
+          requests.add(ids[index], to: request.to) { answers.record($0, at: index) }
         }
         updateReading()
         write(stanzas)
@@ -53,7 +53,7 @@ extension XMPPStream {
   }
 
   private func giveUp(_ ids: [String], _ reason: XMPPError) {
-    for id in ids { requests.take(id)?(.failure(reason)) }
+    for id in ids { requests.removeWaiter(id)?(.failure(reason)) }
   }
 }
 
@@ -72,7 +72,7 @@ private final class Answers {
     if count == 0 { waiter.resume(returning: []) }
   }
 
-  func take(_ answer: Result<IQ, XMPPError>, at index: Int) {
+  func record(_ answer: Result<IQ, XMPPError>, at index: Int) {
     all[index] = answer
     open -= 1
     if open == 0 { waiter.resume(returning: all) }

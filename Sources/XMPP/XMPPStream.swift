@@ -120,7 +120,7 @@ public actor XMPPStream {
   ///
   /// Several callers share the events: each event goes to the one that has waited longest.
   public func next() async -> StreamEvent? {
-    if let event = inbox.take() {
+    if let event = inbox.popFirst() {
       updateReading()
       return event
     }
@@ -138,7 +138,7 @@ public actor XMPPStream {
   public func nextEvents(_ maximum: Int) async -> [StreamEvent]? {
     guard let first = await next() else { return nil }
     var events = [first]
-    while events.count < maximum, let event = inbox.take(like: first) { events.append(event) }
+    while events.count < maximum, let event = inbox.popFirst(like: first) { events.append(event) }
     if events.count > 1 { updateReading() }
     return events
   }
@@ -241,7 +241,7 @@ public actor XMPPStream {
     endNegotiation(.failure(reason))
     endRace(.failure(reason))
     endEstablishment(.failure(reason))
-    for waiter in requests.takeAll() { waiter(.failure(reason)) }
+    for waiter in requests.removeAll() { waiter(.failure(reason)) }
     probes.end(.failure(reason))
     report(.closed(wasConnecting ? reason : error))
     inbox.finish()

@@ -11,7 +11,7 @@ import XMPPXML
 ///     let answer = try await stream.request(page.request)
 ///     page.ended(with: answer)
 ///     // and for every message that the stream has given until `page.isComplete`:
-///     if let result = page.take(message, own: bound.jid.bare).result { … }
+///     if let result = page.collect(message, own: bound.jid.bare).result { … }
 public enum Archive {
   public static let namespace = "urn:xmpp:mam:2"
 
@@ -119,7 +119,7 @@ public struct ArchivePage: Sendable {
   }
 
   /// Whether the message belongs to this page; if so, what is in it: nothing where that cannot be understood.
-  public mutating func take(_ message: Message, own: JID) -> (belongs: Bool, result: Archive.Result?) {
+  public mutating func collect(_ message: Message, own: JID) -> (belongs: Bool, result: Archive.Result?) {
     guard let element = Archive.wrapper(in: message, own: own), element["queryid"] == id, count < maximum
     else { return (false, nil) }
     count += 1
@@ -127,8 +127,8 @@ public struct ArchivePage: Sendable {
     return (true, Archive.result(in: message, own: own))
   }
 
-  /// Takes over what ``take(_:own:)`` has left in a copy of this page.
-  public mutating func keep(_ copy: ArchivePage) {
+  /// Takes over what ``collect(_:own:)`` has left in a copy of this page.
+  public mutating func merge(_ copy: ArchivePage) {
     count = copy.count
     ids = copy.ids
   }

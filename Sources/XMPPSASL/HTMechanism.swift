@@ -45,7 +45,7 @@ public struct HTMechanism: SASLMechanism {
   }
 
   public mutating func initialResponse() throws(SASLError) -> [UInt8]? {
-    guard case .start = take() else { throw SASLError(.misuse, "\(name) has begun already") }
+    guard case .start = consumeState() else { throw SASLError(.misuse, "\(name) has begun already") }
     let message = Array(authcid.utf8) + [0] + (try signature(of: "Initiator"))
     state = .sent
     return message
@@ -57,7 +57,7 @@ public struct HTMechanism: SASLMechanism {
   }
 
   public mutating func success(_ additionalData: [UInt8]?) throws(SASLError) {
-    guard case .sent = take() else {
+    guard case .sent = consumeState() else {
       throw SASLError(.unexpectedSuccess, "success before the client has authenticated")
     }
     guard let additionalData, !additionalData.isEmpty else {
@@ -75,7 +75,7 @@ public struct HTMechanism: SASLMechanism {
   }
 
   /// The state, leaving the end behind: whoever does not set another one has failed.
-  private mutating func take() -> State {
+  private mutating func consumeState() -> State {
     defer { state = .ended }
     return state
   }

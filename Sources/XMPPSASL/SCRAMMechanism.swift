@@ -55,7 +55,7 @@ public struct SCRAMMechanism: SASLMechanism {
   }
 
   public mutating func initialResponse() throws(SASLError) -> [UInt8]? {
-    guard case .start = take() else { throw SASLError(.misuse, "SCRAM has begun already") }
+    guard case .start = consumeState() else { throw SASLError(.misuse, "SCRAM has begun already") }
     let clientFirstBare = "n=\(GS2Header.escape(userName)),r=\(clientNonce)"
     state = .firstSent(clientFirstBare: clientFirstBare)
     return Array("\(header)\(clientFirstBare)".utf8)
@@ -66,7 +66,7 @@ public struct SCRAMMechanism: SASLMechanism {
   public var contradictsOffer: Bool { offer.map(binding.contradicts) ?? false }
 
   public mutating func challenge(_ data: [UInt8]) throws(SASLError) -> SASLStep {
-    switch take() {
+    switch consumeState() {
     case .firstSent(let clientFirstBare):
       return try answer(serverFirst: data, clientFirstBare: clientFirstBare)
     case .finalSent(let serverSignature, let keys):
@@ -79,14 +79,14 @@ public struct SCRAMMechanism: SASLMechanism {
   }
 
   public mutating func derived(_ keys: SCRAMKeys) throws(SASLError) -> SASLStep {
-    guard case .deriving(let exchange) = take() else {
+    guard case .deriving(let exchange) = consumeState() else {
       throw SASLError(.misuse, "SCRAM asked for no keys")
     }
     return try prove(exchange, with: keys)
   }
 
   public mutating func success(_ additionalData: [UInt8]?) throws(SASLError) {
-    switch take() {
+    switch consumeState() {
     case .finalSent(let serverSignature, let keys):
       guard let additionalData, !additionalData.isEmpty else {
         throw SASLError(
@@ -111,7 +111,7 @@ public struct SCRAMMechanism: SASLMechanism {
 
 extension SCRAMMechanism {
   /// The state, leaving the end behind: whoever does not set another one has failed.
-  private mutating func take() -> State {
+  private mutating func consumeState() -> State {
     defer { state = .ended }
     return state
   }

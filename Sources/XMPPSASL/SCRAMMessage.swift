@@ -16,15 +16,15 @@ struct SCRAMServerFirst: Hashable, Sendable {
       throw SASLError(
         .unsupportedExtension, "the server demands an extension of SCRAM that this client lacks")
     }
-    nonce = try attributes.take("r")
+    nonce = try attributes.next("r")
     guard nonce.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw SASLError(.malformed, "the server's nonce is not printable")
     }
-    guard let salt = Base64.decode(try attributes.take("s")) else {
+    guard let salt = Base64.decode(try attributes.next("s")) else {
       throw SASLError(.malformed, "the server's salt is not base64")
     }
     self.salt = salt
-    let count = try attributes.take("i")
+    let count = try attributes.next("i")
     guard count.utf8.first != UInt8(ascii: "0"), count.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       throw SASLError(.malformed, "the server's iteration count is not a number")
     }
@@ -44,7 +44,7 @@ struct SCRAMServerFinal: Hashable, Sendable {
   init(_ message: [UInt8]) throws(SASLError) {
     var attributes = try SCRAMAttributes(message)
     try attributes.refuseServerError()
-    guard let signature = Base64.decode(try attributes.take("v")) else {
+    guard let signature = Base64.decode(try attributes.next("v")) else {
       throw SASLError(.malformed, "the server's signature is not base64")
     }
     self.signature = signature
@@ -83,7 +83,7 @@ struct SCRAMAttributes: Sendable {
   func contains(_ letter: Unicode.Scalar) -> Bool { rest.contains { $0.letter == letter } }
 
   /// The value of the next attribute, which must have this letter.
-  mutating func take(_ letter: Unicode.Scalar) throws(SASLError) -> String {
+  mutating func next(_ letter: Unicode.Scalar) throws(SASLError) -> String {
     guard let next = rest.first, next.letter == letter else {
       throw SASLError(.malformed, "the server's message lacks \(letter)= in its place")
     }

@@ -29,7 +29,7 @@ public struct ClientCertificate: Sendable, Hashable {
     guard SSL_CTX_use_PrivateKey(context, key) == 1 else {
       throw TransportError(
         .invalidConfiguration,
-        .says(.unusableKey, keyFile, OpenSSLErrors.take()))
+        .says(.unusableKey, keyFile, OpenSSLErrors.drain()))
     }
   }
 
@@ -38,7 +38,7 @@ public struct ClientCertificate: Sendable, Hashable {
     ERR_clear_error()
     guard SSL_CTX_use_certificate_chain_file(context, chainFile) != 1 else { return }
     let code = ERR_peek_error()
-    let reason = OpenSSLErrors.take()
+    let reason = OpenSSLErrors.drain()
     throw TransportError(
       .invalidConfiguration,
       ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE

@@ -6,7 +6,7 @@ import Glibc
 /// Whoever calls OpenSSL clears the queue before, so that no old error is taken for a new one, and takes it after.
 enum OpenSSLErrors {
   /// Empties the queue and tells its first error, the cause of the others.
-  static func take() -> String {
+  static func drain() -> String {
     let code = ERR_get_error()
     ERR_clear_error()
     guard code != 0 else { return "unknown error" }

@@ -23,7 +23,7 @@ public final class TLSContext: @unchecked Sendable {
     self.systemFile = systemFile
     ERR_clear_error()
     guard let handle = SSL_CTX_new(TLS_client_method()) else {
-      throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.take()))
+      throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.drain()))
     }
     self.handle = handle  // Freed by deinit, also when the rest of init throws.
     try configure()
@@ -43,7 +43,7 @@ public final class TLSContext: @unchecked Sendable {
     guard
       tls_ctx_set_min_version(handle, minimumVersion) == 1,
       SSL_CTX_set_cipher_list(handle, "DEFAULT:!kRSA:!PSK:!SRP:!aNULL") == 1
-    else { throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.take())) }
+    else { throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.drain())) }
     if let pin = configuration.pinnedCertificateSHA256, pin.count != 32 {
       throw TransportError(
         .invalidConfiguration, .says(.fingerprintLength, pin.count))
@@ -83,7 +83,7 @@ public final class TLSContext: @unchecked Sendable {
     guard SSL_CTX_load_verify_file(handle, caFile) == 1 else {
       throw TransportError(
         .invalidConfiguration,
-        .says(.unusableCAFile, caFile, OpenSSLErrors.take()))
+        .says(.unusableCAFile, caFile, OpenSSLErrors.drain()))
     }
     // Anchors need not be self-signed: the server's own certificate or an intermediate CA will do.
     let parameters = SSL_CTX_get0_param(handle)

@@ -40,7 +40,7 @@ public final class TLSEngine {
     self.context = context
     ERR_clear_error()
     guard let ssl = SSL_new(context.handle) else {
-      throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.take()))
+      throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.drain()))
     }
     self.ssl = ssl
     let incoming = BIO_new(BIO_s_mem())
@@ -48,7 +48,7 @@ public final class TLSEngine {
     guard let incoming, let outgoing else {
       BIO_free(incoming)
       BIO_free(outgoing)
-      throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.take()))
+      throw TransportError(.tlsFailed, .says(.openSSLSetup, OpenSSLErrors.drain()))
     }
     SSL_set_bio(ssl, incoming, outgoing)  // Takes ownership of both.
     SSL_set_connect_state(ssl)
@@ -57,7 +57,7 @@ public final class TLSEngine {
     // SNI is for names only (RFC 6066 §3).
     if !IPAddress.isValid(domain), tls_set_server_name(ssl, domain) != 1 {
       throw TransportError(
-        .invalidConfiguration, .says(.unusableDomain, OpenSSLErrors.take()))
+        .invalidConfiguration, .says(.unusableDomain, OpenSSLErrors.drain()))
     }
     if let session, session.offer(on: ssl, context) { offeredVerified = session.verified }
     ERR_clear_error()
@@ -94,7 +94,7 @@ public final class TLSEngine {
     }
     info = TLSInfo(ssl)
     // Under TLS 1.3 they come later, on their own.
-    if SSL_version(ssl) < TLS1_3_VERSION { keep(SSL_get_session(ssl)) }
+    if SSL_version(ssl) < TLS1_3_VERSION { store(SSL_get_session(ssl)) }
     return true
   }
 
@@ -119,7 +119,7 @@ public final class TLSEngine {
         shrinkIncoming()
         return .needsMore
       case SSL_ERROR_ZERO_RETURN: return .closed
-      default: throw fail(TransportError(.tlsFailed, .says(.tlsFailed, OpenSSLErrors.take())))
+      default: throw fail(TransportError(.tlsFailed, .says(.tlsFailed, OpenSSLErrors.drain())))
       }
     }
   }
@@ -136,7 +136,7 @@ public final class TLSEngine {
     ERR_clear_error()
     var written = 0
     guard SSL_write_ex(ssl, plaintext.baseAddress, plaintext.count, &written) == 1, written == plaintext.count
-    else { throw fail(TransportError(.tlsFailed, .says(.tlsFailed, OpenSSLErrors.take()))) }
+    else { throw fail(TransportError(.tlsFailed, .says(.tlsFailed, OpenSSLErrors.drain()))) }
   }
 
   /// Says to the peer that nothing follows (close_notify); reading goes on. Does nothing before the handshake.
@@ -148,7 +148,7 @@ public final class TLSEngine {
   }
 
   /// Moves what is to be sent to the end of `buffer`.
-  public func takeCiphertext(into buffer: inout ByteBuffer) {
+  public func drainCiphertext(into buffer: inout ByteBuffer) {
     guard let outgoing = SSL_get_wbio(ssl) else { return }
     while case let pending = tls_bio_pending(outgoing), pending > 0 {
       let moved = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: pending) { bytes in
@@ -165,7 +165,7 @@ public final class TLSEngine {
   /// The newest session that the server has given since the last call, for another connection to resume.
   ///
   /// Look here after `handshake` and `read`; always nil where the configuration does not ask for sessions.
-  public func takeSession() -> TLSSession? {
+  public func popSession() -> TLSSession? {
     defer { session = nil }
     return session
   }
@@ -173,11 +173,11 @@ public final class TLSEngine {
   /// OpenSSL's callback: 0, the session remains its own.
   static func received(_ session: OpaquePointer?, on ssl: OpaquePointer?) -> Int32 {
     guard let ssl, SSL_version(ssl) >= TLS1_3_VERSION, let data = SSL_get_ex_data(ssl, 0) else { return 0 }
-    Unmanaged<TLSEngine>.fromOpaque(data).takeUnretainedValue().keep(session)
+    Unmanaged<TLSEngine>.fromOpaque(data).takeUnretainedValue().store(session)
     return 0
   }
 
-  private func keep(_ session: OpaquePointer?) {
+  private func store(_ session: OpaquePointer?) {
     guard let session, let origin = context.origin else { return }
     let verified = SSL_session_reused(ssl) == 1 ? offeredVerified : time(nil)
     guard let verified else { return }
@@ -202,7 +202,7 @@ public final class TLSEngine {
       return rejection
     }
     let code = ERR_peek_error()
-    let reason = OpenSSLErrors.take()
+    let reason = OpenSSLErrors.drain()
     if ERR_GET_LIB(code) == ERR_LIB_SSL {
       switch ERR_GET_REASON(code) {
       case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST:

@@ -149,7 +149,7 @@ public final class TLSHandler: ChannelDuplexHandler {
   }
 
   private func tellSession(_ context: ChannelHandlerContext) {
-    guard let session = engine.takeSession() else { return }
+    guard let session = engine.popSession() else { return }
     context.fireUserInboundEventTriggered(TLSSessionReceived(session: session))
   }
 
@@ -259,7 +259,7 @@ public final class TLSHandler: ChannelDuplexHandler {
 
   private func sendCiphertext(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>? = nil) {
     var ciphertext = context.channel.allocator.buffer(capacity: 0)
-    engine.takeCiphertext(into: &ciphertext)
+    engine.drainCiphertext(into: &ciphertext)
     if ciphertext.readableBytes > 0 {
       context.writeAndFlush(wrapOutboundOut(ciphertext), promise: promise)
     } else {

@@ -157,7 +157,7 @@ public final class XMLStreamParser {
     fed = header.count
   }
 
-  private func keepHeader(_ slice: UnsafeRawBufferPointer, until end: Int?) {
+  private func recordHeader(_ slice: UnsafeRawBufferPointer, until end: Int?) {
     header += slice.prefix(min(end ?? .max, Self.longestHeader) - header.count)
     if let end, end > Self.longestHeader { header = [] }
   }
@@ -230,7 +230,7 @@ public final class XMLStreamParser {
     parsed += slice.count
     let isOpening = builder.pointee.headerEnd == nil
     let status = reader.read(slice)
-    if isOpening { keepHeader(slice, until: builder.pointee.headerEnd) }
+    if isOpening { recordHeader(slice, until: builder.pointee.headerEnd) }
     let failure = builder.pointee.failure(status: status, parsed: parsed)
     if let thrown = builder.pointee.thrown { throw thrown }
     if let failure { throw failure }

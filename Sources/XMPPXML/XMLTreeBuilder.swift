@@ -173,7 +173,7 @@ struct XMLTreeBuilder: ~Copyable {
     }
     namespaces += declarations
     if text.count > 0 {
-      guard let string = takeText() else { return }
+      guard let string = flushText() else { return }
       nodes.append(.text(string))
     }
     guard let attributes = attributes(attributeCount, fields), let place = names.place(local, namespace)
@@ -286,7 +286,7 @@ struct XMLTreeBuilder: ~Copyable {
     }
     let content: XMLElement.Content
     if text.count > 0 {
-      guard let string = takeText() else { return }
+      guard let string = flushText() else { return }
       if nodes.count == element.firstChild {
         content = .text(string)
       } else {
@@ -346,7 +346,7 @@ struct XMLTreeBuilder: ~Copyable {
   }
 
   /// The text read since the last tag; nil, and the end, if it is not UTF-8.
-  private mutating func takeText() -> String? {
+  private mutating func flushText() -> String? {
     defer { text.removeAll() }
     if let string = String(utf8: text.elements) { return string }
     stop(XMLStreamError(.unsupportedEncoding, "invalid UTF-8"))

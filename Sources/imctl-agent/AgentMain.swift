@@ -46,7 +46,7 @@ enum AgentMain {
     do throws(Failure) {
       try arguments.checkVersion()
       // What a service manager wants of a command that starts an agent is none of that one's business.
-      let notify = NotifySocket.take()
+      let notify = NotifySocket.fromEnvironment()
       var terms = AgentTerms()
       if !arguments.isLaunched { terms.notify = notify }
       terms.isKept = arguments.isKept

@@ -30,7 +30,7 @@ struct ForegroundSession {
     do throws(RPCError) {
       let parameters = try call.parameters(of: LoginMethod.self)
       var terms = AgentTerms()
-      terms.notify = NotifySocket.take()
+      terms.notify = NotifySocket.fromEnvironment()
       endWithCommand()
       do throws(Failure) {
         try Foreground.run { [terms, connection] () async throws(Failure) in

@@ -52,7 +52,7 @@ import XMPPXML
     plan.server = try server(.scramSHA1, before: plan.server, objections: 1)
     #expect(plan.isStepByStep)
     #expect(
-      plan.configuration(presenting: Presented(), timeout: .seconds(1), language: "en").pipelining
+      plan.configuration(presenting: ResolvedCredentials(), timeout: .seconds(1), language: "en").pipelining
         == .stepByStep)
   }
 

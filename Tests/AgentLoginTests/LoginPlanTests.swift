@@ -33,7 +33,7 @@ import XMPPXML
     let token = IssuedToken(token: Secret("token"))
     for kind in LoginKind.allCases {
       let plan = try plan(kind)
-      let presented = Presented(
+      let presented = ResolvedCredentials(
         password: kind.usesPassword ? Secret("password") : nil, token: kind.usesToken ? token : nil,
         loginExtension: "ext")
       let credentials = plan.credentials(presenting: presented)
@@ -64,7 +64,7 @@ import XMPPXML
       #expect(!plan.wantsBearer(offered: [.scramSHA1, .plain]))
       let failure = Failure(.mechanismUnavailable, stage: .authenticate)
       #expect(reconsider(&plan, after: failure, of: nil, offered: [.oauthBearer, .scramSHA1]))
-      let credentials = plan.credentials(presenting: Presented(token: plan.credential.token))
+      let credentials = plan.credentials(presenting: ResolvedCredentials(token: plan.credential.token))
       #expect(text(credentials.bearerToken) == "token" && credentials.password == nil)
       #expect(plan.policy.allowed == [.oauthBearer, .xOAuth2])
       #expect(!reconsider(&plan, after: failure, of: nil, offered: [.oauthBearer]))
@@ -95,9 +95,9 @@ import XMPPXML
   @Test("Token and extension go as one JSON object where that is wanted.")
   func packed() throws {
     let plan = try plan(.thirdParty) { $0.extInPassword = true }
-    let both = Presented(token: plan.credential.token, loginExtension: "é\"")
+    let both = ResolvedCredentials(token: plan.credential.token, loginExtension: "é\"")
     #expect(text(plan.credentials(presenting: both).password) == #"{"ext":"é\"","token":"token"}"#)
-    let extensionAlone = Presented(loginExtension: "ext")
+    let extensionAlone = ResolvedCredentials(loginExtension: "ext")
     #expect(text(plan.credentials(presenting: extensionAlone).password) == #"{"ext":"ext"}"#)
   }
 
@@ -112,7 +112,7 @@ import XMPPXML
         mechanism: mechanism, features: StreamFeatures(XMLElement("features", namespace: "n")))
       bound.usesSASL2 = usesSASL2
       let token = token ? IssuedToken(token: Secret("t")) : nil
-      return plan.leavesOutExtension(of: Presented(token: token, loginExtension: ext), in: bound)
+      return plan.leavesOutExtension(of: ResolvedCredentials(token: token, loginExtension: ext), in: bound)
     }
     let third = try plan(.thirdParty)
     #expect(try leavesOut(third, .plain) && leavesOut(third, .xOAuth2, token: false))
@@ -139,10 +139,10 @@ import XMPPXML
   @Test("Who authenticates under another name asks for the account's identity.")
   func authcid() throws {
     let other = try plan(.password) { $0.authcid = "staff-17" }
-    let credentials = other.credentials(presenting: Presented(password: Secret("p")))
+    let credentials = other.credentials(presenting: ResolvedCredentials(password: Secret("p")))
     #expect(credentials.authcid == "staff-17" && credentials.authzid == "a@example.org")
     let same = try plan(.password) { $0.authcid = "a" }
-    #expect(same.credentials(presenting: Presented()).authzid == nil)
+    #expect(same.credentials(presenting: ResolvedCredentials()).authzid == nil)
   }
 
   @Test("What cannot be right is refused: a domain alone, a local part of nobody, keys of no SCRAM.")
@@ -171,20 +171,20 @@ import XMPPXML
       mechanism: "HT-SHA-256-NONE", secret: Secret("device"), expiry: "2030-01-01T00:00:00Z")
     stored.deviceId = "id"
     var plan = try plan(.password)
-    plan.take(stored, at: 0)
+    plan.apply(stored, at: 0)
     #expect(plan.deviceToken == nil && plan.deviceId == "id")
     plan.isGiven = false
-    plan.take(stored, at: 0)
+    plan.apply(stored, at: 0)
     #expect(plan.deviceToken == stored.token)
-    #expect(plan.credentials(presenting: Presented()).fastToken?.mechanism == .htSHA256None)
+    #expect(plan.credentials(presenting: ResolvedCredentials()).fastToken?.mechanism == .htSHA256None)
     #expect(plan.userAgent?.id == "id" && plan.userAgent?.software == "imctl")
-    plan.take(stored, at: 2e9)
+    plan.apply(stored, at: 2e9)
     #expect(plan.deviceToken == nil && plan.sessionExpiry == nil)
     plan.credential.password = nil
     let expiry = try #require(plan.sessionExpiry)
     #expect(expiry.name == .sessionExpired && expiry.exit == 79)
     #expect(expiry.detail?.description == "it expired at 2030-01-01T00:00:00Z")
-    plan.take(stored, at: 0)
+    plan.apply(stored, at: 0)
     #expect(plan.sessionExpiry == nil)
     #expect(try self.plan(.anonymous).userAgent == nil)
   }
@@ -195,7 +195,7 @@ import XMPPXML
 
   private func reconsider(
     _ plan: inout LoginPlan, after failure: Failure, of mechanism: SASLMechanismName?,
-    offered: [SASLMechanismName], presented: Presented? = nil
+    offered: [SASLMechanismName], presented: ResolvedCredentials? = nil
   ) -> Bool {
     plan.reconsider(after: failure, of: mechanism, offered: offered, presented: presented)
   }
@@ -205,7 +205,7 @@ import XMPPXML
     func name(
       _ kind: LoginKind, _ failure: Failure.Name, _ mechanism: SASLMechanismName, token: String = "opaque"
     ) throws -> Failure.Name {
-      let presented = Presented(token: IssuedToken(token: Secret(token)))
+      let presented = ResolvedCredentials(token: IssuedToken(token: Secret(token)))
       return try plan(kind).interpret(
         Failure(failure, stage: .authenticate), of: mechanism, presented: presented, at: 1000
       ).name
@@ -241,7 +241,7 @@ import XMPPXML
       for failure in [Failure.Name.authFailed, .tokenIncorrect] {
         var plan = try plan(kind)
         func name() -> Failure.Name {
-          let presented = Presented(token: plan.credential.token)
+          let presented = ResolvedCredentials(token: plan.credential.token)
           let failure = Failure(failure, stage: .authenticate)
           return plan.interpret(failure, of: .plain, presented: presented, at: 0).name
         }
@@ -273,7 +273,7 @@ import XMPPXML
   func refusedToken() throws {
     var plan = try plan(.token) { $0.tokenCommand = "issue" }
     let incorrect = Failure(.tokenIncorrect, stage: .authenticate)
-    let presented = Presented(token: plan.credential.token, isFallback: true)
+    let presented = ResolvedCredentials(token: plan.credential.token, isFallback: true)
     #expect(reconsider(&plan, after: incorrect, of: .plain, offered: [.plain], presented: presented))
     #expect(plan.refused?.token == Secret("token") && plan.refused?.failure == incorrect)
   }
@@ -316,7 +316,7 @@ import XMPPXML
       plan.deviceToken = device
       plan.checksLastLogin = checks
       let configuration = plan.configuration(
-        presenting: Presented(), timeout: .seconds(1), language: "en")
+        presenting: ResolvedCredentials(), timeout: .seconds(1), language: "en")
       #expect(configuration.fallsBackFromToken)
       #expect(reconsider(&plan, after: expired, of: .htSHA256None, offered: []))
       #expect(plan.deviceToken == nil)

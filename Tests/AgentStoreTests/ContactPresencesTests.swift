@@ -18,17 +18,17 @@ import XMPPStanza
 
   @Test("What each device shows is kept, the newest of each, until it goes.")
   mutating func devices() throws {
-    presences.take(try presence("bob@im.example/desk", show: .away, status: "lunch", priority: 5))
-    presences.take(try presence("bob@im.example/phone"))
-    presences.take(try presence("bob@im.example/desk", show: .doNotDisturb))
+    presences.update(with: try presence("bob@im.example/desk", show: .away, status: "lunch", priority: 5))
+    presences.update(with: try presence("bob@im.example/phone"))
+    presences.update(with: try presence("bob@im.example/desk", show: .doNotDisturb))
     #expect(
       presences["bob@im.example"] == [
         ContactPresence(resource: "phone", show: .online, status: nil, priority: 0),
         ContactPresence(resource: "desk", show: .dnd, status: nil, priority: 0),
       ])
-    presences.take(try presence("bob@im.example/phone", .unavailable))
+    presences.update(with: try presence("bob@im.example/phone", .unavailable))
     #expect(presences["bob@im.example"].map(\.resource) == ["desk"])
-    presences.take(try presence("bob@im.example", .unavailable))
+    presences.update(with: try presence("bob@im.example", .unavailable))
     #expect(presences["bob@im.example"] == [])
   }
 
@@ -42,9 +42,9 @@ import XMPPStanza
 
   @Test("What somebody sends who is no contact is not kept, nor what is no presence of a device.")
   mutating func strangers() throws {
-    presences.take(try presence("mallory@evil.example/x"))
+    presences.update(with: try presence("mallory@evil.example/x"))
     for type in [Presence.Kind.subscribe, .subscribed, .error, .probe] {
-      presences.take(try presence("bob@im.example/x", type))
+      presences.update(with: try presence("bob@im.example/x", type))
     }
     #expect(presences["mallory@evil.example"] == [] && presences["bob@im.example"] == [])
   }
@@ -52,19 +52,19 @@ import XMPPStanza
   @Test("Devices and texts of one contact are bounded.")
   mutating func bounds() throws {
     let long = String(repeating: "x", count: 100_000)
-    for number in 0..<1000 { presences.take(try presence("bob@im.example/\(number)", status: long)) }
+    for number in 0..<1000 { presences.update(with: try presence("bob@im.example/\(number)", status: long)) }
     #expect(presences["bob@im.example"].count == ContactPresences.maximumResources)
     #expect(presences["bob@im.example"].allSatisfy { $0.status?.count == ContactPresences.maximumStatus })
     // A place is free again.
-    presences.take(try presence("bob@im.example/0", .unavailable))
-    presences.take(try presence("bob@im.example/new"))
+    presences.update(with: try presence("bob@im.example/0", .unavailable))
+    presences.update(with: try presence("bob@im.example/new"))
     #expect(presences["bob@im.example"].last?.resource == "new")
   }
 
   @Test("Who is no contact any more is forgotten; at the end of a session everybody is.")
   mutating func forgotten() throws {
-    presences.take(try presence("bob@im.example/x"))
-    presences.take(try presence("carol@im.example/x"))
+    presences.update(with: try presence("bob@im.example/x"))
+    presences.update(with: try presence("carol@im.example/x"))
     presences.remove("carol@im.example")
     presences.add("carol@im.example")
     #expect(presences["carol@im.example"] == [])

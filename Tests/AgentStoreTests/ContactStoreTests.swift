@@ -59,7 +59,7 @@ import XMPPXML
       let item = XMLElement("item", namespace: Namespaces.roster, attributes: attributes)
       let query = XMLElement("query", namespace: Namespaces.roster, children: [item])
       let push = try #require(try Roster.Push(IQ(type: .set, payload: [query]), own: JID("a@b/c")))
-      return try await store.change { try push.keep(account, hasRoom: hasRoom, $0) != nil }
+      return try await store.change { try push.save(account, hasRoom: hasRoom, $0) != nil }
     }
     #expect(try await push(["jid": "c@d", "name": "C"], hasRoom: true))
     #expect(try await !push(["jid": "e@f"], hasRoom: false))
@@ -125,7 +125,7 @@ import XMPPXML
     #expect(listed.first?.received == "1970-01-01T00:00:02.000Z")
     for number in 0..<StoredRequests.maximum { _ = try await add("u\(number)@x") }
     #expect(try StoredContacts.requests(account, at: store.path).requests.count == StoredRequests.maximum)
-    let gone = try await store.change { try StoredRequests.keepOnly(["c@d"], of: account, $0) }
+    let gone = try await store.change { try StoredRequests.removeAll(except: ["c@d"], of: account, $0) }
     #expect(gone.count == StoredRequests.maximum - 1)
     #expect(try StoredContacts.requests(account, at: store.path).requests.map(\.jid) == ["c@d"])
   }
@@ -135,7 +135,7 @@ import XMPPXML
     let account = account
     func keep(_ range: Range<Int64>) async throws {
       _ = try await store.change { database in
-        try ContactEvent.keep(
+        try ContactEvent.save(
           range.map { ContactEvent(.add, jid: "u\($0)@x", by: .otherDevice, text: nil) }, of: account,
           under: range, time: 1, database)
       }

@@ -108,8 +108,8 @@ import XMPPStanza
   @Test("What others say of a conversation does not undo what is still to be told to the server.")
   func edits() async throws {
     let events = try await store.change { database in
-      try ConversationEdit(.pinned(true)).keep("b@c", of: "a@b", database)
-      try ConversationEdit(.mark("work", true)).keep("b@c", of: "a@b", database)
+      try ConversationEdit(.pinned(true)).save("b@c", of: "a@b", database)
+      try ConversationEdit(.mark("work", true)).save("b@c", of: "a@b", database)
       return try StoredConversation.change("b@c", of: "a@b", by: "d1", database) { settings in
         settings.isPinned = false
         settings.marks = ["home"]
@@ -131,7 +131,7 @@ import XMPPStanza
         ConversationEdit(.pinned(true)), .init(.mark("old", true)), .init(.deleted), .init(.hiddenBefore(7)),
         .init(.mark("new", true)),
       ] {
-        try edit.keep("b@c", of: "a@b", database)
+        try edit.save("b@c", of: "a@b", database)
       }
       var settings = ConversationSettings()
       settings.marks = ["before"]
@@ -149,8 +149,8 @@ import XMPPStanza
     func take(_ id: String) async throws -> Bool {
       try await store.change { database in
         var stored = try StoredConversation.load("b@c", of: "a@b", database)
-        let isRead = try stored.take(displayed: id, "a@b", database)
-        try stored.keep("b@c", of: "a@b", database)
+        let isRead = try stored.markRead(through: id, "a@b", database)
+        try stored.save("b@c", of: "a@b", database)
         return isRead
       }
     }
@@ -180,7 +180,7 @@ import XMPPStanza
         var stored = StoredConversation()
         stored.settings.isPinned = pinned
         stored.settings.hiddenBefore = hidden
-        try stored.keep(jid, of: "a@b", database)
+        try stored.save(jid, of: "a@b", database)
       }
       return try StoredConversations.list("a@b", database)
     }

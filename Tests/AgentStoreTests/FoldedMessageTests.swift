@@ -136,7 +136,7 @@ struct FoldedMessageTests {
     try await store.change { database in
       var conversation = StoredConversation()
       conversation.settings.hiddenBefore = 1.5
-      try conversation.keep("b@c", of: "a@b", database)
+      try conversation.save("b@c", of: "a@b", database)
     }
     #expect(try shown() == ["hello (edited)"])
   }

@@ -62,7 +62,7 @@ struct KnownNamesTests {
     let store = try LocalStore(path: directory.paths.database)
     let item = Roster.Item(jid: try JID("bob@c"), name: "Bob", subscription: .both, groups: [])
     _ = try await store.change { database in
-      try item.keep("a@b", database)
+      try item.save("a@b", database)
       try database.execute(
         sql: "INSERT INTO bookmarks (account, jid, name, joins) VALUES ('a@b', 'room@c', 'Room', 0)")
       return true

@@ -37,7 +37,7 @@ import Testing
     mkdir(directory.paths.state, 0o755)
     let server = try AgentServer(
       lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
-    server.keepAlive(accounts: 1)
+    server.update(accounts: 1)
     try await withThrowingTaskGroup { group in
       group.addTask { try await run(server) }
       try await Conversation.with(directory.paths.socket) { client in
@@ -80,7 +80,7 @@ import Testing
             let server = try await pool.runIfActive {
               try AgentServer(lock: AgentLock(paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
             }
-            server.keepAlive(accounts: 1)
+            server.update(accounts: 1)
             Task { try await run(server) }
             return .success(server)
           } catch {
@@ -112,7 +112,7 @@ import Testing
     #expect(mode(directory.paths.socket) != 0)
     let server = try AgentServer(
       lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
-    server.keepAlive(accounts: 1)
+    server.update(accounts: 1)
     try await withThrowingTaskGroup { group in
       group.addTask { try await run(server) }
       try await Conversation.with(directory.paths.socket) { client in
@@ -213,7 +213,7 @@ import Testing
       lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"),
       group: MultiThreadedEventLoopGroup.singleton, eventBuffer: 10, owner: geteuid(),
       idle: IdleExit(started: .now, grace: .zero, linger: .zero))
-    server.keepAlive(accounts: 1)
+    server.update(accounts: 1)
     let service = FakeService()
     try await withThrowingTaskGroup { group in
       group.addTask { try await server.run(service.methods, whenGone: service.leave) }
@@ -224,7 +224,7 @@ import Testing
       }
       try await Conversation.with(directory.paths.socket) { client in
         _ = try await client.call(StatusMethod.self, .init(account: nil))
-        server.keepAlive(accounts: 0)
+        server.update(accounts: 0)
         _ = try await client.call(StatusMethod.self, .init(account: nil))
       }
       try await group.waitForAll()

@@ -100,7 +100,7 @@ struct DamagedStoreTests {
     let waiting = OutboxMessage(id: "1", to: try .init("b@c"), body: "waiting", accepted: 5)
     try await store.change { database in
       _ = try waiting.accept("a@b", own: "a@b", database)
-      try StreamRecord.keep(archivePosition: "p", of: "a@b", database)
+      try StreamRecord.save(archivePosition: "p", of: "a@b", database)
       // The page of an index becomes something else.
       try database.execute(sql: "PRAGMA writable_schema = ON")
       try database.execute(

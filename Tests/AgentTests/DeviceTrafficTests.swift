@@ -45,30 +45,30 @@ struct DeviceTrafficTests {
   func presences() throws {
     var traffic = DeviceTraffic()
     #expect(
-      try traffic.take(presence("alice@example.org/phone"), own: own)
+      try traffic.update(with: presence("alice@example.org/phone"), own: own)
         == [DeviceEvent(.online, jid: "alice@example.org/phone", by: .otherDevice)])
-    #expect(try traffic.take(presence("alice@example.org/phone"), own: own).isEmpty)
+    #expect(try traffic.update(with: presence("alice@example.org/phone"), own: own).isEmpty)
     for other in [
       "alice@example.org/desk", "alice@example.org", "mallory@example.org/phone", "alice@example.com/x",
     ] {
-      #expect(try traffic.take(presence(other), own: own).isEmpty, "\(other)")
+      #expect(try traffic.update(with: presence(other), own: own).isEmpty, "\(other)")
     }
     #expect(traffic.present == ["phone"])
     #expect(
-      try traffic.take(presence("alice@example.org/phone", .unavailable), own: own).map(\.action) == [
+      try traffic.update(with: presence("alice@example.org/phone", .unavailable), own: own).map(\.action) == [
         .offline
       ])
-    #expect(try traffic.take(presence("alice@example.org/phone", .unavailable), own: own).isEmpty)
+    #expect(try traffic.update(with: presence("alice@example.org/phone", .unavailable), own: own).isEmpty)
   }
 
   @Test("Of another session it is told what is different.")
   func anotherSession() throws {
     var traffic = DeviceTraffic()
     for name in ["phone", "pad"] {
-      _ = try traffic.take(presence("alice@example.org/" + name), own: own)
+      _ = try traffic.update(with: presence("alice@example.org/" + name), own: own)
     }
     traffic.begin()
-    #expect(try traffic.take(presence("alice@example.org/phone"), own: own).isEmpty)
+    #expect(try traffic.update(with: presence("alice@example.org/phone"), own: own).isEmpty)
     #expect(traffic.settle(own: own).map(\.jid) == ["alice@example.org/pad"])
     #expect(traffic.settle(own: own).isEmpty)
   }
@@ -78,8 +78,8 @@ struct DeviceTrafficTests {
     var traffic = DeviceTraffic()
     var told = 0
     for number in 0..<1000 {
-      told += try traffic.take(presence("alice@example.org/\(number)"), own: own).count
-      _ = traffic.take([record("\(number)", "x")], own: own, id: "one")
+      told += try traffic.update(with: presence("alice@example.org/\(number)"), own: own).count
+      _ = traffic.update(with: [record("\(number)", "x")], own: own, id: "one")
     }
     #expect(told == DeviceSurvey.maximumDevices && traffic.present.count == DeviceSurvey.maximumDevices)
   }
@@ -87,19 +87,21 @@ struct DeviceTrafficTests {
   @Test("What devices publish is news when it is another name, another device, or one less.")
   func records() throws {
     var traffic = DeviceTraffic()
-    #expect(traffic.take([record("one", "desk"), record("two", "phone")], own: own, id: "one").isEmpty)
     #expect(
-      traffic.take(
-        [record("one", "desk", name: "mine"), record("two", "phone", name: "Anna")], own: own, id: "one")
+      traffic.update(with: [record("one", "desk"), record("two", "phone")], own: own, id: "one").isEmpty)
+    #expect(
+      traffic.update(
+        with: [record("one", "desk", name: "mine"), record("two", "phone", name: "Anna")], own: own, id: "one"
+      )
         == [DeviceEvent(.rename, jid: "alice@example.org/phone", by: .otherDevice, name: "Anna")])
     let renamed = try #require(try event("alice@example.org", "Berta"))
-    #expect(traffic.take(renamed, own: own, id: "one").map(\.name) == ["Berta"])
-    #expect(traffic.take(renamed, own: own, id: "one").isEmpty)
+    #expect(traffic.update(with: renamed, own: own, id: "one").map(\.name) == ["Berta"])
+    #expect(traffic.update(with: renamed, own: own, id: "one").isEmpty)
     let gone = try #require(try event("alice@example.org", ""))
     #expect(
-      traffic.take(gone, own: own, id: "one")
+      traffic.update(with: gone, own: own, id: "one")
         == [DeviceEvent(.remove, jid: "alice@example.org/phone", by: .otherDevice, name: "Berta")])
-    #expect(traffic.take(renamed, own: own, id: "one").map(\.action) == [.add])
+    #expect(traffic.update(with: renamed, own: own, id: "one").map(\.action) == [.add])
   }
 
   @Test(
@@ -129,7 +131,7 @@ struct DeviceTrafficTests {
       message.first("no-store", "urn:xmpp:hints") != nil && message.first("no-copy", "urn:xmpp:hints") != nil)
     #expect(message.first("private", Namespaces.carbons) != nil && message.body == nil)
     var traffic = DeviceTraffic()
-    traffic.take(notice, at: 100)
+    traffic.update(with: notice, at: 100)
     #expect(traffic.kicker(at: 160) == DeviceIdentity(name: "kitchen iPad", platform: 60, ext: "Anna's"))
     #expect(traffic.kicker(at: 161) == nil)
     traffic.begin()

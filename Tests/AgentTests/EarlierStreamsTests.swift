@@ -21,13 +21,13 @@ import XMPPXML
   }
 
   /// One in flight for each letter, and `n` that is next.
-  private func handover(_ inFlight: String...) throws -> Handover {
+  private func window(_ inFlight: String...) throws -> SendWindow {
     let to = try JID("bob@im.example")
     func message(_ id: String) -> OutboxMessage { OutboxMessage(id: id, to: to, body: "", accepted: 5) }
-    var handover = Handover(ready: inFlight.map(message))
-    _ = handover.next()
-    handover.append([message("n")])
-    return handover
+    var window = SendWindow(ready: inFlight.map(message))
+    _ = window.next()
+    window.append([message("n")])
+    return window
   }
 
   @Test("A resumed session has what it does not count as missing; what never was handed over it cannot have.")
@@ -35,7 +35,7 @@ import XMPPXML
     var earlier = EarlierStreams()
     earlier.begin()
     let known = earlier.settlement(
-      try handover("a", "b"), resumes: true, try bound(isResumed: true, unacknowledged: ["b"]))
+      try window("a", "b"), resumes: true, try bound(isResumed: true, unacknowledged: ["b"]))
     #expect(known == OutboxSettlement(acknowledged: ["a"], missing: ["n"], uncounted: ["b"]))
   }
 
@@ -45,13 +45,13 @@ import XMPPXML
     var earlier = EarlierStreams()
     earlier.begin()
     _ = earlier.settlement(
-      try handover("a"), resumes: true, try bound(isResumed: true, unacknowledged: ["a"]))
+      try window("a"), resumes: true, try bound(isResumed: true, unacknowledged: ["a"]))
     earlier.begin()
-    let doubtful = earlier.settlement(Handover(), resumes: true, try bound(isResumed: true))
+    let doubtful = earlier.settlement(SendWindow(), resumes: true, try bound(isResumed: true))
     #expect(doubtful.uncounted == ["a"])
     earlier.handedOverAgain()
     earlier.begin()
-    let settled = earlier.settlement(Handover(), resumes: true, try bound(isResumed: true))
+    let settled = earlier.settlement(SendWindow(), resumes: true, try bound(isResumed: true))
     #expect(settled == OutboxSettlement())
   }
 
@@ -59,7 +59,7 @@ import XMPPXML
   func new() throws {
     var earlier = EarlierStreams()
     earlier.begin()
-    let known = earlier.settlement(try handover("a"), resumes: false, try bound(isResumed: false))
+    let known = earlier.settlement(try window("a"), resumes: false, try bound(isResumed: false))
     #expect(known == OutboxSettlement(missing: ["n"]))
   }
 
@@ -70,7 +70,7 @@ import XMPPXML
     var earlier = EarlierStreams()
     earlier.begin()
     earlier.begin()
-    let known = earlier.settlement(try handover("a"), resumes: true, try bound(isResumed: true))
+    let known = earlier.settlement(try window("a"), resumes: true, try bound(isResumed: true))
     #expect(known.acknowledged.isEmpty)
   }
 
@@ -80,7 +80,7 @@ import XMPPXML
     earlier.restored = ["x", "y"]
     earlier.begin()
     let known = earlier.settlement(
-      Handover(), resumes: true, try bound(isResumed: true, unacknowledged: ["y"]))
+      SendWindow(), resumes: true, try bound(isResumed: true, unacknowledged: ["y"]))
     #expect(known.acknowledged == ["x"] && known.uncounted == ["y"])
     #expect(earlier.restored == nil)
   }

@@ -57,7 +57,7 @@ struct FirstCatchUpTests {
       var results: [IncomingMessage] = []
       for message in part {
         results +=
-          page.take(message.result(page.id), own: Self.own).result.flatMap {
+          page.collect(message.result(page.id), own: Self.own).result.flatMap {
             IncomingMessage($0, own: Self.own)
           }.map { [$0] }
           ?? []
@@ -65,7 +65,7 @@ struct FirstCatchUpTests {
       let ends =
         part.isEmpty ? "" : "<first>\(part.first?.id ?? "")</first><last>\(part.last?.id ?? "")</last>"
       _ = page.ended(with: Self.answer(ends, isLast: part.startIndex == 0))
-      first.take(page, results)
+      first.add(page, results)
       end = part.startIndex
     }
     return (first, pages)
@@ -149,9 +149,9 @@ struct FirstCatchUpTests {
     var count = 0
     while var page = same.next([:]) {
       count += 1
-      let result = page.take(Archived(id: "x", age: 1).result(page.id), own: Self.own).result
+      let result = page.collect(Archived(id: "x", age: 1).result(page.id), own: Self.own).result
       _ = page.ended(with: Self.answer("<first>x</first><last>x</last>", isLast: false))
-      same.take(page, result.flatMap { IncomingMessage($0, own: Self.own) }.map { [$0] } ?? [])
+      same.add(page, result.flatMap { IncomingMessage($0, own: Self.own) }.map { [$0] } ?? [])
     }
     #expect(count == 2 && texts(same.sorted([:]).news) == ["x"])
   }

@@ -105,7 +105,7 @@ import XMPPStanza
       options: ConnectionOptions())
     var seen: Set<String> = []
     for _ in 0..<50 {
-      plan.takeOtherResource()
+      plan.chooseOtherResource()
       let resource = try #require(plan.options.resource)
       #expect(resource.hasPrefix("desk-") && resource.count == 9)
       seen.insert(resource)
@@ -125,7 +125,7 @@ import XMPPStanza
     var plan = try LoginPlan(
       account: try JID("a@example.org"), credential: LoginCredential(), isGiven: false, store: nil,
       options: ConnectionOptions())
-    plan.take(read, at: 0)
+    plan.apply(read, at: 0)
     #expect(plan.onKick == .fight && plan.onAuthFailure == "renew 'my secret'")
   }
 

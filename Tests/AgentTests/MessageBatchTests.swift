@@ -68,7 +68,7 @@ import XMPPXML
         "<message to='\(own)'><result xmlns='urn:xmpp:mam:2' queryid='\(page.id)' id='\(id)'><forwarded "
           + "xmlns='urn:xmpp:forward:0'><delay xmlns='urn:xmpp:delay' stamp='2027-01-15T08:00:00Z'/>"
           + "\(xml)</forwarded></result></message>")
-      return page.take(item, own: own).result.flatMap { IncomingMessage($0, own: own) }
+      return page.collect(item, own: own).result.flatMap { IncomingMessage($0, own: own) }
     }
     #expect(found.count == messages.count)
     let batch = MessageBatch(archived: found, account: own.bare, own: own, now: 1_800_000_000)
@@ -125,7 +125,7 @@ import XMPPXML
     #expect(reading?.page.isComplete == false)
     var stored = reading
     #expect(batch(&stored).hasMessages)
-    if let stored { reading?.keep(stored) }
+    if let stored { reading?.merge(stored) }
     #expect(reading?.page.isComplete == true)
   }
 

@@ -374,8 +374,8 @@ import XMPPXML
     for account in ["a@b", "c@d"] {
       try await store.change { database in
         _ = try received("x").insert(account, cursor: account == "a@b" ? 1 : 2, database)
-        try StreamRecord.keep(archivePosition: "p", of: account, database)
-        try StreamRecord.keep(resumption: "r", of: account, database)
+        try StreamRecord.save(archivePosition: "p", of: account, database)
+        try StreamRecord.save(resumption: "r", of: account, database)
       }
     }
     try await store.forget("a@b")

@@ -76,7 +76,7 @@ struct RemovedFilesTests {
     let store = try LocalStore(path: paths.database)
     let logger = Logger(label: "test")
     let server = AgentServer(lock: lock, hub: EventHub(cursor: 0), logger: logger)
-    server.keepAlive(accounts: 1)
+    server.update(accounts: 1)
     let premises = AgentPremises(lock: lock, server: server, store: store, log: logger)
     let running = Task { try await run(server) }
     let keeping = Task { await premises.keep { _ in Issue.record("given up") } }

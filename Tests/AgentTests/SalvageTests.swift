@@ -30,7 +30,7 @@ struct SalvageTests {
         _ = try OutboxMessage(id: id, to: try .init("b@c"), body: id, accepted: 5)
           .accept("a@b", own: "a@b", database)
       }
-      try StreamRecord.keep(archivePosition: "p", of: "a@b", database)
+      try StreamRecord.save(archivePosition: "p", of: "a@b", database)
     }
   }
 

@@ -201,7 +201,7 @@ import XMPPStanza
   func gap() async throws {
     let store = try LocalStore(path: home.paths.database)
     let gap = ArchiveGap(after: "k", before: "n")
-    try await store.change { try gap.keep(of: Self.jid, $0) }
+    try await store.change { try gap.save(of: Self.jid, $0) }
     let (session, server, _) = try await session(
       then: Self.page(2, Self.result("l", query: "{q2}"), ends: ("l", "l"))
         + Self.page(3, Self.result("m", query: "{q3}") + Self.result("n", query: "{q3}"), ends: ("m", "n")))

@@ -41,7 +41,7 @@ import XMPPXML
       if endsEarly { isEnded = page.ended(with: try end(last: "c")) }
       for id in ["b", "c"] {
         #expect(!page.isComplete)
-        taken += [page.take(try result(id, query: "q"), own: own).result?.id].compactMap(\.self)
+        taken += [page.collect(try result(id, query: "q"), own: own).result?.id].compactMap(\.self)
       }
       if !endsEarly { isEnded = page.ended(with: try end(last: "c")) }
       #expect(isEnded)
@@ -70,7 +70,7 @@ import XMPPXML
     ] as [(String, String?)])
   func foreign(query: String, from: String?) throws {
     var page = ArchivePage(.after(nil), maximum: 10, id: "q")
-    let taken = page.take(try result("b", query: query, from: from), own: own)
+    let taken = page.collect(try result("b", query: query, from: from), own: own)
     #expect(!taken.belongs && page.count == 0)
   }
 
@@ -78,7 +78,7 @@ import XMPPXML
   func tooMany() throws {
     var page = ArchivePage(.before(nil), maximum: 2, id: "q")
     var taken: [Bool] = []
-    for id in ["a", "b", "c"] { taken.append(page.take(try result(id, query: "q"), own: own).belongs) }
+    for id in ["a", "b", "c"] { taken.append(page.collect(try result(id, query: "q"), own: own).belongs) }
     #expect(taken == [true, true, false])
   }
 
@@ -86,7 +86,7 @@ import XMPPXML
   func unreadable() throws {
     var page = ArchivePage(.after(nil), maximum: 2, id: "q")
     let odd = try message("<message><result xmlns='urn:xmpp:mam:2' queryid='q' id='b'/></message>")
-    let taken = page.take(odd, own: own)
+    let taken = page.collect(odd, own: own)
     #expect(taken.belongs && taken.result == nil)
     let ended = page.ended(with: try end(last: "b"))
     #expect(ended)
@@ -136,7 +136,7 @@ import XMPPXML
       let ended = page.ended(with: try await stream.request(page.request))
       #expect(ended)
       while !page.isComplete, let event = await stream.next() {
-        if case .message(let message) = event, let result = page.take(message, own: own).result {
+        if case .message(let message) = event, let result = page.collect(message, own: own).result {
           results.append(result)
         }
       }

@@ -286,11 +286,11 @@ struct HostilePeerTests {
       count += 1
     }
     #expect(count == 4)
-    while inbox.isPaused { #expect(inbox.take() != nil) }
+    while inbox.isPaused { #expect(inbox.popFirst() != nil) }
     #expect(inbox.count == 0)
     while !inbox.isFull { inbox.put(long) }
     #expect(inbox.count == 128)
-    #expect(inbox.take() != nil && !inbox.isFull && inbox.isPaused)
+    #expect(inbox.popFirst() != nil && !inbox.isFull && inbox.isPaused)
   }
 
   @Test(
@@ -309,24 +309,24 @@ struct HostilePeerTests {
     #expect(inbox.count == 0 && !inbox.isPaused)
     inbox.put(.marked("first"))
     inbox.put(stanzas(1000..<1001))
-    #expect(acknowledged(inbox.take()) == (0..<1000).map(String.init))
-    guard case .marked("first")? = inbox.take() else {
+    #expect(acknowledged(inbox.popFirst()) == (0..<1000).map(String.init))
+    guard case .marked("first")? = inbox.popFirst() else {
       Issue.record("the mark is gone")
       return
     }
-    #expect(acknowledged(inbox.take()) == ["1000"])
-    #expect(inbox.take() == nil && inbox.count == 0)
+    #expect(acknowledged(inbox.popFirst()) == ["1000"])
+    #expect(inbox.popFirst() == nil && inbox.count == 0)
 
     inbox.put(stanzas(0..<10))
     inbox.put(.marked("second"))
     inbox.put(stanzas(10..<20 + StreamInbox.acknowledgementsKept))
-    guard case .marked("second")? = inbox.take() else {
+    guard case .marked("second")? = inbox.popFirst() else {
       Issue.record("the mark is gone")
       return
     }
-    let last = acknowledged(inbox.take())
+    let last = acknowledged(inbox.popFirst())
     #expect(last?.first == "20" && last?.count == StreamInbox.acknowledgementsKept)
-    #expect(inbox.take() == nil)
+    #expect(inbox.popFirst() == nil)
   }
 
   @Test("what came before the end is not lost where the consumer is slow.")

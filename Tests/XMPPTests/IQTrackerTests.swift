@@ -19,7 +19,7 @@ import XMPPStanza
   func ownAccount(_ from: String?) throws {
     var tracker = IQTracker<Int>()
     tracker.add("1", to: nil, 7)
-    #expect(tracker.take(answer: try answer("1", from: from), own: own) == 7)
+    #expect(tracker.removeWaiter(answeredBy: try answer("1", from: from), own: own) == 7)
     #expect(tracker.isEmpty)
   }
 
@@ -31,7 +31,7 @@ import XMPPStanza
   func strangers(_ from: String) throws {
     var tracker = IQTracker<Int>()
     tracker.add("1", to: nil, 7)
-    #expect(tracker.take(answer: try answer("1", from: from), own: own) == nil)
+    #expect(tracker.removeWaiter(answeredBy: try answer("1", from: from), own: own) == nil)
     #expect(!tracker.isEmpty)
   }
 
@@ -40,19 +40,19 @@ import XMPPStanza
     var tracker = IQTracker<Int>()
     tracker.add("1", to: try JID("bob@example.org/y"), 7)
     for from in [nil, "bob@example.org", "alice@example.org", "example.org"] {
-      #expect(tracker.take(answer: try answer("1", from: from), own: own) == nil)
+      #expect(tracker.removeWaiter(answeredBy: try answer("1", from: from), own: own) == nil)
     }
-    #expect(tracker.take(answer: try answer("1", from: "bob@example.org/y"), own: own) == 7)
+    #expect(tracker.removeWaiter(answeredBy: try answer("1", from: "bob@example.org/y"), own: own) == 7)
   }
 
   @Test("A request of the same id is no answer, and an answer counts once.")
   func kinds() throws {
     var tracker = IQTracker<Int>()
     tracker.add("1", to: nil, 7)
-    #expect(tracker.take(answer: IQ(type: .get, id: "1"), own: own) == nil)
-    #expect(tracker.take(answer: try answer("2", from: nil), own: own) == nil)
-    #expect(tracker.take(answer: try answer("1", from: nil), own: own) == 7)
-    #expect(tracker.take(answer: try answer("1", from: nil), own: own) == nil)
+    #expect(tracker.removeWaiter(answeredBy: IQ(type: .get, id: "1"), own: own) == nil)
+    #expect(tracker.removeWaiter(answeredBy: try answer("2", from: nil), own: own) == nil)
+    #expect(tracker.removeWaiter(answeredBy: try answer("1", from: nil), own: own) == 7)
+    #expect(tracker.removeWaiter(answeredBy: try answer("1", from: nil), own: own) == nil)
   }
 
   @Test("Ids do not repeat and are long enough not to be guessed.")

@@ -14,9 +14,9 @@ import XMPPStanza
 
   /// Takes the first event, and those that may be taken together with it: bodies and ids.
   private func takeTogether(_ inbox: inout StreamInbox) -> [String] {
-    guard let first = inbox.take() else { return [] }
+    guard let first = inbox.popFirst() else { return [] }
     var events = [first]
-    while let event = inbox.take(like: first) { events.append(event) }
+    while let event = inbox.popFirst(like: first) { events.append(event) }
     return events.map { event in
       switch event {
       case .message(let message): message.body ?? ""

@@ -216,7 +216,7 @@ struct StreamManagementTests {
         StreamManagementTests.element("resumed", ["h": "1", "previd": "s1"]))
       #expect(outcome.acknowledged.map(\.id) == ["a"])
       #expect(outcome.lost.isEmpty)
-      let again = management.takeUnacknowledged()
+      let again = management.removeUnacknowledged()
       #expect(again.map { $0["id"] } == ["b", "r", nil])
       for element in again { management.sent(element) }
       // The server counts what comes on the new connection behind what it has told.

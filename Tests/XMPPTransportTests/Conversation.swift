@@ -63,7 +63,7 @@ struct Conversation {
         do {
           try piece.withUnsafeBytes { try client.receive($0) }
           if try client.handshake(), case .closed = try client.read(into: &plaintext) { clientClosed = true }
-          session = client.takeSession() ?? session
+          session = client.popSession() ?? session
         } catch {
           send()
           throw error
@@ -74,7 +74,7 @@ struct Conversation {
 
   private func send() {
     var buffer = ByteBuffer()
-    client.takeCiphertext(into: &buffer)
+    client.drainCiphertext(into: &buffer)
     for piece in cut.pieces(Array(buffer.readableBytesView)) { server.receive(Array(piece)) }
   }
 }

@@ -166,7 +166,7 @@ import XMPPTransport
     #expect(throws: TransportError.self) { try conversation.client.read(into: &buffer) }
     #expect(throws: TransportError.self) { try [1].withUnsafeBytes { try conversation.client.write($0) } }
     conversation.client.close()
-    conversation.client.takeCiphertext(into: &buffer)
+    conversation.client.drainCiphertext(into: &buffer)
     #expect(buffer.readableBytes == 0)
   }
 

@@ -13,7 +13,7 @@ import Testing
     var queue = HookQueue(limit: 3)
     let isAdded = (1...3).map { queue.add(event($0)) }
     #expect(isAdded == [true, true, true])
-    let cursors = (1...4).map { _ in queue.take()?.cursor }
+    let cursors = (1...4).map { _ in queue.popFirst()?.cursor }
     #expect(cursors == [1, 2, 3, nil])
   }
 
@@ -24,15 +24,15 @@ import Testing
     let isAdded = (1...5).map { queue.add(event($0)) }
     #expect(isAdded == [true, true, false, true, true])
     #expect(queue.count == 3)
-    let before = [queue.take(), queue.take()]
+    let before = [queue.popFirst(), queue.popFirst()]
     #expect(before.map { $0?.cursor } == [1, 2])
     let hasRoom = queue.add(event(6))
     #expect(hasRoom)
-    let gap = queue.take()
+    let gap = queue.popFirst()
     #expect(gap?.body == .gap)
     #expect(gap?.cursor == 5)
     #expect(gap?.account == "a@example.org")
-    let last = queue.take()
+    let last = queue.popFirst()
     #expect(last?.cursor == 6)
     // The next one is told again.
     let isAddedLater = (7...9).map { queue.add(event($0)) }
@@ -48,7 +48,7 @@ import Testing
     var queue = HookQueue()
     let isAdded = (1...3).map { _ in queue.add(long) }
     #expect(isAdded == [true, true, false])
-    _ = queue.take()
+    _ = queue.popFirst()
     let hasRoom = [queue.add(long), queue.add(event(2))]
     #expect(hasRoom == [true, false])
   }

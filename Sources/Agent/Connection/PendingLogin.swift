@@ -90,7 +90,7 @@ struct LoginAttempt {
   let limit: Double
   /// A stream is being opened that has led to no session yet.
   var isConnecting = false
-  var presented: Presented?
+  var presented: ResolvedCredentials?
   /// The last mechanism that was begun.
   var mechanism: SASLMechanismName?
   /// What the server offers to log in with.

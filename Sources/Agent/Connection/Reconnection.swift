@@ -148,7 +148,7 @@ final class Reconnection {
     case .stop: return nil
     case .comeBack(let seconds, let newResource):
       due = context.clock.uptime() + seconds
-      if newResource { activePlan?.takeOtherResource() }
+      if newResource { activePlan?.chooseOtherResource() }
       return seconds
     }
   }

@@ -51,7 +51,7 @@ extension Session {
     await messages.restore()
     await contacts.restore()
     guard let attempt = login.attempt else { throw cancelled }
-    let presented = try await attempt.plan.present(
+    let presented = try await attempt.plan.resolveCredentials(
       within: .seconds(min(60, attempt.remaining)), isAutomatic: login.terms.isAutomatic
     ) { [hub, account] cause in
       // What was given beforehand takes the place of a token.
@@ -79,7 +79,7 @@ extension Session {
   }
 
   private func configuration(
-    of attempt: LoginAttempt, presenting presented: Presented, _ terms: PendingLogin.Terms
+    of attempt: LoginAttempt, presenting presented: ResolvedCredentials, _ terms: PendingLogin.Terms
   ) -> StreamConfiguration {
     var configuration = attempt.plan.configuration(
       presenting: presented, timeout: .nanoseconds(Int64(attempt.remaining * 1e9)), language: language)

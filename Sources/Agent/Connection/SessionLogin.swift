@@ -106,7 +106,7 @@ extension Session {
     var plan = try LoginPlan(
       account: account, credential: stored.credential, isGiven: false, store: stored.store,
       options: stored.options)
-    plan.take(stored, at: Date().timeIntervalSince1970)
+    plan.apply(stored, at: Date().timeIntervalSince1970)
     return plan
   }
 
@@ -142,7 +142,7 @@ extension Session {
       options: (stored?.options ?? ConnectionOptions()).overridden(by: parameters.options))
     plan.isStoreChosen = parameters.store != nil
     plan.tokenAnswer = parameters.tokenAnswer
-    if let stored { plan.take(stored, at: Date().timeIntervalSince1970) }
+    if let stored { plan.apply(stored, at: Date().timeIntervalSince1970) }
     plan.checksLastLogin = parameters.auto && !parameters.forced
     plan.deviceId = plan.deviceId ?? LoginPlan.newDeviceId()
     if let limit = parameters.maxRetries {

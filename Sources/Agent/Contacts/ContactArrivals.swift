@@ -1,21 +1,21 @@
 import XMPPFeatures
 import XMPPStanza
 
-/// What has come of contacts and was not handled yet, in the order in which it came.
+/// The presences and pushes that have arrived and were not handled yet, in the order of their arrival.
 ///
-/// Pure. While it is not known who the contacts are it waits here, so that the messages behind it do not have to.
+/// Pure. They wait here until the roster is known, so that the messages behind them need not wait.
 struct ContactArrivals {
   enum Arrival {
     case presence(Presence)
-    /// Of the roster or of the blocklist.
+    /// A push of the roster or of the blocklist.
     case push(IQ)
-    /// The end of everything that the server sends in answer to the first presence.
+    /// Marks the end of everything that the server sends in answer to the initial presence.
     case begun
   }
 
-  /// How many of these may wait before the stream has to.
+  /// Above this number of arrivals, the stream has to wait.
   static let maximum = 1000
-  /// Changes of the roster that are stored in one transaction.
+  /// The maximum number of roster pushes stored in one transaction.
   static let maximumTogether = 250
 
   private var arrivals: ArraySlice<Arrival> = []
@@ -26,7 +26,7 @@ struct ContactArrivals {
 
   mutating func popFirst() -> Arrival? { arrivals.popFirst() }
 
-  /// The changes of the roster that come next, as many as may be stored with one before them.
+  /// Removes the roster pushes at the front, as many as fit into one transaction with the push that was removed before.
   mutating func popRosterPushes(own: JID) -> [Roster.Push] {
     var pushes: [Roster.Push] = []
     while pushes.count + 1 < Self.maximumTogether, case .push(let next)? = arrivals.first,

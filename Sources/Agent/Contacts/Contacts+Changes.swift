@@ -7,7 +7,7 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-// What commands ask of the contacts: listed from the store, changed at the server.
+// The commands about contacts: they list from the store and change at the server.
 
 extension Contacts {
   // MARK: Listing
@@ -35,7 +35,7 @@ extension Contacts {
 
   // MARK: Changing
 
-  /// Carries a change out; returns when the server has done it, and what has changed is stored.
+  /// Carries out a change; returns when the server has made it and the result is stored.
   func change(
     _ parameters: ContactsChangeMethod.Parameters
   ) async throws(Failure) -> ContactsChangeMethod.Result {
@@ -126,7 +126,7 @@ extension Contacts {
       }
     }
     try await send(PresenceSubscription.approval(of: jid), parameters, on: stream)
-    // Not every server says of an approval beforehand that it is one.
+    // Not every server marks a contact that was approved in advance as approved.
     try await wait(until: jid, within: parameters) { item in
       item.map { $0.subscription.isFrom || !isRequested } ?? false
     }
@@ -192,14 +192,14 @@ extension Contacts {
     return ContactsChangeMethod.Result(action: .allow, jid: nil)
   }
 
-  // MARK: What the changes are made of
+  // MARK: Steps of the changes
 
   private func contact(_ jid: JID) async throws(Failure) -> Roster.Item? {
     let name = context.account.description
     return try await context.localStore.read { try Roster.Item.load(jid, of: name, $0) }
   }
 
-  /// Asks the server, and throws what it refuses with.
+  /// Sends a request to the server and throws the server's refusal.
   private func ask(
     _ request: IQ, followedBy companions: [XMLElement] = [],
     _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
@@ -218,7 +218,7 @@ extension Contacts {
     throw Failure(.stanzaError, stage: .request, condition: error.condition.rawValue, text: error.text)
   }
 
-  /// Returns when the server has a presence.
+  /// Sends a presence; returns when the server has it.
   private func send(
     _ presence: Presence, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) {
@@ -230,9 +230,10 @@ extension Contacts {
     }
   }
 
-  /// Returns when the server has said that a contact is as it is to be: nil stands for one that is not in the list.
+  /// Returns when the server has reported the contact in the wanted state; `holds` gets nil for a contact that is not
+  /// in the list.
   ///
-  /// A server that has agreed and sends no push is not waited for longer than seconds: it has done what was asked.
+  /// A server that agreed but sends no push is waited for only a few seconds, since it has done what was asked.
   private func wait(
     until jid: JID, within parameters: ContactsChangeMethod.Parameters,
     _ holds: @escaping (Roster.Item?) -> Bool

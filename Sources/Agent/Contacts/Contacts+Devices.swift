@@ -4,10 +4,10 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-// What the devices of the account tell each other of contacts: that a request was declined, which no server does.
+// The account's devices tell each other about declined contact requests, which no server reports.
 
 extension Contacts {
-  /// A change of a node of the own account.
+  /// Handles a change in a PubSub node of the account.
   func receive(_ event: PubSub.Event) async {
     guard event.node == AccountEvent.node.name else { return }
     for case .published(let item) in event.changes {
@@ -19,7 +19,7 @@ extension Contacts {
     }
   }
 
-  /// Publishes to the other devices that a request was declined.
+  /// Tells the other devices that a request was declined.
   func publishDecline(of jid: JID, on stream: BoundSession) async {
     guard let account = await features.current(on: stream), PrivateNode.isOffered(in: account)
     else { return }

@@ -11,16 +11,16 @@ import XMPPStanza
 
 /// The contacts of an account: its roster, its blocklist, and the requests to see its presence.
 ///
-/// What the server says of them is stored, and published after that. Who is online is known in memory only, for as long as
-/// the session lives.
+/// Changes are stored first and published afterwards. Presences of contacts are kept in memory only, for the life of
+/// the session.
 final class Contacts {
-  /// What is stored of the roster.
+  /// The state of the stored roster.
   private struct StoredVersion {
-    /// Nil: no roster is stored; empty: it has no version.
+    /// The version of the stored roster; empty where the server gave none, nil where no roster is stored.
     var version: String?
-    /// How many contacts are stored.
+    /// The number of stored contacts.
     var count = 0
-    /// Something of the roster could not be stored: no version says what is.
+    /// Whether a part of the roster could not be stored, so that no version describes the stored roster.
     var isIncomplete = false
   }
 
@@ -31,18 +31,18 @@ final class Contacts {
   private var beginning: SessionBeginning?
   private var isRestored = false
   private var roster = StoredVersion()
-  /// What is stored is what the server has: it has said so in this session.
+  /// Whether the server has confirmed in this session that the stored roster is current.
   private var isCurrent = false
   private var presences = ContactPresences()
-  /// Bare JIDs of those whose request has come in this session.
+  /// The bare JIDs whose subscription requests have arrived in this session.
   private var requested: Set<String> = []
   private var arrivals = ContactArrivals()
   private var isHandlingArrivals = false
   /// Closed while too many arrivals wait.
   private let room = Gate()
-  /// Closed while the roster is asked for: what comes meanwhile waits for it.
+  /// Closed while a roster request is open; arrivals wait for its end.
   private let loading = Gate()
-  /// What commands are changing.
+  /// The changes that commands are making.
   let pending = PendingContactChanges()
 
   init(of session: Session, _ context: SessionContext, _ presence: OwnPresence, _ features: AccountFeatures) {
@@ -58,15 +58,15 @@ final class Contacts {
   /// The bound stream; nil while there is none.
   var stream: BoundSession? { beginning.flatMap { $0.stream.isCurrent ? $0.stream : nil } }
 
-  /// What is stored is what the server has, and it says what changes.
+  /// Whether the stored roster is current and the server reports its changes.
   var isUpToDate: Bool { stream != nil && isCurrent }
 
-  /// Who is online, where the server says what changes; else nil.
+  /// The presences of contacts while the server reports changes; otherwise nil.
   var currentPresences: ContactPresences? { isUpToDate ? presences : nil }
 
-  // MARK: The beginning of a session
+  // MARK: Start of a session
 
-  /// Reads what is stored, once.
+  /// Reads the stored roster, once.
   func restore() async {
     guard !isRestored else { return }
     isRestored = true
@@ -85,13 +85,13 @@ final class Contacts {
     presence.authorisation.replace(subscribers: subscribers)
   }
 
-  /// A stream is bound, and nothing has come on it yet.
+  /// Called when a stream is bound, before any stanza is handled.
   func begin(_ beginning: SessionBeginning) { self.beginning = beginning }
 
-  /// What goes out at the beginning of a session, in one write: the requests for roster, copies and blocklist, and the
-  /// presence behind them (RFC 6121 §2.2; XEP-0191 §3.2), with which a server has much to do where the roster is long.
+  /// Sends the requests for roster, carbons and blocklist and then the initial presence, in one write (RFC 6121 §2.2;
+  /// XEP-0191 §3.2). A server takes long to answer the presence of a user with a long roster.
   ///
-  /// Returns when what is answered is stored; what the server lacks is no error.
+  /// Returns when the answers are stored. A feature that the server lacks is not an error.
   func load(_ beginning: SessionBeginning) async {
     isCurrent = false
     presences.clear()
@@ -102,11 +102,12 @@ final class Contacts {
       _ = try await request(for: beginning).first?.get()
     } catch {
       // The end of the stream is an event of its own.
-      if beginning.stream.isCurrent { presence.fail() }
+      if beginning.stream.isCurrent { presence.forgetShown() }
     }
   }
 
-  /// An earlier agent's session goes on: what the server has said to that one may not have been stored.
+  /// Requests the roster again when the session of an earlier agent was resumed, because that agent may not have stored
+  /// everything.
   func reload(_ beginning: SessionBeginning) async {
     guard !isCurrent else { return }
     _ = try? await request(for: beginning, isFirst: false)
@@ -120,7 +121,7 @@ final class Contacts {
     let roster = Roster.request(version: await requestedVersion(on: beginning.stream))
     let requests = [roster] + (isFirst ? [Carbons.request()] : []) + [BlockList.request()]
     var stanzas = requests.map { $0.withID.element }
-    // As it is by now.
+    // Read only now, because the presence may have changed while this function waited.
     if isFirst, let shown = presence.shown { stanzas.append(shown.stanza()) }
     let greeting = beginning.greeting
     let answers = try await beginning.stream.exchange(stanzas, timeout: .seconds(10)) { greeting.end() }
@@ -128,12 +129,12 @@ final class Contacts {
     return answers
   }
 
-  /// The version to ask with; nil where the server knows none (RFC 6121 §2.6.2).
+  /// The roster version to send with the request; nil where the server does not support versions (RFC 6121 §2.6.2).
   private func requestedVersion(on stream: BoundSession) async -> String? {
     if roster.isIncomplete { roster.version = nil }
-    // Some servers call the first roster and the one after it by this name.
+    // Some servers give the first roster and the one after it the version "1".
     if let version = roster.version, !version.isEmpty, version != "1" { return version }
-    // After an inline bind its features may still be on their way.
+    // After an inline bind, the stream features may still be on their way.
     return await stream.features.map(Roster.isVersioned) == true ? "" : nil
   }
 
@@ -146,7 +147,7 @@ final class Contacts {
     let blockedCount = list?.jids.count
     if let some = list, Set(some.jids.lazy.map(\.description)) == known { list = nil }
     defer {
-      // What the server does not answer is late.
+      // The end of a part that the server did not answer is not reported: its answer may still come.
       if blocked != nil { beginning.end(.blocklist, count: blockedCount) }
       if let answer { beginning.end(.roster, count: answer.type == .result ? presences.count : nil) }
     }
@@ -154,7 +155,7 @@ final class Contacts {
       isCurrent = answer != nil
       return
     }
-    // What is known from the first time on is no news.
+    // Contacts that are known from the first roster on are not news.
     let isFirst = roster.version == nil
     let changed = (new.map { $0.items.count + presences.count } ?? 0) * ContactChange.maximumEvents
     let count = isFirst ? 0 : min(changed + known.count + (list?.jids.count ?? 0), ContactEvent.maximumKept)
@@ -174,10 +175,10 @@ final class Contacts {
       subscribers: Set(new.items.lazy.filter(\.subscription.isFrom).map(\.jid.bare)))
   }
 
-  /// Returns when it is known who is a contact.
+  /// Returns when the roster is known.
   func loaded() async { await loading.pass() }
 
-  /// The session has ended for good: nobody knows who is online.
+  /// Called when the session has ended for good; the presences of contacts are unknown from now on.
   func end() {
     arrivals.removeAll()
     isCurrent = false
@@ -185,9 +186,9 @@ final class Contacts {
     pending.endWaits()
   }
 
-  // MARK: What comes
+  // MARK: Incoming stanzas
 
-  /// Handles what has come, in its order, as soon as it is known who the contacts are.
+  /// Handles the arrivals in their order, as soon as the roster is known.
   func receive(_ new: [ContactArrivals.Arrival]) async {
     if new.isEmpty { return }
     arrivals.append(new)
@@ -216,12 +217,12 @@ final class Contacts {
       }
     }
     isHandlingArrivals = false
-    // The end of a session empties the queue, and whoever waits for room in it must not wait for ever.
+    // The end of a session empties the queue, so callers that wait for room must be released.
     room.open()
   }
 
-  /// The stream may have ended by now: what it has acknowledged does not come again. Changes of the roster that wait behind
-  /// this one are stored together with it.
+  /// Stores a push even if the stream has ended meanwhile, because the server does not send acknowledged stanzas again.
+  /// Roster pushes queued behind it are stored in the same transaction.
   private func store(_ push: IQ) async {
     if let push = Roster.Push(push, own: own) {
       await store([push] + arrivals.popRosterPushes(own: own))
@@ -235,7 +236,7 @@ final class Contacts {
     }
   }
 
-  /// Stores changes of the roster in one transaction. More contacts than a roster may have are refused.
+  /// Stores roster pushes in one transaction. Contacts beyond the maximum size of a roster are refused.
   private func store(_ pushes: [Roster.Push]) async {
     let name = context.account.description
     let changes = pushes.map { (push: $0, isOwn: pending.contains($0.jid)) }
@@ -261,15 +262,15 @@ final class Contacts {
     }
   }
 
-  /// Stores a change of the blocklist that the server has told, or agreed to.
+  /// Stores a change of the blocklist that the server has pushed or agreed to.
   func store(_ push: BlockList.Push, count: Int, isOwn: Bool) async {
     let name = context.account.description
     await store(count) { try StoredBlockList.apply(push, of: name, isOwn: isOwn, $0) }
   }
 
-  /// A presence of somebody: what a contact shows is remembered, and who asks to see the account's is stored.
+  /// Handles a presence: remembers the presence of a contact, and stores a subscription request.
   private func store(_ presence: Presence) async {
-    presences.take(presence)
+    presences.update(with: presence)
     let name = context.account.description
     if let request = PresenceSubscription.Request(presence, own: own) {
       if requested.count < 2 * StoredRequests.maximum { requested.insert(request.jid.description) }
@@ -287,8 +288,8 @@ final class Contacts {
     }
   }
 
-  /// An approval of somebody who was not asked means nothing (RFC 6121 §3.1.6): the server's push of the contact tells
-  /// whose presence is shown.
+  /// Counts an approval that was not asked for (RFC 6121 §3.1.6). It has no other effect: the server's roster push
+  /// tells whose presence is visible.
   private func check(approval: Presence) async {
     guard let jid = approval.from?.bare, jid != own.bare, !pending.contains(jid) else { return }
     let name = context.account.description
@@ -301,8 +302,8 @@ final class Contacts {
     }
   }
 
-  /// What the server sends in answer to the first presence has come: the open requests (RFC 6121 §3.1.3), and the messages
-  /// that it has stored (XEP-0160 §3).
+  /// Called when the server has sent its answers to the initial presence: the open subscription requests (RFC 6121
+  /// §3.1.3) and the offline messages (XEP-0160 §3).
   private func initialPresenceAnswered() async {
     guard let beginning, beginning.stream.isCurrent, beginning.isExpecting(.notices) else { return }
     session.start { await $0.offlineMessagesCame(beginning) }
@@ -310,32 +311,34 @@ final class Contacts {
     beginning.end(.notices, count: requested.count)
   }
 
-  /// All open requests have come: one that is stored and was not among them was answered on another device, or withdrawn
+  /// Removes stored requests that the server did not send again: another device answered them, or they were withdrawn
   /// (RFC 6121 §3.1.3).
   private func removeOldRequests() async {
     let name = context.account.description
     let requested = requested
-    // Of so many it is not known which have come.
+    // With so many requests, the record of arrived requests may be incomplete.
     guard requested.count < 2 * StoredRequests.maximum,
       let stored = try? await context.localStore.read({ try StoredRequests.load(name, $0).map(\.jid) })
     else { return }
     let gone = stored.count { !requested.contains($0) }
     guard gone > 0 else { return }
     await store(gone) {
-      try StoredRequests.keepOnly(requested, of: name, $0).map { ContactEvent(.decline, jid: $0, by: nil) }
+      try StoredRequests.removeAll(except: requested, of: name, $0).map {
+        ContactEvent(.decline, jid: $0, by: nil)
+      }
     }
   }
 
   // MARK: The store
 
-  /// A request to see the account's presence is answered, or withdrawn: publishes `event` where it was open.
+  /// Removes a request that was answered or withdrawn; publishes `event` if the request was open.
   func removeRequest(of jid: String, _ event: ContactEvent) async {
     requested.remove(jid)
     let name = context.account.description
     await store(1) { try StoredRequests.remove(jid, of: name, $0) ? [event] : [] }
   }
 
-  /// Changes the store and publishes what has happened, at most so many events; false where that cannot be done.
+  /// Changes the store and publishes at most `count` events; returns false where the store failed.
   @discardableResult
   func store(
     _ maximumEvents: Int, _ body: @escaping @Sendable (Database) throws -> [ContactEvent]
@@ -343,7 +346,7 @@ final class Contacts {
     let name = context.account.description
     do throws(Failure) {
       try await context.storeAndPublish(maximumEvents) { database, cursors in
-        try ContactEvent.keep(
+        try ContactEvent.save(
           body(database), of: name, under: cursors, time: Date().timeIntervalSince1970, database)
       }
       return true

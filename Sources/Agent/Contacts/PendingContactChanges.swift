@@ -2,26 +2,26 @@ import AgentStore
 import XMPPFeatures
 import XMPPStanza
 
-/// The changes of contacts that commands are making, and what these wait for.
+/// The changes of contacts that commands are making, and the commands that wait for pushes.
 final class PendingContactChanges {
-  /// A change that a command waits for.
+  /// A command that waits for a push.
   private struct Wait {
     var jid: JID
-    /// Whether the contact is as it is to be; nil: it is not in the list.
+    /// Whether the contact is in the wanted state; the argument is nil for a contact that is not in the list.
     var holds: (Roster.Item?) -> Bool
     var wait: DeliveryWait
   }
 
-  /// How many commands are changing something of whom.
+  /// The number of running commands for each contact.
   private var changing: [JID: Int] = [:]
-  /// How many commands are unblocking everybody.
+  /// The number of running commands that unblock all contacts.
   private var unblockingAll = 0
   private var waits: [Wait] = []
 
-  /// Whether a command of this device is changing something of a contact.
+  /// Whether a command on this device is changing the contact.
   func contains(_ jid: JID) -> Bool { changing[jid] != nil }
 
-  /// Whether a change of the blocklist comes of a command of this device.
+  /// Whether a blocklist push results from a command on this device.
   func contains(_ push: BlockList.Push) -> Bool {
     switch push {
     case .block(let jids), .unblock(let jids): jids.contains(where: contains)
@@ -29,7 +29,7 @@ final class PendingContactChanges {
     }
   }
 
-  /// - Parameter jid: who is changed; nil: everybody is unblocked.
+  /// - Parameter jid: the contact to change; nil where all contacts are unblocked.
   func begin(_ jid: JID?) {
     if let jid { changing[jid, default: 0] += 1 } else { unblockingAll += 1 }
   }
@@ -43,7 +43,7 @@ final class PendingContactChanges {
     changing[jid] = left > 0 ? left : nil
   }
 
-  /// Waits until a contact that the server has changed is as it is to be; ``remove(_:)`` follows.
+  /// Adds a wait that ends when the contact is in the wanted state. The caller must call ``remove(_:)`` afterwards.
   func add(_ jid: JID, _ holds: @escaping (Roster.Item?) -> Bool) -> DeliveryWait {
     let wait = DeliveryWait(["push"])
     waits.append(Wait(jid: jid, holds: holds, wait: wait))
@@ -52,12 +52,12 @@ final class PendingContactChanges {
 
   func remove(_ wait: DeliveryWait) { waits.removeAll { $0.wait === wait } }
 
-  /// A contact is stored as the server has it; nil: it is not in the list any more.
+  /// Called when a contact was stored as the server reports it; `item` is nil for a contact that was removed.
   func stored(_ jid: JID, _ item: Roster.Item?) {
     for wait in waits where wait.jid == jid && wait.holds(item) { wait.wait.end() }
   }
 
-  /// The session has ended for good: what is waited for does not come.
+  /// Ends all waits when the session has ended for good.
   func endWaits() {
     for wait in waits { wait.wait.end() }
   }

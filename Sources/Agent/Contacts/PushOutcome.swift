@@ -3,17 +3,17 @@ import AgentStore
 import GRDB
 import XMPPFeatures
 
-/// What has become of changes of the roster that were stored together.
+/// The result of storing several roster pushes in one transaction.
 struct PushOutcome: Sendable {
-  /// Those that a roster has room for.
+  /// The pushes that were stored.
   var accepted: [Roster.Push] = []
-  /// How many contacts more are stored.
+  /// The change in the number of stored contacts.
   var added = 0
 
   /// - Parameters:
-  ///   - changes: with whether a command of this device has made them.
-  ///   - count: how many contacts are stored.
-  ///   - isIncomplete: something of the roster could not be stored: no version says what is.
+  /// - changes: each push, and whether a command on this device caused it.
+  /// - count: the number of stored contacts.
+  /// - isIncomplete: whether a part of the roster could not be stored, so that no version describes it.
   static func store(
     _ changes: [(push: Roster.Push, isOwn: Bool)], of account: String, count: Int, isIncomplete: Bool,
     _ database: Database
@@ -22,7 +22,7 @@ struct PushOutcome: Sendable {
     var events: [ContactEvent] = []
     for (push, isOwn) in changes {
       let hasRoom = count + outcome.added < Roster.maximumItems
-      guard let (old, new) = try push.keep(account, hasRoom: hasRoom, database) else { continue }
+      guard let (old, new) = try push.save(account, hasRoom: hasRoom, database) else { continue }
       outcome.accepted.append(push)
       outcome.added += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
       if new?.subscription.isFrom == true {
@@ -30,14 +30,14 @@ struct PushOutcome: Sendable {
       }
       events += ContactChange.events(from: old, to: new, isOwn: isOwn)
     }
-    // Of a roster that is not stored as a whole no version says what is.
+    // No version describes a roster that is only partly stored.
     let isWhole = !isIncomplete && outcome.accepted.count == changes.count
-    try StoredRoster.keep(version: isWhole ? changes.last?.push.version : nil, of: account, database)
+    try StoredRoster.save(version: isWhole ? changes.last?.push.version : nil, of: account, database)
     return (outcome, events)
   }
 }
 
 extension Roster.Push {
-  /// The contact as it is now; nil: it is not in the list any more.
+  /// The contact after the push; nil where it was removed from the list.
   var item: Roster.Item? { if case .set(let item) = change { item } else { nil } }
 }

@@ -2,7 +2,7 @@ import AgentProtocol
 import AgentStore
 
 extension Session {
-  /// Whom the words mean that a user calls recipients by.
+  /// Finds the JIDs for the names by which a user calls recipients.
   func resolve(_ parameters: RecipientsResolveMethod.Parameters) async throws(Failure)
     -> RecipientsResolveMethod.Result
   {

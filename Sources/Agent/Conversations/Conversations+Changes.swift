@@ -8,7 +8,8 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-// What commands set of conversations: stored at once, published to the account's other devices as soon as that can be.
+// The commands that change conversations: each change is stored at once and published to the account's other devices as
+// soon as possible.
 
 extension Conversations {
   /// - Parameter stream: nil where the session is not online.
@@ -35,7 +36,7 @@ extension Conversations {
     return result
   }
 
-  /// The agent does not end before it is done.
+  /// Stores a change. The agent does not exit before the write has ended.
   private func store(
     _ parameters: ConversationsChangeMethod.Parameters, _ jid: String, now: Double
   ) async throws(Failure) -> ConversationEvent.Action? {
@@ -43,8 +44,8 @@ extension Conversations {
     defer { session.ask { $0.endWriting() } }
     let name = context.account.description
     let events = try await context.storeAndPublish(1) { database, cursors in
-      let event = try parameters.keep(jid, of: name, now: now, database)
-      return try ConversationEvent.keep(
+      let event = try parameters.save(jid, of: name, now: now, database)
+      return try ConversationEvent.save(
         event.map { [$0] } ?? [], of: name, under: cursors, time: now, database)
     }
     guard case .conversation(let event)? = events.first?.body else { return nil }
@@ -53,24 +54,24 @@ extension Conversations {
 }
 
 extension ConversationsChangeMethod.Parameters {
-  /// Stores the change, and that the server is to be told; nil where nothing changes.
-  fileprivate func keep(
+  /// Stores the change and marks it for publishing; returns nil where nothing changes.
+  fileprivate func save(
     _ jid: String, of account: String, now: Double, _ database: Database
   ) throws -> ConversationEvent? {
     var stored = try StoredConversation.load(jid, of: account, database)
-    if change == .read { return try keepRead(jid, of: account, &stored, database) }
+    if change == .read { return try markAllRead(jid, of: account, &stored, database) }
     let edits = try edits(jid, of: account, now: now, database)
     var settings = stored.settings
     for edit in edits { edit.apply(to: &settings) }
-    let events = stored.take(settings, jid, by: ConversationEvent.own)
+    let events = stored.apply(settings, jid, by: ConversationEvent.own)
     guard !events.isEmpty else { return nil }
     if stored.settings.marks.count > ConversationSettings.maximumMarks {
       throw Failure(
         .invalidParameter, stage: .input,
         detail: .session(.tooManyMarks, ConversationSettings.maximumMarks))
     }
-    try stored.keep(jid, of: account, database)
-    for edit in edits { try edit.keep(jid, of: account, database) }
+    try stored.save(jid, of: account, database)
+    for edit in edits { try edit.save(jid, of: account, database) }
     if change == .delete, let time = settings.hiddenBefore {
       try StoredMessage.forgetContent(of: jid, until: time, account, database)
     }
@@ -94,14 +95,14 @@ extension ConversationsChangeMethod.Parameters {
           SELECT time FROM messages INDEXED BY messagesByPeer
           WHERE account = ? AND peer = ? AND place IS NOT NULL ORDER BY place DESC LIMIT 1
           """, arguments: [account, jid])
-      // It is told in milliseconds.
+      // The time is published in milliseconds.
       let time = (max(now, newest ?? now) * 1000).rounded(.up) / 1000
       return (change == .delete ? [.init(.deleted)] : []) + [.init(.hiddenBefore(time))]
     }
   }
 
-  /// Everything was read that is stored.
-  private func keepRead(
+  /// Marks all stored messages as read.
+  private func markAllRead(
     _ jid: String, of account: String, _ stored: inout StoredConversation, _ database: Database
   ) throws -> ConversationEvent? {
     let newest = """
@@ -118,9 +119,9 @@ extension ConversationsChangeMethod.Parameters {
       arguments: [account, jid])
     if let id = known.map({ $0["archiveID"] as String }), id != stored.displayed {
       stored.displayed = id
-      try ConversationEdit(.displayed(id)).keep(jid, of: account, database)
+      try ConversationEdit(.displayed(id)).save(jid, of: account, database)
     }
-    try stored.keep(jid, of: account, database)
+    try stored.save(jid, of: account, database)
     return isUnread ? ConversationEvent(.read, jid: jid, by: ConversationEvent.own) : nil
   }
 }

@@ -8,13 +8,13 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-// What the private nodes of the account say of conversations.
+// Handles the private nodes of the account that describe conversations.
 
 extension Conversations {
-  /// How many events one item may cause.
+  /// The maximum number of events caused by one item.
   private static let eventsPerItem = 4
 
-  /// A change of a node of the own account.
+  /// Handles a change in a PubSub node of the account.
   func receive(_ event: PubSub.Event) async {
     for change in event.changes {
       switch (event.node, change) {
@@ -57,7 +57,7 @@ extension Conversations {
 
   func store(markers items: [PubSub.Item], isNews: Bool = true) async {
     let name = context.account.description
-    // That of a room is for those who are in it.
+    // Markers with the IDs of another archive, such as a room's, cannot be resolved here.
     let own = context.account.bare
     let markers = items.compactMap(DisplayedMarker.init).filter { $0.by == own }
     await store(isNews ? markers.count : 0) { database in
@@ -65,14 +65,14 @@ extension Conversations {
         let jid = marker.jid.description
         var stored = try StoredConversation.load(jid, of: name, database)
         if stored.displayed == marker.id { return nil }
-        let isRead = try stored.take(displayed: marker.id, name, database)
-        try stored.keep(jid, of: name, database)
+        let isRead = try stored.markRead(through: marker.id, name, database)
+        try stored.save(jid, of: name, database)
         return isRead ? ConversationEvent(.read, jid: jid, by: ConversationEvent.otherDevice) : nil
       }
     }
   }
 
-  /// The archive was read: what another device has read may be known now.
+  /// Applies the read markers of other devices whose messages the archive has provided meanwhile.
   func resolveMarkers() async {
     let name = context.account.description
     guard let jids = try? await context.localStore.read({ try StoredConversation.unresolved(of: name, $0) }),
@@ -81,8 +81,8 @@ extension Conversations {
     await store(jids.count) { database in
       try jids.compactMap { jid in
         var stored = try StoredConversation.load(jid, of: name, database)
-        guard let id = stored.displayed, try stored.take(displayed: id, name, database) else { return nil }
-        try stored.keep(jid, of: name, database)
+        guard let id = stored.displayed, try stored.markRead(through: id, name, database) else { return nil }
+        try stored.save(jid, of: name, database)
         return ConversationEvent(.read, jid: jid, by: ConversationEvent.otherDevice)
       }
     }
@@ -96,7 +96,7 @@ extension Conversations {
       database in
       let gone = Set(known).subtracting(bookmarks.map(\.jid.description))
       return try gone.flatMap { try Bookmark.forget($0, of: name, by: other, database) }
-        + bookmarks.flatMap { try $0.take(of: name, by: other, database) }
+        + bookmarks.flatMap { try $0.saveWithSettings(of: name, by: other, database) }
     }
   }
 
@@ -104,7 +104,7 @@ extension Conversations {
     guard let bookmark = Bookmark(item) else { return }
     let name = context.account.description
     await store(Self.eventsPerItem) {
-      try bookmark.take(of: name, by: ConversationEvent.otherDevice, $0)
+      try bookmark.saveWithSettings(of: name, by: ConversationEvent.otherDevice, $0)
     }
   }
 
@@ -116,7 +116,7 @@ extension Conversations {
     }
   }
 
-  /// Changes the store and publishes what has happened, at most so many events; false where that cannot be done.
+  /// Changes the store and publishes at most `count` events; returns false where the store failed.
   @discardableResult
   func store(
     _ maximumEvents: Int, _ body: @escaping @Sendable (Database) throws -> [ConversationEvent]
@@ -125,7 +125,7 @@ extension Conversations {
     do throws(Failure) {
       try await context.storeAndPublish(maximumEvents) { database, cursors in
         let events = try body(database)
-        return try ConversationEvent.keep(
+        return try ConversationEvent.save(
           Array(events.prefix(maximumEvents)), of: name, under: cursors, time: Date().timeIntervalSince1970,
           database)
       }

@@ -8,25 +8,25 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-/// The settings of conversations that the devices of the account have in common: bookmarks, settings and displayed markers.
+/// The settings of conversations that the devices of the account share: bookmarks, settings and displayed markers.
 ///
-/// They are in private nodes of the account, which are read at the beginning of a session, and each change of them comes
-/// after that. What a command sets is stored at once, and published as soon as that can be.
+/// They are kept in private nodes of the account, which are read at the start of a session and pushed on every change
+/// afterwards. A command's change is stored at once and published as soon as possible.
 final class Conversations {
-  /// Bound of each request at the beginning of a session.
+  /// The time limit of each request at the start of a session.
   private static let patience = TimeAmount.seconds(10)
   private static let parts: [SyncPart] = [.groups, .conversations, .markers]
 
   unowned let session: Session
   let context: SessionContext
   private let features: AccountFeatures
-  /// The nodes are being read, or were.
+  /// The task that reads the nodes, running or finished.
   private var loading: Task<Void, Never>?
-  /// What is stored is what the nodes hold.
+  /// Whether the stored settings match the nodes.
   private var isCurrent = false
-  /// Items are read and published again: one after the other.
+  /// Serialises publishing, because an item is read, changed and published again.
   private let publishing = Turns()
-  /// The server was silent: it is asked whether it answers again.
+  /// Whether a request is open that waits for a silent server to answer again.
   private var isAsking = false
 
   init(of session: Session, _ context: SessionContext, _ features: AccountFeatures) {
@@ -35,23 +35,24 @@ final class Conversations {
     self.features = features
   }
 
-  // MARK: The beginning of a session
+  // MARK: Start of a session
 
-  /// A new session, which has read nothing; who publishes goes on.
+  /// Called for a new session, which has read nothing. Publishing that is under way goes on.
   func begin() {
     loading = nil
     isCurrent = false
     isAsking = false
   }
 
-  /// Begins to read the nodes where they are known to be there; whether they are.
+  /// Starts reading the nodes if they are known to exist; returns whether they are.
   func loadKnown(_ beginning: SessionBeginning) async -> Bool {
     let isKnown = await wasShared()
     if isKnown { loading = session.start { await $0.conversations.load(beginning, isFirst: false) } }
     return isKnown
   }
 
-  /// Begins to read the nodes behind the presence, unless an earlier session of this agent that goes on has done that.
+  /// Starts reading the nodes after the initial presence, unless this agent has read them in the session that was
+  /// resumed.
   func load(_ beginning: SessionBeginning) {
     if isCurrent { return }
     loading = session.start { session in
@@ -63,7 +64,7 @@ final class Conversations {
   /// Returns when the nodes are read.
   func loaded() async { await loading?.value }
 
-  /// Returns when the nodes are read, or after a while: what has not come by then comes later.
+  /// Returns when the nodes are read or the time is up; the rest is handled when it arrives.
   func loaded(within seconds: Double) async {
     guard let loading else { return }
     let wait = DeliveryWait(["loading"])
@@ -74,7 +75,7 @@ final class Conversations {
     await wait.wait(seconds: seconds)
   }
 
-  /// Whether the nodes are worth asking for before it is known what the account can do.
+  /// Whether reading the nodes is worthwhile before the account's features are known.
   private func wasShared() async -> Bool {
     let name = context.account.description
     let isKnown = try? await context.localStore.read { database in
@@ -83,8 +84,8 @@ final class Conversations {
     return isKnown == true
   }
 
-  /// Reads the nodes; what the server lacks is no error. Only the first time it is asked before what the account can do:
-  /// that question is to be behind the presence.
+  /// Reads the nodes; a node that the server lacks is not an error. Only the first load waits for the account's features,
+  /// because that request is sent after the initial presence.
   private func load(_ beginning: SessionBeginning, isFirst: Bool) async {
     let stream = beginning.stream
     if isFirst {
@@ -113,7 +114,8 @@ final class Conversations {
     }
   }
 
-  /// All bookmarks. Not every server keeps the old kinds in step with the new one, which wins (XEP-0402 §6).
+  /// Reads all bookmarks. Some servers do not keep the old formats in step with the new one, which takes precedence
+  /// (XEP-0402 §6).
   private static func bookmarks(on stream: BoundSession) async -> [Bookmark]? {
     async let items = try? Bookmark.node.items(on: stream, timeout: patience)
     async let answer = try? stream.request(Bookmark.privateStorageRequest(), timeout: patience)
@@ -127,7 +129,7 @@ final class Conversations {
 
   // MARK: Publishing
 
-  /// Publishes what was set while that could not be published.
+  /// Publishes the changes that could not be published when they were made.
   func publishPending(on stream: BoundSession) async {
     let name = context.account.description
     guard let jids = try? await context.localStore.read({ try ConversationEdit.jids(of: name, $0) }) else {
@@ -144,8 +146,8 @@ final class Conversations {
     }
   }
 
-  /// Publishes what a server that was silent was not asked to, as soon as it answers again; a stream that ends is followed by
-  /// one at whose beginning that is done.
+  /// Publishes the pending changes when a silent server answers again. If the stream ends first, the next stream does
+  /// it at its start.
   func publishWhenAnswered(on stream: BoundSession) {
     guard stream.isCurrent, !isAsking else { return }
     isAsking = true
@@ -154,13 +156,13 @@ final class Conversations {
 
   private func waitForAnswer(on stream: BoundSession) async {
     let answer = try? await stream.request(Ping.request(context.account.bare), timeout: .bounded(0))
-    // Once: who answers this and nothing else is not asked for ever.
+    // Only once: a server that answers this request but no other one must not be asked for ever.
     if answer != nil { await publishPending(on: stream) }
     isAsking = false
   }
 
-  /// Gives the server what it does not have of a conversation. What is in its items is read first: what others have put
-  /// there stays.
+  /// Publishes the unpublished changes of a conversation. The items are read first, so that changes by other clients
+  /// are kept.
   func publish(
     _ jid: String, on stream: BoundSession, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) {

@@ -9,10 +9,10 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 
-// What commands ask of the devices, and have them do.
+// The commands about devices.
 
 extension AccountDevices {
-  /// This device, with another name where one is given.
+  /// Returns this device, renamed where a name is given.
   func own(_ parameters: DevicesSelfMethod.Parameters) async throws(Failure) -> Device {
     if let name = parameters.name {
       try await context.accounts.change(context.account) { $0.rename(name) }
@@ -34,7 +34,7 @@ extension AccountDevices {
   {
     if let survey = survey(within: parameters.timeout) {
       var all = try await survey.devices(present: known.present)
-      // What this one has not published it knows all the same.
+      // This device's record is known even if it was not published.
       if let record, let place = all.firstIndex(where: \.isSelf), all[place].id == nil {
         all[place] = Device(record)
         (all[place].online, all[place].isSelf) = (true, true)
@@ -75,14 +75,14 @@ extension AccountDevices {
       result.outcomes = try await atServer.kick(parameters.resource, newPassword: new)
       if let new {
         session.ask { $0.passwordChanged(to: new) }
-        result.usesCommand = try await atServer.keepPassword(
+        result.usesCommand = try await atServer.storePassword(
           new, command: parameters.newPasswordCommand, in: context.accounts)
       }
     }
     return result
   }
 
-  /// Tells devices who it is, and ends their sessions.
+  /// Ends the sessions of devices after telling them who does so.
   func kick(
     _ targets: DevicesAtServer.Targets, by atServer: DevicesAtServer, after witness: PasswordWitness? = nil
   ) async throws(Failure) -> [DevicesKickMethod.Outcome] {
@@ -94,7 +94,7 @@ extension AccountDevices {
     return outcomes
   }
 
-  /// Who is to be kicked, and whether it is known to be there; nil where no session could tell.
+  /// The devices to kick, and whether each is known to be online; nil without a session that could tell.
   private func targets(
     _ parameters: DevicesKickMethod.Parameters
   ) async throws(Failure) -> DevicesAtServer.Targets? {
@@ -110,7 +110,7 @@ extension AccountDevices {
     stream.map { DeviceSurvey(stream: $0, own: $0.jid, timeout: .bounded(seconds)) }
   }
 
-  /// Logs in as this session does, or as what is stored says.
+  /// Logs in with the session's plan, or with the stored account.
   func atServer(within seconds: Double) async throws(Failure) -> DevicesAtServer {
     var plan = session.ask { $0.online?.plan ?? $0.activePlan }
     if plan == nil, let stored = try await context.accounts.entry(context.account) {
@@ -128,7 +128,7 @@ extension AccountDevices {
     return try bare.with(resource: resource)
   }
 
-  /// Ends the sessions of somebody else, as who may do so on the server (XEP-0133 §4.5).
+  /// Ends the sessions of another user, for administrators of the server (XEP-0133 §4.5).
   private func endSessions(
     of name: String, _ parameters: DevicesKickMethod.Parameters
   ) async throws(Failure) -> DevicesKickMethod.Result {
@@ -150,7 +150,7 @@ extension AccountDevices {
       if let online, victim.resource.map({ !online.contains($0) }) ?? online.isEmpty {
         return DevicesKickMethod.Result(outcomes: [.init(resource: parameters.resource, state: .notOnline)])
       }
-      // Servers spell the one field differently.
+      // Servers spell the name of the field differently.
       try await AdHocCommand.execute(
         AdHocCommand.endUserSession, at: server, answers: ["accountjid": jids, "accountjids": jids],
         on: stream, timeout: timeout)
@@ -160,22 +160,22 @@ extension AccountDevices {
     return DevicesKickMethod.Result(outcomes: [.init(resource: parameters.resource, state: .kicked)])
   }
 
-  /// The resources of somebody else that are online; nil where the server does not tell. A server that does not know
-  /// the account says so.
+  /// The resources of another user that are online; nil where the server does not tell. Throws for an account that the
+  /// server does not know.
   private static func onlineResources(
     of account: JID, at server: JID, on stream: BoundSession, _ timeout: TimeAmount
   ) async throws(XMPPError) -> Set<String>? {
     do throws(XMPPError) {
       return try await AdHocCommand.onlineResources(of: account, at: server, on: stream, timeout: timeout)
     } catch {
-      // The command that ends sessions may be allowed all the same.
+      // The command that ends sessions may be allowed even if this one is not.
       let isUnknown = error.code == .protocolError || error.code == .stanzaError && error.condition != nil
       if isUnknown { return nil }
       throw error
     }
   }
 
-  /// Sends a message to another device, and to it alone; what is not there is told before.
+  /// Sends a message to another device alone; throws before that where the device is not there.
   func send(_ parameters: DevicesSendMethod.Parameters) async throws(Failure) -> Sending {
     guard let survey = survey(within: parameters.timeout) else {
       throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))

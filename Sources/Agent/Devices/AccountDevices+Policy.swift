@@ -7,19 +7,19 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-// The policy of the account: which of its devices may be online at a time. It is published beside the devices, so that
-// each of them obeys it, and stored here for the logins that cannot ask for it.
+// The policy of the account says which of its devices may be online together. It is published beside the device
+// records, so that every device obeys it, and stored here for logins that cannot ask for it.
 
 extension AccountDevices {
-  /// Seconds before a policy that could not be carried out is tried again.
+  /// The seconds before each retry of a policy that could not be carried out.
   private static let pauses = [2.0, 10, 60]
-  /// Seconds that a login waits for the account's policy.
+  /// The seconds for which a login waits for the account's policy.
   private static let patience: Int64 = 10
 
-  /// Why this login is not allowed, by the policy that the account has now; nil where it is.
+  /// Why the current policy of the account does not allow this login; nil where it does.
   ///
-  /// It is asked for only where it can matter, since the login waits for the answer: a device without a platform has no
-  /// limit. Where the server does not answer the policy that is stored counts.
+  /// The server is asked only where the answer can matter, since the login waits for it: a device without a platform
+  /// has no limit. Where the server does not answer, the stored policy applies.
   func policyRefusal(on stream: BoundSession) async -> Failure? {
     guard stream.isCurrent, isLogin, let plan, plan.device.platform != nil else { return nil }
     if !plan.hasUnpublishedPolicy,
@@ -33,8 +33,8 @@ extension AccountDevices {
     return nil
   }
 
-  /// Takes over the account's policy from what its devices have published; publishes the one of this device where it is
-  /// newer, or there is none.
+  /// Adopts the policy that the devices have published, or publishes this device's policy where that is newer or none
+  /// is published.
   func agreeOnPolicy(_ items: [PubSub.Item], on stream: BoundSession) async {
     guard stream.isCurrent, !hasSetPolicy,
       let stored = try? await context.accounts.entry(context.account)
@@ -53,7 +53,7 @@ extension AccountDevices {
     items.lazy.compactMap { DevicePolicyRecord($0) }.first.flatMap { DevicePolicy($0) }
   }
 
-  /// From now on the account's policy is this one, here too.
+  /// Makes this policy the account's, and stores it.
   private func adopt(_ policy: DevicePolicy) async {
     guard let plan, plan.devicePolicy != policy else { return }
     session.ask { $0.adopt(policy) }
@@ -62,7 +62,7 @@ extension AccountDevices {
 
   private func store(_ policy: DevicePolicy, isPublished: Bool) async {
     do throws(Failure) {
-      try await context.accounts.change(context.account) { $0.take(policy, isPublished: isPublished) }
+      try await context.accounts.change(context.account) { $0.setPolicy(policy, isPublished: isPublished) }
     } catch {
       context.log.error("store", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
     }
@@ -77,8 +77,8 @@ extension AccountDevices {
     await store(policy, isPublished: true)
   }
 
-  /// The account's policy, changed where that is asked for. What cannot be published now is stored, and published at the
-  /// next login.
+  /// Returns the account's policy after applying the requested change. A change that cannot be published now is stored
+  /// and published at the next login.
   func policy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure)
     -> DevicesPolicyMethod.Result
   {
@@ -89,7 +89,7 @@ extension AccountDevices {
       let items = try? await DeviceRecord.node.items(
         [DevicePolicyRecord.id], on: stream, timeout: .seconds(10))
     {
-      // Whoever has changed it meanwhile: what is not named in this change stays as they have it.
+      // Another device may have changed the policy meanwhile: its values stay where this change names none.
       policy = Self.policy(in: items) ?? policy
     }
     guard parameters.isChange else {
@@ -97,9 +97,9 @@ extension AccountDevices {
     }
     policy = policy.changed(by: parameters)
     let changed = policy
-    // It counts from the next login on.
+    // The policy applies from the next login on.
     if let stream, stream.isCurrent { setPolicy() }
-    try await context.accounts.change(context.account) { $0.take(changed, isPublished: false) }
+    try await context.accounts.change(context.account) { $0.setPolicy(changed, isPublished: false) }
     guard let stream, stream.isCurrent else { return .init(policy, published: false) }
     await session.discover(stream)
     do throws(Failure) { try await publish(policy, on: stream) } catch {
@@ -111,10 +111,10 @@ extension AccountDevices {
     return .init(policy, published: true)
   }
 
-  // MARK: Carrying it out
+  // MARK: Enforcement
 
-  /// Ends the sessions that the policy does not want beside this one, and tries again where that fails. A session that
-  /// only comes back ends nobody's.
+  /// Ends the sessions that the policy does not allow beside this one, and retries on failure. A session that only
+  /// reconnected ends no other session.
   func makeRoom(on stream: BoundSession) async {
     var pauses = Self.pauses[...]
     while stream.isCurrent, isLogin, plan?.devicePolicy.endsOthers == true {
@@ -132,10 +132,10 @@ extension AccountDevices {
     }
   }
 
-  /// What kept the policy from being carried out.
+  /// The reason why the policy could not be carried out.
   private struct Shortcoming {
     var message: String
-    /// Of the device that stays; nil where that is not known.
+    /// The JID of the device that stays; nil where it is not known.
     var jid: String?
   }
 
@@ -158,13 +158,13 @@ extension AccountDevices {
 }
 
 extension DevicePolicy {
-  /// Nil for a rule that this version does not know.
+  /// Returns nil for a rule that this version does not know.
   init?(_ record: DevicePolicyRecord) {
     guard let rule = Rule(rawValue: record.rule) else { return nil }
     self.init(rule, limits: record.limits, check: record.check.flatMap(Check.init))
   }
 
-  /// What the other devices are told.
+  /// The record that is published to the other devices.
   var record: DevicePolicyRecord {
     DevicePolicyRecord(rule: rule.rawValue, check: check?.rawValue, limits: limits)
   }

@@ -9,22 +9,23 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 
-/// The devices of the account: who of them is there, what they publish of themselves, and this one among them.
+/// The devices of the account: which of them are online, what they publish about themselves, and the record of this
+/// one.
 final class AccountDevices {
-  /// Devices that may have published something of themselves; the oldest beyond that are forgotten.
+  /// The maximum number of published device records; older ones are removed.
   private static let maximumRecords = 50
 
   unowned let session: Session
   let context: SessionContext
   let presence: OwnPresence
   let features: AccountFeatures
-  /// What is known of the devices.
+  /// The known state of the devices.
   private(set) var known = DeviceTraffic()
   /// The stream that was bound last.
   private var last: BoundSession?
-  /// The user has asked for the session: it is not one that only came back.
+  /// Whether the user asked for this session; false for one that only reconnected.
   private(set) var isLogin = false
-  /// The user has changed the device policy in this session: it counts from the next login on.
+  /// Whether the user has changed the device policy in this session; the change applies from the next login on.
   private(set) var hasSetPolicy = false
 
   init(
@@ -39,12 +40,12 @@ final class AccountDevices {
   /// The bound stream; nil while there is none.
   var stream: BoundSession? { last.flatMap { $0.isCurrent ? $0 : nil } }
 
-  /// How the session that is online has logged in.
+  /// The login plan of the session that is online.
   var plan: LoginPlan? { session.ask { $0.online?.plan } }
 
-  /// A stream is bound, and nothing has come on it yet.
+  /// Called when a stream is bound, before any stanza is handled.
   ///
-  /// - Parameter isLogin: the user has asked for the session, or the agent has just begun.
+  /// - Parameter isLogin: whether the user asked for the session, or the agent has just started.
   func begin(_ stream: BoundSession, isLogin: Bool) {
     last = stream
     self.isLogin = isLogin
@@ -52,54 +53,54 @@ final class AccountDevices {
     if !stream.isResumed { known.begin() }
   }
 
-  /// The policy of the account is the user's wish in this session.
+  /// Records that the user has set the account's policy in this session.
   func setPolicy() { hasSetPolicy = true }
 
-  // MARK: What comes
+  // MARK: Incoming stanzas
 
-  /// A presence of the bound stream.
+  /// Handles a presence from the bound stream.
   func receive(_ presence: Presence) async {
     guard let own = stream?.jid else { return }
-    await publish(known.take(presence, own: own))
+    await publish(known.update(with: presence, own: own))
   }
 
-  /// A message of the bound stream.
+  /// Handles a message from the bound stream.
   func receive(_ message: Message) async {
     guard let own = stream?.jid else { return }
     if let notice = KickNotice(message, own: own) {
-      known.take(notice, at: context.clock.uptime())
+      known.update(with: notice, at: context.clock.uptime())
     } else if let event = PubSub.Event(message, own: own.bare) {
-      await publish(known.take(event, own: own, id: plan?.deviceId))
+      await publish(known.update(with: event, own: own, id: plan?.deviceId))
     }
   }
 
-  /// Who has ended the session, where a device of the account has said so.
+  /// The device that ended the session, where a device of the account announced it.
   var kicker: DeviceIdentity? { known.kicker(at: context.clock.uptime()) }
 
-  // MARK: This device among the others
+  // MARK: This device's record
 
-  /// The session is synced: publishes this device to the others, and learns of them.
+  /// Called when the session is synchronised: publishes this device and reads the records of the others.
   func announce(on stream: BoundSession) async {
     await session.discover(stream)
     guard stream.isCurrent, let plan, plan.credential.kind != .anonymous else { return }
     let own = stream.jid
     await publish(known.settle(own: own))
     let old = await share(on: stream, own)
-    // It may have to wait between its tries.
+    // In the background, because this may wait between its attempts.
     session.start { await $0.devices.makeRoom(on: stream) }
     if !old.isEmpty { try? await DeviceRecord.node.retract(old.map(\.id), on: stream) }
   }
 
-  /// Publishes this device where the others do not know it as it is.
+  /// Publishes this device if its published record may be out of date.
   ///
-  /// - Parameter isLogin: the user has asked for this session: the others are told when that was.
+  /// - Parameter isLogin: whether the user asked for this session; its time is published then.
   func announce(on stream: BoundSession, isLogin: Bool) async {
     if !stream.isResumed || !known.isKnown || isLogin { await announce(on: stream) }
   }
 
-  /// Takes over what the devices have published, and publishes this one.
+  /// Reads the records of the devices and publishes this one.
   ///
-  /// - Returns: the records of those that are forgotten.
+  /// - Returns: the records that are to be removed.
   private func share(on stream: BoundSession, _ own: JID) async -> [DeviceRecord] {
     guard let account = features.last, PrivateNode.isOffered(in: account), let id = plan?.deviceId
     else { return [] }
@@ -112,7 +113,7 @@ final class AccountDevices {
     }
     guard stream.isCurrent else { return [] }
     let records = items.compactMap { DeviceRecord($0) }
-    await publish(known.take(records, own: own, id: id))
+    await publish(known.update(with: records, own: own, id: id))
     await publishRecord(on: stream)
     await agreeOnPolicy(items, on: stream)
     return Array(
@@ -132,29 +133,29 @@ final class AccountDevices {
     }
   }
 
-  /// What the other devices are told of this one; nil while it is not online.
+  /// The record that this device publishes; nil while it is not online.
   var record: DeviceRecord? {
     guard let stream, let plan, plan.deviceId != nil else { return nil }
     var record = LoginPlan.record(plan.deviceId, plan.device)
     record.resource = stream.jid.resource
-    // To come back is no login.
+    // A reconnection is not a login.
     record.lastLogin = plan.lastLogin ?? session.ask { $0.published.onlineSince }
     return record
   }
 
-  /// This device is none of the account any more.
+  /// Removes this device's record when the device leaves the account.
   func remove() async {
     guard let stream, let id = plan?.deviceId, known.records[id] != nil else { return }
     try? await DeviceRecord.node.retract([id], on: stream, timeout: .seconds(2))
   }
 
-  /// Stores what has happened, and publishes it.
+  /// Stores events and publishes them.
   func publish(_ events: [DeviceEvent]) async {
     if events.isEmpty { return }
     let name = context.account.description
     do throws(Failure) {
       try await context.storeAndPublish(events.count) { database, cursors in
-        try DeviceEvent.keep(
+        try DeviceEvent.save(
           events, of: name, under: cursors, time: Date().timeIntervalSince1970, database)
       }
     } catch {

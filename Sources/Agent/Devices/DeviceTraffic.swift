@@ -3,18 +3,18 @@ import AgentProtocol
 import XMPPFeatures
 import XMPPStanza
 
-/// What a session knows of the account's other devices, and what of it is news: pure.
+/// The known state of the account's other devices. Pure: each update returns the events that it causes.
 struct DeviceTraffic: Sendable, Equatable {
-  /// Seconds after which what a device said of a kick does not belong to it any more.
+  /// The seconds after which an announcement of a kick is not related to the end of a session any more.
   private static let noticeLife = 60.0
 
-  /// Resources that show presence, but for the session's own.
+  /// The resources that are available, except the session's own.
   private(set) var present: Set<String> = []
-  /// Those that watchers were told of.
+  /// The resources that watchers were told are online.
   private var told: Set<String> = []
-  /// What devices tell of themselves, this one included, by installation.
+  /// The records that devices publish about themselves, this one included, by device ID.
   private(set) var records: [String: DeviceRecord] = [:]
-  /// ``records`` are those that there are.
+  /// Whether ``records`` is complete.
   private(set) var isKnown = false
   private var notice: (by: DeviceIdentity, time: Double)?
 
@@ -23,15 +23,15 @@ struct DeviceTraffic: Sendable, Equatable {
       && one.isKnown == other.isKnown && one.notice?.by == other.notice?.by
   }
 
-  /// A new session: everybody shows themselves again.
+  /// Called for a new session, in which the server sends the presence of every device again.
   mutating func begin() {
     present = []
     isKnown = false
     notice = nil
   }
 
-  /// Takes over what a device of the account shows (RFC 6121 §4.2.2).
-  mutating func take(_ presence: Presence, own: JID) -> [DeviceEvent] {
+  /// Handles a presence from a device of the account (RFC 6121 §4.2.2).
+  mutating func update(with presence: Presence, own: JID) -> [DeviceEvent] {
     guard let from = presence.from, from.bare == own.bare, let resource = from.resource,
       resource != own.resource
     else { return [] }
@@ -47,27 +47,27 @@ struct DeviceTraffic: Sendable, Equatable {
     }
   }
 
-  /// By now everybody has shown themselves who was to.
+  /// Called when the server has sent the presence of every device that is online.
   mutating func settle(own: JID) -> [DeviceEvent] {
     let gone = told.subtracting(present)
     told = present
     return gone.sorted().map { event(.offline, $0, own) }
   }
 
-  /// All that devices tell of themselves.
-  mutating func take(_ records: [DeviceRecord], own: JID, id: String?) -> [DeviceEvent] {
+  /// Replaces the records of all devices.
+  mutating func update(with records: [DeviceRecord], own: JID, id: String?) -> [DeviceEvent] {
     let before = self.records
     self.records = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     isKnown = true
-    // What is known from the first time on is no news.
+    // Records that are known from the first reading on are not news.
     guard !before.isEmpty else { return [] }
     return self.records.values.sorted { $0.id < $1.id }
       .flatMap { changes(from: before[$0.id], to: $0, own, id) }
       + before.values.filter { self.records[$0.id] == nil }.map { gone($0, own) }
   }
 
-  /// A device has told something of itself, or is gone.
-  mutating func take(_ event: PubSub.Event, own: JID, id: String?) -> [DeviceEvent] {
+  /// Handles a change in the node of device records.
+  mutating func update(with event: PubSub.Event, own: JID, id: String?) -> [DeviceEvent] {
     guard event.node == DeviceRecord.node.name else { return [] }
     var events: [DeviceEvent] = []
     for change in event.changes {
@@ -88,15 +88,15 @@ struct DeviceTraffic: Sendable, Equatable {
     return events
   }
 
-  /// This device has told something of itself.
+  /// Stores the record that this device has published.
   mutating func told(_ record: DeviceRecord) { records[record.id] = record }
 
-  /// Another device says that it is about to end this session.
-  mutating func take(_ notice: KickNotice, at now: Double) {
+  /// Remembers the announcement of another device that it is about to end this session.
+  mutating func update(with notice: KickNotice, at now: Double) {
     self.notice = (DeviceIdentity(name: notice.name, platform: notice.platform, ext: notice.ext), now)
   }
 
-  /// Who has ended the session, where a device has said so.
+  /// The device that ended the session, where a device announced it recently.
   func kicker(at now: Double) -> DeviceIdentity? {
     notice.flatMap { now - $0.time <= Self.noticeLife ? $0.by : nil }
   }

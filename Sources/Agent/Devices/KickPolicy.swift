@@ -1,31 +1,31 @@
 import AgentProtocol
 
-/// What a session does that somebody else ended.
+/// Decides what a session does after another client has ended it.
 ///
-/// Pure. Whoever comes back waits longer every time, and after ``limit`` kicks that follow each other within
-/// ``calm`` gives up: of clients that fight for one resource or one place, one is left.
+/// Pure. Each reconnection waits longer than the one before. After ``limit`` kicks less than ``calm`` apart the session
+/// gives up, so that one of several clients that fight for a resource remains.
 struct KickPolicy: Sendable, Equatable {
   enum Answer: Sendable, Equatable {
     case stop
-    /// Comes back after so many seconds.
+    /// Reconnect after this number of seconds.
     case comeBack(after: Double, newResource: Bool)
   }
 
-  /// Kicks in a row that are answered.
+  /// The number of consecutive kicks after which the session reconnects.
   static let limit = 3
-  /// Seconds between two kicks that have nothing to do with each other.
+  /// Two kicks that are at least this many seconds apart are unrelated.
   static let calm = 3600.0
-  /// Seconds of the first pause at most; each is twice the one before.
+  /// The upper bound of the first pause, in seconds; each pause is twice as long as the one before.
   static let first = 5.0
 
-  /// Kicks in a row.
+  /// The number of consecutive kicks.
   private(set) var kicks = 0
   private var last: Double?
 
-  /// The user logged in by hand.
+  /// Resets the count when the user logs in by hand.
   mutating func begin() { (kicks, last) = (0, nil) }
 
-  /// - Parameter now: seconds of a clock that is never set back.
+  /// - Parameter now: the seconds of a monotonic clock.
   mutating func answer(
     _ wish: OnKick, at now: Double, using generator: inout some RandomNumberGenerator
   ) -> Answer {
@@ -34,7 +34,7 @@ struct KickPolicy: Sendable, Equatable {
     guard wish != .stop, kicks < Self.limit else { return .stop }
     let range = Self.first * Double(1 << kicks)
     kicks += 1
-    // Who was replaced is not to come back blindly (RFC 6120 §4.9.3.3).
+    // A client that was replaced must not reconnect blindly (RFC 6120 §4.9.3.3).
     return .comeBack(
       after: Double.random(in: range / 2...range, using: &generator), newResource: wish == .reconnect)
   }

@@ -1,13 +1,13 @@
 import AgentStore
 import XMPPFeatures
 
-/// What is known of the account's archive at its server.
+/// Whether the account has an archive at its server, as far as this is known.
 enum ArchiveSupport {
   case unknown
   case known(Bool)
   case asked(Task<Bool?, Never>)
 
-  /// What an id in the name of the account is worth.
+  /// How far the account's archive IDs in live messages can be trusted.
   var ids: ArchiveIDs {
     switch self {
     case .known(true): .confirmed
@@ -17,33 +17,34 @@ enum ArchiveSupport {
   }
 }
 
-/// What an id is worth that a live message has in the name of the account's archive (XEP-0359 §5).
+/// How far the archive ID that a live message carries in the account's name can be trusted (XEP-0359 §5).
 enum ArchiveIDs {
-  /// The server has given it.
+  /// The server assigned the ID.
   case confirmed
-  /// The server has not said yet whether it gives such ids. The id is stored, and not told; ``MessageArchive`` deletes it from
-  /// the store when the server says that there is no archive.
+  /// The server has not told yet whether it has an archive. The ID is stored but not published; ``MessageArchive``
+  /// deletes it when the server turns out to have none.
   case claimed
-  /// There is no archive: the sender may have written it.
+  /// The account has no archive, so the sender may have forged the ID.
   case ignored
 }
 
 /// A page of the archive that is being read.
 struct ArchiveReading {
   var page: ArchivePage
-  /// What is in it is stored; else only its end is of interest.
+  /// Whether the messages of the page are stored; otherwise only its end matters.
   var isKept: Bool
-  /// It follows on what is kept: so does everything that is stored of it, also when the rest does not come.
+  /// The page continues the stored part of the archive, so each message of it may be stored at once, even if the rest
+  /// of the page does not arrive.
   var isNext = false
-  /// With ``isNext``: what was handed to earlier streams is looked for in it.
+  /// With ``isNext``: whether the page is searched for messages that were sent over earlier streams.
   var settles = false
-  /// What is in it is collected here instead, oldest first.
+  /// The messages of the page, oldest first, where they are collected instead of stored.
   var collected: [IncomingMessage]?
 
-  /// What has come of the same page is stored.
-  mutating func keep(_ other: ArchiveReading) {
+  /// Adds the results of the same page that were stored meanwhile.
+  mutating func merge(_ other: ArchiveReading) {
     guard page.id == other.page.id else { return }
-    page.keep(other.page)
+    page.merge(other.page)
     collected = other.collected
   }
 }

@@ -1,38 +1,39 @@
 import XMPP
 
-/// What is known of the messages that were handed to the streams before the present one.
+/// The state of the messages that were sent over the streams before the current one.
 ///
 /// Pure.
 struct EarlierStreams {
-  /// It is known what the server has of them.
+  /// Whether it is known which of them the server has.
   private var isSettled = true
-  /// That was not known when the present stream began: it counts what the one before has had, and what is in flight is older.
+  /// Whether that was unknown when the current stream began. Its count then covers the messages of the stream before,
+  /// while older messages are still open.
   private var countsOthers = false
-  /// Those that a resumed session had not counted, until they are handed over again.
+  /// The IDs of messages that the resumed session had not counted, until they are sent again.
   private var uncounted: Set<String> = []
-  /// Ids that a resumption of an earlier agent's stream tells about.
+  /// The IDs of messages that the resumption of an earlier agent's stream settles.
   var restored: Set<String>?
 
-  /// A stream is bound.
+  /// Called when a stream is bound.
   mutating func begin() {
     countsOthers = !isSettled
     isSettled = false
   }
 
-  /// Messages are handed over again.
+  /// Called when the messages are sent again.
   mutating func handedOverAgain() { uncounted = [] }
 
-  /// What the present stream tells of them.
+  /// What the current stream tells about the messages of earlier streams.
   ///
   /// - Parameters:
-  ///   - handover: what was in flight on the stream before, and what was next.
-  ///   - resumes: the present stream was to resume the session before.
-  mutating func settlement(_ handover: Handover, resumes: Bool, _ bound: BoundStream) -> OutboxSettlement {
-    let counted = restored ?? handover.inFlightIDs
+  /// - window: the send window of the stream before.
+  /// - resumes: whether the current stream tried to resume the previous session.
+  mutating func settlement(_ window: SendWindow, resumes: Bool, _ bound: BoundStream) -> OutboxSettlement {
+    let counted = restored ?? window.inFlightIDs
     let unacknowledged = Set(bound.unacknowledged.compactMap(\.id))
     var known = OutboxSettlement()
     if resumes, !countsOthers { known.acknowledged = counted.subtracting(unacknowledged) }
-    known.missing = handover.readyIDs
+    known.missing = window.readyIDs
     if bound.isResumed { known.uncounted = unacknowledged.union(uncounted) }
     uncounted = known.uncounted
     restored = nil

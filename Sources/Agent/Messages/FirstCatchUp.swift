@@ -3,22 +3,22 @@ import FoundationEssentials
 import XMPPFeatures
 import XMPPStanza
 
-/// What a device asks the archive for when it logs in for the first time: the messages that nobody has read.
+/// Selects what a device reads from the archive at its first login: the unread messages.
 ///
-/// Pure. The archive is read backwards from its newest message, through the last days; and further, as far as the
-/// messages of some conversation are newer than the account's displayed marker in it (XEP-0490), within bounds.
+/// Pure. The archive is read backwards from its newest message, through the last days, and further within bounds while
+/// the displayed marker of some conversation (XEP-0490) was not reached.
 struct FirstCatchUp {
-  /// Days that are read in any case, and at most.
+  /// The days that are read in any case, and the maximum.
   static let days = 7.0
   static let maximumDays = 30.0
-  /// Messages and octets at which it ends.
+  /// The number of messages, and of octets, at which reading ends.
   static let maximumMessages = 2500
   static let maximumOctets = 8 << 20
 
-  /// Ids in the archive of the newest messages that some device has displayed, by the bare JID of the conversation.
+  /// The archive ID of the newest displayed message of each conversation, by bare JID.
   typealias Markers = [String: String]
 
-  /// The newest message of the archive; empty where there is none, nil where that is not known yet.
+  /// The archive ID of the newest message; empty for an empty archive, nil while unknown.
   private(set) var position: String?
   private let own: JID
   /// Seconds since 1970.
@@ -26,7 +26,7 @@ struct FirstCatchUp {
   /// Oldest first.
   private var messages: [Found] = []
   private var octets = 0
-  /// Before which message the next page ends; nil: nothing is left to be read.
+  /// The ID of the message before which the next page ends; nil when nothing is left to read.
   private var end: String?
 
   private struct Found {
@@ -43,7 +43,7 @@ struct FirstCatchUp {
     self.now = now
   }
 
-  /// The page to read next; nil where nothing is left that is wanted.
+  /// The page to read next; nil where nothing more is wanted.
   func next(_ markers: Markers) -> ArchivePage? {
     let oldest = now - Self.maximumDays * 86_400
     if position != nil {
@@ -55,10 +55,10 @@ struct FirstCatchUp {
       .before(end), maximum: MessageArchive.pageSize, start: Date(timeIntervalSince1970: oldest))
   }
 
-  /// Takes what came of the page that ``next(_:)`` has given last, oldest first.
-  mutating func take(_ page: ArchivePage, _ results: [IncomingMessage]) {
+  /// Adds the results, oldest first, of the page that ``next(_:)`` returned last.
+  mutating func add(_ page: ArchivePage, _ results: [IncomingMessage]) {
     position = position ?? page.position ?? ""
-    // A page that comes again leads nowhere.
+    // A server that returns the same page again would be read for ever.
     end = page.isLast || page.first == end ? nil : page.first
     let known = Set(messages.lazy.map(\.id))
     let found = results.compactMap(found).filter { !known.contains($0.id) }
@@ -66,10 +66,11 @@ struct FirstCatchUp {
     messages = found + messages
   }
 
-  /// The oldest message of those of which none is missing up to the newest; nil where there is none.
+  /// The ID of the oldest message from which on no message is missing; nil where there is none.
   var start: String? { messages.first { $0.time >= recent }?.id }
 
-  /// What is news, from the first message on that nobody has read; and what is not, before it. Both oldest first.
+  /// Divides the messages at the first unread one: the messages from there on are news. Both lists are sorted, oldest
+  /// first.
   func sorted(_ markers: Markers) -> (past: [IncomingMessage], news: [IncomingMessage]) {
     var displayed: [String: Int] = [:]
     for (index, found) in messages.enumerated() where markers[found.peer] == found.id {
@@ -86,7 +87,7 @@ struct FirstCatchUp {
     return (wanted[..<first].map { messages[$0].message }, wanted[first...].map { messages[$0].message })
   }
 
-  /// The begin of the last days, in seconds since 1970.
+  /// The start of the days that are read in any case, in seconds since 1970.
   private var recent: Double { now - Self.days * 86_400 }
 
   private func hasMet(_ markers: Markers) -> Bool {
@@ -101,7 +102,7 @@ struct FirstCatchUp {
     return Found(message: message, id: id, time: message.time(now: now).seconds, peer: peer.description)
   }
 
-  /// It came from somebody, and says something.
+  /// Whether the message was received from a person and has content.
   private func isForAPerson(_ incoming: IncomingMessage) -> Bool {
     guard let message = incoming.stored(own: own, hasArchive: true, now: now) else { return false }
     return message.direction == .received && message.type != .error

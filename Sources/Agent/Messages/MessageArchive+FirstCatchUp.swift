@@ -6,12 +6,12 @@ import XMPP
 import XMPPClient
 import XMPPFeatures
 
-// The first login of a device: what nobody has read is fetched from the archive, told and counted as unread. Servers
-// that have given it to the archive do not send it as offline messages, too (XEP-0386 §3.2).
+// At the first login of a device, the unread messages are fetched from the archive, published and counted as unread.
+// Servers that archive messages do not send the same messages as offline messages (XEP-0386 §3.2).
 
 extension MessageArchive {
-  /// Reads as much of the archive as is wanted, where nothing is known of it yet, and stores all of it together: an agent
-  /// that is killed before that begins anew.
+  /// Reads the wanted part of the archive if nothing was read before, and stores it in one transaction: an agent that
+  /// is killed meanwhile starts again from the beginning.
   func catchUpFirst(on stream: BoundSession) async {
     guard position == nil, await hasArchive(stream) else { return }
     var first = FirstCatchUp(own: context.account, now: context.clock.now())
@@ -23,7 +23,7 @@ extension MessageArchive {
       return
     }
     do throws(Failure) {
-      try await keep(first, markers, through: position)
+      try await save(first, markers, through: position)
     } catch {
       context.log.error(
         "archive", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
@@ -35,7 +35,7 @@ extension MessageArchive {
   ) async -> Bool {
     let wanted = ArchiveReading(page: page, isKept: true, collected: [])
     guard let reading = await read(wanted, on: stream) else { return false }
-    first.take(reading.page, reading.collected ?? [])
+    first.add(reading.page, reading.collected ?? [])
     session.ask { $0.beginning(of: stream) }?.add()
     return true
   }
@@ -52,7 +52,7 @@ extension MessageArchive {
     return Dictionary(rows ?? []) { $1 }
   }
 
-  private func keep(
+  private func save(
     _ first: FirstCatchUp, _ markers: FirstCatchUp.Markers, through position: String
   ) async throws(Failure) {
     let name = context.account.description
@@ -69,11 +69,11 @@ extension MessageArchive {
         let outcome = try batch.store(under: reservation.cursors, database)
         for jid in try StoredConversation.unresolved(of: name, database) {
           var stored = try StoredConversation.load(jid, of: name, database)
-          guard let id = stored.displayed, try stored.take(displayed: id, name, database) else { continue }
-          try stored.keep(jid, of: name, database)
+          guard let id = stored.displayed, try stored.markRead(through: id, name, database) else { continue }
+          try stored.save(jid, of: name, database)
         }
-        if let start = first.start { try ArchiveStart.keep(start, of: name, database) }
-        try StreamRecord.keep(archivePosition: position, of: name, database)
+        if let start = first.start { try ArchiveStart.save(start, of: name, database) }
+        try StreamRecord.save(archivePosition: position, of: name, database)
         return (outcome, read)
       }
     } catch {

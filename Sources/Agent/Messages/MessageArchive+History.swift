@@ -6,19 +6,19 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-// What catching up has left out, and what was there before it.
+// Reads the gaps that catching up has left, and the history before the first catch-up.
 
 extension MessageArchive {
-  /// Messages of a page of the past, of which nobody wants much, and pages of a request for it.
+  /// The messages on a page of history, which is smaller because users rarely want many, and the pages per request.
   private static let pastPageSize = 100
   private static let maximumPastPages = 1000
-  /// How often catching up is tried again, and after how many seconds first.
+  /// The number of retries of catching up, and the seconds before the first.
   private static let attempts = 5
   private static let firstPause = 30.0
-  /// How long the first login of this agent is waited for.
+  /// How long a request waits for the first login of this agent.
   private static let patience = Duration.seconds(10)
 
-  /// Tries to catch up again where that was cut short, and fills the gaps that it has left.
+  /// Retries catching up where it was interrupted, then fills the gaps.
   func complete(on stream: BoundSession) async {
     if case .known(false) = support {
       session.ask { $0.beginning(of: stream) }?.end(.roaming, count: nil)
@@ -35,7 +35,7 @@ extension MessageArchive {
     if isCaughtUp { await fillGaps(on: stream) }
   }
 
-  /// Reads what lies in the gaps, the oldest first. What is found there is news.
+  /// Reads the messages in the gaps, oldest gap first. They are published as news.
   func fillGaps(on stream: BoundSession) async {
     let name = context.account.description
     while stream.isCurrent, !Task.isCancelled,
@@ -46,7 +46,7 @@ extension MessageArchive {
     }
   }
 
-  /// Whether that was done, to its end.
+  /// Fills a gap; returns whether it was read to its end.
   private func fill(_ gap: ArchiveGap, on stream: BoundSession) async -> Bool {
     let name = context.account.description
     var gap = gap
@@ -55,7 +55,7 @@ extension MessageArchive {
       let part = ResultSet.Part.after(gap.after.isEmpty || start != nil ? nil : gap.after)
       let wanted = ArchivePage(part, maximum: Self.pageSize, start: start)
       guard let page = await read(ArchiveReading(page: wanted, isKept: true), on: stream)?.page else {
-        // The archive may have forgotten the message.
+        // The archive may have deleted the message at the start of the gap.
         guard start == nil, !gap.after.isEmpty, stream.isCurrent,
           let date = await dayBefore(gap.after)
         else { return false }
@@ -66,25 +66,25 @@ extension MessageArchive {
       if page.isLast || page.contains(gap.before) {
         return (try? await context.localStore.change { [gap] in try gap.remove(of: name, $0) }) != nil
       }
-      // A page that comes again leads nowhere.
+      // A server that returns the same page again would be read for ever.
       guard let last = page.position, last != gap.after else { return false }
       gap.after = last
-      _ = try? await context.localStore.change { [gap] in try gap.keep(of: name, $0) }
+      _ = try? await context.localStore.change { [gap] in try gap.save(of: name, $0) }
     }
     return false
   }
 
-  /// Catching up ends here for now: what lies between this message and the newest is a gap.
+  /// Ends catching up for now: the messages between this one and the newest form a gap.
   func leaveGap(after position: String, on stream: BoundSession) async -> String? {
     guard let newest = await newestPosition(on: stream) else { return nil }
     let name = context.account.description
     let gap = ArchiveGap(after: position, before: newest)
-    if newest != position { _ = try? await context.localStore.change { try gap.keep(of: name, $0) } }
+    if newest != position { _ = try? await context.localStore.change { try gap.save(of: name, $0) } }
     return newest
   }
 
-  /// A day before a message of the archive; where it is not stored, before the first one that is. Clocks differ: a day
-  /// is more than they do.
+  /// The time one day before a message of the archive, or before the first stored one where the message is not stored.
+  /// The day allows for clocks that differ.
   func dayBefore(_ id: String) async -> Date? {
     let name = context.account.description
     let time = try? await context.localStore.read { database in
@@ -95,7 +95,7 @@ extension MessageArchive {
 
   // MARK: The past
 
-  /// Fetches from the archive what a query of the history lacks, until nothing is missing for its answer.
+  /// Fetches messages from the archive until the answer to a history query is complete.
   func sync(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result
   {
@@ -107,7 +107,7 @@ extension MessageArchive {
     let query = try HistoryQuery(parameters, of: context.account.description)
     var result = HistorySyncMethod.Result()
     var start = try await start(of: query)
-    // The time of the oldest message that was read: that of a stored one may be its sender's word.
+    // The time of the oldest message read from the archive. The time of a stored message may be its sender's claim.
     var reached: Double?
     var isFresh = true
     for _ in 0..<Self.maximumPastPages {
@@ -117,7 +117,7 @@ extension MessageArchive {
         break
       }
       guard let page = await readPast(query.peer, before: start, on: stream) else {
-        // The archive may have forgotten the message: its time is told in its place.
+        // The archive may have deleted the message: the next request names its time instead.
         guard isFresh, let time = start?.time, stream.isCurrent else {
           throw Failure(.networkError, stage: .request, detail: .text(context.account.description))
         }
@@ -126,7 +126,7 @@ extension MessageArchive {
         continue
       }
       isFresh = false
-      result.fetched += try await keepPast(page, of: query)
+      result.fetched += try await savePast(page, of: query)
       let first = page.page.first
       if page.page.isLast || first == nil || first == start?.id {
         result.complete = page.page.isLast
@@ -142,7 +142,7 @@ extension MessageArchive {
     try await context.localStore.read { try ArchiveStart.load(query.account, with: query.peer, $0) }
   }
 
-  /// Whether nothing older can belong to the answer.
+  /// Whether the answer to the query needs no older message.
   private func hasAll(of query: HistoryQuery, since time: Double?) async throws(Failure) -> Bool {
     if let after = query.after, let time, time < after { return true }
     let statement = query.statement
@@ -165,14 +165,14 @@ extension MessageArchive {
     return await read(ArchiveReading(page: page, isKept: true, collected: []), on: stream)
   }
 
-  private func keepPast(_ reading: ArchiveReading, of query: HistoryQuery) async throws(Failure)
+  private func savePast(_ reading: ArchiveReading, of query: HistoryQuery) async throws(Failure)
     -> Int
   {
     let (own, now) = (own, context.clock.now())
     let messages = (reading.collected ?? []).compactMap { $0.stored(own: own, hasArchive: true, now: now) }
     let first = query.peer == nil ? reading.page.first : nil
     return try await context.localStore.change { database in
-      if let first { try ArchiveStart.keep(first, of: query.account, database) }
+      if let first { try ArchiveStart.save(first, of: query.account, database) }
       return try StoredMessage.insertPast(messages, query.account, database)
     }
   }

@@ -9,12 +9,12 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// The account's archive at its server (XEP-0313), as far as the messages in it are stored.
+/// The account's archive at its server (XEP-0313), and how much of it is stored.
 final class MessageArchive {
-  /// Messages of a page; servers give less where they like.
+  /// The messages requested per page; a server may return fewer.
   static let pageSize = 250
-  /// Seconds for which a server may be at work still on what it had for a connection when the next one has taken its place:
-  /// that comes into the archive. When nothing has come for so long, it is done.
+  /// How long a server may still process the input of a connection that was replaced; the results are added to the
+  /// archive. After this time the server is regarded as done.
   private static let afterwork = Duration.seconds(5)
 
   unowned let session: Session
@@ -25,18 +25,18 @@ final class MessageArchive {
   /// The stream that was bound last.
   private var last: BoundSession?
   private(set) var support = ArchiveSupport.unknown
-  /// Everything of the archive up to what arrives now is stored.
+  /// Whether all messages of the archive up to the next live one are stored.
   private(set) var isCaughtUp = false
-  /// When the server is done with what it had for an earlier connection.
+  /// The time from which on the server is regarded as done with the input of an earlier connection.
   private var settled = ContinuousClock.now
-  /// The newest message of the archive up to which all are stored; empty: there are none. nil: not known.
+  /// The ID of the message up to which the archive is stored; empty for an empty archive, nil while unknown.
   private(set) var position: String?
   /// The page that is being read.
   private(set) var reading: ArchiveReading?
   private var waitingForPage: DeliveryWait?
-  /// Pages that are read at a time before the newest: what is left is a gap.
+  /// The maximum number of pages read in one catch-up; the rest becomes a gap.
   var pagesToCatchUp = 2000
-  /// Pages are read one at a time.
+  /// Serialises the reading of pages.
   private let turns = Turns()
 
   init(
@@ -61,43 +61,43 @@ final class MessageArchive {
     if !stream.isResumed { support = .unknown }
   }
 
-  /// What an earlier agent has stored.
+  /// Restores the position that an earlier agent has stored.
   func restore(_ position: String?) {
     self.position = position
     if position != nil { support = .known(true) }
   }
 
-  /// Everything is deleted that was stored of the account's messages.
+  /// Resets the state after all messages of the account were deleted.
   func forget() {
     support = .unknown
     isCaughtUp = false
     position = nil
   }
 
-  /// All messages up to this one are stored.
+  /// Records that all messages up to this one are stored.
   func setPosition(_ position: String) { self.position = position }
 
-  /// What has come of the page that is being read is stored.
+  /// Records which results of the current page are stored.
   func stored(_ reading: ArchiveReading?) {
-    if let reading { self.reading?.keep(reading) }
+    if let reading { self.reading?.merge(reading) }
   }
 
   func endPageWaitIfComplete() {
     if reading?.page.isComplete == true { endPageWait() }
   }
 
-  /// Whether the account has an archive at its server, as far as that can be found out.
+  /// Whether the account has an archive at its server; false where the server does not tell.
   func hasArchive(_ stream: BoundSession) async -> Bool {
     switch support {
     case .known(let isThere): isThere
-    // It was there before: asking it costs less than waiting for the answer.
+    // A position is known, so the archive existed before: reading it takes less time than waiting for the answer.
     case .unknown, .asked: if position != nil { true } else { await discover(stream) ?? false }
     }
   }
 
-  /// Waits until it is known what the account can do, which is asked once.
+  /// Waits until the account's features are known; they are requested once.
   ///
-  /// - Returns: whether it has an archive; nil where it does not answer.
+  /// - Returns: whether the account has an archive; nil where the server does not answer.
   @discardableResult
   func discover(_ stream: BoundSession) async -> Bool? {
     ask(stream)
@@ -108,7 +108,7 @@ final class MessageArchive {
     }
   }
 
-  /// Asks, where that is not known, what the account can do.
+  /// Requests the account's features if they are unknown.
   func ask(_ stream: BoundSession) {
     if case .unknown = support {
       support = .asked(session.start { await $0.messages.archive.question(on: stream) })
@@ -116,26 +116,28 @@ final class MessageArchive {
   }
 
   private func question(on stream: BoundSession) async -> Bool? {
-    // Behind the presence: the answer tells that what the server sends to that has come.
+    // Sent after the presence: the answer then shows that everything the server sends in response to the presence has
+    // arrived.
     await session.ask { $0.online?.beginning.greeting }?.empty()
     do throws(XMPPError) {
       let answer = try await ServiceDiscovery.ask(stream.jid.bare, on: stream)
       await stream.mark(SessionBeginning.mark)
       features.answered(answer, on: stream)
-      // Who has answered with an archive before has only failed to answer now.
+      // An archive that was read before still exists, even if the server fails to answer now.
       let isThere = answer.map(Archive.isOffered) ?? (position != nil)
       support = .known(isThere)
       if !isThere { session.start { await $0.messages.archive.forgetIDs() } }
       return isThere
     } catch {
       features.failed(on: stream)
-      // Asked again when it matters.
+      // The request is repeated when its answer matters.
       support = position == nil ? .unknown : .known(true)
       return nil
     }
   }
 
-  /// The account has no archive: the ids that messages had in its name until that was known were not the server's.
+  /// Deletes the archive IDs of stored messages, because the account turned out to have no archive: their senders made
+  /// them up.
   private func forgetIDs() async {
     await queue.stored()
     let name = context.account.description
@@ -147,18 +149,19 @@ final class MessageArchive {
     }
   }
 
-  /// Whether what is not in the archive has not arrived: it may also be left out of it.
+  /// Whether the archive stores every message, so that a message missing from it was not delivered.
   func keepsEverything(_ stream: BoundSession) async -> Bool {
     let answer = try? await stream.request(Archive.preferencesRequest())
     return answer.map(Archive.keepsEverything) ?? false
   }
 
-  /// Stores what is in the archive behind a message; it settles what was sent, too.
+  /// Stores the messages that follow a position in the archive; copies of sent messages settle these.
   ///
   /// - Parameters:
-  ///   - position: nil where it is not known; empty: the archive was.
-  ///   - accepted: since when something is looked for, where the position does not tell; seconds since 1970.
-  ///   - settling: what was handed to earlier streams is looked for, from the oldest on; nothing else is handed over.
+  /// - position: nil where it is unknown; empty where the archive was empty.
+  /// - accepted: when the oldest message searched for was accepted, in seconds since 1970; used where the position
+  ///   tells no time.
+  /// - settling: whether the messages of earlier streams are searched for, oldest first; no message is sent meanwhile.
   /// - Returns: whether the archive was read to its end.
   func catchUp(
     from position: String?, _ accepted: Double?, settling: Bool = false, on stream: BoundSession
@@ -173,7 +176,7 @@ final class MessageArchive {
       let wanted = ArchivePage(part, maximum: Self.pageSize, start: start)
       let reading = ArchiveReading(page: wanted, isKept: true, isNext: true, settles: settling)
       guard let page = await read(reading, on: stream)?.page else {
-        // The archive may have forgotten the message.
+        // The archive may have deleted the message at the position.
         guard start == nil, position?.isEmpty == false, stream.isCurrent else { return false }
         let known = await dayBefore(position ?? "")
         start = known ?? Self.dayBefore(accepted ?? Date().timeIntervalSince1970)
@@ -198,8 +201,8 @@ final class MessageArchive {
     return isWhole
   }
 
-  /// The archive was read: what arrives now is the next in it. Where a session of before may not have been over for the
-  /// server, what that one has had comes behind, and the archive is read once more.
+  /// Called when the archive was read, so that live messages continue it. If the server may still be processing an
+  /// earlier session, whose messages are archived behind the position, the archive is read once more.
   private func caughtUp(on stream: BoundSession) {
     let rest = settled - .now
     guard rest > .zero else {
@@ -215,22 +218,22 @@ final class MessageArchive {
     _ = await catchUp(from: position, nil, on: stream)
   }
 
-  /// Stores what is in the archive behind what is known of it; the first time, what nobody has read.
+  /// Stores what follows the known part of the archive; at the first login, the unread messages.
   func read(on stream: BoundSession) async {
     await catchUpFirst(on: stream)
     _ = await catchUp(from: position, nil, on: stream)
   }
 
-  /// Clocks differ: a day is more than they do.
+  /// One day before a time, which allows for clocks that differ.
   static func dayBefore(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds - 86_400) }
 
-  /// A link that breaks again and again must not make the search for what was sent begin anew each time.
+  /// Stores the position after each page, so that a connection that breaks repeatedly does not restart the search.
   private func store(_ position: String, settling: Bool = false) async {
     let name = context.account.description
     self.position = position
     do throws(Failure) {
       try await context.localStore.change { database in
-        try StreamRecord.keep(archivePosition: position, of: name, database)
+        try StreamRecord.save(archivePosition: position, of: name, database)
         if settling { try OutboxMessage.markMissing(through: position, of: name, database) }
       }
     } catch {
@@ -239,14 +242,14 @@ final class MessageArchive {
     }
   }
 
-  /// Which message of the archive is its newest; empty where there is none, nil where that cannot be told.
+  /// The ID of the newest message in the archive; empty where there is none, nil where the server does not answer.
   func newestPosition(on stream: BoundSession) async -> String? {
     let newest = ArchiveReading(page: ArchivePage(.before(nil), maximum: 1), isKept: false)
     return await read(newest, on: stream).map { $0.page.position ?? "" }
   }
 
-  /// Reads a page, after those that others are reading; when it is returned everything in it is stored. nil where that
-  /// cannot be done.
+  /// Reads a page in its turn; when this returns, all messages of the page are stored. Nil where the page could not be
+  /// read.
   func read(_ reading: ArchiveReading, on stream: BoundSession) async -> ArchiveReading? {
     await turns.begin()
     defer {
@@ -265,7 +268,7 @@ final class MessageArchive {
       await wait.wait(seconds: 30)
     }
     await queue.stored()
-    // What came at the end of the stream is not stored.
+    // Results that arrived at the end of the stream are not stored.
     guard stream.isCurrent, let read = self.reading, read.page.isComplete else { return nil }
     return read
   }

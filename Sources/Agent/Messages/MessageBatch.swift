@@ -5,21 +5,21 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// What has happened to messages of one account since the last time: stored in one transaction.
+/// Message items of one account that are stored in one transaction.
 struct MessageBatch: Sendable {
   private enum Step: Sendable {
-    /// A message, the receipt that it asks for, and to which part of the beginning of a session it belongs.
-    case keep(StoredMessage, answer: Message?, SyncPart?)
+    /// A message, the receipt that it requests, and the part of the session start to which it belongs.
+    case save(StoredMessage, answer: Message?, SyncPart?)
     case acknowledge([String])
     case settle([OutboxMessage])
     case receipt(StoredReceipt)
-    /// Not stored.
+    /// An event that is published but not stored.
     case tell(Event.Body)
 
-    /// Events that come of it at most: a message that turns out to be one of the outbox makes two.
+    /// The maximum number of events of the step: a message that turns out to come from the outbox causes two.
     var maximumEvents: Int {
       switch self {
-      case .keep: 2
+      case .save: 2
       case .acknowledge(let ids): 2 * ids.count
       case .settle(let messages): 2 * messages.count
       case .receipt: 3
@@ -29,31 +29,31 @@ struct MessageBatch: Sendable {
   }
 
   struct Outcome: Sendable {
-    /// Something new.
+    /// A change to publish.
     enum News: Sendable {
-      /// With its cursor; a message of the outbox makes two events.
+      /// A stored message with its cursor; a message of the outbox causes two events.
       case message(StoredMessage, cursor: Int64)
       case event(Event)
     }
 
     let account: String
-    /// In order.
+    /// In the order of the events.
     var news: [News] = []
-    /// How many of the news had waited for the account at its server, by where they waited.
+    /// The number of new messages that had waited at the server, by the part of the session start.
     var waited: [SyncPart: Int] = [:]
-    /// Ids of messages of the outbox that the server has.
+    /// The IDs of outbox messages that the server has.
     var settled: [String] = []
-    /// What recipients have told of the account's messages.
+    /// The receipts for messages of this account.
     var receipts: [ReceiptEvent] = []
-    /// How many receipts came of somebody whom the message was not for.
+    /// The number of receipts from somebody to whom the message was not sent.
     var disbelieved = 0
-    /// Receipts that were asked for by what has come.
+    /// The receipts that the received messages request.
     fileprivate var answers: [Answer] = []
 
-    /// A receipt, for somebody who may have to be somebody that the session shows itself to.
+    /// A receipt whose recipient must be allowed to learn that the session is online.
     fileprivate struct Answer: Sendable {
       var receipt: Message
-      /// The account has written to whom it is for: that one knows of the account anyway.
+      /// Whether the account has written to the recipient, who therefore knows the account.
       var isForAddressee: Bool
     }
 
@@ -61,13 +61,14 @@ struct MessageBatch: Sendable {
 
     /// The receipts that may be sent.
     ///
-    /// - Parameter authorisation: who may know that the session is there, beside those whom the account has written to.
+    /// - Parameter authorisation: decides who else may learn that the session is online, beside the addressees of sent
+    ///   messages.
     func answers(for authorisation: PresenceAuthorisation? = nil) -> [XMLElement] {
       answers.filter { $0.isForAddressee || authorisation?.admits($0.receipt.to) == true }.map(
         \.receipt.element)
     }
 
-    /// What is told of the news.
+    /// The events that publish the news.
     var events: [Event] {
       news.flatMap { news in
         switch news {
@@ -81,27 +82,27 @@ struct MessageBatch: Sendable {
   private let account: String
   private let own: JID
   private var steps: [Step] = []
-  /// The stream has handled its stanzas up to this one.
+  /// The number of stanzas that the stream has handled.
   private(set) var handled: UInt32?
-  /// What another stream needs to go on with this one's session is not what it was. What the server has got since
-  /// needs not be kept: it tells again when it goes on.
+  /// Whether the data for resuming the stream has changed. Messages acknowledged since the last save need no new save,
+  /// because the server acknowledges them again when the stream is resumed.
   private(set) var changesStream = false
   private(set) var hasMessages = false
-  /// What of the items is nothing that the server may say, by why not.
+  /// The number of refused items by reason.
   private(set) var refused: [Refusals.Reason: Int] = [:]
-  /// The last of the account's archive among what has come live.
+  /// The newest archive ID among the live messages.
   private(set) var newestArchiveID: String?
-  /// The archive is kept up to this message of the page that is being read.
+  /// The archive ID up to which the current page is stored.
   private(set) var readArchiveID: String?
-  /// What was handed to earlier streams is looked for there.
+  /// Whether messages of earlier streams are searched for in the page.
   let settles: Bool
   private let isNext: Bool
 
   /// - Parameters:
-  ///   - items: of one stream.
-  ///   - isCounted: the server sends again what the stream has not confirmed.
-  ///   - archiveIDs: what the ids of live messages in the account's archive are worth.
-  ///   - reading: the page of the archive that is being read: other results are not believed.
+  /// - items: items of one stream.
+  /// - isCounted: whether the server resends what the stream has not acknowledged.
+  /// - archiveIDs: how far archive IDs in live messages are trusted.
+  /// - reading: the archive page that is being read; results of any other page are refused.
   init(
     _ items: [MessageItem], isCounted: Bool = true, account: JID, own: JID,
     archiveIDs: ArchiveIDs, reading: inout ArchiveReading?, now: Double
@@ -115,7 +116,7 @@ struct MessageBatch: Sendable {
       case shown(PresenceChange)
     }
     var arrived: [Arrival] = []
-    func keepArrived() {
+    func flushArrived() {
       for arrival in arrived {
         switch arrival {
         case .message(let message, let ids): add(message, ids, now: now)
@@ -129,7 +130,7 @@ struct MessageBatch: Sendable {
       case .arrived(let message):
         if let incoming = IncomingMessage(message, own: own) {
           arrived.append(.message(incoming, archiveIDs))
-        } else if let page = reading?.page.take(message, own: own), page.belongs {
+        } else if let page = reading?.page.collect(message, own: own), page.belongs {
           guard reading?.isKept == true, let result = page.result else { break }
           guard let incoming = IncomingMessage(result, own: own) else {
             refused[.archive, default: 0] += 1
@@ -143,7 +144,7 @@ struct MessageBatch: Sendable {
         }
       case .shown(let change): arrived.append(.shown(change))
       case .handled(let count):
-        keepArrived()
+        flushArrived()
         handled = count
         changesStream = true
       case .ended: if isCounted { arrived = [] }
@@ -152,26 +153,26 @@ struct MessageBatch: Sendable {
       case .streamChanged: changesStream = true
       }
     }
-    keepArrived()
+    flushArrived()
   }
 
-  /// What was collected out of the archive, oldest first. A retraction of what the archive does not have any more comes
-  /// before the others, which may be corrections of that.
+  /// A batch of messages that were collected from the archive, oldest first. Retractions of messages that the archive
+  /// has lost come first, because the messages may include corrections of the lost ones.
   init(archived: [IncomingMessage], account: JID, own: JID, now: Double) {
     self.account = account.description
     self.own = own.bare
     isNext = false
     settles = false
     for message in archived { add(message, .confirmed, now: now) }
-    let messages = steps.compactMap { if case .keep(let message, _, _) = $0 { message } else { nil } }
+    let messages = steps.compactMap { if case .save(let message, _, _) = $0 { message } else { nil } }
     func retractsWhatIsGone(_ step: Step) -> Bool {
-      guard case .keep(let message, _, _) = step, let id = message.retracts else { return false }
+      guard case .save(let message, _, _) = step, let id = message.retracts else { return false }
       return !messages.contains { $0.isCalled(id, by: message.sender) }
     }
     steps = steps.filter(retractsWhatIsGone) + steps.filter { !retractsWhatIsGone($0) }
   }
 
-  /// What is acknowledged together is stored together.
+  /// Adds the ID to the previous step, so that messages acknowledged together are stored together.
   private mutating func acknowledge(_ id: String) {
     guard case .acknowledge(var ids)? = steps.last else { return steps.append(.acknowledge([id])) }
     steps.removeLast()
@@ -191,7 +192,7 @@ struct MessageBatch: Sendable {
   ) {
     if var message = incoming.stored(own: own, hasArchive: archiveIDs != .ignored, now: now) {
       message.isArchiveIDClaimed = archiveIDs == .claimed
-      steps.append(.keep(message, answer: incoming.answer, incoming.part))
+      steps.append(.save(message, answer: incoming.answer, incoming.part))
       hasMessages = true
       if case .archive = incoming.source {
         if isNext { readArchiveID = message.archiveID ?? readArchiveID }
@@ -212,10 +213,10 @@ struct MessageBatch: Sendable {
     var writing = Writing(account: account, own: own, next: cursors.lowerBound)
     for step in steps {
       switch step {
-      case .keep(let message, let answer, let part): try writing.keep(message, answer, part, database)
+      case .save(let message, let answer, let part): try writing.save(message, answer, part, database)
       case .acknowledge(let ids): try writing.settle(OutboxMessage.find(ids, of: account, database), database)
       case .settle(let messages): try writing.settle(messages, database)
-      case .receipt(let receipt): try writing.keep(receipt, database)
+      case .receipt(let receipt): try writing.save(receipt, database)
       case .tell(let body): writing.tell(body)
       }
     }
@@ -223,10 +224,10 @@ struct MessageBatch: Sendable {
   }
 }
 
-/// The writing of one batch.
+/// Writes one batch.
 private struct Writing {
   let account: String
-  /// Bare.
+  /// The account's bare JID.
   let own: JID
   /// The cursor of the next event.
   var next: Int64
@@ -241,14 +242,15 @@ private struct Writing {
     addressees = Addressees(of: account)
   }
 
-  mutating func keep(
+  mutating func save(
     _ arrived: StoredMessage, _ answer: Message?, _ part: SyncPart?, _ database: Database
   ) throws {
-    // It may be a copy of what this device has sent: the server has it.
+    // A copy of a message that this device has sent shows that the server has it.
     if arrived.sender == own.description, let id = arrived.originID ?? StanzaID.unique(arrived.id) {
       if try settle(id, archiveID: arrived.archiveID, database) { return }
     }
-    // An error is told where it answers a message: a notice, a receipt or a state that came back says nothing to a person.
+    // An error is published only as the answer to a message: an error for a receipt or a chat state means nothing to a
+    // user.
     if arrived.type == .error, try !answersMessage(arrived, database) { return }
     guard let message = try checked(arrived, database), try insert(message, database) else { return }
     if let part { outcome.waited[part, default: 0] += 1 }
@@ -257,29 +259,29 @@ private struct Writing {
     outcome.answers.append(.init(receipt: answer, isForAddressee: isForAddressee))
   }
 
-  /// Whether the account has sent a message with the id of this one, or is to send it.
+  /// Whether the error carries the ID of a message that the account has sent or is going to send.
   private func answersMessage(_ error: StoredMessage, _ database: Database) throws -> Bool {
     guard let id = error.id else { return false }
     return try StoredMessage.recipient(of: id, account, own: own.description, database) != nil
       || OutboxMessage.find(id, of: account, database) != nil
   }
 
-  /// A correction or retraction counts where its sender has sent what it names.
+  /// A correction or retraction is valid only if its sender has sent the message that it names.
   private func checked(_ message: StoredMessage, _ database: Database) throws -> StoredMessage? {
     guard let id = message.replaces ?? message.retracts else { return message }
     if try StoredMessage.isKnown(id, of: message.sender, account, database) { return message }
     if message.retracts != nil {
-      try message.keepAside(account, database)
+      try message.saveUnmatched(account, database)
       return nil
     }
-    // A correction of what its sender has taken back since is so, too.
+    // A correction of a message that its sender has retracted counts as retracted, too.
     if try message.isTakenBack(account, database) { return message }
     var message = message
     message.replaces = nil
     return message
   }
 
-  /// The server has messages of the outbox, if they are there still.
+  /// Marks outbox messages as delivered to the server, unless they are gone.
   mutating func settle(_ sent: [OutboxMessage], _ database: Database) throws {
     var sent = sent[...]
     while let first = sent.first {
@@ -300,7 +302,7 @@ private struct Writing {
     }
   }
 
-  /// The server has a message of the outbox; false where there is none with this id.
+  /// Marks an outbox message as delivered to the server; returns false where none has this ID.
   @discardableResult
   mutating func settle(_ id: String, archiveID: String? = nil, _ database: Database) throws -> Bool {
     guard let sent = try OutboxMessage.find(id, of: account, database) else { return false }
@@ -311,7 +313,7 @@ private struct Writing {
     return true
   }
 
-  mutating func keep(_ receipt: StoredReceipt, _ database: Database) throws {
+  mutating func save(_ receipt: StoredReceipt, _ database: Database) throws {
     let id = receipt.receipt.id
     var recipient = try StoredMessage.recipient(of: id, account, own: own.description, database)
     if recipient == nil, let waiting = try OutboxMessage.find(id, of: account, database) {
@@ -319,7 +321,7 @@ private struct Writing {
         outcome.disbelieved += 1
         return
       }
-      // Who answers it has got it of the server.
+      // A recipient that sends a receipt got the message from the server.
       try settle(id, database)
       recipient = waiting.to
     }

@@ -3,30 +3,30 @@ import AgentStore
 import XMPPFeatures
 import XMPPStanza
 
-/// Something that is to be stored, in the order in which it happened.
+/// Something that is to be stored about messages, in the order in which it happened.
 enum MessageItem: Sendable {
-  /// A message of the stream.
+  /// A message arrived on the stream.
   case arrived(Message)
-  /// What somebody shows, which is not stored, and told behind what has arrived before it.
+  /// A contact's presence changed. It is not stored, but published after the items before it.
   case shown(PresenceChange)
-  /// What has arrived before this is made of the stream's stanzas up to this number.
+  /// All stanzas of the stream up to this number have arrived.
   case handled(UInt32)
-  /// What has arrived since the last ``handled`` comes again, where the stream counts.
+  /// The stream ended. Messages since the last ``handled`` are resent if the stream counts stanzas.
   case ended
-  /// The server has the message of the outbox with this id.
+  /// The server acknowledged the outbox message with this ID.
   case acknowledged(String)
-  /// The server has these messages of the outbox.
+  /// The server acknowledged these outbox messages.
   case sent([OutboxMessage])
-  /// The stream has sent something, or got it acknowledged.
+  /// The stream sent something, or the server acknowledged something.
   case streamChanged
 
   var isArrival: Bool { if case .arrived = self { true } else { false } }
   var isShown: Bool { if case .shown = self { true } else { false } }
-  /// Octets of memory that the server makes it take, about.
+  /// The approximate number of octets of memory that the item takes.
   var footprint: Int {
     if case .arrived(let message) = self { message.payload.reduce(0) { $0 + $1.footprint } } else { 0 }
   }
-  /// It tells what is to become of the messages before it.
+  /// Whether the item decides what happens to the messages before it.
   var isNumber: Bool {
     switch self {
     case .handled, .ended: true

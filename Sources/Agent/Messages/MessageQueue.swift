@@ -2,24 +2,24 @@ import XMPP
 import XMPPClient
 import XMPPStanza
 
-/// What has happened to the messages of a session and is not stored yet, in the order in which it happened.
+/// The message items of a session that are not stored yet, in the order in which they happened.
 final class MessageQueue {
   private unowned let session: Session
   private var unstored = UnstoredItems()
-  /// Counts the items, so that one can wait until they are stored.
+  /// Counts the items, so that callers can wait until they are stored.
   private let backlog = Backlog()
   private var isWriting = false
-  /// The store has failed, and is tried again after a while.
+  /// Whether the store has failed and will be tried again after a pause.
   private var isPausing = false
-  /// Closed while too much is on its way to the disk.
+  /// Closed while too many items wait to be stored.
   private let room = Gate()
 
   init(of session: Session) { self.session = session }
 
-  /// Nothing waits.
+  /// Whether no item waits.
   var isEmpty: Bool { backlog.pending == 0 }
 
-  // MARK: What happens
+  // MARK: Items
 
   func append(_ item: MessageItem, of stream: BoundSession) {
     backlog.add()
@@ -29,24 +29,24 @@ final class MessageQueue {
     session.start { await $0.messages.writer.write() }
   }
 
-  /// Waits while too much is on its way to the disk.
+  /// Waits while too many items wait to be stored.
   func waitForRoom() async {
     if unstored.hasRoom { return }
     room.close()
     await room.pass()
   }
 
-  /// Returns when everything that has happened up to now is stored.
+  /// Returns when every item appended so far is stored.
   func stored() async { await backlog.empty() }
 
-  /// Nothing comes from the stream any more. Returns when what has come is stored, so that the next stream can say
-  /// how far it was; or when the store has failed, for which no session waits.
+  /// Called when a stream has ended. Returns when its items are stored, so that the next stream knows the number of
+  /// handled stanzas, or when the store has failed, for which no session waits.
   func ended(_ stream: BoundSession) async {
     append(.ended, of: stream)
     if isPausing { await removeEnded() } else { await backlog.empty(isReleasable: true) }
   }
 
-  /// Everything is deleted that was stored of the account's messages: nothing of them is stored any more.
+  /// Drops all items after the account's messages were deleted.
   func forget() {
     backlog.done(unstored.count)
     unstored = UnstoredItems()
@@ -55,14 +55,14 @@ final class MessageQueue {
 
   // MARK: Writing
 
-  /// The next items of one stream, and whether it counts; nil when there is nothing to do until more come.
+  /// The next items of one stream, and whether the stream counts stanzas; nil when there are none.
   func next() async -> (items: [MessageItem], stream: BoundSession, isCounted: Bool)? {
     var seen: Int
     repeat {
       seen = unstored.count
       for stream in unstored.streams {
         let isCounted = await stream.stream.management != nil
-        let items = unstored.take(of: stream, isCounted: isCounted)
+        let items = unstored.removeNext(of: stream, isCounted: isCounted)
         if !items.isEmpty { return (items, stream, isCounted) }
       }
     } while unstored.count != seen
@@ -70,13 +70,13 @@ final class MessageQueue {
     return nil
   }
 
-  /// So many items are stored.
+  /// Records that this number of items was stored.
   func done(_ count: Int) {
     backlog.done(count)
     room.open()
   }
 
-  /// The items could not be stored. They are the next ones again, after a while.
+  /// Puts back items that could not be stored; they are tried again after the pause.
   func failed(_ items: [MessageItem], of stream: BoundSession, pause: Int) async {
     unstored.putBack(items, of: stream)
     await removeEnded()
@@ -87,7 +87,7 @@ final class MessageQueue {
     isPausing = false
   }
 
-  /// What could not be stored of streams that have ended comes again.
+  /// Drops the unstored items of ended streams, because the server sends them again.
   private func removeEnded() async {
     for stream in unstored.endedStreams where await stream.stream.management != nil {
       backlog.done(unstored.forget(stream))

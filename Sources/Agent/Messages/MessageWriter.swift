@@ -9,7 +9,7 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// Stores what has happened to messages, and publishes it after that: each message once.
+/// Stores message items and then publishes them, each message once.
 final class MessageWriter {
   private unowned let session: Session
   private let context: SessionContext
@@ -32,11 +32,11 @@ final class MessageWriter {
     self.contacts = contacts
   }
 
-  /// What has come together is stored together. Only the queue has this begun.
+  /// Stores the items in batches. Only the queue starts this function.
   func write() async {
     var pause = 1
     while let (items, stream, isCounted) = await queue.next() {
-      // What is not stored has not been read.
+      // The results of a batch that could not be stored count as not read.
       var reading = archive.reading
       let batch = MessageBatch(
         items, isCounted: isCounted, account: context.account, own: outbox.own,
@@ -45,7 +45,7 @@ final class MessageWriter {
         try await store(batch, of: stream)
         pause = 1
       } catch {
-        // The server keeps what is not confirmed, and what has come waits here.
+        // The server keeps unacknowledged messages, and the other items wait in the queue.
         context.log.error(
           "messages are not stored",
           metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
@@ -59,7 +59,7 @@ final class MessageWriter {
     }
   }
 
-  /// One transaction: the messages, what they settle, and how many stanzas the stream has handled with them.
+  /// Stores in one transaction the messages, the outbox messages that they settle, and the number of handled stanzas.
   private func store(_ batch: MessageBatch, of stream: BoundSession) async throws(Failure) {
     let reservation = context.hub.reserve(batch.maximumEvents)
     let snapshot =
@@ -71,9 +71,9 @@ final class MessageWriter {
     do throws(Failure) {
       outcome = try await context.localStore.change(durably: batch.hasMessages) { database in
         let outcome = try batch.store(under: reservation.cursors, database)
-        if batch.changesStream { try StreamRecord.keep(resumption: resumption, of: name, database) }
+        if batch.changesStream { try StreamRecord.save(resumption: resumption, of: name, database) }
         if let position {
-          try StreamRecord.keep(archivePosition: position, of: name, database)
+          try StreamRecord.save(archivePosition: position, of: name, database)
           if batch.settles { try OutboxMessage.markMissing(through: position, of: name, database) }
         }
         return outcome
@@ -93,7 +93,7 @@ final class MessageWriter {
     outbox.handOver()
   }
 
-  /// Sends the receipts that were asked for, as soon as it is known who the contacts are.
+  /// Sends the requested receipts as soon as the roster is known.
   private func answer(_ outcome: MessageBatch.Outcome, on stream: BoundSession) {
     if outcome.hasAnswers { session.start { await $0.messages.writer.sendAnswers(outcome, on: stream) } }
   }

@@ -6,8 +6,8 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// The messages of a session: what its stream brings goes to the queue, from which it is stored before the server may forget
-/// it; what is to be sent waits in the outbox; what has come meanwhile is in the archive.
+/// The messages of a session. Received messages go through the queue and are stored before the server is told so;
+/// messages to send wait in the outbox; messages that were missed are in the archive.
 final class Messages {
   private unowned let session: Session
   private let context: SessionContext
@@ -17,7 +17,7 @@ final class Messages {
   let outbox: Outbox
   let recovery: OutboxRecovery
   let writer: MessageWriter
-  /// What an earlier agent has stored of its stream was read.
+  /// Whether the stream data of an earlier agent was read.
   private var isRestored = false
 
   init(
@@ -40,15 +40,15 @@ final class Messages {
     outbox.begin(stream)
   }
 
-  /// A message of the bound stream.
+  /// Handles a message from the bound stream.
   func receive(_ message: Message, on stream: BoundSession) async {
-    // What comes behind the end of a stream is not counted by it, and comes again.
+    // A stanza after the end of a stream is not counted and will be resent.
     guard stream.isCurrent else { return }
     queue.append(.arrived(message), of: stream)
     await queue.waitForRoom()
   }
 
-  /// Somebody's stanza was too much to be read. A page of the archive would not be complete without it.
+  /// Called for a stanza that was too large to be read. An archive page is incomplete without it.
   func leftOut(_ stanza: XMLElement, _ excess: String, _ octets: Int, on stream: BoundSession) async {
     let from = stanza["from"].flatMap { try? JID($0) }?.description
     context.log.warning(
@@ -63,21 +63,21 @@ final class Messages {
     if let message = Message(stanza), Archive.isClaimed(by: message) { await receive(message, on: stream) }
   }
 
-  /// The events before were made of the stanzas up to `count`: the server is told when their messages are stored.
+  /// Called when every stanza up to `count` has been handed over; the server is told when their messages are stored.
   func receive(through count: UInt32, on stream: BoundSession) async {
-    // Before anything is waited for: the number belongs to what has come before it, and not behind the stream's end.
+    // Before any suspension, because the number belongs between these messages and the end of the stream.
     queue.append(.handled(count), of: stream)
     let canResume = await stream.stream.management?.canResume ?? false
     if stream.isCurrent { session.ask { $0.online?.isResumable = canResume } }
   }
 
-  /// Nothing comes from the stream any more. Returns when what has come is stored, as far as it can be.
+  /// Called when a stream has ended. Returns when its messages are stored, or cannot be.
   func ended(_ stream: BoundSession) async {
     archive.endPageWait()
     await queue.ended(stream)
   }
 
-  /// Goes on where an earlier agent has stopped, as far as that was stored.
+  /// Restores the state that an earlier agent has stored.
   func restore() async {
     guard !isRestored else { return }
     isRestored = true
@@ -90,20 +90,20 @@ final class Messages {
     guard let resumption = record.resumption.flatMap(Resumption.init),
       await session.ask({ $0.client }).restore(StreamManagement(resumption.stream))
     else { return }
-    // A presence on its way, as anything that has no id, may not have arrived.
+    // Stanzas without an ID, such as presences, may not have arrived.
     presence.restore(
       shown: resumption.stream.unacknowledged.contains(nil) ? nil : resumption.presence)
     outbox.restore(Set(resumption.stream.unacknowledged.compactMap(\.self)))
   }
 
-  /// The session of the last stream is over for good.
+  /// Called when the session of the last stream cannot be resumed.
   func endResumption() async {
     let name = context.account.description
     outbox.forgetRestored()
-    _ = try? await context.localStore.change { try StreamRecord.keep(resumption: nil, of: name, $0) }
+    _ = try? await context.localStore.change { try StreamRecord.save(resumption: nil, of: name, $0) }
   }
 
-  /// Deletes everything that is stored of the account's messages.
+  /// Deletes all stored messages of the account.
   func forget() async throws(Failure) {
     try await context.localStore.forget(context.account.description)
     queue.forget()

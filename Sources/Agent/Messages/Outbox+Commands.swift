@@ -9,12 +9,12 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-// What commands ask of the outbox.
+// The commands about the outbox.
 
 extension Outbox {
-  /// Accepts messages, all or none; what is returned waits for the server to have them.
+  /// Accepts all messages or none; the result waits for the server's acknowledgements.
   ///
-  /// An agent that has begun to end takes them for the next one.
+  /// An agent that has begun to exit accepts messages for the next agent.
   func send(_ parameters: MessageSendMethod.Parameters) async throws(Failure) -> Sending {
     guard await session.acceptsMessages() else {
       throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
@@ -58,7 +58,7 @@ extension Outbox {
     }
   }
 
-  /// Those of the ids that messages were accepted under.
+  /// The given IDs for which messages were accepted.
   func accepted(_ ids: [String]) async throws(Failure) -> [String] {
     let name = context.account.description
     let own = own.bare.description
@@ -67,7 +67,7 @@ extension Outbox {
 
   func endWaiting(_ server: DeliveryWait, _ receipts: DeliveryWait?) async {
     stopWaiting(server, receipts)
-    // That they stay queued is a promise.
+    // The caller relies on the messages being queued, so they must be on the disk.
     if !server.open.isEmpty { try? await context.localStore.flush() }
   }
 
@@ -80,7 +80,8 @@ extension Outbox {
     }
   }
 
-  /// What was handed to a server is not taken back: it may be there.
+  /// Cancels messages that were not sent. Messages that were handed to a server cannot be cancelled, because they may
+  /// have been delivered.
   func cancel(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure) -> OutboxCancelMethod.Result
   {
     let name = context.account.description
@@ -105,7 +106,7 @@ extension Outbox {
     return result
   }
 
-  /// Waits until the server has everything that was accepted, at most `seconds`; how many messages it does not have.
+  /// Waits at most `seconds` until the server has all accepted messages; returns how many it lacks.
   func flush(within seconds: Double) async -> Int {
     let name = context.account.description
     guard let messages = try? await context.localStore.change({ try OutboxMessage.all(of: name, $0) }),
@@ -114,7 +115,7 @@ extension Outbox {
     guard stream != nil, seconds > 0 else { return messages.count }
     let wait = DeliveryWait(messages.map(\.id))
     self.wait(wait)
-    // The server may have acknowledged some between the two lines before.
+    // The server may have acknowledged some of them between the two statements.
     let left = try? await context.localStore.change { Set(try OutboxMessage.all(of: name, $0).map(\.id)) }
     if let left { for message in messages where !left.contains(message.id) { finish(message.id) } }
     await wait.wait(seconds: seconds)
@@ -122,7 +123,7 @@ extension Outbox {
     return wait.open.count
   }
 
-  /// What could not be sent will not be.
+  /// Drops the messages that could not be sent.
   func removeAll() async throws(Failure) {
     let name = context.account.description
     let ids = try await context.localStore.change(durably: true) { database in

@@ -9,10 +9,10 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// The messages that this device has accepted and that the server does not have yet.
+/// The messages that this device has accepted and the server has not acknowledged.
 ///
-/// What is to be sent is stored first, handed to the stream in the order in which it was accepted, and belongs to the history
-/// when the server has acknowledged it.
+/// A message is stored first, sent in the order of acceptance, and belongs to the history once the server has
+/// acknowledged it.
 final class Outbox {
   unowned let session: Session
   let context: SessionContext
@@ -20,23 +20,23 @@ final class Outbox {
   private let archive: MessageArchive
   /// The stream that was bound last.
   private var last: BoundSession?
-  /// Messages are handed to the stream: what may have to go before them has gone.
+  /// Whether messages are sent, which starts once older messages are settled.
   private var isOpen = false
-  /// Messages on their way to the present stream and from there to the server.
-  private var handover = Handover()
-  /// There may be messages in the outbox that are not in the ``handover``, and never were.
+  /// The messages that the current stream is to send or has sent without an acknowledgement.
+  private var window = SendWindow()
+  /// Whether the stored outbox may contain messages that were never in the ``window``.
   private var hasQueued = true
-  /// They are being read from the disk.
+  /// Whether those messages are being read from the disk.
   private var isLoading = false
-  /// What is known of the messages that were handed to the streams before the present one.
+  /// The state of the messages that were sent over earlier streams.
   private var earlier = EarlierStreams()
-  /// Ends when the stream takes no more.
-  private var handingOver: Task<Void, Never>?
-  /// Until when messages were handed to some stream.
-  private(set) var lastHandover: ContinuousClock.Instant?
-  /// Who waits for the server to have a message.
+  /// The task that sends; it ends when the stream takes no more.
+  private var sending: Task<Void, Never>?
+  /// When messages were last sent over some stream.
+  private(set) var lastSend: ContinuousClock.Instant?
+  /// The commands that wait for the server's acknowledgement.
   private var waits = DeliveryWaits()
-  /// Who waits for its recipient to have it.
+  /// The commands that wait for the recipient's receipt.
   private var receiptWaits = DeliveryWaits()
 
   init(of session: Session, _ context: SessionContext, _ queue: MessageQueue, _ archive: MessageArchive) {
@@ -60,30 +60,30 @@ final class Outbox {
     earlier.begin()
   }
 
-  /// What a resumption of an earlier agent's stream tells about.
+  /// Sets the IDs of messages that the resumption of an earlier agent's stream settles.
   func restore(_ ids: Set<String>?) {
-    lastHandover = .now
+    lastSend = .now
     if let ids { earlier.restored = ids }
   }
 
-  /// The session of the last stream is over for good.
+  /// Called when the session of the last stream cannot be resumed.
   func forgetRestored() { earlier.restored = nil }
 
-  /// Returns when the stream before takes no more: that is not in flight.
-  func handedOver() async { await handingOver?.value }
+  /// Returns when the previous stream takes no more messages; messages that it did not take are not in flight.
+  func handedOver() async { await sending?.value }
 
-  /// Receipts and the like are not.
-  func isInFlight(_ stanza: SentStanza) -> Bool { stanza.id.map(handover.isInFlight) == true }
+  /// Whether a stanza is an outbox message in flight; receipts and the like are not.
+  func isInFlight(_ stanza: SentStanza) -> Bool { stanza.id.map(window.isInFlight) == true }
 
-  /// What the new stream tells of the messages that were handed to earlier ones.
+  /// What the new stream tells about the messages of earlier streams.
   func settlement(of stream: BoundSession) -> OutboxSettlement {
     let settlement = earlier.settlement(
-      handover, resumes: stream.stream.configuration.resuming != nil, stream.bound)
-    handover = Handover()
+      window, resumes: stream.stream.configuration.resuming != nil, stream.bound)
+    window = SendWindow()
     return settlement
   }
 
-  /// The server has these.
+  /// Called when the server has acknowledged stanzas.
   func acknowledged(_ stanzas: [SentStanza], by stream: BoundSession) {
     let messages = stanzas.filter { stanza in stanza.element.map { $0.name.local == "message" } ?? true }
     var sent: [OutboxMessage] = []
@@ -92,7 +92,7 @@ final class Outbox {
       sent = []
     }
     for id in messages.compactMap(\.id) {
-      if let message = handover.remove(id) {
+      if let message = window.remove(id) {
         sent.append(message)
       } else {
         enqueueSent()
@@ -101,30 +101,30 @@ final class Outbox {
     }
     enqueueSent()
     if messages.allSatisfy({ $0.id == nil }) { queue.append(.streamChanged, of: stream) }
-    // What is to be stored of them need not be waited for.
+    // Sending may continue before the acknowledgements are stored.
     handOver()
   }
 
-  // MARK: Handing over
+  // MARK: Sending
 
-  /// Hands the next messages to the stream, where one takes them.
+  /// Sends the next messages if the stream can take them.
   func handOver() {
-    guard isOpen, handingOver == nil, let stream,
-      handover.hasReady || hasQueued, handover.hasRoom
+    guard isOpen, sending == nil, let stream,
+      window.hasReady || hasQueued, window.hasRoom
     else { return }
-    handingOver = session.start { await $0.messages.outbox.handOverAll(to: stream) }
+    sending = session.start { await $0.messages.outbox.handOverAll(to: stream) }
   }
 
   private func handOverAll(to stream: BoundSession) async {
     await handOver(to: stream)
-    handingOver = nil
-    // The stream may be another one by now.
+    sending = nil
+    // The stream may have been replaced meanwhile.
     if !stream.isCurrent { handOver() }
   }
 
   private func handOver(to stream: BoundSession) async {
-    while isOpen, stream.isCurrent, handover.hasRoom {
-      let messages = handover.next()
+    while isOpen, stream.isCurrent, window.hasRoom {
+      let messages = window.next()
       if messages.isEmpty {
         guard hasQueued, await loadQueued(for: stream) else { return }
         continue
@@ -134,8 +134,8 @@ final class Outbox {
         try await stream.send(
           messages.map { $0.element(isAgain: $0.isAgain || now - $0.accepted > 10, own: context.account) })
       } catch {
-        // The end of the stream is an event of its own. What was handed over before it is settled then.
-        if error.code == .notLoggedIn { handover.takeBack(messages) }
+        // The end of the stream is handled elsewhere, and settles the messages that were sent before.
+        if error.code == .notLoggedIn { window.requeue(messages) }
         return
       }
       queue.append(.streamChanged, of: stream)
@@ -143,12 +143,12 @@ final class Outbox {
     }
   }
 
-  /// Takes messages from the disk that have never been handed over; false where there are no more.
+  /// Reads messages from the disk that were never sent; returns false where there are no more.
   private func loadQueued(for stream: BoundSession) async -> Bool {
     let name = context.account.description
     let since = archive.position
-    let room = handover.room
-    // What is accepted meanwhile is queued behind these, and sets this again.
+    let room = window.room
+    // A message that is accepted meanwhile sets this again.
     hasQueued = false
     isLoading = true
     defer { isLoading = false }
@@ -164,7 +164,7 @@ final class Outbox {
         try await putBack(messages)
         return false
       }
-      handover.append(messages)
+      window.append(messages)
       return !messages.isEmpty || hasQueued
     } catch {
       context.log.error("outbox", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
@@ -173,7 +173,8 @@ final class Outbox {
     }
   }
 
-  /// A server that does not count stanzas has got those before a ping when it answers that.
+  /// Confirms messages at a server that does not count stanzas: its answer to a ping shows that it has the stanzas
+  /// before the ping.
   private func confirmByPing(_ ids: [String], on stream: BoundSession) {
     session.start { session in
       guard (try? await Ping.send(on: stream, timeout: .seconds(60))) != nil else { return }
@@ -181,15 +182,15 @@ final class Outbox {
     }
   }
 
-  /// Nothing is handed over until it is known what has become of what was.
+  /// Suspends sending until earlier messages are settled.
   func suspend() {
-    if isOpen { lastHandover = .now }
+    if isOpen { lastSend = .now }
     isOpen = false
   }
 
-  /// From now on messages are handed to the stream: first these, which were handed to an earlier one.
+  /// Resumes sending, starting with these messages of earlier streams.
   func open(_ again: [OutboxMessage] = []) {
-    handover = Handover(ready: again)
+    window = SendWindow(ready: again)
     earlier.handedOverAgain()
     hasQueued = true
     isOpen = true
@@ -198,17 +199,16 @@ final class Outbox {
 
   // MARK: Accepting
 
-  /// Stores messages in the outbox; gives the ids of those that the server has already, and what their recipients
-  /// have told of them.
+  /// Stores messages in the outbox; returns the IDs of those that the server has already, each with its receipt.
   func accept(
     _ messages: [OutboxMessage], durably: Bool
   ) async throws(Failure) -> [(String, ReceiptEvent?)] {
-    // What nothing is before may be handed over at once.
+    // A message may be sent at once if no other waits before it.
     let stream = isOpen && !hasQueued && !isLoading ? stream : nil
     let since = archive.position
     let name = context.account.description
     let own = own.bare.description
-    let isDirect = stream != nil && handover.hasRoom(for: messages)
+    let isDirect = stream != nil && window.hasRoom(for: messages)
     let (accepted, sent) = try await context.localStore.change(durably: durably) { database in
       let ids = messages.map(\.id)
       var messages = messages
@@ -240,16 +240,17 @@ final class Outbox {
       return (accepted, sent)
     }
     if isDirect, isOpen, stream?.isCurrent == true {
-      handover.append(accepted)
+      window.append(accepted)
     } else {
-      // They are accepted all the same: what may have been handed over is looked up when the next stream begins.
+      // The messages are accepted all the same: those that may have been sent are looked up when the next stream
+      // begins.
       if isDirect { try? await putBack(accepted) }
       hasQueued = true
     }
     return sent
   }
 
-  /// The stream that they were meant for has ended before they could be handed to it.
+  /// Marks messages as unsent, because the stream has ended before it took them.
   private func putBack(_ messages: [OutboxMessage]) async throws(Failure) {
     try await context.localStore.change { database in
       for message in messages { try message.markQueued(database) }
@@ -268,7 +269,7 @@ final class Outbox {
     if let receipts { receiptWaits.remove(receipts) }
   }
 
-  /// Messages are stored, and what has become of those of the outbox.
+  /// Applies the result of a stored batch to the outbox.
   func apply(_ outcome: MessageBatch.Outcome) {
     for id in outcome.settled { finish(id) }
     for receipt in outcome.receipts {
@@ -276,24 +277,24 @@ final class Outbox {
     }
   }
 
-  /// The server has the message.
+  /// Called when the server has the message.
   func finish(_ id: String) {
-    handover.remove(id)
+    window.remove(id)
     waits.done(id)
   }
 
-  /// The message will not be sent.
+  /// Called when the message will not be sent.
   func cancel(_ id: String) {
     let failure = Failure(.cancelled, stage: .request, detail: .text(id))
     waits.done(id, failure)
     receiptWaits.done(id, failure)
   }
 
-  /// Everything is deleted that was stored of the account's messages.
+  /// Resets the outbox after all messages of the account were deleted.
   func forget() {
-    handover = Handover()
+    window = SendWindow()
     hasQueued = true
     earlier = EarlierStreams()
-    lastHandover = nil
+    lastSend = nil
   }
 }

@@ -5,13 +5,13 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-/// Finds out, at the beginning of a session, what has become of the messages that were handed to earlier streams, and what
-/// has come meanwhile.
+/// At the start of a session, finds out which messages of earlier streams have arrived, and reads the messages that
+/// were missed.
 final class OutboxRecovery {
-  /// A server may be at work still on what a connection has brought it when the next one has taken its place: that comes
-  /// into the archive. When nothing has come for so long, it is done.
+  /// How long a server may still process the input of a connection that was replaced; the results are added to the
+  /// archive. After this time without a change, the server is regarded as done.
   private static let afterwork = Duration.seconds(2)
-  /// How often it is asked; a busy archive has something new every time.
+  /// The maximum number of searches, because a busy archive changes every time.
   private static let maximumLooks = 10
 
   private unowned let session: Session
@@ -19,7 +19,7 @@ final class OutboxRecovery {
   private let queue: MessageQueue
   private let outbox: Outbox
   private let archive: MessageArchive
-  /// Messages that were sent again though the server may have had them, since the agent was started.
+  /// The number of messages, since the start of the agent, that were sent again although the server may have had them.
   private(set) var uncertain = 0
 
   init(
@@ -33,7 +33,7 @@ final class OutboxRecovery {
     self.archive = archive
   }
 
-  /// Begins: messages are handed to a bound stream when it is known what the server has of the earlier ones.
+  /// Starts the recovery. Messages are sent over the stream once the earlier ones are settled.
   func begin(_ beginning: SessionBeginning) {
     archive.ask(beginning.stream)
     session.start { await $0.messages.recovery.settle(beginning) }
@@ -42,7 +42,7 @@ final class OutboxRecovery {
   private func settle(_ beginning: SessionBeginning) async {
     let stream = beginning.stream
     await beginning.greeting.empty()
-    // What the stream before did not take any more is not in flight.
+    // A message that the previous stream did not take is not in flight.
     await outbox.handedOver()
     guard stream.isCurrent else { return }
     let others =
@@ -52,7 +52,7 @@ final class OutboxRecovery {
     for id in known.acknowledged { queue.append(.acknowledged(id), of: stream) }
     if !others.isEmpty { try? await stream.send(others) }
     await queue.stored()
-    // Where there is nowhere to look, the number counts.
+    // Without an archive, the server's count decides.
     if !known.uncounted.isEmpty, await !archive.hasArchive(stream) {
       known.missing.formUnion(known.uncounted)
     }
@@ -68,7 +68,7 @@ final class OutboxRecovery {
     guard let left = await handedOver(to: stream), await stream.stream.isOpen, stream.isCurrent else {
       return
     }
-    // What servers do not archive cannot be found there either.
+    // A message that servers do not archive cannot be found in the archive.
     let uncertain = known.doubtful(left).count { message in
       let isSurelyMissing = isSearched && known.uncounted.contains(message.id)
       return !isSurelyMissing && (!isTold || ![.chat, .normal].contains(message.type))
@@ -83,13 +83,13 @@ final class OutboxRecovery {
     await archive.complete(on: stream)
   }
 
-  /// Looks in the archive for what may have arrived, until the server can be thought to be done with all of it.
+  /// Searches the archive for messages that may have arrived, until the server is regarded as done with earlier input.
   ///
-  /// - Returns: whether what was not found is not there.
+  /// - Returns: whether messages that were not found are certainly not in the archive.
   private func search(
     for doubtful: [OutboxMessage], _ known: OutboxSettlement, on stream: BoundSession
   ) async -> Bool {
-    let isAtWork = outbox.lastHandover.map { $0 + Self.afterwork > .now } ?? false
+    let isAtWork = outbox.lastSend.map { $0 + Self.afterwork > .now } ?? false
     var left = doubtful
     for look in 0..<Self.maximumLooks {
       guard await archive.catchUp(from: left.first?.since, left.first?.accepted, settling: true, on: stream),
@@ -102,8 +102,8 @@ final class OutboxRecovery {
     return true
   }
 
-  /// The messages that were handed to `stream` or one before and that the server is not known to have. A store that fails
-  /// is asked again, as long as the stream is there; nil: it is not.
+  /// The messages that were sent over `stream` or an earlier one without an acknowledgement. Retries a store that
+  /// fails; nil once the stream has ended.
   private func handedOver(to stream: BoundSession) async -> [OutboxMessage]? {
     let name = context.account.description
     var pause = 1

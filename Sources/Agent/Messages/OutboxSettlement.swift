@@ -1,22 +1,22 @@
 import AgentStore
 
-/// What is to become of messages that were handed to an earlier stream.
+/// Decides what happens to the messages that were sent over an earlier stream.
 ///
-/// Pure. The server tells what it has by counting (XEP-0198); what it does not tell the archive does (XEP-0313).
+/// Pure. The server's stanza count (XEP-0198) tells which messages it has; the archive (XEP-0313) tells the rest.
 struct OutboxSettlement: Sendable, Equatable {
-  /// Ids of those that the server has.
+  /// The IDs of messages that the server has.
   var acknowledged: Set<String> = []
-  /// Ids of those that it surely has not.
+  /// The IDs of messages that the server certainly does not have.
   var missing: Set<String> = []
-  /// Ids of those that the server has not counted. It may have been at work on them still.
+  /// The IDs of messages that the server has not counted, although it may still have been processing them.
   var uncounted: Set<String> = []
 
-  /// Those of `open` that may have arrived or not.
+  /// The messages of `open` that may or may not have arrived.
   func doubtful(_ open: [OutboxMessage]) -> [OutboxMessage] {
     open.filter { !acknowledged.contains($0.id) && !missing.contains($0.id) }
   }
 
-  /// What has to be sent again, in its order, of what is `left` when the archive was searched for the doubtful ones.
+  /// The messages to send again, in their order; `left` are those that were not found in the archive.
   func toSendAgain(_ left: [OutboxMessage]) -> [OutboxMessage] {
     left.filter { !acknowledged.contains($0.id) }.map { message in
       var message = message

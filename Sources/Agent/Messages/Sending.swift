@@ -1,7 +1,7 @@
 import AgentProtocol
 
-/// Messages that were accepted and are on their way.
+/// The accepted messages of a request whose delivery is under way.
 struct Sending: Sendable {
-  /// Waits as long as the client wanted, or until its task is cancelled.
+  /// Waits for the outcome as long as the client wanted, or until the task is cancelled.
   let outcome: @Sendable () async -> MessageSendMethod.Result
 }

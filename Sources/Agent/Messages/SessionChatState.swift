@@ -4,7 +4,7 @@ import XMPPFeatures
 import XMPPStanza
 
 extension Session {
-  /// Tells somebody what the account is doing; what cannot be told now is not told.
+  /// Sends a chat state, or drops it where it cannot be sent now.
   func sendChatState(_ parameters: ChatStateSendMethod.Parameters) async throws(Failure) {
     let to = try JID(given: parameters.to)
     guard let state = ChatState(rawValue: parameters.state) else {

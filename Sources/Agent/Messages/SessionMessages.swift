@@ -2,7 +2,7 @@ import AgentProtocol
 import XMPP
 import XMPPClient
 
-// What the messages of a session ask of it.
+// The functions of a session that its messages use.
 
 extension Session {
   /// Accepts messages, as ``Outbox/send(_:)``.
@@ -10,22 +10,22 @@ extension Session {
     try await messages.outbox.send(parameters)
   }
 
-  /// Returns when it is known what the account can do, which is asked once a session.
+  /// Returns when the account's features are known; they are requested once per session.
   func discover(_ stream: BoundSession) async { await messages.archive.discover(stream) }
 
-  /// Messages that are to be sent are accepted: an agent that has begun to end takes them for the next one.
+  /// Whether messages for sending are accepted; an agent that has begun to exit accepts them for the next agent.
   func acceptsMessages() async -> Bool {
     guard reconnection.leaving == 0 else { return false }
     return await isToBeOnline()
   }
 
-  /// Online, or about to be by itself.
+  /// Whether the session is online, or will be without a command.
   func isToBeOnline() async -> Bool {
     if isActive || activePlan != nil { return true }
     return (try? await accounts.entry(account))?.isLogin == true
   }
 
-  /// The bound stream, on which the past is fetched. The first login of this agent is waited for.
+  /// The bound stream for reading history. Waits for the first login of this agent.
   func streamForHistory(within limit: Duration) async throws(Failure) -> BoundSession {
     if online == nil, lastFailure == nil, await isToBeOnline() {
       try await waitUntilOnline(until: .now + limit)

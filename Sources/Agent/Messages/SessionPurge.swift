@@ -5,14 +5,15 @@ import XMPP
 import XMPPStanza
 import XMPPTransport
 
-// What no XMPP server lets a client do, and a web interface of ejabberd does.
+// XMPP has no request that purges an archive; ejabberd's HTTP API has one.
 
 extension Session {
-  /// Removes the messages of a conversation from the account's archive at the server: ejabberd's API, as the account.
+  /// Removes the messages of a conversation from the account's archive through ejabberd's API, with the account's
+  /// credentials.
   ///
   /// - Parameters:
-  ///   - peer: whose messages.
-  ///   - url: of the API; empty: where ejabberd has it by default.
+  /// - peer: the other side of the conversation.
+  /// - url: the URL of the API; empty for ejabberd's default.
   func purgeArchive(of peer: String, at url: String, timeout: TimeAmount) async throws(Failure) {
     let base = url.isEmpty ? "https://\(account.domain):5443/api" : url
     let slash = base.hasSuffix("/") ? "" : "/"
@@ -41,7 +42,7 @@ extension Session {
         detail: .session(.api, base, failure.detail ?? .failure(failure)))
     }
     guard answer.status != 200 else { return }
-    // What the status means, where it means one of them.
+    // The condition that corresponds to the status, if any.
     let condition: StanzaError.Condition? =
       switch answer.status {
       case 401: .notAuthorized

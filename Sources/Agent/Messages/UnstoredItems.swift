@@ -1,16 +1,17 @@
 import XMPP
 import XMPPClient
 
-/// What is to be stored of the streams of a session, in the order in which it happened.
+/// The items of a session's streams that are not stored yet, in the order in which they happened.
 ///
-/// Pure. Messages of a stream that counts its stanzas wait for their number, and are taken together with it.
+/// Pure. Messages of a stream that counts stanzas wait for their number, and are removed together with it.
 struct UnstoredItems {
   typealias Item = MessageItem
 
-  /// Items, and octets of memory, that may wait before the stream has to.
+  /// The items, and octets of memory, above which the stream has to wait.
   static let maximumItems = 1000
   static let maximumOctets = 8 << 20
-  /// Octets that are taken at a time: others want to read and to write, too. An item that begins below is the last one.
+  /// The octets of one transaction, so that other readers and writers get their turn; one more item may begin below the
+  /// limit.
   static let octetsEach = 1 << 20
 
   private struct Entry {
@@ -31,31 +32,31 @@ struct UnstoredItems {
   private var octets: Int { entries.reduce(0) { $0 + $1.octets } }
   var hasRoom: Bool { count < Self.maximumItems && octets < Self.maximumOctets }
 
-  /// Those with something here, in the order of what is first.
+  /// The streams that have items, in the order of their first items.
   var streams: [BoundSession] {
     entries.reduce(into: []) { streams, entry in
       if !streams.contains(entry.stream) { streams.append(entry.stream) }
     }
   }
 
-  /// Those that have ended.
+  /// The streams whose end waits to be stored.
   var endedStreams: [BoundSession] {
     entries.compactMap { if case .ended = $0.item { $0.stream } else { nil } }
   }
 
   mutating func append(_ item: Item, of stream: BoundSession) { entries.append(Entry(item, stream)) }
 
-  /// They are the next ones again.
+  /// Puts back items at the front.
   mutating func putBack(_ items: [Item], of stream: BoundSession) {
     entries = items.map { Entry($0, stream) } + entries
   }
 
-  /// Takes what of a stream is to be stored next; nothing where it has to wait.
-  mutating func take(of stream: BoundSession, isCounted: Bool) -> [Item] {
+  /// Removes the next items of a stream that can be stored; empty where they have to wait.
+  mutating func removeNext(of stream: BoundSession, isCounted: Bool) -> [Item] {
     let all = entries.filter { $0.stream == stream }
     let numbered = all.lastIndex(where: \.item.isNumber).map { $0 + 1 } ?? 0
     let unnumbered = all[numbered...]
-    // So many without a number are no server's doing.
+    // No server sends this many stanzas without a number.
     let isWhole =
       !isCounted || unnumbered.count >= Self.maximumItems
       || unnumbered.reduce(0) { $0 + $1.octets } >= Self.maximumOctets
@@ -81,7 +82,7 @@ struct UnstoredItems {
     return items
   }
 
-  /// What a stream has brought, and could not be stored, comes again: how many these are.
+  /// Drops the unstored messages of a stream, because the server sends them again; returns their number.
   mutating func forget(_ stream: BoundSession) -> Int {
     let before = count
     entries.removeAll { $0.stream == stream && ($0.item.isArrival || $0.item.isNumber) }

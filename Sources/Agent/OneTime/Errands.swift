@@ -83,7 +83,7 @@ struct Errands: Sendable {
     var result = DevicesKickMethod.Result(
       outcomes: try await devices.kick(parameters.resource, newPassword: new))
     if let new {
-      result.usesCommand = try await devices.keepPassword(
+      result.usesCommand = try await devices.storePassword(
         new, command: parameters.newPasswordCommand, in: accounts.store)
     }
     return result

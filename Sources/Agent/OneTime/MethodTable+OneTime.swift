@@ -61,7 +61,7 @@ extension MethodTable {
       return Nothing()
     }
     register(AccountTrustMethod.self) { parameters, _ in try accounts.trust(parameters) }
-    register(AccountImportMethod.self) { parameters, _ in try accounts.take(parameters) }
+    register(AccountImportMethod.self) { parameters, _ in try accounts.importAccounts(parameters) }
     register(AccountRemoveMethod.self) { parameters, _ in
       try accounts.remove(parameters.account)
       return Nothing()

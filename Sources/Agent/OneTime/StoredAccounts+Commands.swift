@@ -65,7 +65,9 @@ extension StoredAccounts {
   }
 
   /// Takes the accounts of a file of another program into the store.
-  func take(_ parameters: AccountImportMethod.Parameters) throws(Failure) -> AccountImportMethod.Result {
+  func importAccounts(_ parameters: AccountImportMethod.Parameters) throws(Failure)
+    -> AccountImportMethod.Result
+  {
     let accounts = try AccountImport(path: parameters.path, name: parameters.name)
     return .init(
       outcomes: try accounts.store(in: store, replaces: parameters.replace),

@@ -69,7 +69,7 @@ final class OwnPresence {
   func restore(shown: PresenceIntent.Value?) { self.shown = shown }
 
   /// What was to be shown may not have arrived.
-  func fail() { shown = nil }
+  func forgetShown() { shown = nil }
 
   /// What a session says before it ends: nothing where it has not shown itself.
   var farewell: [XMLElement] {
@@ -109,7 +109,7 @@ final class OwnPresence {
   func reload(_ stored: DesiredPresence?) async {
     let before = wanted
     var new = intent
-    new.take(stored.map(PresenceIntent.init) ?? PresenceIntent())
+    new.replaceStored(with: stored.map(PresenceIntent.init) ?? PresenceIntent())
     restore(new)
     if wanted != before, session.ask({ $0.online?.plan.sendsPresence }) == true { await send() }
   }

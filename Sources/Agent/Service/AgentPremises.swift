@@ -24,7 +24,7 @@ actor AgentPremises {
   /// Looks after it when a file of it goes, and when a command does not find the agent, until the task is cancelled.
   ///
   /// - Parameter onLoss: called once where another agent or another database has taken its place.
-  func keep(onLoss: @escaping @Sendable (Failure) async -> Void) async {
+  func maintain(onLoss: @escaping @Sendable (Failure) async -> Void) async {
     let (occasions, occasion) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     await withDiscardingTaskGroup { group in
       group.addTask { for await _ in self.lock.knocks() { occasion.yield() } }

@@ -135,13 +135,13 @@ package struct AgentProcess: Sendable {
     reloads: Bool, tellsEnd: Bool = false, onActivity: @escaping @Sendable () async -> Void = {},
     _ body: @escaping @Sendable () async throws -> Void
   ) async throws(Failure) {
-    let watching = Task { await keepAlive(onActivity) }
+    let watching = Task { await reportActivity(onActivity) }
     let signals = Task { await obeySignals(reloads: reloads) }
     let living = Task { await showLife() }
     let status = Task { await showStatus() }
     let network = Task { await watchNetwork() }
     let keeping = Task {
-      await premises.keep { failure in
+      await premises.maintain { failure in
         log.error("another one has taken the place of this agent, which ends")
         await registry.stop()
       }
@@ -176,10 +176,10 @@ package struct AgentProcess: Sendable {
   }
 
   /// Tells the server whether an account needs the agent, whenever that may have changed.
-  private func keepAlive(_ onActivity: @Sendable () async -> Void) async {
+  private func reportActivity(_ onActivity: @Sendable () async -> Void) async {
     var quiet: Task<Void, any Error>?
     for await _ in activity {
-      server.keepAlive(accounts: await registry.isBusy ? 1 : 0)
+      server.update(accounts: await registry.isBusy ? 1 : 0)
       await onActivity()
       quiet?.cancel()
       quiet = Task {

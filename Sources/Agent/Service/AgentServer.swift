@@ -82,7 +82,7 @@ package final class AgentServer: Sendable {
   package var clients: Int { state.withLockedValue { $0.clients } }
 
   /// Tells how many accounts are logged in or about to be (one stands for many): while there is one the agent does not end by itself.
-  package func keepAlive(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
+  package func update(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
 
   /// Ends ``run(_:)``.
   package func stop() { connected.finish() }

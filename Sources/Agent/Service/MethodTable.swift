@@ -37,7 +37,7 @@ package struct MethodTable: Sendable {
     _ perform: @escaping @Sendable (Method.Parameters, RequestContext) async throws -> Method.Result
   ) {
     add(Method.self) { call, context in
-      if Method.needsPlace { try context.places.take(context.client) }
+      if Method.needsPlace { try context.places.acquire(context.client) }
       let parameters = try call.parameters(of: Method.self)
       let result = try await perform(parameters, context)
       return Outcome(
@@ -58,7 +58,7 @@ package struct MethodTable: Sendable {
   ) {
     add(Method.self) { call, context in
       var parameters = try call.parameters(of: Method.self)
-      parameters.timeout = try await context.places.takeInTurn(context.client, within: parameters.timeout)
+      parameters.timeout = try await context.places.acquireInTurn(context.client, within: parameters.timeout)
       let result = try await submit(parameters, context)
       guard let id = call.id else { return Outcome() }
       return Outcome(later: { await Self.answer(id) { RPC.answer(id, try await result()) } })

@@ -23,7 +23,7 @@ final class Places: Sendable {
   var waiting: Int { state.withLockedValue { $0.waiting.count } }
 
   /// Gives the client a place, unless it has one.
-  func take(_ client: ClientHandle) throws(Failure) {
+  func acquire(_ client: ClientHandle) throws(Failure) {
     if !enter(client) { throw Failure.tooManyClients(maximum) }
   }
 
@@ -31,7 +31,7 @@ final class Places: Sendable {
   ///
   /// - Parameter seconds: for how long, 0 for no bound.
   /// - Returns: what is left of the time, 0 for no bound.
-  func takeInTurn(_ client: ClientHandle, within seconds: Double) async throws(Failure) -> Double {
+  func acquireInTurn(_ client: ClientHandle, within seconds: Double) async throws(Failure) -> Double {
     let start = ContinuousClock.now
     try await waitForPlace(client, within: seconds)
     if seconds == 0 { return 0 }

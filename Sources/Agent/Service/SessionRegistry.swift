@@ -279,7 +279,7 @@ actor SessionRegistry {
   }
 
   /// Whether the user looks away outlives the agent. A store that cannot be written does not keep it from being told.
-  private func keepIdle(_ change: @escaping @Sendable (inout AccountFile) -> Void) async {
+  private func storeIdle(_ change: @escaping @Sendable (inout AccountFile) -> Void) async {
     do throws(Failure) { try await accounts.updateInBackground(change) } catch {
       log.error("store", metadata: ["failure": "\(error.message)"])
     }

@@ -114,11 +114,11 @@ extension Account {
 
   /// Which devices of the account may be online, from the next login on, which publishes it.
   package mutating func change(_ policy: DevicesPolicyMethod.Parameters) {
-    take((devicePolicy ?? DevicePolicy()).changed(by: policy), isPublished: false)
+    setPolicy((devicePolicy ?? DevicePolicy()).changed(by: policy), isPublished: false)
   }
 
   /// The account's policy is this one.
-  package mutating func take(_ policy: DevicePolicy, isPublished: Bool) {
+  package mutating func setPolicy(_ policy: DevicePolicy, isPublished: Bool) {
     devicePolicy = policy == DevicePolicy() ? nil : policy
     hasUnpublishedPolicy = isPublished ? nil : true
   }

@@ -157,7 +157,7 @@ package struct AccountStore: BlockingStore {
     guard let bytes else { throw refusal(.store(.tooLarge)) }
     do {
       let contents = try JSONDecoder().decode(AccountFile.self, from: Data(bytes))
-      lastRead.keep(contents, as: stamp)
+      lastRead.remember(contents, as: stamp)
       return contents
     } catch {
       throw refusal(Self.describe(error))
@@ -182,7 +182,7 @@ package struct AccountStore: BlockingStore {
       try file.synchronise()
       try before(.rename)
       if rename(temporaryPath, path) != 0 { throw Errno.last }
-      lastRead.keep(contents, as: FileStamp(try file.status()))
+      lastRead.remember(contents, as: FileStamp(try file.status()))
       try before(.synchroniseDirectory)
       try FileDescriptor(opening: directory, O_RDONLY | O_DIRECTORY).synchronise()
     } catch {
@@ -234,7 +234,9 @@ private final class LastRead: Sendable {
     last.withLockedValue { $0?.stamp == stamp ? $0?.contents : nil }
   }
 
-  func keep(_ contents: AccountFile, as stamp: FileStamp) { last.withLockedValue { $0 = (contents, stamp) } }
+  func remember(_ contents: AccountFile, as stamp: FileStamp) {
+    last.withLockedValue { $0 = (contents, stamp) }
+  }
 }
 
 /// Another one for every replacement and every change of a file.

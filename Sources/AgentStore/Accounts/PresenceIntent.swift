@@ -60,7 +60,7 @@ package struct PresenceIntent: Sendable, Equatable {
   }
 
   /// Takes over what is stored; what is held goes on.
-  package mutating func take(_ stored: PresenceIntent) {
+  package mutating func replaceStored(with stored: PresenceIntent) {
     base = stored.base
     timed = stored.timed
   }

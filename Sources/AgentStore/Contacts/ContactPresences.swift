@@ -40,7 +40,7 @@ package struct ContactPresences: Sendable, Equatable {
   package mutating func clear() { presences = [:] }
 
   /// Takes over what a contact shows (RFC 6121 §4.2, §4.5).
-  package mutating func take(_ presence: Presence) {
+  package mutating func update(with presence: Presence) {
     guard let from = presence.from, presence.type == nil || presence.type == .unavailable,
       contacts.contains(from.bare.description)
     else { return }

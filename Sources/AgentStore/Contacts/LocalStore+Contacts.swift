@@ -26,7 +26,7 @@ package enum StoredRoster {
     return version ?? ""
   }
 
-  package static func keep(version: String?, of account: String, _ database: Database) throws {
+  package static func save(version: String?, of account: String, _ database: Database) throws {
     let change = try database.cachedStatement(
       sql: "INSERT OR REPLACE INTO rosters (account, version) VALUES (?, ?)")
     try change.execute(arguments: [account, version])
@@ -60,14 +60,14 @@ package enum StoredRoster {
     for item in roster.items where seen.insert(item.jid).inserted {
       let before = old.removeValue(forKey: item.jid)
       if before == item { continue }
-      try item.keep(account, database)
+      try item.save(account, database)
       events += ContactChange.events(from: before, to: item, isOwn: false)
     }
     for item in old.values {
       try Roster.Item.delete(item.jid, of: account, database)
       events += ContactChange.events(from: item, to: nil, isOwn: false)
     }
-    try keep(version: roster.version, of: account, database)
+    try save(version: roster.version, of: account, database)
     return isFirst ? [] : events
   }
 }
@@ -93,7 +93,7 @@ extension Roster.Item {
     return try Row.fetchOne(selection, arguments: [account, jid.description]).flatMap(Roster.Item.init)
   }
 
-  package func keep(_ account: String, _ database: Database) throws {
+  package func save(_ account: String, _ database: Database) throws {
     let change = try database.cachedStatement(
       sql: """
         INSERT OR REPLACE INTO contacts (account, jid, name, subscription, isAsked, isApproved, groups)
@@ -116,14 +116,14 @@ extension Roster.Push {
   /// in the list.
   ///
   /// - Parameter hasRoom: a contact that is not in the list yet is kept; nil is the result where there is no room for it.
-  package func keep(
+  package func save(
     _ account: String, hasRoom: Bool, _ database: Database
   ) throws -> (old: Roster.Item?, new: Roster.Item?)? {
     let old = try Roster.Item.load(jid, of: account, database)
     switch change {
     case .set(let item):
       if old == nil, !hasRoom { return nil }
-      try item.keep(account, database)
+      try item.save(account, database)
       return (old, item)
     case .remove(let jid):
       try Roster.Item.delete(jid, of: account, database)
@@ -243,7 +243,7 @@ package enum StoredRequests {
   }
 
   /// Forgets all that are not among `jids`; gives which.
-  package static func keepOnly(_ jids: Set<String>, of account: String, _ database: Database) throws
+  package static func removeAll(except jids: Set<String>, of account: String, _ database: Database) throws
     -> [String]
   {
     let gone = try load(account, database).map(\.jid).filter { !jids.contains($0) }

@@ -11,7 +11,7 @@ extension ConversationEvent {
   /// Keeps events under cursors, and forgets those that are too many; gives them as they are told.
   ///
   /// - Parameter time: seconds since 1970.
-  package static func keep(
+  package static func save(
     _ events: [ConversationEvent], of account: String, under cursors: Range<Int64>, time: Double,
     _ database: Database
   ) throws -> [Event] {

@@ -92,7 +92,7 @@ package struct ConversationEdit: Sendable, Equatable {
     }
   }
 
-  package func keep(_ jid: String, of account: String, _ database: Database) throws {
+  package func save(_ jid: String, of account: String, _ database: Database) throws {
     if kind == .deleted {
       try database.execute(
         sql: "DELETE FROM conversationEdits WHERE account = ? AND jid = ? AND kind <> 'displayed'",
@@ -157,7 +157,7 @@ package struct StoredConversation: Sendable, Equatable {
     displayed = row["displayed"]
   }
 
-  package func keep(_ jid: String, of account: String, _ database: Database) throws {
+  package func save(_ jid: String, of account: String, _ database: Database) throws {
     try database.execute(
       sql: """
         INSERT OR REPLACE INTO conversations
@@ -172,7 +172,7 @@ package struct StoredConversation: Sendable, Equatable {
   }
 
   /// Takes over settings; what has changed by it.
-  package mutating func take(_ new: ConversationSettings, _ jid: String, by device: String)
+  package mutating func apply(_ new: ConversationSettings, _ jid: String, by device: String)
     -> [ConversationEvent]
   {
     let old = settings
@@ -192,7 +192,7 @@ package struct StoredConversation: Sendable, Equatable {
   }
 
   /// Takes over how far another device has read, where that is further; whether it is.
-  package mutating func take(displayed id: String, _ account: String, _ database: Database) throws -> Bool {
+  package mutating func markRead(through id: String, _ account: String, _ database: Database) throws -> Bool {
     let place = try Int64.fetchOne(
       database,
       sql: "SELECT place FROM messages WHERE account = ?1 AND (archiveID = ?2 OR secondArchiveID = ?2)",
@@ -221,7 +221,7 @@ package struct StoredConversation: Sendable, Equatable {
 }
 
 extension Bookmark {
-  package func keep(of account: String, _ database: Database) throws {
+  package func save(of account: String, _ database: Database) throws {
     try database.execute(
       sql: """
         INSERT OR REPLACE INTO bookmarks (account, jid, name, nick, password, joins)
@@ -252,8 +252,8 @@ extension StoredConversation {
     var settings = stored.settings
     try body(&settings)
     for edit in try ConversationEdit.load(jid, of: account, database) { edit.apply(to: &settings) }
-    let events = stored.take(settings, jid, by: device)
-    try stored.keep(jid, of: account, database)
+    let events = stored.apply(settings, jid, by: device)
+    try stored.save(jid, of: account, database)
     if settings.isDeleted, let time = settings.hiddenBefore {
       try StoredMessage.forgetContent(of: jid, until: time, account, database)
     }
@@ -293,9 +293,10 @@ extension Bookmark {
   }
 
   /// Keeps the bookmark, and what it says of the conversation.
-  package func take(of account: String, by device: String, _ database: Database) throws -> [ConversationEvent]
+  package func saveWithSettings(of account: String, by device: String, _ database: Database) throws
+    -> [ConversationEvent]
   {
-    try keep(of: account, database)
+    try save(of: account, database)
     return try StoredConversation.change(jid.description, of: account, by: device, database) { settings in
       settings.isPinned = isPinned
       settings.notification = notification

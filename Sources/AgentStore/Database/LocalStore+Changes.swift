@@ -40,7 +40,7 @@ final class ChangeQueue: Sendable {
   }
 
   /// What is to be done next; nil when nothing waits, and the work ends.
-  func take() -> [Change]? {
+  func dequeueBatch() -> [Change]? {
     state.withLockedValue { state in
       let next = Array(state.waiting.prefix(Self.batch))
       state.waiting.removeFirst(next.count)
@@ -119,7 +119,7 @@ extension LocalStore {
   private func enqueue(_ change: ChangeQueue.Change) {
     guard changes.add(change) else { return }
     NIOThreadPool.singleton.submit { _ in
-      while let changes = self.changes.take() { self.commit(changes) }
+      while let changes = self.changes.dequeueBatch() { self.commit(changes) }
       self.tidyLater()
     }
   }

@@ -40,7 +40,7 @@ package struct StreamRecord: Sendable, Equatable {
     return StreamRecord(resumption: row["resumption"], archivePosition: row["archivePosition"])
   }
 
-  package static func keep(resumption: String?, of account: String, _ database: Database) throws {
+  package static func save(resumption: String?, of account: String, _ database: Database) throws {
     let change = try database.cachedStatement(
       sql: """
         INSERT INTO streams (account, resumption) VALUES (?1, ?2)
@@ -49,7 +49,7 @@ package struct StreamRecord: Sendable, Equatable {
     try change.execute(arguments: [account, resumption])
   }
 
-  package static func keep(archivePosition: String, of account: String, _ database: Database) throws {
+  package static func save(archivePosition: String, of account: String, _ database: Database) throws {
     let change = try database.cachedStatement(
       sql: """
         INSERT INTO streams (account, archivePosition) VALUES (?1, ?2)

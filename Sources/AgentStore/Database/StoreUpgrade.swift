@@ -77,7 +77,7 @@ package final class StoreUpgrade: Sendable {
     log?.notice("the database is brought up to date; \(copy) is a copy of it")
     do {
       tell(0)
-      try keepCopy(at: copy)
+      try writeCopy(at: copy)
       let migrator = Schema.migrator { done in self.tell(Self.copyShare + (1 - Self.copyShare) * done) }
       try migrator.migrate(database)
     } catch {
@@ -89,7 +89,7 @@ package final class StoreUpgrade: Sendable {
     log?.notice("the database is up to date after \(ContinuousClock.now - start)")
   }
 
-  private func keepCopy(at copy: String) throws {
+  private func writeCopy(at copy: String) throws {
     let new = copy + ".new"
     do {
       // Nobody else may read it.

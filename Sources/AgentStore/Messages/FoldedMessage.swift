@@ -43,7 +43,7 @@ extension StoredMessage {
     let newest = try newest(row, database)
     if newest === row { return shown(row) }
     var message = StoredMessage(row)
-    message.take(StoredMessage(newest))
+    message.apply(StoredMessage(newest))
     return message
   }
 
@@ -58,7 +58,7 @@ extension StoredMessage {
   /// A message that nothing corrects.
   static func shown(_ row: Row) -> StoredMessage {
     var message = StoredMessage(row)
-    message.take(message)
+    message.apply(message)
     return message
   }
 
@@ -78,15 +78,15 @@ extension StoredMessage {
     let newest = try newest(first, database)
     guard newest["position"] as Int64 == row["position"] else { return nil }
     var message = StoredMessage(first)
-    message.take(StoredMessage(newest))
+    message.apply(StoredMessage(newest))
     return message
   }
 
-  private mutating func take(_ newest: StoredMessage) {
+  private mutating func apply(_ newest: StoredMessage) {
     isEdited = newest.replaces != nil
     (body, subject, isEncrypted) = (newest.body, newest.subject, newest.isEncrypted)
     refusal = newest.refusal ?? refusal
-    if isRetracted || newest.isRetracted { self = takenBack }
+    if isRetracted || newest.isRetracted { self = retracted }
   }
 
   /// The message that a correction belongs to in the end; the row itself where it is a message of its own.

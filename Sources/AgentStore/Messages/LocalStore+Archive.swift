@@ -20,7 +20,7 @@ package struct ArchiveGap: Sendable, Equatable {
     return row.map { ArchiveGap(after: $0["after"], before: $0["before"]) }
   }
 
-  package func keep(of account: String, _ database: Database) throws {
+  package func save(of account: String, _ database: Database) throws {
     try database.execute(
       sql: """
         INSERT INTO gaps (account, after, before) VALUES (?1, ?2, ?3)
@@ -73,7 +73,7 @@ package struct ArchiveStart: Sendable, Equatable {
     return row.map { ArchiveStart(id: $0["archiveID"], time: $0["time"]) }
   }
 
-  package static func keep(_ id: String, of account: String, _ database: Database) throws {
+  package static func save(_ id: String, of account: String, _ database: Database) throws {
     try database.execute(
       sql: """
         INSERT INTO streams (account, archiveStart) VALUES (?1, ?2)
@@ -118,14 +118,14 @@ extension StoredMessage {
         if try message.insert(account, cursor: nil, database) != nil { count += 1 }
         continue
       }
-      try message.keepAside(account, database)
+      try message.saveUnmatched(account, database)
     }
     return count
   }
 
   /// Keeps a retraction of what is not known: that may come out of the past still, and then says nothing. Nobody is
   /// told, and it has no place in the history.
-  package func keepAside(_ account: String, _ database: Database) throws {
+  package func saveUnmatched(_ account: String, _ database: Database) throws {
     var aside = self
     aside.subject = nil
     _ = try aside.insert(account, cursor: nil, isShown: false, database)

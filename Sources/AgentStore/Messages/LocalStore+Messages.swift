@@ -39,10 +39,10 @@ extension StoredMessage {
     if database.changesCount > 0 {
       if let place { try index(place, database) }
       if let retracts {
-        try Self.takeBack(retracts, of: sender, account, database)
+        try Self.retract(retracts, of: sender, account, database)
       } else if try isTakenBack(account, database), let id = originID ?? id {
-        try Self.takeBack(id, of: sender, account, database)
-        return takenBack
+        try Self.retract(id, of: sender, account, database)
+        return retracted
       }
       return self
     }

@@ -5,7 +5,7 @@ import GRDB
 extension StoredMessage {
   /// Removes what a message of this sender has said, and what its corrections have. What waits to be sent is sent as it
   /// was accepted, and loses its text then.
-  package static func takeBack(
+  package static func retract(
     _ id: String, of sender: String, _ account: String, _ database: Database
   ) throws {
     let removal = try database.cachedStatement(
@@ -22,7 +22,7 @@ extension StoredMessage {
   }
 
   /// What is known of it when its sender has taken it back.
-  var takenBack: StoredMessage {
+  var retracted: StoredMessage {
     var message = self
     (message.body, message.subject, message.isRetracted, message.isEdited) = (nil, nil, true, false)
     return message

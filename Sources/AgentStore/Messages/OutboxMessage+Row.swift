@@ -260,8 +260,8 @@ extension OutboxMessage {
       try message.complete(position, database)
     }
     guard try message.isTakenBack(account, database) else { return message }
-    try StoredMessage.takeBack(id, of: own, account, database)
-    return message.takenBack
+    try StoredMessage.retract(id, of: own, account, database)
+    return message.retracted
   }
 
   /// The server calls the account by another name than the one under which the message has waited: an anonymous account has

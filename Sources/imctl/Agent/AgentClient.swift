@@ -225,7 +225,7 @@ final class AgentClient {
       } else if reply.method == RPC.itemMethod {
         try onItem(reply)
       } else if reply.method == RPC.noticeMethod {
-        try take(reply)
+        try handleNotice(reply)
       } else if reply.id == .number(request.id) {
         answer = reply
       } else if let id = reply.id {
@@ -339,7 +339,7 @@ final class AgentClient {
     }
   }
 
-  private func take(_ reply: RPCReply) throws {
+  private func handleNotice(_ reply: RPCReply) throws {
     guard let notice = try? reply.notice() else { return }
     if let repair = notice.repair { Imctl.note("\(peer: repair)") }
     if let percent = notice.upgrade { UpgradeNote.tell(percent) }

@@ -30,7 +30,7 @@ struct HookQueue {
   }
 
   /// The oldest event.
-  mutating func take() -> Event? {
+  mutating func popFirst() -> Event? {
     if waiting.isEmpty { return nil }
     let event = waiting.removeFirst()
     octets -= event.octets

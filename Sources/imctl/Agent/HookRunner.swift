@@ -35,7 +35,7 @@ final class HookRunner: Sendable {
     var isOpen = true
     var rings = rings.makeAsyncIterator()
     while !Task.isCancelled {
-      if let event = queue.withLock({ $0.take() }) {
+      if let event = queue.withLock({ $0.popFirst() }) {
         let line = try? JSONLine.encode(event)
         onEnd(await command.run(input: (line ?? "") + "\n"))
       } else if isOpen {

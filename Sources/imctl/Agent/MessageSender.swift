@@ -121,7 +121,7 @@ final class MessageSender {
     while true {
       if calls.count < Self.callsAhead {
         if ready.isEmpty {
-          let lines = try input.take(linesNext, octets: Self.octetsEach)
+          let lines = try input.nextLines(linesNext, octets: Self.octetsEach)
           if !lines.isEmpty {
             linesNext = min(2 * linesNext, MessageSendLinesMethod.maximumLines)
             ready = make(lines.joined(separator: "\n"))[...]
@@ -258,7 +258,7 @@ struct InputLines {
   var isAtEnd: Bool { hasEnded && framer.pending == 0 }
 
   /// The next complete lines, without their ends; empty ones are left out.
-  mutating func take(_ count: Int, octets: Int) throws -> [String] {
+  mutating func nextLines(_ count: Int, octets: Int) throws -> [String] {
     var taken: [String] = []
     var size = 0
     while taken.count < count, size < octets, let line = try next() {

@@ -34,7 +34,7 @@ final class PresenceHold: Sendable {
   /// - Parameters:
   ///   - agent: with which it is held; nil: it is not held yet.
   ///   - failure: why not, which was told already.
-  func keep(_ agent: AgentClient?, after failure: Failure?) -> Thread? {
+  func start(_ agent: AgentClient?, after failure: Failure?) -> Thread? {
     let work = Work(hold: self, agent: agent, told: failure)
     // The signals are for the thread that waits for the command.
     var all = sigset_t()

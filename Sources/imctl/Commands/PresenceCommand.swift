@@ -116,7 +116,7 @@ struct PresenceCommand: ParsableCommand {
       Console.err(CommandEnd(error, json: output.json).standardError ?? "")
       failure = error
     }
-    let hold = PresenceHold(parameters, json: output.json)?.keep(connection, after: failure)
+    let hold = PresenceHold(parameters, json: output.json)?.start(connection, after: failure)
     connection = nil
     let status = HeldCommand(words: command, json: output.json).run()
     hold?.end()

@@ -203,7 +203,9 @@ struct SendCommand: ParsableCommand {
     while !input.isAtEnd {
       try StandardInput.wait(until: deadline)
       input.read()
-      for line in try input.take(.max, octets: .max) { messages += recipients.map { message(line, to: $0) } }
+      for line in try input.nextLines(.max, octets: .max) {
+        messages += recipients.map { message(line, to: $0) }
+      }
     }
     return messages
   }

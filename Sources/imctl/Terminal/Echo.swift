@@ -43,9 +43,9 @@ enum Echo {
 
   static func on() {
     // These two would switch it off again.
-    for signal in [SIGCONT, SIGTSTP] { leave(signal) }
+    for signal in [SIGCONT, SIGTSTP] { stopHandling(signal) }
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &question.pointee.before)
-    for signal in ends { leave(signal) }
+    for signal in ends { stopHandling(signal) }
     free(question.pointee.text)
   }
 
@@ -71,16 +71,16 @@ enum Echo {
     end.sa_flags = SA_NODEFER | Int32(bitPattern: UInt32(SA_RESETHAND))
     // A process that has been stopped does not switch the echo off on its way to its end.
     for signal in [SIGCONT, SIGTSTP] { sigaddset(&end.sa_mask, signal) }
-    for signal in ends { take(signal, &end) }
+    for signal in ends { handle(signal, &end) }
 
     var goOn = sigaction()
     goOn.__sigaction_handler.sa_handler = { _ in Echo.goOn() }
     goOn.sa_flags = SA_RESTART | SA_NODEFER
-    take(SIGCONT, &goOn)
+    handle(SIGCONT, &goOn)
 
     question.pointee.stop.__sigaction_handler.sa_handler = { _ in Echo.stop() }
     question.pointee.stop.sa_flags = SA_RESTART | SA_NODEFER
-    take(SIGTSTP, &question.pointee.stop)
+    handle(SIGTSTP, &question.pointee.stop)
   }
 
   private static func goOn() {
@@ -105,7 +105,7 @@ enum Echo {
   }
 
   /// What is ignored stays so.
-  private static func take(_ signal: Int32, _ action: UnsafePointer<sigaction>) {
+  private static func handle(_ signal: Int32, _ action: UnsafePointer<sigaction>) {
     var inherited = sigaction()
     sigaction(signal, nil, &inherited)
     guard inherited.__sigaction_handler.sa_handler == nil else { return }
@@ -113,7 +113,7 @@ enum Echo {
     handled.append(signal)
   }
 
-  private static func leave(_ signal: Int32) {
+  private static func stopHandling(_ signal: Int32) {
     guard let place = handled.firstIndex(of: signal) else { return }
     handled.remove(at: place)
     Glibc.signal(signal, SIG_DFL)

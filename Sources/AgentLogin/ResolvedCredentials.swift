@@ -8,6 +8,25 @@ import XMPP
 import XMPPSASL
 import XMPPStanza
 
+/// What one attempt presents to the server, its commands asked.
+package struct ResolvedCredentials: Sendable, Equatable {
+  package var password: Secret?
+  package var token: IssuedToken?
+  package var loginExtension: String?
+  /// A command gave nothing, and what was given beforehand takes its place: the attempt is not counted.
+  package var isFallback = false
+
+  package init(
+    password: Secret? = nil, token: IssuedToken? = nil, loginExtension: String? = nil,
+    isFallback: Bool = false
+  ) {
+    self.password = password
+    self.token = token
+    self.loginExtension = loginExtension
+    self.isFallback = isFallback
+  }
+}
+
 extension LoginPlan {
   /// Asks the commands of the plan and decides; nothing was sent to the server yet.
   ///
@@ -18,18 +37,18 @@ extension LoginPlan {
   /// Throws `credentialSourceFailed` where a command fails or nothing is there to log in with, `invalidToken` and
   /// `tokenExpired` for a token that cannot be right, `sessionExpired` where a device token was all there is, what
   /// the server has refused a token with that would be the next one too, `invalidParameter` for a login extension that is too long.
-  package func present(
+  package func resolveCredentials(
     within limit: Duration, isAutomatic: Bool = false, onFallback: (Failure) -> Void = { _ in }
-  ) async throws(Failure) -> Presented {
-    var presented = Presented(password: credential.password)
+  ) async throws(Failure) -> ResolvedCredentials {
+    var resolved = ResolvedCredentials(password: credential.password)
     if let failure = sessionExpiry { throw failure }
     if isDeviceTokenEnough {
       // What is there without a command goes along.
-      if credential.loginExtCommand == nil { presented.loginExtension = credential.loginExt }
-      return presented
+      if credential.loginExtCommand == nil { resolved.loginExtension = credential.loginExt }
+      return resolved
     }
-    if credential.kind.usesPassword, presented.password == nil, let command = credential.passwordCommand {
-      presented.password = try await CredentialCommand(command, timeLimit: limit).secret()
+    if credential.kind.usesPassword, resolved.password == nil, let command = credential.passwordCommand {
+      resolved.password = try await CredentialCommand(command, timeLimit: limit).secret()
     }
     var extensionAnswer = TokenChoice.Answer<String>.none
     if let command = credential.loginExtCommand {
@@ -37,9 +56,9 @@ extension LoginPlan {
       extensionAnswer = text.isEmpty ? .empty : .value(text)
     }
     guard credential.kind.usesToken else {
-      presented.loginExtension = extensionAnswer.value ?? credential.loginExt
-      try presented.loginExtension.map(LoginPlan.check(loginExtension:))
-      return presented
+      resolved.loginExtension = extensionAnswer.value ?? credential.loginExt
+      try resolved.loginExtension.map(LoginPlan.check(loginExtension:))
+      return resolved
     }
     guard
       let choice = TokenChoice(
@@ -58,14 +77,14 @@ extension LoginPlan {
         Failure(
           .credentialSourceFailed, stage: .input, detail: .login(.givenTokenUsed)))
     }
-    presented.token = choice.token
-    presented.loginExtension = choice.loginExtension
-    presented.isFallback = choice.isFallback
-    try presented.loginExtension.map(LoginPlan.check(loginExtension:))
+    resolved.token = choice.token
+    resolved.loginExtension = choice.loginExtension
+    resolved.isFallback = choice.isFallback
+    try resolved.loginExtension.map(LoginPlan.check(loginExtension:))
     if let token = choice.token {
       try token.check(isJWT: credential.kind == .jwt, at: Date().timeIntervalSince1970)
     }
-    return presented
+    return resolved
   }
 
   /// The command is not asked while its last answer is known to be good.

@@ -1,14 +1,14 @@
 import AgentStore
 
-/// The messages of an outbox that its stream gets next, and those that it has got and that the server is not known to
-/// have.
+/// The outbox messages that the stream sends next, and those in flight: sent, and not acknowledged by the server
+/// (XEP-0198).
 ///
-/// Pure. Of both, there are no more in memory than a number of messages and of octets: the others wait on the disk.
-struct Handover {
-  /// Messages that the server may have to acknowledge at a time.
+/// Pure. Both lists are bounded in messages and octets; further messages stay on the disk.
+struct SendWindow {
+  /// The maximum number of messages in flight.
   static let maximumInFlight = 2000
   static let maximumReady = 4096
-  /// Octets of text of either. A message that begins below is the last one.
+  /// The maximum octets of text in each list; one more message may begin below the limit.
   static let maximumOctets = 8 << 20
 
   /// Oldest first.
@@ -17,7 +17,7 @@ struct Handover {
   private var inFlight: [String: OutboxMessage] = [:]
   private var inFlightOctets = 0
 
-  /// - Parameter ready: what is to be handed over before all others, however much it is.
+  /// - Parameter ready: the messages to send first, without a bound.
   init(ready: [OutboxMessage] = []) {
     self.ready = ready
     readyOctets = Self.octets(ready)
@@ -28,25 +28,25 @@ struct Handover {
   var inFlightIDs: Set<String> { Set(inFlight.keys) }
   func isInFlight(_ id: String) -> Bool { inFlight[id] != nil }
 
-  /// The stream may get more.
+  /// Whether more messages may be in flight.
   var hasRoom: Bool { room.messages > 0 && room.octets > 0 }
-  /// How much more it may get.
+  /// The number of further messages, and octets, that may be in flight.
   var room: (messages: Int, octets: Int) {
     (Self.maximumInFlight - inFlight.count, Self.maximumOctets - inFlightOctets)
   }
 
-  /// Whether these may wait for their turn here.
+  /// Whether these messages can wait here to be sent.
   func hasRoom(for messages: [OutboxMessage]) -> Bool {
     ready.count + messages.count <= Self.maximumReady && readyOctets < Self.maximumOctets
   }
 
-  /// They are the turn of the stream when those before them were.
+  /// Adds messages that are sent after those that wait.
   mutating func append(_ messages: [OutboxMessage]) {
     ready += messages
     readyOctets += Self.octets(messages)
   }
 
-  /// What the stream gets now: it is in flight from here on.
+  /// Removes the messages that can be sent now; they are in flight from here on.
   mutating func next() -> [OutboxMessage] {
     var count = 0
     while count < ready.count, hasRoom {
@@ -60,14 +60,14 @@ struct Handover {
     return Array(ready[..<count])
   }
 
-  /// The stream has not taken them: they are next again.
-  mutating func takeBack(_ messages: [OutboxMessage]) {
+  /// Puts back messages that the stream did not take, at the front.
+  mutating func requeue(_ messages: [OutboxMessage]) {
     for message in messages { _ = remove(message.id) }
     ready = messages + ready
     readyOctets += Self.octets(messages)
   }
 
-  /// The server has a message; it, where it was in flight.
+  /// Removes a message that the server has; returns it if it was in flight.
   @discardableResult
   mutating func remove(_ id: String) -> OutboxMessage? {
     guard let message = inFlight.removeValue(forKey: id) else { return nil }
