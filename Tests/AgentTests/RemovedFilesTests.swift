@@ -79,7 +79,7 @@ struct RemovedFilesTests {
     server.update(accounts: 1)
     let premises = AgentPremises(lock: lock, server: server, store: store, log: logger)
     let running = Task { try await run(server) }
-    let keeping = Task { await premises.keep { _ in Issue.record("given up") } }
+    let keeping = Task { await premises.maintain { _ in Issue.record("given up") } }
     defer { keeping.cancel() }
     let all = [
       "imctl.sqlite", "imctl.sqlite-wal", "imctl.sqlite-shm", "agent.sock", "agent.lock", "agent.pid",
