@@ -11,7 +11,7 @@ import UnixSignals
 /// The agent as a process: takes the lock, opens the stores, restores the sessions, serves clients, and ends the
 /// sessions politely.
 package struct AgentProcess: Sendable {
-  /// Seconds from the wish to end until the end, however long the sessions take to say goodbye.
+  /// The maximum number of seconds from the decision to exit until the exit.
   private static let patience = 20.0
   /// The maximum number of seconds for one step of a database upgrade.
   private static let patienceOfUpgrade = 600
