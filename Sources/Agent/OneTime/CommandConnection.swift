@@ -2,26 +2,26 @@ import AgentProtocol
 import Glibc
 import Synchronization
 
-/// The socket to the command that has started this process, as lines. Plain system calls: many commands need nothing
-/// else than one line, as soon as possible.
+/// The socket to the command that started this process, read and written in lines. It uses plain system calls, because
+/// many commands need a single line as soon as possible.
 package final class CommandConnection: Sendable {
-  /// Octets of a line. Only this user's command is at the other end.
+  /// The maximum length of a line in octets; large, because the other end is always this user's command.
   private static let longestLine = 1 << 30
 
   private let descriptor: Int32
   private let framer = Mutex(LineFramer(limit: longestLine))
   private let closed = Mutex(false)
 
-  /// - Parameter descriptor: of a connected stream socket.
+  /// - Parameter descriptor: a connected stream socket.
   package init(_ descriptor: Int32) {
     self.descriptor = descriptor
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
 
-  /// Nobody is at the other end any more.
+  /// Whether the other end has closed the connection.
   var isClosed: Bool { closed.withLock { $0 } }
 
-  /// The next line, for one reader; nil at the end of the connection.
+  /// The next line, for a single reader; nil at the end of the connection.
   package func next() -> String? {
     while true {
       do { if let line = try framer.withLock({ try $0.next() }) { return line } } catch { return nil }
@@ -37,7 +37,7 @@ package final class CommandConnection: Sendable {
     }
   }
 
-  /// Writes whole lines, which do not mix with those of other threads. Blocks while the command does not read.
+  /// Writes whole lines, which do not mix with lines of other threads. Blocks while the command does not read.
   package func write(_ lines: String) {
     var lines = lines
     closed.withLock { isClosed in

@@ -5,7 +5,7 @@ import AgentStore
 import FoundationEssentials
 import XMPPSASL
 
-/// What a one-time agent does at servers, each on a short stream of its own whose steps it tells.
+/// The work of a one-time agent at servers. Each request opens a short stream of its own and reports its steps.
 struct Errands: Sendable {
   let accounts: StoredAccounts
   let agent: OneTimeAgent
@@ -13,7 +13,7 @@ struct Errands: Sendable {
   private var language: String { Language.current == .chinese ? "zh" : "en" }
   private var onEvent: @Sendable (Event.Body) -> Void { { [agent] in agent.tell(step: $0) } }
 
-  /// The stored account that a spelling means, or the default one.
+  /// The stored account with this name, or the default account.
   func account(_ spelling: String?) throws(Failure) -> String {
     try accounts.load().account(spelling).account
   }

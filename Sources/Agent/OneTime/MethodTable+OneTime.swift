@@ -6,7 +6,7 @@ import Glibc
 import XMPPStanza
 
 extension MethodTable {
-  /// What a one-time agent can be asked: everything that needs no session.
+  /// The methods of a one-time agent: all that need no session.
   init(_ accounts: StoredAccounts, _ agent: OneTimeAgent) {
     self.init()
     register(AgentStatusMethod.self) { _, _ in
@@ -28,7 +28,7 @@ extension MethodTable {
     registerUserDevices(errands)
   }
 
-  /// What a session answers where there is one.
+  /// Registers the methods that a session answers in a running agent.
   private mutating func registerStored(_ accounts: StoredAccounts) {
     register(StatusMethod.self) { parameters, _ in
       try accounts.status(account: parameters.account, all: parameters.all)

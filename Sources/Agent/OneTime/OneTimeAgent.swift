@@ -5,20 +5,20 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// An agent for one command, on a connected socket: it has no session, takes no lock, and ends with its client.
+/// An agent for one command, on a connected socket: it has no session, takes no lock, and exits with its client.
 ///
-/// It answers from what is stored, and does on streams of its own what a session would do.
+/// It answers from the stored data, and opens streams of its own for work at a server.
 package final class OneTimeAgent: Sendable {
-  /// How long requests may take to end that were given up.
+  /// How long cancelled requests may take to end.
   private static let patience = DispatchTimeInterval.seconds(1)
 
   private let connection: CommandConnection
-  /// Waits for the answer to a question.
+  /// The suspended question to the user, if any.
   private let waiting = Mutex<CheckedContinuation<String?, Never>?>(nil)
 
   package init(_ connection: CommandConnection) { self.connection = connection }
 
-  /// Answers the client's requests until it closes the connection, and ends the process.
+  /// Answers the client's requests until it closes the connection, then exits the process.
   package func run() throws(Failure) -> Never {
     ProcessSettings.apply()
     let accounts = StoredAccounts(try AgentPaths.current()) { self.tell(AgentNotice(repair: $0)) }
@@ -35,34 +35,34 @@ package final class OneTimeAgent: Sendable {
       ended.signal()
     }
     _ = ended.wait(timeout: .now() + Self.patience)
-    // Nothing is left to be done, and the client waits for this.
+    // No work is left, and the client waits for the exit.
     _exit(0)
   }
 
-  /// The value is one of those that a request asks for. Blocks while the client does not read.
+  /// Writes one value of an answer. Blocks while the client does not read.
   func tell(item: some Encodable) { connection.write(RPC.notification(item: item)) }
 
-  /// Whole lines of ``RPC``. Blocks while the client does not read.
+  /// Writes whole lines of ``RPC``. Blocks while the client does not read.
   func tell(lines: String) { connection.write(lines) }
 
   func tell(_ notice: AgentNotice) { connection.write(RPC.notification(notice)) }
 
-  /// A step of a stream, or a line that has gone over it.
+  /// Reports a step of a stream, or a line of its wire log.
   func tell(step body: Event.Body) {
     connection.write(RPC.notification(Event(account: "", time: Timestamp.now(), cursor: 0, body: body)))
   }
 
-  /// Asks the person at the other end. Nil where there is no answer.
+  /// Asks the user at the client. Nil where there is no answer.
   func ask(_ question: AgentNotice.Question) async -> String? {
     await withCheckedContinuation { continuation in
       waiting.withLock { $0 = continuation }
       tell(AgentNotice(question: question))
-      // The client may have gone before it could be asked.
+      // The client may have gone before it received the question.
       if connection.isClosed { give(answer: nil) }
     }
   }
 
-  /// The answer to the question that was asked last.
+  /// Gives the answer to the last question.
   func give(answer: String?) { waiting.withLock { $0.take() }?.resume(returning: answer) }
 
   private func answer(_ line: String, _ methods: MethodTable) async {

@@ -3,7 +3,7 @@ import AgentProtocol
 import AgentStore
 import FoundationEssentials
 
-// What the commands `account`, `token` and `devices` show and change of it.
+// The parts of the commands `account`, `token` and `devices` that need no session.
 
 extension StoredAccounts {
   func list() throws(Failure) -> [AccountSummary] {
@@ -18,7 +18,7 @@ extension StoredAccounts {
     }
   }
 
-  /// The account of the last login, else the default one.
+  /// The account that logged in last, or the default account.
   func last() throws(Failure) -> String? {
     let file = try load()
     return file.last ?? file.default
@@ -44,7 +44,7 @@ extension StoredAccounts {
       hasPassword: account.password != nil || account.passwordCommand != nil || !account.scramKeys.isEmpty)
   }
 
-  /// Throws where the account may not be logged in without a question.
+  /// Throws where the account may not log in without the user's confirmation.
   func allowAuto(_ account: String?, forced: Bool) throws(Failure) {
     let file = try load()
     guard let account else {
@@ -64,7 +64,7 @@ extension StoredAccounts {
     }
   }
 
-  /// Takes the accounts of a file of another program into the store.
+  /// Imports the accounts from another program's file.
   func importAccounts(_ parameters: AccountImportMethod.Parameters) throws(Failure)
     -> AccountImportMethod.Result
   {
@@ -81,7 +81,7 @@ extension StoredAccounts {
 
   // MARK: Tokens
 
-  /// Of an account, or of all of them.
+  /// The tokens of one account, or of all accounts.
   func tokens(of account: String?, all: Bool) throws(Failure) -> [TokenSummary] {
     let file = try load()
     let now = Date().timeIntervalSince1970
@@ -89,7 +89,7 @@ extension StoredAccounts {
     return accounts.flatMap { StoredToken.all(of: $0, at: now).map(\.summary) }
   }
 
-  /// The token that logs in, itself.
+  /// The token with which the account logs in, in clear text.
   func token(of name: String?) throws(Failure) -> String {
     let account = try load().account(name)
     let tokens = StoredToken.all(of: account, at: Date().timeIntervalSince1970)
@@ -106,7 +106,7 @@ extension StoredAccounts {
 
   // MARK: Devices
 
-  /// This device, with a new name where one is given.
+  /// Returns this device, renamed where a name is given.
   func ownDevice(of account: String?, name: String?) throws(Failure) -> Device {
     guard let name else { return Device(stored: try load().account(account)) }
     return try store.update { file throws(Failure) in

@@ -1,10 +1,11 @@
 import AgentProtocol
 import AgentStore
 
-// What is read of messages. Who is not stored, as after an anonymous login, is known by its messages.
+// The commands that read stored messages. An account that is not stored, as after an anonymous login, is found by its
+// messages.
 
 extension StoredAccounts {
-  /// Reads messages of the past, each one as soon as it is read.
+  /// Reads messages from the history; passes each one on as soon as it is read.
   func readHistory(_ parameters: HistoryReadMethod.Parameters, _ body: (Event) -> Void) throws {
     var query = HistoryQuery(account: try name(parameters.account))
     query.peer = try parameters.with.map { try peer($0, of: query.account) }

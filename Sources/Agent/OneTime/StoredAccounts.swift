@@ -6,12 +6,12 @@ import AgentSystem
 import FoundationEssentials
 import XMPPStanza
 
-/// What is stored of accounts and their messages, for commands where no agent runs and for those that need none.
+/// The stored accounts and their messages, for commands that need no running agent.
 struct StoredAccounts: Sendable {
   let paths: AgentPaths
   let store: AccountStore
 
-  /// - Parameter onRepair: told what was put right, in the language of this process.
+  /// - Parameter onRepair: called with a description of each repair, in the language of this process.
   init(_ paths: AgentPaths, onRepair: @escaping @Sendable (String) -> Void) {
     self.paths = paths
     store = AccountStore(directory: paths.configuration) { onRepair($0.localized(.current)) }
@@ -19,28 +19,29 @@ struct StoredAccounts: Sendable {
 
   func load() throws(Failure) -> AccountFile { try store.load() }
 
-  /// The bare JID that an account is called by: of the default one, where none is named.
+  /// The bare JID of the named account, or of the default account.
   func name(_ account: String?) throws(Failure) -> String {
     if let account { return try BareJID.normalise(account) }
     return try load().account(nil).account
   }
 
-  /// The last state that is stored: `kicked` or `loginFailed` with its cause, else `offline`; and what is queued.
+  /// The last stored state: `kicked` or `loginFailed` with its cause, otherwise `offline`; and the number of queued
+  /// messages.
   func status(account: String?, all: Bool) throws -> [SessionStatus] {
     let file = try load()
     let sessions = try (all ? file.accounts : [file.account(account)]).map(SessionStatus.init(stored:))
     return try LocalStore.countQueued(sessions, at: paths.database)
   }
 
-  /// The desired presence; not applied, since nobody is online.
+  /// The desired presence; `applied` is false, because no session is online.
   func presence(account: String?) throws -> PresenceStatus {
     PresenceStatus(stored: try load().account(account))
   }
 
-  /// Logs out accounts whose session has ended already with the agent; of all, there may be none.
+  /// Logs out accounts that have no session in an agent; with `all`, there may be no account.
   ///
-  /// Messages stay queued unless they are to be dropped. An account that has such stays stored, and one whose token
-  /// the server could not be made to forget.
+  /// Messages stay queued unless they are to be dropped. An account with queued messages stays stored, and so does an
+  /// account whose token the server could not revoke.
   func logout(_ parameters: LogoutMethod.Parameters) async throws -> LogoutMethod.Result {
     let ended: [Account] = try store.update { file throws(Failure) in
       let named = parameters.all ? file.accounts : [try file.account(parameters.account)]
@@ -80,13 +81,13 @@ struct StoredAccounts: Sendable {
     return result
   }
 
-  /// Those of the ids that messages were accepted under.
+  /// The given IDs for which messages were accepted.
   func accepted(_ ids: [String], account: String?) throws -> [String] {
     let account = try name(account)
     return try LocalStore.accepted(ids, of: account, at: paths.database)
   }
 
-  // MARK: What is kept of contacts
+  // MARK: Stored contacts
 
   func contacts(_ account: String?, after jid: String?) throws -> ContactsListMethod.Result {
     try StoredContacts.list(
@@ -101,7 +102,7 @@ struct StoredAccounts: Sendable {
     try StoredContacts.blocked(load().account(account).account, at: paths.database)
   }
 
-  /// Whom the words mean that a user calls recipients by.
+  /// Finds the JIDs for the names by which a user calls recipients.
   func resolve(_ words: [String], account: String?) throws -> [String] {
     let known = words.compactMap(RecipientsResolveMethod.jid)
     if known.count == words.count { return known }
@@ -110,12 +111,13 @@ struct StoredAccounts: Sendable {
     return try words.map { try names.jid($0) }
   }
 
-  /// Deletes what is stored of an account's messages.
+  /// Deletes the stored messages of an account.
   func forgetMessages(_ account: String) throws {
     try LocalStore.forget(BareJID.normalise(account), at: paths.database)
   }
 
-  /// Has the server forget its token for this device, and forgets it, where no agent runs. False: there is none.
+  /// Revokes the server's token for this device and forgets it, where no agent runs. Returns false if there is no
+  /// token.
   @discardableResult
   func revoke(_ account: Account, timeout: Double) async throws(Failure) -> Bool {
     let revoked = try await TokenRevocation.revoke(account, timeout: timeout)

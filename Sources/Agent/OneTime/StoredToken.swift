@@ -2,12 +2,12 @@ import AgentProtocol
 import AgentStore
 import XMPPSASL
 
-/// A token that is stored, with what is told of it.
+/// A stored token and its description for the user.
 struct StoredToken {
   let summary: TokenSummary
   let secret: Secret
 
-  /// What is stored of an account, the token that logs in first.
+  /// The stored tokens of an account; the one that is used first comes first.
   static func all(of account: Account, at now: Double) -> [StoredToken] {
     let credential = account.credential
     var tokens: [StoredToken] = []

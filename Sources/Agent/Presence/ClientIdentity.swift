@@ -6,9 +6,9 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// What a session says of itself to those who may know that it is there.
+/// The information about this client that authorised entities may request.
 enum ClientIdentity {
-  /// Every feature that others may count on is listed here, or they do not use it.
+  /// Other clients use a feature only if it is listed here.
   static let discovery = ServiceDiscovery(
     identities: [.init(category: "client", type: "console", name: "imctl")],
     features: [
@@ -19,13 +19,13 @@ enum ClientIdentity {
       AccountEvent.node.notification,
     ])
 
-  /// What goes with every presence (XEP-0115).
+  /// The entity capabilities in every presence (XEP-0115).
   static let capabilities = EntityCapabilities(node: "urn:imctl:client", of: discovery)
 
-  /// Not what machine it runs on: that is nobody's business.
+  /// Without the operating system, for privacy.
   private static let version = SoftwareVersion(name: "imctl", version: Version.current)
 
-  /// Answers to the questions of those whom may know that the session is there.
+  /// The responders that answer requests from authorised senders.
   static func responders(for authorisation: PresenceAuthorisation) -> [XMLName: StreamConfiguration.Responder]
   {
     let all = [

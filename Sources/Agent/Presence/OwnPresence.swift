@@ -6,24 +6,24 @@ import XMPPClient
 import XMPPStanza
 import XMPPXML
 
-/// The presence of this client: what the user wants to show, and what others see.
+/// The presence of this client: the desired one, and the one that others see.
 ///
 /// Presence is desired state: it is stored, and sent whenever the session is online.
 final class OwnPresence {
   private unowned let session: Session
   private let context: SessionContext
-  /// Who may know that the session is there.
+  /// Decides who may learn that the session is online.
   let authorisation: PresenceAuthorisation
   private var intent = PresenceIntent()
-  /// What others see; nil: that is not known, or nothing.
+  /// The presence that others see; nil where it is unknown or was not sent.
   private(set) var shown: PresenceIntent.Value? {
     didSet { authorisation.isShown = shown.map { $0.show != .offline } ?? false }
   }
   /// The stream that was bound last.
   private var last: BoundSession?
-  /// Somebody was sent directed presence on it, and is to hear of its end too.
+  /// Whether directed presence was sent on the stream, whose recipients must be told of its end.
   private var hasDirected = false
-  /// Waits for the end of a presence that lasts for a time.
+  /// Waits for the end of a temporary presence.
   private var timer: Task<Void, Never>?
   /// The last write of the desired presence to the store.
   private var write: Task<Failure?, Never>?
@@ -37,10 +37,10 @@ final class OwnPresence {
   /// The bound stream; nil while there is none.
   private var stream: BoundSession? { last.flatMap { $0.isCurrent ? $0 : nil } }
 
-  /// What the user wants to show now.
+  /// The presence that the user wants to show now.
   var wanted: PresenceIntent.Value { intent.effective }
 
-  /// What is stored of that.
+  /// The stored form of the desired presence.
   var desired: DesiredPresence { DesiredPresence(intent) }
 
   var status: PresenceStatus {
@@ -49,36 +49,36 @@ final class OwnPresence {
       applied: session.ask { $0.online?.plan.sendsPresence } ?? false)
   }
 
-  // MARK: A session
+  // MARK: Start and end of a session
 
-  /// A stream is bound, and nothing has come on it yet.
+  /// Called when a stream is bound, before any stanza is handled.
   func begin(_ stream: BoundSession) {
     last = stream
     hasDirected = false
     if !stream.isResumed { authorisation.forgetDirected() }
   }
 
-  /// What the initial presence of a new session shows (RFC 6121 §4.2).
+  /// Records what the initial presence of a new session shows (RFC 6121 §4.2).
   ///
-  /// - Parameter isSent: nothing is shown otherwise.
+  /// - Parameter isSent: false where no presence is sent, so that nothing is shown.
   func beginInitial(isSent: Bool) { shown = isSent && wanted.show != .offline ? wanted : nil }
 
-  /// The session of an earlier agent goes on.
+  /// Called when the session of an earlier agent was resumed.
   ///
-  /// - Parameter shown: nil where what it has shown may not have arrived.
+  /// - Parameter shown: nil where the presence of the earlier agent may not have arrived.
   func restore(shown: PresenceIntent.Value?) { self.shown = shown }
 
-  /// What was to be shown may not have arrived.
+  /// Records that the last presence may not have arrived.
   func forgetShown() { shown = nil }
 
-  /// What a session says before it ends: nothing where it has not shown itself.
+  /// The stanza that ends the session politely; empty where no presence was sent.
   var farewell: [XMLElement] {
     guard stream != nil, let sends = session.ask({ $0.online?.plan.sendsPresence }) else { return [] }
     let isAvailable = sends && wanted.show != .offline
     return isAvailable || hasDirected ? [Presence(type: .unavailable).element] : []
   }
 
-  /// Sends the presence that is wanted now; whether it was sent.
+  /// Sends the desired presence; returns whether it was sent.
   @discardableResult
   func send() async -> Bool {
     guard let stream else { return false }
@@ -89,23 +89,23 @@ final class OwnPresence {
       try await stream.send([value.stanza()])
       return true
     } catch {
-      // A stream that has ended does not even keep it for the one that resumes.
+      // A stream that has ended does not keep the presence for the stream that resumes it.
       shown = nil
       return false
     }
   }
 
-  // MARK: What the user wants
+  // MARK: Desired presence
 
-  /// This was stored of it.
+  /// Restores the stored presence.
   func restore(_ stored: PresenceIntent) {
     intent = stored
-    // Its time may have come while no agent ran.
+    // The temporary presence may have expired while no agent ran.
     _ = intent.expire(at: Self.now)
     watchTime()
   }
 
-  /// Somebody else has changed what is stored. Sends it, where presence is sent at all.
+  /// Adopts a stored presence that another process has changed, and sends it if presence is sent at all.
   func reload(_ stored: DesiredPresence?) async {
     let before = wanted
     var new = intent
@@ -114,10 +114,11 @@ final class OwnPresence {
     if wanted != before, session.ask({ $0.online?.plan.sendsPresence }) == true { await send() }
   }
 
-  /// A login shows this from now on.
+  /// Sets the presence that a login asks for.
   func want(_ show: PresenceShow) { intent.set(.init(show: show)) }
 
-  /// Answers what is shown now; `applied` is false where the server does not show what was asked for.
+  /// Sets the desired presence and returns the current one; `applied` is false where the server does not show the
+  /// requested one.
   func set(_ parameters: PresenceSetMethod.Parameters, by client: ClientHandle) async throws(Failure)
     -> PresenceStatus
   {
@@ -143,7 +144,7 @@ final class OwnPresence {
     return status
   }
 
-  /// Ends the hold of a client that went away.
+  /// Ends the hold of a client that has disconnected.
   func release(_ client: ClientHandle) async {
     let before = wanted
     if intent.release(client.id), wanted != before { await send() }
@@ -159,7 +160,7 @@ final class OwnPresence {
     }
   }
 
-  /// A presence for a time ends by itself; what was before comes back.
+  /// Starts the timer that restores the previous presence after a temporary one.
   private func watchTime() {
     timer?.cancel()
     guard intent.timed != nil else { return }
@@ -167,7 +168,7 @@ final class OwnPresence {
   }
 
   private func waitForTime() async {
-    // The clock may be set back while this sleeps.
+    // The clock may be set back during the pause.
     while let until = intent.timed?.until, !Task.isCancelled {
       try? await Task.sleep(for: .seconds(max(0, until - Self.now)))
       guard !Task.isCancelled, intent.expire(at: Self.now) else { continue }
@@ -176,7 +177,7 @@ final class OwnPresence {
     }
   }
 
-  /// Writes happen in the order of the changes, so that the newest is what stays.
+  /// Stores the presence. Writes are made in the order of the changes, so that the newest one remains.
   private func store() async throws(Failure) {
     let stored = desired
     let write = Task { [before = write, context] () async -> Failure? in
@@ -200,7 +201,7 @@ final class OwnPresence {
 }
 
 extension PresenceIntent.Value {
-  /// The presence stanza that shows this (RFC 6121 §4.2, §4.5, §4.7).
+  /// The stanza that shows this presence (RFC 6121 §4.2, §4.5, §4.7).
   func stanza(to: JID? = nil) -> XMLElement {
     var presence = Presence(type: show == .offline ? .unavailable : nil, to: to, status: status)
     switch show {

@@ -1,20 +1,20 @@
 import NIOConcurrencyHelpers
 import XMPPStanza
 
-/// Who may know that a session is there: its own account and server, and those who are shown its presence.
+/// Decides who may learn that a session is online: its own account and server, and everyone who sees its presence.
 ///
-/// Anybody else who asks it something gets the answer of a server that has no such session (RFC 6120 §8.4): so a
-/// stranger cannot learn whether somebody is online (§13.10.2). Asked on the stream's event loop.
+/// A request from anyone else is answered as by a server that has no such session (RFC 6120 §8.4), so that strangers
+/// cannot learn whether a user is online (§13.10.2). Used on the stream's event loop.
 final class PresenceAuthorisation: Sendable {
-  /// Addresses of directed presence that are remembered.
+  /// The maximum number of remembered recipients of directed presence.
   static let maximumDirected = 1000
 
   private struct State {
     /// Bare JIDs of contacts who are subscribed to the account's presence.
     var subscribers: Set<JID> = []
-    /// Bare JIDs of those who were sent presence of their own.
+    /// Bare JIDs of the recipients of directed presence.
     var directed: Set<JID> = []
-    /// Subscribers are shown that the session is available.
+    /// Whether subscribers see that the session is available.
     var isShown = false
   }
 
@@ -23,16 +23,16 @@ final class PresenceAuthorisation: Sendable {
 
   init(account: JID) { self.account = account.bare }
 
-  /// The presence that subscribers see; false: none.
+  /// Whether subscribers see that the session is available.
   var isShown: Bool {
     get { state.withLockedValue { $0.isShown } }
     set { state.withLockedValue { $0.isShown = newValue } }
   }
 
-  /// Who is subscribed, of the whole roster: bare JIDs.
+  /// Sets the bare JIDs of all subscribers in the roster.
   func replace(subscribers: Set<JID>) { state.withLockedValue { $0.subscribers = subscribers } }
 
-  /// A contact is subscribed from now on, or is not any more.
+  /// Adds or removes a subscriber.
   func change(_ contact: JID, isSubscriber: Bool) {
     state.withLockedValue { state in
       if isSubscriber {
@@ -43,7 +43,7 @@ final class PresenceAuthorisation: Sendable {
     }
   }
 
-  /// Somebody was sent presence of their own, or is told that it is over.
+  /// Records directed presence to somebody, or its end.
   func direct(to jid: JID, isAvailable: Bool) {
     state.withLockedValue { state in
       if !isAvailable {
@@ -54,10 +54,10 @@ final class PresenceAuthorisation: Sendable {
     }
   }
 
-  /// A new session: nobody was sent presence of their own yet.
+  /// Forgets the recipients of directed presence when a new session starts.
   func forgetDirected() { state.withLockedValue { $0.directed = [] } }
 
-  /// Whether somebody may know; a request without a sender is the own server's.
+  /// Whether this sender may learn it; a request without a sender comes from the account's server.
   func admits(_ jid: JID?) -> Bool {
     guard let bare = jid?.bare else { return true }
     if bare == account || bare.description == account.domain { return true }

@@ -2,16 +2,16 @@ import AgentProtocol
 import XMPP
 import XMPPFeatures
 
-// The user looks away, and is back.
+// The session while the user is away.
 
 extension Session {
-  /// What the session does from now on; nil: the user is there. Remembered over reconnects.
+  /// Sets the idle mode of the session; nil when the user is back. The mode is kept across reconnections.
   func setIdle(_ mode: IdleMode?) async -> IdleStatus {
     let before = idle
     reconnection.idle = mode
     if mode == .disconnect {
       await rest()
-      // Nobody is told: the next session begins as one whose user is there.
+      // No request is needed: the next session starts in the active state.
       if idle == .disconnect { await client.setActive(true) }
       return IdleStatus(account: account.description, idle: idle, applied: idle == mode)
     }
@@ -23,17 +23,17 @@ extension Session {
     return IdleStatus(account: account.description, idle: idle, applied: isTold)
   }
 
-  /// Who logs in by hand is back, also when the next agent starts.
+  /// Ends the idle mode when the user logs in by hand, also for the next agent.
   func endRest() async throws(Failure) {
     guard idle == .disconnect else { return }
     reconnection.idle = nil
     try await accounts.change(account) { $0.idle = nil }
   }
 
-  /// Ends the session politely; what it is kept online with stays.
+  /// Ends the session politely and keeps the data for the next one.
   private func rest() async {
     try? await inTurn { session async throws(Failure) in
-      // The user may have come back, or logged in, while another turn was waited for.
+      // The user may have come back or logged in while this waited for its turn.
       guard session.idle == .disconnect else { return }
       _ = await session.messages.outbox.flush(within: 2)
       await session.closeStreams()

@@ -7,12 +7,12 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 
-/// The push services that the server has to notify for this account (XEP-0357).
+/// The push services that the server notifies for this account (XEP-0357).
 struct PushServices {
   let context: SessionContext
   let features: AccountFeatures
 
-  /// Has the server notify a push service, or no more, and stores that.
+  /// Enables or disables a push service at the server, and stores that.
   ///
   /// - Parameter stream: nil where the session is not online.
   func set(_ parameters: PushMethod.Parameters, on stream: BoundSession?) async throws(Failure)
@@ -50,7 +50,7 @@ struct PushServices {
     } catch {
       throw Failure(error)
     }
-    // What is not there is not told any more, either.
+    // Disabling a service that the server does not know is a success.
     if let error = answer.error, parameters.enabled || error.condition != .itemNotFound {
       throw Failure(
         .stanzaError, stage: .request, detail: .session(.refused, error.condition.rawValue),
@@ -62,7 +62,7 @@ struct PushServices {
     return PushMethod.Result(service: name, node: node, enabled: parameters.enabled)
   }
 
-  /// Says to the server of a new session what push services there are.
+  /// Enables the stored push services in a new session.
   func enable(on stream: BoundSession) async {
     let registrations = (try? await context.accounts.entry(context.account))?.push ?? []
     for registration in registrations {

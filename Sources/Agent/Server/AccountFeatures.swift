@@ -3,13 +3,13 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-/// What the account says that it can do (XEP-0030), asked once a session.
+/// The features of the account (XEP-0030), requested once per session.
 final class AccountFeatures {
   private unowned let session: Session
   private let account: JID
-  /// What it has said last, be it in an earlier session.
+  /// The last answer, possibly from an earlier session; nil where the account refuses to tell.
   private(set) var last: ServiceDiscovery?
-  /// It was asked in this session.
+  /// Whether the features were requested in this session.
   private var isAsked = false
 
   init(of session: Session, _ context: SessionContext) {
@@ -17,21 +17,21 @@ final class AccountFeatures {
     account = context.account.bare
   }
 
-  /// A new session, which has asked nothing.
+  /// Called for a new session, in which nothing was requested yet.
   func begin() { isAsked = false }
 
-  /// The account has answered, or could not be asked; nil: it refuses to tell.
+  /// Records the answer; nil where the account refuses to tell.
   func answered(_ discovery: ServiceDiscovery?, on stream: BoundSession) {
     last = discovery
     failed(on: stream)
   }
 
-  /// It could not be asked.
+  /// Records that the request failed.
   func failed(on stream: BoundSession) {
     if stream.isCurrent { isAsked = true }
   }
 
-  /// What it can do; nil where it does not answer.
+  /// The features of the account; nil where it does not answer.
   func current(on stream: BoundSession) async -> ServiceDiscovery? {
     if !isAsked { await session.discover(stream) }
     if isAsked { return last }

@@ -5,21 +5,21 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-/// The account's server, while it is asked something.
+/// A series of requests to the account's server with one deadline.
 struct ServerConversation: Sendable {
   let stream: BoundSession
   let domain: JID
-  /// When an answer is too late.
+  /// The deadline of all answers.
   let end: ContinuousClock.Instant
 
-  /// Throws `stanzaError` where the server refuses to answer.
+  /// Sends a request; throws `stanzaError` where the server refuses it.
   func ask(_ question: IQ, _ what: String) async throws(Failure) -> IQ {
     let answer = try await answer(to: question)
     if let error = answer.error { throw Failure(XMPPError(stanzaError: error, to: what)) }
     return answer
   }
 
-  /// What is answered, be it an error.
+  /// Sends a request and returns its answer, even if that is an error.
   func answer(to question: IQ) async throws(Failure) -> IQ {
     do throws(XMPPError) {
       let left = max(1, Int64((end - .now) / .milliseconds(1)))

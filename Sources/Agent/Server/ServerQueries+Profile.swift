@@ -3,7 +3,7 @@ import XMPP
 import XMPPFeatures
 import XMPPStanza
 
-// What people tell of themselves, asked over the session.
+// Profiles of users, requested over the session.
 
 extension ServerQueries {
   func profile(_ parameters: ProfileGetMethod.Parameters) async throws(Failure) -> Profile {
@@ -23,13 +23,13 @@ extension ServerQueries {
       card[field] = text.isEmpty ? nil : text
     }
     _ = try await server.ask(card.publication, "the profile")
-    // Not every server keeps all of it.
+    // Not every server stores all fields.
     return Profile(context.account, try await server.card(of: nil))
   }
 }
 
 extension ServerConversation {
-  /// - Parameter jid: nil stands for the own account.
+  /// - Parameter jid: nil for the own account.
   fileprivate func card(of jid: JID?) async throws(Failure) -> VCard {
     let answer = try await answer(to: VCard.request(jid))
     guard let card = VCard(answer) else {

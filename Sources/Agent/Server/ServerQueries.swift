@@ -6,13 +6,13 @@ import XMPPClient
 import XMPPFeatures
 import XMPPStanza
 
-/// What commands ask of the account's server.
+/// The commands that query the account's server.
 final class ServerQueries {
   private unowned let session: Session
   let context: SessionContext
-  /// The server's clock, once it was asked.
+  /// The server's clock after its first answer.
   private var clock: ServerClock?
-  /// Asks it now.
+  /// The request for the clock that is under way.
   private var asking: Task<Result<ServerClock, Failure>, Never>?
 
   init(of session: Session, _ context: SessionContext) {
@@ -20,7 +20,7 @@ final class ServerQueries {
     self.context = context
   }
 
-  /// What time it is at the server. Several who want to know at a time ask it once.
+  /// The server's time. Concurrent calls share one request.
   func time(_ question: ServerQuestion) async throws(Failure) -> ServerTime {
     let isReachable = session.ask { $0.isReachable }
     if !question.fresh, isReachable, let clock, clock.isFresh(at: context.clock.uptime()) {
@@ -40,7 +40,7 @@ final class ServerQueries {
 
   private func askTime(_ question: ServerQuestion) async -> Result<ServerClock, Failure> {
     do throws(Failure) {
-      // Who has an answer already does not wait for a session that may be long in coming.
+      // With a cached answer, do not wait for a session that may take long to come online.
       if clock != nil, let failure = session.ask({ $0.online == nil ? $0.lastFailure : nil }) {
         throw failure
       }
@@ -59,7 +59,7 @@ final class ServerQueries {
   private func reading(_ clock: ServerClock, cached: Bool, cause: Failure? = nil) -> ServerTime {
     let uptime = context.clock.uptime()
     let time = clock.time(at: uptime)
-    // Nothing is added, but to -0.
+    // Adding 0 turns -0 into 0.
     func milliseconds(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 + 0 }
     return ServerTime(
       account: context.account.description, server: context.account.domain,
@@ -68,7 +68,7 @@ final class ServerQueries {
       cached: cached, cause: cause)
   }
 
-  /// How long a question takes there and back.
+  /// Measures the round-trip time of a ping.
   func ping(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result {
     let server = try await conversation(for: question)
     let sent = ContinuousClock.now
@@ -78,7 +78,7 @@ final class ServerQueries {
       account: context.account.description, server: context.account.domain, milliseconds: milliseconds)
   }
 
-  /// What software the server is.
+  /// The name and version of the server's software.
   func version(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result {
     let server = try await conversation(for: question)
     let answer = try await server.ask(SoftwareVersion.request(server.domain), "the version")
@@ -87,7 +87,7 @@ final class ServerQueries {
       account: context.account.description, server: context.account.domain, software: ServerSoftware(version))
   }
 
-  /// What the server is and can do. Only what it says of its domain must be there.
+  /// The identity and features of the server. Only the answer for its domain is required.
   func info(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result {
     let server = try await conversation(for: question)
     let account = context.account
@@ -111,7 +111,7 @@ final class ServerQueries {
     return info
   }
 
-  /// The bound stream, with the time that is left. A session that is on its way to come online is waited for.
+  /// Prepares requests on the bound stream with the remaining time. Waits for a session that is about to come online.
   func conversation(for question: ServerQuestion) async throws(Failure) -> ServerConversation {
     let domain: JID
     do { domain = try JID(context.account.domain) } catch { throw Failure(.internalError, stage: .request) }

@@ -7,10 +7,10 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 
-// Changing and deleting the account that the session is of.
+// Changing the password of the session's account, and deleting the account.
 
 extension Session {
-  /// Changes the password. The session goes on, or comes back with the new one where the server ends it.
+  /// Changes the password. If the server ends the session, it reconnects with the new password.
   func changePassword(
     _ parameters: AccountPasswdMethod.Parameters
   ) async throws(Failure) -> AccountPasswdMethod.Result {
@@ -26,7 +26,7 @@ extension Session {
           parameters.currentPassword, parameters.options, parameters.timeout)
         try await account.changePassword(to: new)
       }
-      // The server may end the session at once.
+      // The server may end the session as soon as it has the new password.
       session.activePlan?.passwordChanged(to: new, keys: [])
       session.online?.plan.passwordChanged(to: new, keys: [])
       let account = try await session.atServer(
@@ -37,7 +37,7 @@ extension Session {
     }
   }
 
-  /// Deletes the account at the server, and with it the session and what is stored.
+  /// Deletes the account at the server, then the session and the stored data.
   func delete(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure) {
     try await inTurn { session async throws(Failure) in
       let running = session.online
@@ -54,7 +54,7 @@ extension Session {
         }
       } catch {
         session.online?.isAccountEnding = false
-        // Nobody has looked after a stream that ended meanwhile.
+        // The end of the stream was not handled during the request.
         if let running, session.online == nil { await session.lost(running, error) }
         throw error
       }

@@ -3,7 +3,7 @@ import AgentStore
 import AgentSystem
 import Logging
 
-/// What a running agent has in its directories. Where somebody removes some of it, it is put back.
+/// The files of a running agent. Files that another process removes are restored.
 actor AgentPremises {
   private let lock: AgentLock
   private let server: AgentServer
@@ -11,7 +11,7 @@ actor AgentPremises {
   private let log: Logger
   private var problem: Failure?
 
-  /// Before a look is repeated that has failed: the first time, and at most.
+  /// The pause before a failed check is repeated: the first one, and the longest.
   private static let pauses = (first: Duration.milliseconds(50), longest: Duration.seconds(5))
 
   init(lock: AgentLock, server: AgentServer, store: LocalStore, log: Logger) {
@@ -21,9 +21,9 @@ actor AgentPremises {
     self.log = log
   }
 
-  /// Looks after it when a file of it goes, and when a command does not find the agent, until the task is cancelled.
+  /// Checks the files when one of them changes and when a command does not find the agent, until the task is cancelled.
   ///
-  /// - Parameter onLoss: called once where another agent or another database has taken its place.
+  /// - Parameter onLoss: called once, when another agent or another database has taken the place of this one.
   func maintain(onLoss: @escaping @Sendable (Failure) async -> Void) async {
     let (occasions, occasion) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     await withDiscardingTaskGroup { group in
@@ -42,7 +42,7 @@ actor AgentPremises {
     }
   }
 
-  /// Tells of what happens to the files, until the task is cancelled.
+  /// Watches the directories and requests a check on each change, until the task is cancelled.
   private func watch(_ occasion: AsyncStream<Void>.Continuation) async {
     let paths = lock.paths
     let log = paths.database + DatabaseFiles.logSuffix
@@ -50,7 +50,7 @@ actor AgentPremises {
       [paths.socket, paths.lock, paths.database, log].map { String($0.split(separator: "/").last ?? "") })
     while !Task.isCancelled {
       let changes = try? DirectoryWatch.changes(of: files, in: paths.state)
-      // What has happened before somebody watched.
+      // Covers changes made before the watch began.
       occasion.yield()
       if let changes {
         for await _ in changes { occasion.yield() }
@@ -60,7 +60,7 @@ actor AgentPremises {
     }
   }
 
-  /// Puts back what is missing. Whether everything is there.
+  /// Restores missing files; returns whether everything is in place.
   private func look(_ onLoss: @Sendable (Failure) async -> Void) async -> Bool {
     do throws(Failure) {
       let lock = lock

@@ -8,11 +8,12 @@ import NIOConcurrencyHelpers
 import NIOPosix
 import UnixSignals
 
-/// The agent as a process: takes the lock, opens the stores, logs in who was logged in, serves, and says goodbye.
+/// The agent as a process: takes the lock, opens the stores, restores the sessions, serves clients, and ends the
+/// sessions politely.
 package struct AgentProcess: Sendable {
-  /// Seconds from the wish to end until the end, however long the sessions take to say goodbye.
+  /// The maximum number of seconds from the decision to exit until the exit.
   private static let patience = 20.0
-  /// Seconds that a step of an upgrade of the database may take.
+  /// The maximum number of seconds for one step of a database upgrade.
   private static let patienceOfUpgrade = 600
 
   private let accounts: AccountsOnDisk
@@ -23,16 +24,16 @@ package struct AgentProcess: Sendable {
   private let premises: AgentPremises
   private let log: Logger
   private let activity: AsyncStream<Void>
-  /// The same, for the service manager.
+  /// Changes of state, for the service manager.
   private let changes: AsyncStream<Void>
   private let notify: NotifySocket?
 
-  /// Becomes the agent of this user.
+  /// Makes this process the agent of the user.
   ///
-  /// - Throws: `alreadyRunning` where there is one, `databaseError` where a store cannot be used.
+  /// - Throws: `alreadyRunning` where another agent runs, `databaseError` where a store cannot be used.
   package init(_ paths: AgentPaths, _ terms: AgentTerms = AgentTerms()) throws(Failure) {
     ProcessSettings.apply()
-    // Before the stores: of several agents that start at a time, only one is to open them.
+    // Before the stores are opened: of several agents that start together, only one may open them.
     let lock = try AgentLock(paths)
     let log = AgentLog(paths).logger("agent")
     self.log = log
@@ -72,25 +73,26 @@ package struct AgentProcess: Sendable {
     store.tell { news in Task { await registry.storeChanged(news) } }
   }
 
-  /// After so long without a change of state what logins have needed is given back, and after so long again what
-  /// catching up has: with many accounts, it takes longer than their logins.
+  /// The pauses without a change of state after which memory is returned: first that of logins, then that of catching
+  /// up, which takes longer with many accounts.
   private static let timesToTrim = [Duration.seconds(3), .seconds(30)]
 
-  /// Is the agent until it is stopped, a signal comes, or nobody needs it.
+  /// Runs until the agent is stopped, a signal arrives, or the agent is not needed any more.
   ///
-  /// - Parameter tellsEnd: throws what the last session ended with, where that is why nobody needs the agent.
+  /// - Parameter tellsEnd: whether to throw the failure that ended the last session, if that is why the agent exits.
   package func run(tellsEnd: Bool = false) async throws(Failure) {
     try await serve(reloads: true, tellsEnd: tellsEnd) {
-      // The command that started this agent speaks first: its login is not to meet an automatic one.
+      // The command that started this agent comes first, before automatic logins.
       try await Task.sleep(for: .milliseconds(200))
       await registry.reload()
       await accounts.watch { await registry.reload() }
     }
   }
 
-  /// Logs in and is that session until it ends or a signal comes; other commands find this process as their agent.
+  /// Logs in one account and runs its session until it ends or a signal arrives. Other commands find this process as
+  /// their agent.
   ///
-  /// - Throws: what the login failed with, or what ended the session for good.
+  /// - Throws: the failure of the login, or the failure that ended the session for good.
   package func run(
     login parameters: LoginMethod.Parameters, onEvent: @escaping @Sendable (Event) -> Void
   ) async throws(Failure) {
@@ -118,7 +120,7 @@ package struct AgentProcess: Sendable {
     func set() { value.withLockedValue { $0 = true } }
   }
 
-  /// Hands the events on until there are no more; why the session is in its last state, where that is a failure.
+  /// Passes on the events until they end; returns the cause of the session's last state, if that is a failure.
   private func lastCause(in events: EventHub.Subscription, onEvent: @Sendable (Event) -> Void) async
     -> Failure?
   {
@@ -130,7 +132,7 @@ package struct AgentProcess: Sendable {
     return cause
   }
 
-  /// - Parameter reloads: SIGHUP has the accounts read again, instead of ending the process.
+  /// - Parameter reloads: whether SIGHUP reloads the accounts instead of ending the process.
   private func serve(
     reloads: Bool, tellsEnd: Bool = false, onActivity: @escaping @Sendable () async -> Void = {},
     _ body: @escaping @Sendable () async throws -> Void
@@ -169,13 +171,13 @@ package struct AgentProcess: Sendable {
       } catch let failure as Failure where failure.name != .cancelled {
         throw failure
       } catch {
-        // What was going on was given up with the agent.
+        // Work that was under way ends with the agent.
       }
     }
     if let end { throw end }
   }
 
-  /// Tells the server whether an account needs the agent, whenever that may have changed.
+  /// Reports to the server, after each change, whether an account needs the agent.
   private func reportActivity(_ onActivity: @Sendable () async -> Void) async {
     var quiet: Task<Void, any Error>?
     for await _ in activity {
@@ -192,7 +194,7 @@ package struct AgentProcess: Sendable {
     quiet?.cancel()
   }
 
-  /// Tells the service manager how the sessions are, not more often than somebody could read it.
+  /// Sends the service manager a summary of the sessions, at a readable rate.
   private func showStatus() async {
     guard let notify else { return }
     var told: String?
@@ -205,7 +207,7 @@ package struct AgentProcess: Sendable {
     }
   }
 
-  /// Tells the sessions when the network has changed.
+  /// Notifies the sessions of network changes.
   private func watchNetwork() async {
     let eventLoop = MultiThreadedEventLoopGroup.singleton.any()
     for await change in NetworkWatch.changes(on: eventLoop, log: log) {
@@ -213,7 +215,7 @@ package struct AgentProcess: Sendable {
     }
   }
 
-  /// SIGTERM and SIGINT: every session says goodbye, then the process ends. SIGHUP: the accounts are read again.
+  /// Handles signals. SIGTERM and SIGINT end every session politely and then the process. SIGHUP reloads the accounts.
   private func obeySignals(reloads: Bool) async {
     for await signal in await UnixSignalsSequence(trapping: [.sigterm, .sigint, .sighup]) {
       log.info("signal \(signal)")
@@ -228,7 +230,7 @@ package struct AgentProcess: Sendable {
     }
   }
 
-  /// Ctrl-Z: the sessions are idle while the process is stopped.
+  /// Handles Ctrl-Z: the sessions are idle while the process is stopped.
   private func obeyTerminal() async {
     for await _ in JobControl.wishes() {
       await registry.stops()
@@ -239,7 +241,7 @@ package struct AgentProcess: Sendable {
     }
   }
 
-  /// A registry that does not answer any more leaves the service manager without a sign of life.
+  /// Sends the watchdog's signs of life, as long as the registry responds.
   private func showLife() async {
     guard let notify, let interval = notify.watchdogInterval else { return }
     while (try? await Task.sleep(for: interval)) != nil {
@@ -248,7 +250,7 @@ package struct AgentProcess: Sendable {
     }
   }
 
-  /// The agent is about to end: within a bound it does, whoever does not say goodbye.
+  /// Announces the exit, and enforces it after ``patience`` even if sessions have not ended.
   private static func end(_ notify: NotifySocket?, _ log: Logger) {
     notify?.send(.stopping, .status("ending"))
     Task.detached {

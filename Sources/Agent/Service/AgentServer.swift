@@ -8,16 +8,16 @@ import NIOCore
 import NIOPosix
 import XMPPTransport
 
-/// Listens on the agent's socket and serves its clients until it is stopped or nobody needs it any more.
+/// Listens on the agent's socket and serves clients until it is stopped or not needed any more.
 package final class AgentServer: Sendable {
-  /// Clients that something is done for at a time (``Places``).
+  /// The maximum number of clients whose requests are carried out at a time (``Places``).
   package static let maximumClients = 1024
-  /// Connections at a time, whatever they are for: who comes later is told so and closed, and may come again. Each keeps
-  /// at most a line (``LineFramer/maximumLine``) and its events.
+  /// The maximum number of connections. Further ones are refused with an error and closed. Each connection buffers at
+  /// most a line (``LineFramer/maximumLine``) and its events.
   package static let maximumConnections = 4096
-  /// Descriptors that are left for everything else: sessions, the store, what is run.
+  /// Descriptors reserved for everything else: sessions, the store, child processes.
   private static let otherDescriptors = 512
-  /// Those of them that stay free while clients come.
+  /// The part of them that stays free while clients connect.
   private static let reserve = 24
 
   private struct State {
@@ -28,7 +28,7 @@ package final class AgentServer: Sendable {
     var listener: Listener?
   }
 
-  /// Where clients come in, as long as its file is there.
+  /// The listening socket and the identity of its file.
   private struct Listener {
     let channel: any Channel
     let file: FileIdentity?
@@ -48,15 +48,15 @@ package final class AgentServer: Sendable {
   private let connections: AsyncStream<ClientConnection.Channel>
   private let connected: AsyncStream<ClientConnection.Channel>.Continuation
 
-  /// ``run(_:)`` starts to listen.
+  /// Creates a server that starts to listen in ``run(_:)``.
   ///
   /// - Parameters:
-  ///   - lock: held as long as the server lives.
-  ///   - store: where messages are read that a watcher has missed.
-  ///   - eventBuffer: events that may wait for a client before it is dropped.
+  ///   - lock: the agent's lock, held for the life of the server.
+  ///   - store: the store from which a watcher's missed messages are read.
+  ///   - eventBuffer: the number of events that may wait for a client before it is disconnected.
   ///   - owner: the user whose clients are served.
-  ///   - clients: that something is done for at a time.
-  ///   - connections: at a time, as far as the system gives descriptors.
+  ///   - clients: the maximum number of clients whose requests are carried out at a time.
+  ///   - connections: the maximum number of connections, if the system provides the descriptors.
   init(
     lock: AgentLock, hub: EventHub, store: LocalStore? = nil, logger: Logger,
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, eventBuffer: Int = 1000,
@@ -78,20 +78,21 @@ package final class AgentServer: Sendable {
     (self.connections, connected) = AsyncStream.makeStream()
   }
 
-  /// Clients connected now.
+  /// The number of connected clients.
   package var clients: Int { state.withLockedValue { $0.clients } }
 
-  /// Tells how many accounts are logged in or about to be (one stands for many): while there is one the agent does not end by itself.
+  /// Sets the number of accounts that are logged in or about to be; 1 may stand for several. The agent stays while
+  /// there is one.
   package func update(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
 
   /// Ends ``run(_:)``.
   package func stop() { connected.finish() }
 
-  /// Serves clients; returns after ``stop()``, when the task is cancelled, or when nobody needs the agent.
+  /// Serves clients. Returns after ``stop()``, when the task is cancelled, or when the agent is not needed any more.
   ///
   /// - Parameters:
-  ///   - whenGone: called once for each client, when its connection and its running request have ended.
-  ///   - onListening: called when commands reach it.
+  ///   - whenGone: called once per client, when its connection and its running request have ended.
+  ///   - onListening: called when the socket accepts connections.
   package func run(
     _ methods: MethodTable, whenGone: @escaping @Sendable (ClientHandle) async -> Void,
     onListening: @Sendable () -> Void = {}
@@ -99,13 +100,13 @@ package final class AgentServer: Sendable {
     let listener = try await listen()
     state.withLockedValue { $0.listener = listener }
     defer { lock.removeFiles() }
-    // Somebody may have removed the socket before it was known here.
+    // The socket may have been removed before its identity was recorded.
     _ = try await restore()
     logger.info("listening on \(paths.socket)")
     onListening()
     update { _ in }
     await withTaskCancellationHandler {
-      // Not cancelled itself: every connection that was accepted has to be ended.
+      // This task is not cancelled, because every accepted connection has to be ended.
       await Task { await self.serveClients(methods, whenGone) }.value
     } onCancel: {
       stop()
@@ -114,11 +115,11 @@ package final class AgentServer: Sendable {
     logger.info("stopped listening")
   }
 
-  /// Listens anew where somebody has removed the socket; whether that was so.
+  /// Listens again if the socket file was removed; returns whether it was.
   func restore() async throws(Failure) -> Bool {
     guard let old = state.withLockedValue({ $0.listener }) else { return false }
     if let file = old.file, file == FileIdentity(paths.socket) { return false }
-    // Its end takes along what is at its path.
+    // Closing the listener removes the file at its path.
     try? await old.channel.close()
     let new = try await listen()
     let isNeeded = state.withLockedValue { state in
@@ -146,7 +147,7 @@ package final class AgentServer: Sendable {
           }
         }
         .bind(unixDomainSocketPath: paths.socket).get()
-      // Its directory has kept others out until now.
+      // Until now the directory has kept other users out.
       if chmod(paths.socket, 0o600) != 0, errno != ENOENT { throw Errno.last }
       try lock.writePID()
       return Listener(channel: listener, file: FileIdentity(paths.socket))
@@ -157,7 +158,7 @@ package final class AgentServer: Sendable {
     }
   }
 
-  /// Returns after ``stop()``, when the last client has gone.
+  /// Accepts connections. Returns after ``stop()``, when the last client has gone.
   private func serveClients(
     _ methods: MethodTable, _ whenGone: @escaping @Sendable (ClientHandle) async -> Void
   ) async {
@@ -165,7 +166,7 @@ package final class AgentServer: Sendable {
       for await channel in connections {
         clients.addTask { await self.serve(channel, methods, whenGone) }
       }
-      // From now on another agent may wait for the lock.
+      // From now on, another agent may wait for the lock.
       let listener = state.withLockedValue { state in
         defer { state.listener = nil }
         return state.listener
@@ -180,7 +181,7 @@ package final class AgentServer: Sendable {
     _ whenGone: @escaping @Sendable (ClientHandle) async -> Void
   ) async {
     guard let peer = await peer(of: channel.channel) else {
-      // It only looked whether somebody listens.
+      // The client only tested whether an agent listens.
       logger.debug("a client went away at once")
       return await refuse(channel, nil)
     }
@@ -215,14 +216,14 @@ package final class AgentServer: Sendable {
     }
   }
 
-  /// Nil where the connection has ended.
+  /// The credentials of the peer; nil where the connection has ended.
   private func peer(of channel: any Channel) async -> PeerCredentials? {
     guard let socket = channel as? any SocketOptionProvider else { return nil }
     let option = NIOBSDSocket.Option(rawValue: SO_PEERCRED)
     return try? await socket.unsafeGetSocketOption(level: .socket, name: option).get()
   }
 
-  /// Changes what is known about who needs the agent, and sets the timer anew.
+  /// Updates the reasons to stay, and restarts the exit timer.
   private func update(_ change: (inout IdleExit) -> Void) {
     state.withLockedValue { state in
       state.idle.update(clients: state.clients, at: .now)
@@ -245,7 +246,7 @@ package final class AgentServer: Sendable {
   }
 }
 
-/// Tells when a connection can be written to: before that, what is written is lost.
+/// Reports when a connection becomes writable; data written earlier would be lost.
 private final class ActiveHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

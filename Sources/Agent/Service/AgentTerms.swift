@@ -1,13 +1,13 @@
 import AgentProtocol
 import AgentSystem
 
-/// How an agent was started.
+/// The options with which an agent was started.
 package struct AgentTerms: Sendable {
-  /// It stays though nobody needs it.
+  /// Whether the agent stays even if it is not needed.
   package var isKept = false
-  /// The service manager that has started it.
+  /// The socket of the service manager that started the agent.
   package var notify: NotifySocket?
-  /// What ``AgentIdleMethod`` does where its caller does not say.
+  /// The idle mode where the caller of ``AgentIdleMethod`` names none.
   package var onIdle = IdleMode.csi
 
   package init() {}

@@ -4,7 +4,7 @@ import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// One client of the agent: reads its lines, answers them in order, and sends it the events it watches.
+/// One client of the agent: reads its requests, answers them in order, and sends it the events that it watches.
 struct ClientConnection: Sendable {
   typealias Channel = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
@@ -12,22 +12,23 @@ struct ClientConnection: Sendable {
   let channel: Channel
   let methods: MethodTable
   let hub: EventHub
-  /// Where messages are read that a watcher has missed.
+  /// The store from which a watcher's missed messages are read.
   let store: LocalStore?
   let places: Places
-  /// Counts the clients that are connected now.
+  /// Returns the number of connected clients.
   let clients: @Sendable () -> Int
-  /// Called once, when the connection has ended and its running request with it.
+  /// Called once, when the connection and its running request have ended.
   let whenGone: @Sendable (ClientHandle) async -> Void
-  /// Events that may wait for this client before it is dropped; what is kept is read from the local store.
+  /// The number of events that may wait for this client before it is disconnected; stored events are read from the
+  /// store instead.
   let eventBuffer: Int
   let logger: Logger
 
-  /// Returns when the connection has ended.
+  /// Serves the client; returns when the connection has ended.
   func run() async {
     do {
       try await channel.executeThenClose { inbound, outbound in
-        // The connection may end while a request is being worked on: that request is cancelled then.
+        // A request that is running when the connection ends is cancelled.
         await withTaskGroup { group in
           group.addTask { await serve(inbound, outbound) }
           group.addTask { try? await channel.channel.closeFuture.get() }
@@ -42,8 +43,8 @@ struct ClientConnection: Sendable {
     }
   }
 
-  /// What was for as long as the client is there ends: before the connection is closed, so that who waits for that finds it
-  /// so. Not cancelled with the server.
+  /// Releases what lasts as long as the client. This happens before the connection is closed, so that it is done for
+  /// anyone who waits for the close. It is not cancelled with the server.
   private func leave() async {
     places.leave(handle)
     await Task { await whenGone(handle) }.value
@@ -71,10 +72,10 @@ struct ClientConnection: Sendable {
           framer.append(chunk.readableBytesView)
           while let line = try framer.next() {
             let outcome = await methods.handle(line, context)
-            // Who only waits for what becomes of messages is in nobody's way.
+            // A client that only waits for the outcome of its messages needs no place.
             keepsPlace = keepsPlace || outcome.keepsPlace
             if !keepsPlace { places.leave(handle) }
-            // What happened before the answer is told before it.
+            // Events from before the answer are written before it.
             await watching?.caughtUp()
             if let later = outcome.later {
               await answers.add(later)
@@ -90,7 +91,7 @@ struct ClientConnection: Sendable {
             await outcome.afterwards?()
           }
         }
-        // The client said all it had to say. It may still wait for answers, and watch.
+        // The client has sent its last request. It may still wait for answers and events.
         await answers.written()
         if watching != nil { try await channel.channel.closeFuture.get() }
       } catch let violation as LineFramer.Violation {
@@ -141,7 +142,7 @@ struct ClientConnection: Sendable {
         if let cursor = events.endLag() { try await writeMissed(until: cursor) }
       }
     } catch {
-      // The connection has ended, which `run` sees too; or the store cannot be read.
+      // Either the connection has ended, which `run` handles, or the store cannot be read.
       if error is Failure {
         logger.error("events are not told any more: \(error)")
         channel.channel.close(promise: nil)
@@ -152,7 +153,7 @@ struct ClientConnection: Sendable {
 }
 
 extension RPCError {
-  /// What a client is told whose bytes are no lines.
+  /// The error for a client that violates the line protocol.
   init(_ violation: LineFramer.Violation) {
     switch violation {
     case .tooLong:

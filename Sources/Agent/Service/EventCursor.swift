@@ -2,25 +2,25 @@ import AgentProtocol
 import AgentStore
 import NIOConcurrencyHelpers
 
-/// Event cursors that go on growing over restarts, with one write to the store for many events.
+/// Assigns event cursors that increase across restarts, with one write to the store for many events.
 package final class EventCursor: Sendable {
-  /// Cursors set aside at a time.
+  /// The number of cursors reserved at a time.
   static let block: Int64 = 1 << 20
 
   private let store: LocalStore
-  /// Up to where cursors are set aside, and whether more are being.
+  /// The end of the reserved cursors, and whether a reservation is under way.
   private let reserved: NIOLockedValueBox<(limit: Int64, busy: Bool)>
-  /// The first event's cursor is greater.
+  /// The first event's cursor is greater than this one.
   package let start: Int64
 
-  /// Blocks on the disk.
+  /// Blocks for disk access.
   package init(store: LocalStore) throws(Failure) {
     self.store = store
     start = try store.reserveCursors(Self.block)
     reserved = NIOLockedValueBox((start &+ Self.block, false))
   }
 
-  /// Sets the next block aside, in the background, when half of this one is used. Returns at once.
+  /// Reserves the next block in the background when half of the current one is used. Returns at once.
   package func used(_ cursor: Int64) {
     let due = reserved.withLockedValue { reserved in
       guard !reserved.busy, reserved.limit &- cursor < Self.block / 2 else { return false }
@@ -39,6 +39,6 @@ package final class EventCursor: Sendable {
     }
   }
 
-  /// The hub that gives these cursors to its events.
+  /// The hub that assigns these cursors to its events.
   package func hub() -> EventHub { EventHub(cursor: start, used: { [self] in used($0) }) }
 }

@@ -1,15 +1,15 @@
 import AgentProtocol
 import NIOConcurrencyHelpers
 
-/// Hands every event to everyone who watches.
+/// Delivers every event to all subscribers.
 ///
-/// Publishing never waits: a subscriber that does not keep up is cut off, the others see nothing of it.
+/// Publishing never waits: a subscriber that falls too far behind is cut off, without an effect on the others.
 package final class EventHub: Sendable {
   /// Which events a subscriber gets.
   package struct Filter: Sendable, Equatable {
-    /// `nil`: all but `wire`.
+    /// The names of the wanted events; nil for all events except `wire`.
     package var events: Set<String>?
-    /// Normalised bare JID; `nil`: every account.
+    /// A normalised bare JID; nil for all accounts.
     package var account: String?
 
     package init(events: Set<String>? = nil, account: String? = nil) {
@@ -22,13 +22,13 @@ package final class EventHub: Sendable {
         && (account.map { $0 == event.account } ?? true)
     }
 
-    /// Names of those wanted events that are kept in the local store.
+    /// The names of the wanted events that are kept in the local store.
     var keptNames: Set<String> { events.map(Event.keptNames.intersection) ?? Event.keptNames }
   }
 
-  /// Events as they happen, from the moment of the call of ``EventHub/subscribe(_:buffer:)`` on.
+  /// The events from the call of ``EventHub/subscribe(_:buffer:)`` on.
   ///
-  /// It ends when it is cancelled, when the task that reads it is, or when more events wait than the buffer holds.
+  /// The sequence ends when it or the reading task is cancelled, or when the buffer overflows.
   package struct Subscription: AsyncSequence, Sendable {
     package typealias Element = Event
     fileprivate let stream: AsyncStream<Event>
@@ -37,20 +37,20 @@ package final class EventHub: Sendable {
     fileprivate let hub: EventHub
     fileprivate let id: UInt64
     package let filter: Filter
-    /// The newest cursor at the time of the subscription.
+    /// The newest cursor when the subscription began.
     package let cursor: Int64
 
-    /// Events were left out that can be read from the local store.
+    /// Whether events were left out that the reader finds in the local store.
     var lags: Bool { hub.lags(id) }
 
-    /// Ends the leaving out once the reader has come to the last event: gives the cursor up to which it has to read
-    /// from the local store. nil: nothing was left out, or there is more to read here first.
+    /// Stops leaving out events when the reader has handled its last one. Returns the cursor up to which it has to read
+    /// from the local store; nil where nothing was left out, or more events wait here.
     func endLag(handling count: Int = 1) -> Int64? { hub.endLag(of: id, handling: count) }
 
-    /// Ends the subscription. What waits in its buffer can still be read.
+    /// Ends the subscription. Buffered events can still be read.
     package func cancel() { continuation.finish() }
 
-    /// Returns when its reader is done with every event published before this call, or the subscription has ended.
+    /// Returns when the reader has handled every event published before this call, or the subscription has ended.
     package func caughtUp() async {
       await hub.handedOut()
       await backlog.empty()
@@ -70,7 +70,7 @@ package final class EventHub: Sendable {
         self.backlog = backlog
       }
 
-      /// Who asks for the next event is done with the one before.
+      /// Asking for the next event marks the previous one as handled.
       package mutating func next() async -> Event? {
         if let last { backlog.done(octets: last.octets) }
         last = nil
@@ -84,13 +84,14 @@ package final class EventHub: Sendable {
     var filter: Filter
     var continuation: AsyncStream<Event>.Continuation
     var backlog: Backlog
-    /// What is kept is not buffered when this many events wait: the reader can read it from the local store.
+    /// Whether stored events are left out of the buffer when too many events wait, because the reader can read the
+    /// store.
     var readsStore: Bool
     var keptLimit: Int
     var lags: Bool
     var onOverflow: @Sendable () -> Void
 
-    /// Whether the event is left to be read from the local store.
+    /// Whether the event is left out, to be read from the local store.
     mutating func leavesOut(_ event: Event) -> Bool {
       guard readsStore, event.isKept else { return false }
       if !lags { lags = backlog.pending >= keptLimit || backlog.octets >= EventHub.maximumKeptOctets }
@@ -98,17 +99,17 @@ package final class EventHub: Sendable {
     }
   }
 
-  /// What is handed out in its turn.
+  /// An entry of the delivery queue.
   private enum Held {
     case event(Event)
-    /// Cursors that are set aside for events to come.
+    /// Cursors reserved for events that are not stored yet.
     case reservation(UInt64)
-    /// Woken when everything before it was handed out.
+    /// A caller that waits until all entries before it are delivered.
     case waiter(CheckedContinuation<Void, Never>)
   }
 
   private struct State {
-    /// The last cursor that was given away, and the last that was handed out.
+    /// The last assigned cursor, and the last delivered one.
     var cursor: Int64
     var handedOut: Int64
     var held: [Held] = []
@@ -116,21 +117,21 @@ package final class EventHub: Sendable {
     var nextSubscriber: UInt64 = 0
     var subscribers: [UInt64: Subscriber] = [:]
 
-    /// Whose subscriptions have ended get nothing any more.
+    /// Removes subscribers whose subscriptions have ended.
     mutating func forgetEnded() {
       for (id, subscriber) in subscribers where subscriber.backlog.isOver { subscribers[id] = nil }
     }
   }
 
-  /// Cursors for events that have to be stored before anybody sees them. What is published meanwhile is handed out
-  /// behind them, so that a reader who has seen a cursor has seen all before it.
+  /// Cursors reserved for events that have to be stored before they are delivered. Later events wait behind them, so
+  /// that a reader who has seen a cursor has seen all earlier ones.
   struct Reservation: Sendable {
     fileprivate let id: UInt64
     /// The cursors, one for each event.
     let cursors: Range<Int64>
   }
 
-  /// Octets that may wait for a subscriber, whatever its buffer, and those from which on what is kept does not.
+  /// The octets that may wait for a subscriber, and those above which stored events are left out.
   static let maximumOctets = 32 << 20
   static let maximumKeptOctets = 4 << 20
 
@@ -139,9 +140,9 @@ package final class EventHub: Sendable {
   private let used: @Sendable (Int64) -> Void
 
   /// - Parameters:
-  ///   - cursor: the cursor of the last event ever; the next one has a greater cursor.
-  ///   - used: told each cursor that is given away; must return at once.
-  ///   - now: the time of an event.
+  ///   - cursor: the cursor of the last event ever; new events have greater ones.
+  ///   - used: called with each assigned cursor; must return at once.
+  ///   - now: returns the time of an event.
   package init(
     cursor: Int64, used: @escaping @Sendable (Int64) -> Void = { _ in },
     now: @escaping @Sendable () -> String = Timestamp.now
@@ -161,7 +162,7 @@ package final class EventHub: Sendable {
     }
   }
 
-  /// Gives the event its time and cursor and hands it out. Subscribers see events in the order of their cursors.
+  /// Assigns a time and a cursor to the event and delivers it. Subscribers see events in the order of their cursors.
   @discardableResult
   package func publish(account: String, _ body: Event.Body) -> Event {
     let time = now()
@@ -176,7 +177,7 @@ package final class EventHub: Sendable {
     return event
   }
 
-  /// Sets cursors aside. Every reservation has to be fulfilled, with or without events.
+  /// Reserves cursors. Every reservation must be fulfilled, with or without events.
   func reserve(_ count: Int) -> Reservation {
     let reservation = state.withLockedValue { state in
       let first = state.cursor + 1
@@ -190,7 +191,7 @@ package final class EventHub: Sendable {
     return reservation
   }
 
-  /// Hands out the events that have got cursors of the reservation, and what has waited behind it.
+  /// Delivers the events of a reservation and those that have waited behind it.
   func fulfil(_ reservation: Reservation, with events: [Event]) {
     let handedOut = state.withLockedValue { state in
       let place = state.held.firstIndex {
@@ -203,7 +204,7 @@ package final class EventHub: Sendable {
     handedOut.finish()
   }
 
-  /// The same with events that are kept: where nobody watches they are not made.
+  /// Fulfils a reservation with stored events, which are created only if there are subscribers.
   func fulfil(_ reservation: Reservation, making events: () -> [Event]) {
     let passed = state.withLockedValue { state -> HandedOut? in
       state.forgetEnded()
@@ -217,7 +218,7 @@ package final class EventHub: Sendable {
     if let passed { passed.finish() } else { fulfil(reservation, with: events()) }
   }
 
-  /// Returns when everything that was published before this call was handed out.
+  /// Returns when everything published before this call is delivered.
   private func handedOut() async {
     await withCheckedContinuation { waiter in
       let isDone = state.withLockedValue { state in
@@ -229,7 +230,7 @@ package final class EventHub: Sendable {
     }
   }
 
-  /// What is left to do outside of the lock.
+  /// The work that remains after the lock is released.
   private struct HandedOut {
     var lost: [Subscriber] = []
     var waiters: [CheckedContinuation<Void, Never>] = []
@@ -243,7 +244,7 @@ package final class EventHub: Sendable {
     }
   }
 
-  /// Hands out what nothing is before that is still to be stored.
+  /// Delivers the entries up to the first open reservation.
   private static func handOut(_ state: inout State) -> HandedOut {
     var result = HandedOut()
     var count = 0
@@ -274,10 +275,11 @@ package final class EventHub: Sendable {
   }
 
   /// - Parameters:
-  ///   - buffer: events that may wait for this subscriber.
-  ///   - readsStore: what is kept need not wait: the reader finds it in the local store (``Subscription/lags``).
-  ///   - lags: it begins with reading from there.
-  ///   - onOverflow: called once when more than that wait; the subscription has ended then.
+  ///   - buffer: the number of events that may wait for this subscriber.
+  ///   - readsStore: whether stored events may be left out, because the reader finds them in the local store
+  ///     (``Subscription/lags``).
+  ///   - lags: whether the reader starts by reading the store.
+  ///   - onOverflow: called once when the buffer overflows, which ends the subscription.
   package func subscribe(
     _ filter: Filter = Filter(), buffer: Int = 1000, readsStore: Bool = false, lags: Bool = false,
     onOverflow: @escaping @Sendable () -> Void = {}
@@ -293,8 +295,8 @@ package final class EventHub: Sendable {
         readsStore: readsStore, keptLimit: buffer / 2, lags: lags, onOverflow: onOverflow)
       return (id, state.handedOut)
     }
-    // Not with the lock of the hub, under which readers are woken: who cancels a reader calls this, and keeps that one
-    // from being woken until it returns.
+    // Does not take the hub's lock: readers are woken under that lock, and the cancellation of a reader calls this and
+    // blocks the reader's wake-up until it returns.
     continuation.onTermination = { _ in backlog.end() }
     return Subscription(
       stream: stream, continuation: continuation, backlog: backlog, hub: self, id: id, filter: filter,
@@ -305,7 +307,7 @@ package final class EventHub: Sendable {
 
   private func endLag(of id: UInt64, handling count: Int) -> Int64? {
     state.withLockedValue { state in
-      // The event that is being handled counts as pending.
+      // The event that the reader is handling counts as pending.
       guard let subscriber = state.subscribers[id], subscriber.lags, subscriber.backlog.pending <= count
       else {
         return nil

@@ -1,17 +1,17 @@
-/// When an agent ends that nobody needs: no account is logged in and no client is connected.
+/// Decides when an agent exits that is not needed: no account is logged in and no client is connected.
 ///
-/// Pure: it is told what happens and when, and says until when to wait.
+/// Pure: the caller passes events with their times.
 struct IdleExit: Sendable, Equatable {
-  /// Time after the start in which the command that started the agent will connect.
+  /// The time after the start within which the command that started the agent will connect.
   static let grace: Duration = .milliseconds(4500)
-  /// Time after the last client or account has gone, for a script that calls one command after another.
+  /// The time after the last client or account has gone, for scripts that run several commands in a row.
   static let linger: Duration = .seconds(2)
 
   private let earliest: ContinuousClock.Instant
   private let linger: Duration
   private var clients = 0
   private var accounts = 0
-  /// A service manager decides when it ends.
+  /// Whether a service manager decides when the agent exits.
   private let isKept: Bool
   private var idleSince: ContinuousClock.Instant?
 
@@ -34,6 +34,6 @@ struct IdleExit: Sendable, Equatable {
     }
   }
 
-  /// When the agent ends if nothing else happens; `nil` while it is needed.
+  /// The time of the exit if nothing else happens; nil while the agent is needed.
   var deadline: ContinuousClock.Instant? { isKept ? nil : idleSince.map { max($0 + linger, earliest) } }
 }

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Answers that come later than the next request is read: written in the order of the requests.
+/// Answers that become available after the next request was read. They are written in the order of the requests.
 struct LateAnswers: Sendable {
-  /// How many may be waited for: a client that asks for more is not read meanwhile.
+  /// The maximum number of open answers; a client with more is not read meanwhile.
   private static let limit = 64
 
   private let answers: AsyncStream<@Sendable () async -> String>
@@ -11,7 +11,7 @@ struct LateAnswers: Sendable {
 
   init() { (answers, continuation) = AsyncStream.makeStream() }
 
-  /// Writes what ``add(_:)`` is given, until the connection or the task ends.
+  /// Writes the added answers until the connection or the task ends.
   func write(to outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>) async {
     for await answer in answers {
       do {
@@ -25,13 +25,13 @@ struct LateAnswers: Sendable {
     backlog.end()
   }
 
-  /// Has an answer written when it is there.
+  /// Adds an answer that is written when it is available.
   func add(_ answer: @escaping @Sendable () async -> String) async {
     if backlog.pending >= Self.limit { await backlog.empty() }
     backlog.add()
     continuation.yield(answer)
   }
 
-  /// Returns when every answer that was added before is written.
+  /// Returns when every answer added before this call is written.
   func written() async { await backlog.empty() }
 }

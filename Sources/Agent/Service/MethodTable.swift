@@ -1,19 +1,19 @@
 import AgentProtocol
 
-/// The methods of the agent, by name. A request is answered here: its parameters are decoded and checked, the client gets
-/// its place, the function that was registered is called, and what it returns is encoded.
+/// The methods of the agent, by name. The table decodes and checks the parameters of a request, gives the client a
+/// place, calls the registered function, and encodes its result.
 package struct MethodTable: Sendable {
-  /// What follows from a request.
+  /// The result of a request.
   struct Outcome: Sendable {
-    /// A line; `nil` for a notification.
+    /// The answer as a line; nil for a notification.
     var answer: String?
-    /// Gives the line where the answer is still to be waited for.
+    /// Waits for the answer and returns its line, where the answer comes later.
     var later: (@Sendable () async -> String)?
-    /// Whether the answer is written ahead of the answers that earlier requests still wait for.
+    /// Whether the answer is written before the pending answers to earlier requests.
     var isPrompt = false
     /// Whether the client keeps its place.
     var keepsPlace = false
-    /// What the agent does when the answer is written.
+    /// The action after the answer was written.
     var afterwards: (@Sendable () async -> Void)?
   }
 
@@ -26,10 +26,10 @@ package struct MethodTable: Sendable {
   /// The names of the registered methods.
   var names: Set<String> { Set(methods.keys) }
 
-  /// Has `perform` carry out a method.
+  /// Registers the function that carries out a method.
   ///
-  /// Requests of one client come one after the other, those of different clients at the same time. When the client goes
-  /// away the task of its running request is cancelled.
+  /// Requests of one client run one after the other, those of different clients concurrently. When the client
+  /// disconnects, the task of its running request is cancelled.
   ///
   /// - Parameter afterwards: called when the answer is written.
   mutating func register<Method: AgentMethod>(
@@ -46,10 +46,9 @@ package struct MethodTable: Sendable {
     }
   }
 
-  /// Has `submit` carry out a method that answers later.
+  /// Registers the function of a method that answers later.
   ///
-  /// - Parameter submit: returns when what the method is about is stored. The function that it returns waits for what
-  ///   becomes of it.
+  /// - Parameter submit: returns when the request is stored. The function that it returns waits for the outcome.
   mutating func register<Method: SubmissionMethod>(
     submission _: Method.Type,
     _ submit:
@@ -70,7 +69,7 @@ package struct MethodTable: Sendable {
     precondition(earlier == nil, "\(Method.name) is registered twice")
   }
 
-  /// Carries out the request of a line.
+  /// Carries out the request in a line.
   func handle(_ line: String, _ context: RequestContext) async -> Outcome {
     let call: RPCCall
     do {
@@ -92,7 +91,7 @@ package struct MethodTable: Sendable {
 }
 
 extension RPCError {
-  /// What a client is told of an error that a method has thrown.
+  /// The error that a client gets for an error that a method has thrown.
   fileprivate init(any error: any Error) {
     self =
       switch error {

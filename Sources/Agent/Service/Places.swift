@@ -1,16 +1,15 @@
 import AgentProtocol
 import NIOConcurrencyHelpers
 
-/// How many of the agent's clients may have something done for them at a time.
+/// Limits the number of clients whose requests the agent carries out at a time.
 ///
-/// A client has a place while one of its requests is worked on, and as long as what it has asked for lasts: events that
-/// are told, a presence that is held. Who has handed messages over and waits for what becomes of them has none, nor has
-/// who says nothing. Messages wait for a place in the order in which they came; anything else is refused where there is
-/// none. What keeps the agent in hand needs none.
+/// A client has a place while one of its requests runs, and while its events or its held presence last. An idle client
+/// has none, and neither has one that waits for the outcome of its messages. Message requests wait for a place in the
+/// order of their arrival; other requests are refused when there is none. Methods that control the agent need no place.
 final class Places: Sendable {
   private struct State {
     var taken: Set<ClientHandle> = []
-    /// Those who wait, oldest first.
+    /// The waiting clients, oldest first.
     var waiting: [(client: ClientHandle, continuation: CheckedContinuation<Bool, Never>)] = []
   }
 
@@ -19,18 +18,18 @@ final class Places: Sendable {
 
   init(maximum: Int) { self.maximum = maximum }
 
-  /// Clients that wait for one.
+  /// The number of waiting clients.
   var waiting: Int { state.withLockedValue { $0.waiting.count } }
 
-  /// Gives the client a place, unless it has one.
+  /// Gives the client a place unless it has one; throws when there is none.
   func acquire(_ client: ClientHandle) throws(Failure) {
     if !enter(client) { throw Failure.tooManyClients(maximum) }
   }
 
-  /// The same for one that waits for its turn; ends with the task.
+  /// Waits for a place; ends when the task is cancelled.
   ///
-  /// - Parameter seconds: for how long, 0 for no bound.
-  /// - Returns: what is left of the time, 0 for no bound.
+  /// - Parameter seconds: the maximum wait; 0 for no limit.
+  /// - Returns: the remaining time; 0 for no limit.
   func acquireInTurn(_ client: ClientHandle, within seconds: Double) async throws(Failure) -> Double {
     let start = ContinuousClock.now
     try await waitForPlace(client, within: seconds)
@@ -62,7 +61,7 @@ final class Places: Sendable {
     if !hasPlace { throw Failure.tooManyClients(maximum) }
   }
 
-  /// The client needs its place no more: who waits longest gets it.
+  /// Frees the client's place for the client that has waited longest.
   func leave(_ client: ClientHandle) {
     let next = state.withLockedValue { state -> CheckedContinuation<Bool, Never>? in
       guard state.taken.remove(client) != nil, !state.waiting.isEmpty else { return nil }

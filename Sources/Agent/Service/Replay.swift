@@ -1,11 +1,11 @@
 import AgentProtocol
 import AgentStore
 
-/// Reads for a watcher what it has missed, in order and each event once.
+/// Reads a watcher's missed events from the store, in order and each once.
 struct Replay {
   private let store: LocalStore
   private let filter: EventHub.Filter
-  /// What the watcher has been told up to now.
+  /// The cursor up to which the watcher has received events.
   private var told: Int64
 
   init(store: LocalStore, _ filter: EventHub.Filter, after cursor: Int64) {
@@ -14,7 +14,7 @@ struct Replay {
     told = cursor
   }
 
-  /// Goes back to `cursor`; gives the event `gap` where something that came after it cannot be replayed any more.
+  /// Goes back to `cursor`; returns the event `gap` where later events cannot be replayed any more.
   mutating func begin(since cursor: Int64, until last: Int64) async throws(Failure) -> [Event] {
     let (start, isWhole) = try await store.replayStart(
       since: cursor, until: last, account: filter.account, names: filter.keptNames)

@@ -1,7 +1,7 @@
 import AgentProtocol
 
 extension SessionRegistry {
-  /// All at a time: each may have to wait for its server.
+  /// Logs out all sessions at the same time, because each may have to wait for its server.
   static func logout(
     _ sessions: [Session], _ parameters: LogoutMethod.Parameters
   ) async throws(Failure) -> LogoutMethod.Result {

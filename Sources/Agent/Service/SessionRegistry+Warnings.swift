@@ -2,13 +2,13 @@ import AgentProtocol
 import AgentStore
 import AgentSystem
 
-// What keeps the agent from working as it should, for whoever looks at its accounts.
+// Warnings about problems of the agent itself, shown with the state of its accounts.
 
 extension SessionRegistry {
-  /// What keeps the agent from working as it should; nil: nothing.
+  /// The current problems of the agent; nil where there are none.
   func warnings() async -> [Failure]? {
     if localStore.condition.obstacle != nil {
-      // Nobody may have tried to write since it has gone.
+      // A flush finds out whether the problem has gone, even if nothing was written since.
       try? await localStore.flush()
     }
     var count = 0
@@ -18,7 +18,7 @@ extension SessionRegistry {
     return failures.isEmpty ? nil : failures
   }
 
-  /// Who watches an account is told what is new of the local store.
+  /// Publishes news about the local store for every account.
   func storeChanged(_ news: StoreNews) {
     let accounts = Set(sessions.keys.map(\.description)).union(news.lost.keys)
     for account in accounts.sorted() {
@@ -26,7 +26,7 @@ extension SessionRegistry {
     }
   }
 
-  /// With what is to be told beside the sessions' own state.
+  /// Adds warnings and queued messages to the state of sessions.
   func completed(_ answer: [SessionStatus]) async throws(Failure) -> [SessionStatus] {
     let warnings = await warnings()
     return try await localStore.countQueued(answer).map { status in

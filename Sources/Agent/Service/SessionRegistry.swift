@@ -7,9 +7,9 @@ import Logging
 import NIOCore
 import XMPPStanza
 
-/// The sessions of all accounts, and what clients of the agent may ask of them.
+/// The sessions of all accounts, and the requests that clients may make to them.
 ///
-/// Knows which account a call means; what is done with it is the session's.
+/// The registry finds the account of a request; the session carries the request out.
 actor SessionRegistry {
   let onDisk: AccountsOnDisk
   private var accounts: AccountStore { onDisk.store }
@@ -19,25 +19,25 @@ actor SessionRegistry {
   private let language: String
   private let started = Timestamp.now()
   private let pace: ServerPace
-  /// What ``AgentIdleMethod`` does where its caller does not say.
+  /// The idle mode where the caller of ``AgentIdleMethod`` names none.
   private let onIdle: IdleMode
   private let isService: Bool
   private let onEnding: @Sendable () -> Void
   private let onStop: @Sendable () async -> Void
   private let activity: @Sendable () -> Void
   private(set) var sessions: [JID: Session] = [:]
-  /// Whose presence a client holds.
+  /// The accounts whose presence a client holds.
   private var holds: [ClientHandle: Set<JID>] = [:]
-  /// Sessions that are idle because the process is stopped.
+  /// Sessions that are idle because the process was stopped.
   private var stopped: [Session] = []
-  /// The agent is about to end: nobody is logged in on its own account any more.
+  /// Whether the agent is about to exit, so that no account logs in automatically.
   private var isEnding = false
 
   /// - Parameters:
-  ///   - isService: a service manager has started the agent.
-  ///   - activity: told when ``isBusy`` may have changed.
+  ///   - isService: whether a service manager has started the agent.
+  ///   - activity: called when ``isBusy`` may have changed.
   ///   - onEnding: called once, when the sessions begin to end with the agent.
-  ///   - onStop: called when the sessions are closed after `agent.stop`.
+  ///   - onStop: called when `agent.stop` has closed the sessions.
   init(
     accounts: AccountsOnDisk, hub: EventHub, localStore: LocalStore, log: Logger, language: String,
     pace: ServerPace = ServerPace(),
@@ -63,7 +63,7 @@ actor SessionRegistry {
     if let session = sessions[account] { return session }
     let file = try await loaded().get()
     let stored = file[account.description]
-    // Another call may have made it meanwhile.
+    // Another call may have created the session meanwhile.
     if let session = sessions[account] { return session }
     let session = Session(
       account: account, hub: hub, accounts: accounts, localStore: localStore, log: log, language: language,
@@ -77,27 +77,27 @@ actor SessionRegistry {
     return session
   }
 
-  /// The session of a stored account: the named one, else the default. Who has no name is not stored and has a
-  /// session all the same.
+  /// The session of the named stored account, or of the default one. An anonymous session has no stored account and is
+  /// found all the same.
   func storedSession(_ name: String?) async throws(Failure) -> Session {
     let file = await loaded()
     if let session = await unstored(name, beside: file) { return session }
     return try await session(of: try JID(given: file.get().account(name).account))
   }
 
-  /// The stored accounts, as they could be read last, or why they never could.
+  /// The stored accounts as last read, or the failure if they could never be read.
   private func loaded() async -> Result<AccountFile, Failure> {
     do throws(Failure) { return .success(try await onDisk.load()) } catch { return .failure(error) }
   }
 
-  /// The session of an account that need not be stored; of the default one where none is named.
+  /// The session of the named account, which need not be stored, or of the default account.
   private func namedSession(_ name: String?) async throws(Failure) -> Session {
     guard let name else { return try await storedSession(nil) }
     return try await session(of: try JID(given: name).bare)
   }
 
-  /// A session in use without a stored account: of nobody in particular, or of a first login in the background.
-  /// Where no account is named and none is the default, the only one.
+  /// The active session of an account that is not stored: an anonymous login, or a first login in the background.
+  /// Without a name and a default account, the only such session.
   private func unstored(_ name: String?, beside file: Result<AccountFile, Failure>) async -> Session? {
     let file = try? file.get()
     if let name {
@@ -115,11 +115,11 @@ actor SessionRegistry {
     return active.count == 1 ? active.first : nil
   }
 
-  /// Has the sessions follow what somebody else has changed in the stored accounts, side by side. The first time
-  /// everything is new: who was logged in when the last agent ended is logged in.
+  /// Applies changes that other processes have made to the stored accounts, all accounts at the same time. On the first
+  /// call every account is new, so accounts that were logged in when the last agent ended log in again.
   func reload() async {
     let news = await onDisk.news()
-    // How many there are decides how far they spread.
+    // The number of logins determines how far they are spread out in time.
     for change in news where change.consequence == .logIn {
       guard let account = change.after else { continue }
       pace.join(account.account, at: account.options.serverName(of: account.domain))
@@ -140,7 +140,7 @@ actor SessionRegistry {
     }
   }
 
-  /// For people who look at the service.
+  /// A summary for people who look at the service.
   var summary: String {
     get async {
       var online = 0
@@ -153,7 +153,7 @@ actor SessionRegistry {
     }
   }
 
-  /// Whether something is done for an account. Asked often: looks no further than the first.
+  /// Whether any session is active. Called often, so it stops at the first one.
   var isBusy: Bool {
     get async {
       for session in sessions.values where await session.isBusy { return true }
@@ -161,7 +161,7 @@ actor SessionRegistry {
     }
   }
 
-  /// Why the session that ended last did so for good; nil where the agent is stopped, or somebody logged out.
+  /// The failure that ended the last session for good; nil where the agent is stopped or the user logged out.
   var lastEnd: Failure? {
     get async {
       if isEnding { return nil }
@@ -173,13 +173,13 @@ actor SessionRegistry {
     }
   }
 
-  /// Whether nothing is done for an account any more.
+  /// Whether the account has no active session.
   func isIdle(_ account: String) async -> Bool {
     guard let jid = try? JID(account), let session = sessions[jid] else { return true }
     return await !session.isBusy
   }
 
-  // MARK: Calls
+  // MARK: Requests
 
   func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     var parameters = parameters
@@ -239,7 +239,7 @@ actor SessionRegistry {
     return try await completed(answer)
   }
 
-  /// Asks the servers of these accounts, side by side.
+  /// Probes the servers of these accounts at the same time.
   private func probe(_ accounts: [Account], within bound: TimeAmount) async {
     await withDiscardingTaskGroup { group in
       for account in accounts {
@@ -278,14 +278,14 @@ actor SessionRegistry {
     }
   }
 
-  /// Whether the user looks away outlives the agent. A store that cannot be written does not keep it from being told.
+  /// Stores the idle mode for the next agent. A failure of the store does not prevent the mode from taking effect.
   private func storeIdle(_ change: @escaping @Sendable (inout AccountFile) -> Void) async {
     do throws(Failure) { try await accounts.updateInBackground(change) } catch {
       log.error("store", metadata: ["failure": "\(error.message)"])
     }
   }
 
-  /// The process is about to be stopped by its terminal.
+  /// Called when the terminal is about to stop the process.
   func stops() async {
     for session in sessions.values {
       guard await session.isBusy, await session.idle == nil else { continue }
@@ -294,7 +294,7 @@ actor SessionRegistry {
     }
   }
 
-  /// It goes on, and nobody knows after how long.
+  /// Called when the process continues, after an unknown time.
   func goesOn() async {
     let sessions = stopped
     stopped = []
@@ -302,7 +302,7 @@ actor SessionRegistry {
     await networkChanged(NetworkChange())
   }
 
-  /// With `hold` the presence lives until ``clientClosed(_:)``.
+  /// Sets the presence. With `hold`, it lasts until ``clientClosed(_:)``.
   func setPresence(_ parameters: PresenceSetMethod.Parameters, client: ClientHandle) async throws(Failure)
     -> PresenceStatus
   {
@@ -317,7 +317,7 @@ actor SessionRegistry {
     let session = try await storedSession(parameters.account)
     var logout = LogoutMethod.Parameters(account: parameters.account)
     logout.forget = true
-    // What is queued would keep the account.
+    // Queued messages would keep the account.
     logout.force = true
     _ = try await session.logout(logout)
   }
@@ -336,7 +336,7 @@ actor SessionRegistry {
     return AccountDeleteMethod.Result(account: session.account.description)
   }
 
-  /// - Parameter clients: connected clients, the asking one included.
+  /// - Parameter clients: the number of connected clients, the asking one included.
   func agentStatus(clients: Int) async -> AgentStatusMethod.Result {
     let count = (try? await loaded().get())?.accounts.count ?? sessions.count
     var online = 0
@@ -356,7 +356,7 @@ actor SessionRegistry {
     await onStop()
   }
 
-  /// An address or a route of this machine has changed, or it has slept.
+  /// Called when an address or a route of this machine has changed, or the machine has slept.
   func networkChanged(_ change: NetworkChange) async {
     log.info("network changed", metadata: ["interface": "\(change.interface ?? "-")"])
     await withDiscardingTaskGroup { group in
@@ -364,7 +364,7 @@ actor SessionRegistry {
     }
   }
 
-  /// Every session says goodbye; what is stored stays.
+  /// Ends every session politely; the stored data stays.
   func closeAll() async {
     if !isEnding { onEnding() }
     isEnding = true
@@ -373,7 +373,7 @@ actor SessionRegistry {
     }
   }
 
-  /// The connection has ended.
+  /// Called when the connection of a client has ended.
   func clientClosed(_ client: ClientHandle) async {
     for account in holds.removeValue(forKey: client) ?? [] {
       await sessions[account]?.perform { await $0.presence.release(client) }
@@ -382,6 +382,6 @@ actor SessionRegistry {
 }
 
 extension StatusMethod.Parameters {
-  /// How long a server has to answer.
+  /// The time limit for answers of a server.
   fileprivate var bound: TimeAmount { .nanoseconds(Int64(timeout * 1e9)) }
 }

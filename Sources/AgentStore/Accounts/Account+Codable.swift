@@ -7,7 +7,7 @@ extension Account: Codable {
     case device, devicePolicy, hasUnpublishedPolicy, server, lastState, idle, noPresence, maxRetries, onKick,
       onAuthFailure
     case push
-    // What the kind of login needs.
+    // The credential of the login, depending on its kind.
     case auth, authcid, password, passwordCommand, accessToken, tokenCommand, issuedToken
     case loginExt, loginExtCommand, extInPassword, certFile, keyFile
   }
@@ -27,7 +27,7 @@ extension Account: Codable {
     credential = try Self.credential(fields)
     isLogin = try fields.decodeIfPresent(Bool.self, forKey: .isLogin) ?? false
     store = try fields.decodeIfPresent(StorePolicy.self, forKey: .store) ?? .password
-    // What can be had anew with a login is no reason not to read the rest.
+    // Values that the next login provides again must not prevent the rest from being read.
     token = try? fields.decodeIfPresent(DeviceToken.self, forKey: .token)
     scramKeys = (try? fields.decodeIfPresent([SCRAMKeys].self, forKey: .scramKeys)) ?? []
     options = try fields.decodeIfPresent(ConnectionOptions.self, forKey: .options) ?? ConnectionOptions()

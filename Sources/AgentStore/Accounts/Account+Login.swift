@@ -1,31 +1,31 @@
 import AgentProtocol
 import XMPPSASL
 
-/// What a login, its failure and a logout change in the stored account.
+/// The changes that a login, a failed login and a logout make to the stored account.
 extension Account {
-  /// Where the secret of a login came from.
+  /// The source of the secret of a login.
   package enum SecretSource: Sendable, Equatable {
-    /// Given with this login: the stored one has not been tried.
+    /// The secret was given with this login; the stored one was not tried.
     case given
     case stored
-    /// The server's own token for this device, which is always a stored one.
+    /// The server's token for this device, which is always stored.
     case deviceToken
   }
 
-  /// The login succeeded: what `policy` allows is kept, the rest is forgotten.
+  /// Records a successful login: keeps what `policy` allows and deletes the rest.
   ///
   /// - Parameters:
-  ///   - credential: what was accepted, or what a device token stood in for.
-  ///   - policy: `nil` keeps the account's own, which is `command` where a password command was given and `password`
-  ///     else.
-  ///   - token: the server's token for this device, if there is one now.
-  ///   - scramKeys: keys that the login has used or derived.
+  ///   - credential: the accepted credential, or the one that a device token replaced.
+  ///   - policy: nil keeps the account's policy; without one, it is `command` for a password command, otherwise
+  ///     `password`.
+  ///   - token: the server's current token for this device, if any.
+  ///   - scramKeys: the keys that the login has used or derived.
   package mutating func loggedIn(
     _ credential: LoginCredential, policy: StorePolicy? = nil, token: DeviceToken? = nil,
     scramKeys: [SCRAMKeys] = [], server: KnownServer? = nil
   ) {
     store = policy ?? (credential.passwordCommand != nil ? .command : store)
-    // A stored command is no help to a password typed now.
+    // A stored command does not replace a password that was typed now.
     if policy == nil, store == .command, credential.passwordCommand ?? credential.tokenCommand == nil {
       store = .password
     }
@@ -36,7 +36,7 @@ extension Account {
     isLogin = true
   }
 
-  /// What is really kept where `store` asks for something that the login has not given; nil where all of it is.
+  /// The policy that is in effect where the login did not provide what `store` asks for; otherwise nil.
   package var shortfall: StorePolicy? {
     switch store {
     case .token where token == nil: StorePolicy.none
@@ -45,8 +45,8 @@ extension Account {
     }
   }
 
-  /// The login failed, or a session ended with `failure`: only what was refused is cleared, and only where the
-  /// server refused it. A secret given now was never stored: its refusal changes nothing.
+  /// Records a failed login or a session that ended with `failure`: only the refused secret is deleted, and only where
+  /// the server refused it. A secret given with this login was never stored, so its refusal changes nothing.
   package mutating func failed(_ failure: Failure, with source: SecretSource) {
     guard source != .given else { return }
     switch FailureTable[failure.name]?.clears ?? .nothing {
@@ -56,14 +56,15 @@ extension Account {
       clearSecrets()
       isLogin = false
     case .token:
-      // A kind without tokens has only the device's.
+      // For a login kind without tokens, the token can only be the device token.
       if source == .deviceToken || !credential.kind.usesToken { token = nil }
       if source == .stored { credential.forgetTokens() }
       isLogin = isLogin && hasCredential
     }
   }
 
-  /// Why it is not online is kept until a login ends it: another device was the last one, or the only token is over.
+  /// Whether the account stays offline until the user logs in: another device logged in last, or the only token has
+  /// expired.
   package var awaitsLogin: Bool {
     switch lastState?.cause?.name {
     case .deviceChanged?: true
@@ -72,10 +73,11 @@ extension Account {
     }
   }
 
-  /// Only who was logged in is logged in by itself. With `forced` it is enough that there is something to log in with.
+  /// Throws where the account may not log in automatically: it must have been logged in. With `forced`, a credential
+  /// suffices.
   ///
-  /// Throws `notLoggedIn` for an account that logged out or whose secret is gone, `tokenExpired` or `sessionExpired`
-  /// where it is gone for that, `deviceChanged` where that was found out before.
+  /// Throws `notLoggedIn` for an account that logged out or lost its secret, `tokenExpired` or `sessionExpired` where
+  /// that is why it was lost, and `deviceChanged` where an earlier login found that out.
   package func allowAuto(forced: Bool) throws(Failure) {
     if awaitsLogin, let cause = lastState?.cause, !forced || !hasCredential { throw cause }
     guard hasCredential, isLogin || forced else {
@@ -83,8 +85,8 @@ extension Account {
     }
   }
 
-  /// The user logged out: the secret that the account keeps stays for the next login, unless it is to be forgotten. The
-  /// server's token for this device stays where that is it, and where it is still to be revoked.
+  /// Records a logout. The stored secret stays for the next login unless it is to be deleted. The server's device token
+  /// stays if it is that secret or still has to be revoked.
   package mutating func loggedOut(_ parameters: LogoutMethod.Parameters) {
     let token = store == .token && !parameters.forget || parameters.revoke ? token : nil
     isLogin = false
@@ -94,36 +96,36 @@ extension Account {
     self.token = token
   }
 
-  /// What an account keeps of its secret; nil: nothing.
+  /// The policy under which a secret is stored; nil where none is.
   package var keptSecret: StorePolicy? {
     if credential.kind == .anonymous || !hasCredential { return nil }
     return store == .none ? nil : store
   }
 
-  /// Another account has taken the place of the one that was stored.
+  /// Deletes the secrets when another account takes the place of the stored one.
   package mutating func forgetSecrets() {
     isLogin = false
     clearSecrets()
   }
 
-  /// What the user calls this device from now on; empty: nothing.
+  /// Sets the name of this device; an empty name removes it.
   package mutating func rename(_ name: String) {
     let device = (device ?? DeviceIdentity()).overridden(by: DeviceIdentity(name: name))
     self.device = device == DeviceIdentity() ? nil : device
   }
 
-  /// Which devices of the account may be online, from the next login on, which publishes it.
+  /// Changes the device policy of the account, which the next login publishes.
   package mutating func change(_ policy: DevicesPolicyMethod.Parameters) {
     setPolicy((devicePolicy ?? DevicePolicy()).changed(by: policy), isPublished: false)
   }
 
-  /// The account's policy is this one.
+  /// Sets the device policy of the account.
   package mutating func setPolicy(_ policy: DevicePolicy, isPublished: Bool) {
     devicePolicy = policy == DevicePolicy() ? nil : policy
     hasUnpublishedPolicy = isPublished ? nil : true
   }
 
-  /// The server's token for this device is gone; what else there is to log in with stays.
+  /// Deletes the server's token for this device; other credentials stay.
   package mutating func forgetDeviceToken() {
     token = nil
     isLogin = isLogin && hasCredential
@@ -132,7 +134,7 @@ extension Account {
   private mutating func clearSecrets() {
     credential.password = nil
     credential.forgetTokens()
-    // Of a login by its extension alone that is the secret.
+    // In a login with the extension alone, the extension is the secret.
     if credential.kind == .thirdParty { credential.loginExt = nil }
     token = nil
     scramKeys = []
@@ -140,7 +142,7 @@ extension Account {
 }
 
 extension LoginCredential {
-  /// What a policy leaves of it.
+  /// The part of the credential that a policy allows to store.
   package func kept(by policy: StorePolicy) -> LoginCredential {
     var kept = self
     switch policy {

@@ -1,48 +1,48 @@
 import AgentProtocol
 import XMPPSASL
 
-/// One account as `accounts.json` keeps it. Keys that this version does not know survive a rewrite.
+/// An account as stored in `accounts.json`. Keys that this version does not know survive a rewrite.
 package struct Account: Sendable, Equatable {
   /// Normalised bare JID.
   package let account: String
-  /// What it logs in with, as far as that is stored.
+  /// The stored part of the credential.
   package var credential = LoginCredential()
   /// The JID's domain.
   package var domain: String
-  /// The agent logs this account in by itself when it starts.
+  /// Whether the agent logs in this account when it starts.
   package var isLogin = false
-  /// What of the secret is kept.
+  /// The policy for storing the secret.
   package var store: StorePolicy = .password
   /// The server's token for this device.
   package var token: DeviceToken?
-  /// What SCRAM has derived from the password; one entry a hash.
+  /// The keys that SCRAM has derived from the password, one per hash.
   package var scramKeys: [SCRAMKeys] = []
-  /// How often what failed is tried again; absent: without end.
+  /// The maximum number of retries; absent for no limit.
   package var maxRetries: Int?
-  /// What follows on a kick; absent: `stop`.
+  /// The reaction to a kick; absent for `stop`.
   package var onKick: OnKick?
-  /// Prints a fresh secret; run once when an automatic login is refused.
+  /// A command that prints a fresh secret; run once when an automatic login is refused.
   package var onAuthFailure: String?
   package var options = ConnectionOptions()
-  /// Shows no presence at login.
+  /// Whether a login sends no presence.
   package var noPresence: Bool?
-  /// Desired presence; absent: available.
+  /// The desired presence; absent for available.
   package var presence: DesiredPresence?
-  /// What the session does while the user looks away; absent: the user is there.
+  /// The idle mode while the user is away; absent while the user is there.
   package var idle: IdleMode?
-  /// What the other devices are told of this one.
+  /// The description of this device for the other devices.
   package var device: DeviceIdentity?
-  /// Which devices of the account may be online at a time; absent: all.
+  /// The policy that limits the account's devices online; absent for no limit.
   package var devicePolicy: DevicePolicy?
-  /// ``devicePolicy`` was changed here, and the account's other devices have not been told yet.
+  /// Whether ``devicePolicy`` was changed here and not published to the other devices yet.
   package var hasUnpublishedPolicy: Bool?
-  /// Push services that the server is to tell.
+  /// The push services that the server notifies.
   package var push: [PushRegistration] = []
-  /// Stands for this installation; stays when the account logs in anew.
+  /// The ID of this installation, which stays the same when the account logs in again.
   package var deviceId: String?
-  /// RFC 3339: when this device logged in, as the others were told.
+  /// RFC 3339: the login time of this device, as published to the other devices.
   package var lastLogin: String?
-  /// What is known of its server.
+  /// The known properties of the account's server.
   package var server: KnownServer?
   package var lastState: LastState?
   package var others: [String: JSONValue] = [:]
@@ -57,25 +57,25 @@ package struct Account: Sendable, Equatable {
     set { credential.password = newValue }
   }
 
-  /// Prints the password; run anew for every login.
+  /// The command that prints the password, run for every login.
   package var passwordCommand: String? {
     get { credential.passwordCommand }
     set { credential.passwordCommand = newValue }
   }
 
-  /// There is something to log in with.
+  /// Whether a credential for a login is stored.
   package var hasCredential: Bool { credential.isUsable || token != nil || !scramKeys.isEmpty }
 }
 
-/// Presence that the user asked for: applied at login and after every reconnect.
+/// The presence that the user asked for, sent at login and after every reconnection.
 package struct DesiredPresence: Codable, Sendable, Equatable {
   package var show: PresenceShow
   package var status: String?
   /// −128…127.
   package var priority: Int
-  /// RFC 3339: when it ends and `before` comes back.
+  /// RFC 3339: the end of a temporary presence, at which `before` is restored.
   package var until: String?
-  /// What was there before a presence with `until`.
+  /// The presence before a temporary one.
   package var before: Availability?
 
   package struct Availability: Codable, Sendable, Equatable {
@@ -96,13 +96,13 @@ package struct DesiredPresence: Codable, Sendable, Equatable {
   }
 }
 
-/// The state that the agent last saw, for `status` when no agent runs.
+/// The last state that the agent recorded, for `status` when no agent runs.
 package struct LastState: Codable, Sendable, Equatable {
   package var state: SessionState
   package var cause: Failure?
   /// RFC 3339.
   package var time: String
-  /// RFC 3339: when the server was last heard of.
+  /// RFC 3339: the time at which the server was last heard from.
   package var lastSeen: String?
   package init(state: SessionState, cause: Failure? = nil, time: String) {
     self.state = state

@@ -2,21 +2,21 @@ import AgentProtocol
 
 /// The contents of `accounts.json`: `{"version":1,"default":JID,"last":JID,"accounts":[…]}`.
 package struct AccountFile: Sendable, Equatable {
-  /// Written by this version; a greater one is refused.
+  /// The version that this program writes; a greater one is refused.
   package static let version = 1
 
   package private(set) var accounts: [Account] = []
-  /// Bare JID that commands without `--account` mean.
+  /// The bare JID of the account for commands without `--account`.
   package private(set) var `default`: String?
-  /// Bare JID of the last login that was tried: the proposal of the next.
+  /// The bare JID of the last attempted login, which the next login proposes.
   package var last: String?
-  /// What accounts begin with that are stored from now on; see ``Account/idle``.
+  /// The idle mode of newly stored accounts; see ``Account/idle``.
   package var idle: IdleMode?
   package var others: [String: JSONValue] = [:]
 
   package init() {}
 
-  /// The account of a normalised bare JID. The first one that is added becomes the default.
+  /// The account with a normalised bare JID. The first account added becomes the default.
   package subscript(_ bareJID: String) -> Account? {
     get { accounts.first { $0.account == bareJID } }
     set {
@@ -37,8 +37,8 @@ package struct AccountFile: Sendable, Equatable {
 
   /// The stored account that `spelling` names, or the default one.
   ///
-  /// Throws `invalidParameter` for what is no JID, `notInitialized` where no account was ever stored, and
-  /// `notLoggedIn` where this one was not or none is the default.
+  /// Throws `invalidParameter` for an invalid JID, `notInitialized` where no account was ever stored, and `notLoggedIn`
+  /// where this account is not stored or no account is the default.
   package func account(_ spelling: String?) throws(Failure) -> Account {
     let name =
       try spelling.map { spelling throws(Failure) in try BareJID.normalise(spelling) } ?? self.default
@@ -49,12 +49,12 @@ package struct AccountFile: Sendable, Equatable {
     return account
   }
 
-  /// Whether an account may be logged in without a question.
+  /// Throws where an account may not log in without the user's confirmation.
   ///
   /// - Parameter account: normalised bare JID.
   ///
-  /// Throws `notInitialized` where nothing was ever stored, `firstLoginNeedsNetwork` for an account that is not, and as
-  /// ``Account/allowAuto(forced:)``.
+  /// Throws `notInitialized` where no account was ever stored, `firstLoginNeedsNetwork` for an account that is not
+  /// stored, and the errors of ``Account/allowAuto(forced:)``.
   package func allowAuto(_ account: String, forced: Bool) throws(Failure) {
     if accounts.isEmpty { throw Failure(.notInitialized, stage: .store) }
     guard let stored = self[account] else {
@@ -70,12 +70,12 @@ package struct AccountFile: Sendable, Equatable {
 }
 
 extension AccountFile: Codable {
-  /// What stands in it may mean something else.
+  /// The file was written by a later version, in which its contents may have another meaning.
   struct LaterVersion: Error {}
 
   private enum Key: String, CodingKey, CaseIterable { case version, `default`, last, idle, accounts }
 
-  /// Two spellings of one JID give one entry, the first.
+  /// If two spellings of one JID occur, the first entry counts.
   package init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Key.self)
     let version = try fields.decode(Int.self, forKey: .version)

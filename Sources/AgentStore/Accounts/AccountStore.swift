@@ -7,17 +7,17 @@ import NIOPosix
 
 /// Reads and replaces `accounts.json`.
 ///
-/// The file has mode 0600 in a directory of mode 0700. It is written to a temporary file beside it, synchronised
-/// and renamed: whoever reads it, even after a crash or on a full disk, finds the old contents or the new ones.
-/// Writers of all processes take turns on a lock. Nothing is ever overwritten that could not be read.
+/// The file has mode 0600 in a directory of mode 0700. A new version is written to a temporary file, synchronised and
+/// renamed, so that readers find the old or the new contents even after a crash or on a full disk. Writers of all
+/// processes take turns on a lock. A file that could not be read is never overwritten.
 ///
 /// Every call blocks on the disk: on an event loop or in an actor use ``BlockingStore/inBackground(_:)``.
 package struct AccountStore: BlockingStore {
-  /// Something unsafe that was put right.
+  /// An unsafe permission that was corrected.
   package enum Repair: Sendable, Equatable {
-    /// Other users could read the file at this path; its mode is 0600 now.
+    /// Other users could read the file at this path; its mode is now 0600.
     case modeOfFile(String)
-    /// Other users could enter this directory; its mode is 0700 now.
+    /// Other users could enter this directory; its mode is now 0700.
     case modeOfDirectory(String)
 
     package func localized(_ language: Language) -> String {
@@ -30,21 +30,21 @@ package struct AccountStore: BlockingStore {
     }
   }
 
-  /// The steps of a replacement; a test lets one of them fail.
+  /// The steps of a replacement, so that tests can make one fail.
   package enum Step: CaseIterable { case open, write, synchronise, rename, synchroniseDirectory }
 
-  /// Octets of a file that is still read.
+  /// The maximum size in octets of a file that is read.
   package static let maximumSize = 16 << 20
-  /// Seconds to wait for another writer.
+  /// The seconds to wait for another writer.
   static let lockPatience = 10
 
   static let fileName = "accounts.json"
 
   package let directory: String
-  /// Changes of several accounts of this process, to be written together.
+  /// Combines changes to several accounts by this process into one write.
   let writes = AccountWrites()
   private let lastRead = LastRead()
-  /// Told what this value's ``update(_:)`` has changed, before the lock is free.
+  /// Called with the old and new contents after each ``update(_:)`` of this value, before the lock is released.
   var onWrite: @Sendable (AccountFile, AccountFile) -> Void = { _, _ in }
   private let onRepair: @Sendable (Repair) -> Void
   package var before: @Sendable (Step) throws(Errno) -> Void = { _ in }
@@ -53,16 +53,16 @@ package struct AccountStore: BlockingStore {
   private var temporaryPath: String { path + ".new" }
   private var lockPath: String { directory + "/accounts.lock" }
 
-  /// - Parameter onRepair: told what was put right, to tell the user.
+  /// - Parameter onRepair: called for each repair, to tell the user.
   package init(directory: String, onRepair: @escaping @Sendable (Repair) -> Void = { _ in }) {
     self.directory = directory
     self.onRepair = onRepair
   }
 
-  /// The stored accounts; none where there is no file yet.
+  /// The stored accounts; empty where there is no file yet.
   ///
-  /// Throws `databaseError` with the path where the file is a symbolic link, belongs to someone else, can be
-  /// written by others or cannot be understood.
+  /// Throws `databaseError` with the path where the file is a symbolic link, belongs to another user, can be written by
+  /// others or cannot be decoded.
   package func load() throws(Failure) -> AccountFile {
     var status = stat()
     if lstat(directory, &status) != 0 && errno == ENOENT { return AccountFile() }
@@ -70,12 +70,12 @@ package struct AccountStore: BlockingStore {
     return try read()
   }
 
-  /// The contents as this value has last read or written them; nil where it has not.
+  /// The contents that this value last read or wrote; nil where it has done neither.
   var lastKnown: AccountFile? { lastRead.contents }
 
-  /// Reads the file, lets `change` work on it and replaces it where something changed.
+  /// Reads the file, applies `change` and replaces the file if something changed.
   ///
-  /// Not to be nested: the second call waits for the first and gives up with `databaseError`.
+  /// Calls must not be nested: the inner call waits for the outer one and throws `databaseError`.
   @discardableResult
   package func update<Result>(_ change: (inout AccountFile) throws(Failure) -> Result) throws(Failure)
     -> Result
@@ -93,8 +93,8 @@ package struct AccountStore: BlockingStore {
     return result
   }
 
-  /// Lets `body` see the contents while no other process writes them. Where this one may not write, it does not wait
-  /// for those that do.
+  /// Calls `body` with the contents while no other process writes them. On a read-only directory it does not wait for
+  /// writers.
   func inspect<Result>(_ body: (AccountFile) -> Result) throws(Failure) -> Result {
     try ensureDirectory()
     let lock = try isReadOnly ? nil : acquireLock()
@@ -103,7 +103,7 @@ package struct AccountStore: BlockingStore {
     return result
   }
 
-  /// The directory is on a file system that cannot be written, or may not be by this user.
+  /// Whether the directory is on a read-only file system or cannot be written by this user.
   private var isReadOnly: Bool { access(directory, W_OK) != 0 && (errno == EROFS || errno == EACCES) }
 
   private func ensureDirectory() throws(Failure) {
@@ -173,7 +173,7 @@ package struct AccountStore: BlockingStore {
     }
     do throws(Errno) {
       try before(.open)
-      // What a writer left behind that was killed.
+      // Removes the file of a writer that was killed.
       if unlink(temporaryPath) != 0 && errno != ENOENT { throw Errno.last }
       let file = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
       try before(.write)
@@ -199,7 +199,7 @@ package struct AccountStore: BlockingStore {
     Failure(.databaseError, stage: .store, detail: .about(path, why))
   }
 
-  /// Where the file is wrong, without what stands there.
+  /// Describes the place of an error in the file, without the contents of that place.
   private static func describe(_ error: any Error) -> FailureDetail {
     func place(_ context: DecodingError.Context, _ last: [any CodingKey] = []) -> String? {
       let keys = context.codingPath + last
@@ -223,8 +223,8 @@ package struct AccountStore: BlockingStore {
   }
 }
 
-/// The contents of the file as they were last read or written, which need not be read again while it is the same file.
-/// A thousand accounts take tens of milliseconds to decode.
+/// Caches the contents as last read or written, for as long as the file is unchanged: decoding a thousand accounts
+/// takes tens of milliseconds.
 private final class LastRead: Sendable {
   private let last = NIOLockedValueBox<(contents: AccountFile, stamp: FileStamp)?>(nil)
 
@@ -239,7 +239,7 @@ private final class LastRead: Sendable {
   }
 }
 
-/// Another one for every replacement and every change of a file.
+/// Identifies a version of the file: differs after each replacement and change.
 private struct FileStamp: Equatable {
   private var numbers: [Int]
 

@@ -17,7 +17,7 @@ final class AccountWrites: Sendable {
 
   private let state = NIOLockedValueBox(State())
 
-  /// Makes the change in its turn. Throws as ``AccountStore/update(_:)``.
+  /// Makes the change in its turn. Throws the errors of ``AccountStore/update(_:)``.
   func make(_ change: @escaping Change, in store: AccountStore) async throws(Failure) {
     let result: Result<Void, Failure> = await withCheckedContinuation { done in
       let isFirst = state.withLockedValue { state in
@@ -30,7 +30,7 @@ final class AccountWrites: Sendable {
     try result.get()
   }
 
-  /// Writes until nothing waits.
+  /// Writes until no change waits.
   private func write(to store: AccountStore) {
     while true {
       let changes = state.withLockedValue { state in
@@ -52,9 +52,9 @@ final class AccountWrites: Sendable {
 }
 
 extension AccountStore {
-  /// As ``update(_:)``, on a thread that may block, and together with what others change meanwhile.
+  /// Like ``update(_:)``, but on a background thread and combined with concurrent changes.
   ///
-  /// What was begun is finished, also where the task is cancelled.
+  /// A change that was begun is finished even if the task is cancelled.
   package func updateInBackground<Value: Sendable>(
     _ change: @escaping @Sendable (inout AccountFile) -> Value
   ) async throws(Failure) -> Value {

@@ -3,13 +3,14 @@ import AgentSystem
 import Logging
 import NIOConcurrencyHelpers
 
-/// The stored accounts while the agent runs: says what somebody else has changed in them.
+/// The stored accounts during the life of the agent; finds the changes made by other processes.
 ///
-/// Writes of the agent itself are no news. What cannot be read is told once in the log, and what was before holds.
+/// Writes of the agent itself are not reported. If the file cannot be read, that is logged once and the previous
+/// contents stay in effect.
 package final class AccountsOnDisk: Sendable {
-  /// Several writes in a row are looked at once.
+  /// The delay after a change, so that several writes in a row are read once.
   private static let settling: Duration = .milliseconds(100)
-  /// Before a directory that has gone is made and watched again.
+  /// The pause before a directory that was removed is created and watched again.
   private static let pause: Duration = .seconds(5)
 
   package let store: AccountStore
@@ -26,12 +27,12 @@ package final class AccountsOnDisk: Sendable {
     self.log = log
   }
 
-  /// Why the accounts cannot be read now.
+  /// The failure of the last attempt to read the accounts; nil where it succeeded.
   package var failure: Failure? { problem.withLockedValue { $0 } }
 
-  /// The stored accounts; where they cannot be read, as they were before (see ``failure``).
+  /// The stored accounts. Where they cannot be read, the contents read last (see ``failure``).
   ///
-  /// - Throws: why they cannot be read, where they never could.
+  /// - Throws: the failure to read the accounts, if they were never read.
   package func load() async throws(Failure) -> AccountFile {
     do throws(Failure) {
       let file = try await store.inBackground { store throws(Failure) in try store.load() }
@@ -44,7 +45,7 @@ package final class AccountsOnDisk: Sendable {
     }
   }
 
-  /// Tells in the log what is new of whether the accounts can be read.
+  /// Logs when the accounts become unreadable or readable.
   private func note(_ failure: Failure?) {
     let before = problem.withLockedValue { problem in
       defer { problem = failure }
@@ -58,11 +59,11 @@ package final class AccountsOnDisk: Sendable {
     }
   }
 
-  /// What is new in the file. Nothing where it cannot be read.
+  /// The changes in the file; empty where it cannot be read.
   package func news() async -> [KnownAccounts.Change] {
     do throws(Failure) {
       let known = known
-      // A writer that is at work has told of it when the lock is free again.
+      // A writer that is at work has recorded its change before it releases the lock.
       let news = try await store.inBackground { store throws(Failure) in
         try store.inspect(known.news)
       }
@@ -74,13 +75,13 @@ package final class AccountsOnDisk: Sendable {
     }
   }
 
-  /// Calls `body` when the file may have changed, until the task is cancelled.
+  /// Calls `body` whenever the file may have changed, until the task is cancelled.
   package func watch(_ body: @Sendable () async -> Void) async {
     while !Task.isCancelled {
       do {
         try PrivateDirectory.ensure(store.directory)
         let changes = try DirectoryWatch.changes(of: AccountStore.fileName, in: store.directory)
-        // What has happened before somebody watched.
+        // Covers changes made before the watch began.
         await body()
         for await _ in changes {
           try await Task.sleep(for: Self.settling)

@@ -1,12 +1,12 @@
 import AgentProtocol
 import XMPPStanza
 
-/// The key of everything that belongs to an account: its normalised bare JID (RFC 7622 §3).
+/// The key of all data of an account: its normalised bare JID (RFC 7622 §3).
 package enum BareJID {
-  /// The one spelling of the bare JID that `spelling` means; a resource is left out.
+  /// The normalised bare JID for any spelling; a resource is dropped.
   package static func normalise(_ spelling: String) throws(Failure) -> String { try parts(spelling).bare }
 
-  /// The account of an e-mail address at a domain: `user@mail.example` is `user\40mail.example@domain` (XEP-0106).
+  /// The account for an e-mail address at a domain: `user@mail.example` is `user\40mail.example@domain` (XEP-0106).
   package static func ofEmail(_ address: String, at domain: String) throws(Failure) -> String {
     do {
       return try JID(local: JIDEscaping.escape(address), domain: domain).description
@@ -22,7 +22,7 @@ package enum BareJID {
 }
 
 extension JID {
-  /// Reads what a user has given. Throws `invalidParameter` for what is no JID.
+  /// Parses a JID given by the user. Throws `invalidParameter` for an invalid one.
   package init(given text: String) throws(Failure) {
     do { self = try JID(text) } catch {
       throw Failure(.invalidParameter, stage: .input, detail: .about(text, FailureDetail(error)))
@@ -31,7 +31,7 @@ extension JID {
 }
 
 extension FailureDetail {
-  /// Why a text is no JID.
+  /// Describes why a text is not a valid JID.
   package init(_ error: JIDError) {
     guard let sentence = error.sentence, let key = Key(name: "address.\(sentence.rawValue)") else {
       self = .text(error.message)

@@ -3,10 +3,10 @@ import FoundationEssentials
 import XMPPSASL
 import XMPPStanza
 
-/// A token that somebody has issued, as a command of the user prints it and as it is kept until it expires.
+/// A token from a third party, printed by a user's command and kept until it expires.
 package struct IssuedToken: Codable, Sendable, Equatable {
   package var token: Secret
-  /// RFC 3339: when it expires, where that is known.
+  /// RFC 3339: when the token expires, if known.
   package var expires: String?
 
   package init(token: Secret, expires: String? = nil) {
@@ -14,12 +14,12 @@ package struct IssuedToken: Codable, Sendable, Equatable {
     self.expires = expires
   }
 
-  /// What was printed is no token.
+  /// The printed text is not a token.
   package struct Garbage: Error { package var reason: FailureDetail }
 
-  /// A bare token, or `{"token":…,"expires":RFC 3339,"jid":…}`; nil where there is none.
+  /// Parses a bare token, or `{"token":…,"expires":RFC 3339,"jid":…}`; nil where the output is empty.
   ///
-  /// - Parameter account: whom a `jid` must name.
+  /// - Parameter account: the account that a `jid` must name.
   package init?(printed output: [UInt8], for account: String) throws(Garbage) {
     guard let text = String(validating: output, as: UTF8.self) else {
       throw Garbage(reason: .login(.notUTF8))
@@ -50,13 +50,13 @@ package struct IssuedToken: Codable, Sendable, Equatable {
     }
   }
 
-  /// Whom a printed token is for, as far as it says.
+  /// The bare JID that a printed token names, if any.
   package static func jid(printed text: String) -> String? {
     let object = try? JSONDecoder().decode(Object.self, from: Data(JSONWebToken.stripped(text).utf8))
     return object?.jid.flatMap { try? BareJID.normalise($0) }
   }
 
-  /// No token has blanks or control characters: what has is an error message.
+  /// Whether the text has no blanks or control characters; a text with them is an error message.
   package static func isToken(_ text: String) -> Bool {
     !text.isEmpty
       && text.unicodeScalars.allSatisfy {
@@ -64,18 +64,18 @@ package struct IssuedToken: Codable, Sendable, Equatable {
       }
   }
 
-  /// Whether it is known to be good at a time (seconds since 1970): a token whose end is unknown is not.
+  /// Whether the token is known to be valid at a time in seconds since 1970; false where its expiry is unknown.
   package func isValid(at now: Double) -> Bool { expires.flatMap(Self.seconds).map { $0 > now } ?? false }
 
-  /// Whether its end is known and has passed.
+  /// Whether the token is known to have expired.
   package func isExpired(at now: Double) -> Bool { expires.flatMap(Self.seconds).map { $0 <= now } ?? false }
 
-  /// RFC 3339: when it ends, as it was told or as the token itself says.
+  /// RFC 3339: the expiry that came with the token or stands in it.
   package var end: String? {
     expires ?? (try? JSONWebToken(token.value))?.expiry.flatMap(Self.text(seconds:))
   }
 
-  /// Whether its end is known and has passed (seconds since 1970).
+  /// Whether ``end`` is known and has passed (seconds since 1970).
   package func isOver(at now: Double) -> Bool { end.flatMap(Self.seconds).map { $0 <= now } ?? false }
 
   private struct Object: Decodable {
@@ -84,7 +84,7 @@ package struct IssuedToken: Codable, Sendable, Equatable {
     var jid: String?
   }
 
-  /// Seconds since 1970 of an RFC 3339 time, with or without fractions.
+  /// The seconds since 1970 of an RFC 3339 time, with or without fractions.
   package static func seconds(_ text: String) -> Double? {
     let date = Timestamp.date(text) ?? (try? Date(text, strategy: .iso8601))
     return date?.timeIntervalSince1970
@@ -97,9 +97,9 @@ package struct IssuedToken: Codable, Sendable, Equatable {
 }
 
 extension IssuedToken {
-  /// What can be known of a token before it is sent.
+  /// Checks the token as far as that is possible before it is sent.
   ///
-  /// Throws `tokenExpired` with the time, or for a JWT `invalidToken` with the reason.
+  /// Throws `tokenExpired` with the time; for a JWT also `invalidToken` with the reason.
   package func check(isJWT: Bool, at now: Double) throws(Failure) {
     let claims: JSONWebToken?
     if isJWT { claims = try JSONWebToken(token.value) } else { claims = try? JSONWebToken(token.value) }

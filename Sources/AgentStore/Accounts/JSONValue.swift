@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// Any JSON value: what an `accounts.json` of another version has in keys that we do not know.
+/// Any JSON value: the contents of keys in `accounts.json` that this version does not know.
 package enum JSONValue: Sendable, Equatable, Codable {
   case null
   case bool(Bool)
   case integer(Int64)
-  /// What is no `Int64`, to 38 digits.
+  /// A number that is not an `Int64`, to 38 digits.
   case decimal(Decimal)
   case number(Double)
   case string(String)
@@ -48,7 +48,7 @@ package enum JSONValue: Sendable, Equatable, Codable {
   }
 }
 
-/// A key of an object whose keys are not all known.
+/// A key of an object with unknown keys.
 struct AnyKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }
@@ -57,7 +57,7 @@ struct AnyKey: CodingKey {
 }
 
 extension Decoder {
-  /// The fields whose keys are none of `known`.
+  /// The fields whose keys are not among `known`.
   func otherFields(than known: [some CodingKey]) throws -> [String: JSONValue] {
     let fields = try container(keyedBy: AnyKey.self)
     let known = Set(known.map(\.stringValue))

@@ -2,9 +2,9 @@ import AgentProtocol
 import FoundationEssentials
 import XMPPSASL
 
-/// A JSON Web Token (RFC 7519) as far as its bearer can read it: nothing in it is verified.
+/// A JSON Web Token (RFC 7519) as far as its bearer can read it; nothing is verified.
 ///
-/// What is wrong with its shape is told before it is sent, since a server only says that it is wrong.
+/// A malformed token is reported before it is sent, since a server does not say what is wrong with it.
 package struct JSONWebToken: Sendable, Equatable {
   /// `exp`: seconds since 1970.
   package let expiry: Double?
@@ -12,10 +12,10 @@ package struct JSONWebToken: Sendable, Equatable {
   let issuer: String?
   /// `aud`.
   package let audience: [String]
-  /// `jid`: whom ejabberd takes it for.
+  /// `jid`: the account for which ejabberd accepts the token.
   package let jid: String?
 
-  /// Throws `invalidToken` with the reason; never with a part of the token.
+  /// Throws `invalidToken` with the reason, but never with a part of the token.
   package init(_ token: String) throws(Failure) {
     let segments = token.split(separator: ".", omittingEmptySubsequences: false)
     guard segments.count == 3 else {
@@ -50,8 +50,8 @@ package struct JSONWebToken: Sendable, Equatable {
   /// - Parameter now: seconds since 1970.
   package func isExpired(at now: Double) -> Bool { expiry.map { $0 <= now } ?? false }
 
-  /// What the token says about whom it is for, in one line, to be held against where it was sent; nil where it says
-  /// nothing.
+  /// The claims about the token's recipient, in one line, to be compared with the server it was sent to; nil where
+  /// there are none.
   package var destination: FailureDetail? {
     let facts = [
       issuer.map { "iss \($0)" }, audience.isEmpty ? nil : "aud \(audience.joined(separator: " "))",
@@ -60,7 +60,7 @@ package struct JSONWebToken: Sendable, Equatable {
     return facts.isEmpty ? nil : .login(.destination, facts.joined(separator: ", "))
   }
 
-  /// A token as it comes out of files and editors: without byte order mark, blanks around it, and quotes.
+  /// Strips what files and editors add to a token: a byte order mark, surrounding blanks, and quotes.
   static func stripped(_ text: String) -> String {
     var scalars = text.unicodeScalars[...]
     func isOutside(_ scalar: Unicode.Scalar) -> Bool {
@@ -90,7 +90,7 @@ package struct JSONWebToken: Sendable, Equatable {
     return object
   }
 
-  /// base64url (RFC 4648 §5), with or without padding; where `isLenient` the other alphabet too.
+  /// Decodes base64url (RFC 4648 §5), with or without padding; with `isLenient`, also the standard alphabet.
   private static func decode(_ text: Substring, isLenient: Bool = false) -> [UInt8]? {
     var standard: [UInt8] = []
     for byte in text.utf8 {

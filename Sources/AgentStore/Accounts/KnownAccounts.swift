@@ -1,21 +1,21 @@
 import NIOConcurrencyHelpers
 
-/// The stored accounts as this process has last seen or made them: what differs from that is somebody else's doing.
+/// The stored accounts as this process last read or wrote them; any difference to the file was made by another process.
 package final class KnownAccounts: Sendable {
-  /// What somebody else has changed in one account.
+  /// A change to one account by another process.
   package struct Change: Sendable, Equatable {
     /// Normalised bare JID.
     package let account: String
     package let before: Account?
     package let after: Account?
-    /// It is no change: this process has not looked at the file before.
+    /// Whether this is the first reading of the file, so that every account counts as changed.
     package var isStart = false
   }
 
   private let known = NIOLockedValueBox([String: Account]())
   private let hasRead = NIOLockedValueBox(false)
 
-  /// A write of this process. What somebody else had changed before it and nobody has looked at yet stays news.
+  /// Records a write of this process. Unread changes that another process made before it stay news.
   package func wrote(_ old: AccountFile, _ new: AccountFile) {
     known.withLockedValue { known in
       for name in Set(old.accounts.map(\.account)).union(new.accounts.map(\.account)) {
@@ -25,7 +25,7 @@ package final class KnownAccounts: Sendable {
     }
   }
 
-  /// What is in the file and was not known. It is known from now on.
+  /// Returns the changes in the file and records its contents.
   package func news(in file: AccountFile) -> [Change] {
     let isStart = hasRead.withLockedValue { hasRead in
       defer { hasRead = true }
@@ -43,12 +43,12 @@ package final class KnownAccounts: Sendable {
 }
 
 extension KnownAccounts.Change {
-  /// What the session of the account has to do about it.
+  /// The consequence of a change for the account's session.
   package enum Consequence: Sendable, Equatable {
     case nothing
     case logIn
     case logOut
-    /// To go by what is stored now; `presence`: also to show another one.
+    /// Adopt the stored settings; with `presence`, also send another presence.
     case goBy(presence: Bool)
   }
 
@@ -57,7 +57,7 @@ extension KnownAccounts.Change {
     guard let after, after.isLogin else { return wasLogin || after == nil ? .logOut : .nothing }
     guard let before, wasLogin else { return .logIn }
     let presence = before.presence != after.presence || before.noPresence != after.noPresence
-    // What the agent itself notes of the account is no wish.
+    // Fields that the agent itself maintains do not count.
     var same = before
     same.presence = after.presence
     same.noPresence = after.noPresence

@@ -3,24 +3,24 @@ import XMPP
 import XMPPSASL
 import XMPPTransport
 
-/// What logins have taught about an account's server: saves round trips, and lets nobody make the login weaker.
+/// What logins have learned about an account's server. It saves round trips and prevents downgrades of the login.
 package struct KnownServer: Codable, Sendable, Equatable {
-  /// Where the last login went.
+  /// The host of the last login.
   package var host: String
   package var port: Int
   /// `starttls` or `direct`.
   package var tls: String
-  /// The strongest mechanism that a login has used with the password: the server has to go on offering it.
+  /// The strongest mechanism with which the password was used; the server must keep offering it.
   package var mechanism: String?
-  /// What it offered at the last login.
+  /// The server's offer at the last login.
   package var offer: AuthenticationOffer?
-  /// How often in a row a login that went ahead of the server failed: once may be a passing fault, an error that the
-  /// server sent counts twice.
+  /// The number of consecutive logins that failed after pipelining. One may be a passing fault; an error sent by the
+  /// server counts twice.
   package var objections = 0
 
   /// - Parameters:
   ///   - before: what was known before this login.
-  ///   - objections: those of this login, which has then succeeded step by step.
+  ///   - objections: the objections during this login, which then succeeded without pipelining.
   package init(_ bound: BoundStream, offer: AuthenticationOffer?, before: KnownServer?, objections: Int = 0) {
     host = bound.target.host
     port = bound.target.port
@@ -36,25 +36,26 @@ package struct KnownServer: Codable, Sendable, Equatable {
     self.objections = isAhead ? 0 : min(before.objections + objections, 2)
   }
 
-  /// It does not like to be answered before it asked.
+  /// Whether the server does not tolerate pipelining.
   package var isStepByStep: Bool { Self.isStepByStep(objections) }
 
   package static func isStepByStep(_ objections: Int) -> Bool { objections > 1 }
 
-  /// Where ``pipelining`` holds.
+  /// The target for which ``pipelining`` applies.
   package var target: ServerTarget? {
     TLSMode(rawValue: tls).map { ServerTarget(host: host, port: port, tls: $0) }
   }
 
-  /// How far the next login goes ahead of the server's answers.
+  /// The steps of the next login that are sent before the server's answers.
   package var pipelining: Pipelining { Pipelining(startTLS: true, offer: offer, binding: true) }
 
-  /// A weaker mechanism than the strongest one used is refused.
+  /// Refuses a mechanism that is weaker than the strongest one used.
   package var policy: SASLPolicy { SASLPolicy(pinned: mechanism.map(SASLMechanismName.init(rawValue:))) }
 }
 
 extension KnownServer {
-  /// What cannot be read is learned anew, but for the mechanism: nothing weaker is accepted, whatever else is lost.
+  /// Unreadable fields are learned again, except for the mechanism: a weaker one stays refused even if the other fields
+  /// are lost.
   package init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     mechanism = try fields.decodeIfPresent(String.self, forKey: .mechanism)
@@ -67,7 +68,7 @@ extension KnownServer {
 }
 
 extension AuthenticationOffer {
-  /// Fit to be kept: its names are names, not text by the megabyte, and no more than servers have.
+  /// Whether the offer is worth storing: it has no overlong names and not more entries than real servers offer.
   fileprivate var isReasonable: Bool {
     let names = mechanisms + (sasl2?.mechanisms ?? []) + (sasl2?.tokenMechanisms ?? [])
     let others = (channelBindings?.count ?? 0) + (sasl2?.bindFeatures?.count ?? 0)

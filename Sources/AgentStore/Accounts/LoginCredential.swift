@@ -1,24 +1,24 @@
 import AgentProtocol
 import XMPPSASL
 
-/// What somebody logs in with: the kind, and what this kind needs. Given now, or stored.
+/// The credential of a login, given now or stored: its kind and the data of that kind.
 package struct LoginCredential: Sendable, Equatable {
   package var kind = LoginKind.password
-  /// The name to authenticate as, where it is not the JID's local part.
+  /// The name for authentication, if it is not the local part of the JID.
   package var authcid: String?
-  /// Of the kind `function` the JSON document.
+  /// The password; for the kind `function`, the JSON document.
   package var password: Secret?
-  /// Prints the password.
+  /// The command that prints the password.
   package var passwordCommand: String?
-  /// A token given beforehand.
+  /// The token that was given with the login.
   package var token: IssuedToken?
-  /// Prints a token.
+  /// The command that prints a token.
   package var tokenCommand: String?
-  /// The last answer of `tokenCommand`, to be used until it expires.
+  /// The last answer of `tokenCommand`, used until it expires.
   package var issued: IssuedToken?
   package var loginExt: String?
   package var loginExtCommand: String?
-  /// Token and login extension go as one JSON object where a password goes.
+  /// Whether token and login extension are sent as one JSON object in the place of a password.
   package var extInPassword = false
   /// PEM files of the client certificate and its key.
   package var certFile: String?
@@ -31,7 +31,7 @@ package struct LoginCredential: Sendable, Equatable {
     passwordCommand = command
   }
 
-  /// There is something to log in with.
+  /// Whether a login is possible with this credential.
   package var isUsable: Bool {
     switch kind {
     case .password, .email, .function: password != nil || passwordCommand != nil
@@ -43,7 +43,7 @@ package struct LoginCredential: Sendable, Equatable {
     }
   }
 
-  /// The same, whatever its commands have answered so far.
+  /// Whether both are equal apart from the answers of their commands.
   package func isSame(as other: LoginCredential) -> Bool {
     var (one, two) = (self, other)
     one.issued = nil
@@ -53,11 +53,11 @@ package struct LoginCredential: Sendable, Equatable {
 }
 
 extension LoginCredential {
-  /// What was given with a login; nil where nothing was.
+  /// The credential in the parameters of a login; nil where there is none.
   ///
-  /// - Parameter stored: what is stored, whose kind holds where none is given.
+  /// - Parameter stored: the stored credential, whose kind applies where the parameters name none.
   ///
-  /// Throws `invalidParameter` where what is given does not belong together.
+  /// Throws `invalidParameter` where the parameters do not fit together.
   package init?(given parameters: LoginMethod.Parameters, stored: LoginCredential?) throws(Failure) {
     let hasToken = parameters.token != nil || parameters.tokenCommand != nil
     let hasExtension = parameters.loginExt != nil || parameters.loginExtCommand != nil
@@ -65,7 +65,7 @@ extension LoginCredential {
       parameters.password != nil || hasToken || parameters.certFile != nil || parameters.auth == .anonymous
     let isExtensionSecret = parameters.auth == .thirdParty && hasExtension
     guard hasSecret || isExtensionSecret else {
-      // Another kind needs another secret.
+      // Another kind requires another secret.
       if let kind = parameters.auth, kind != stored?.kind {
         throw Self.invalid(.needsSecret, kind.rawValue)
       }
@@ -80,7 +80,7 @@ extension LoginCredential {
     if (parameters.certFile ?? parameters.keyFile) != nil, kind != .external {
       throw Self.invalid(.takesNoCertificate, kind.rawValue)
     }
-    // What does not belong to the secret stays with the account.
+    // Fields other than the secret stay with the account.
     let kept = stored.flatMap { $0.kind == kind ? $0 : nil }
     authcid = parameters.authcid.map { $0.isEmpty ? nil : $0 } ?? kept?.authcid
     password = parameters.password.map { Secret($0) }
@@ -99,7 +99,7 @@ extension LoginCredential {
     guard isUsable else { throw Self.invalid(.needsSecret, kind.rawValue) }
   }
 
-  /// The kind that a given secret belongs to, where the user does not say.
+  /// The kind for a given secret where the user names none.
   private static func kind(of parameters: LoginMethod.Parameters, stored: LoginCredential?) -> LoginKind {
     if parameters.certFile != nil { return .external }
     if parameters.password != nil {

@@ -1,8 +1,8 @@
 import AgentProtocol
 
-/// The presence a user asked for: what is shown now, and what comes back when a hold or a time ends.
+/// The presence that a user asked for: the current one, and those to restore when a hold or a temporary presence ends.
 ///
-/// Pure: the session stores it and sends what ``effective`` says.
+/// Pure: the session stores it and sends ``effective``.
 package struct PresenceIntent: Sendable, Equatable {
   package struct Value: Codable, Sendable, Equatable {
     package var show: PresenceShow = .online
@@ -16,7 +16,7 @@ package struct PresenceIntent: Sendable, Equatable {
     }
   }
 
-  /// A presence for a time, and what was before it.
+  /// A temporary presence.
   package struct Timed: Codable, Sendable, Equatable {
     package var value: Value
     /// Seconds since 1970.
@@ -30,7 +30,7 @@ package struct PresenceIntent: Sendable, Equatable {
 
   package private(set) var base: Value
   package private(set) var timed: Timed?
-  /// Held while a client lives; the newest, which is the last, wins.
+  /// Presences held while a client is connected; the last one, which is the newest, takes precedence.
   private var holds: [(holder: UInt64, value: Value, since: Double)] = []
 
   package init(base: Value = Value(), timed: Timed? = nil) {
@@ -38,18 +38,19 @@ package struct PresenceIntent: Sendable, Equatable {
     self.timed = timed
   }
 
-  /// What the server is to show.
+  /// The presence to send.
   package var effective: Value { holds.last?.value ?? timed?.value ?? base }
 
-  /// The priority of a presence that is given without one.
+  /// The default priority of a new presence.
   ///
-  /// What lasts has none (RFC 6121 §4.7.2.3): a priority belongs to the presence that it was given with. What soon ends
-  /// leaves the device as it is for messages: as the lasting presence has it, and not what is held beside.
+  /// A lasting presence has priority 0 (RFC 6121 §4.7.2.3), since a priority belongs to the presence with which it was
+  /// given. A temporary one keeps the priority of the lasting presence, so that it does not affect where messages are
+  /// delivered.
   package func usualPriority(isLasting: Bool) -> Int { isLasting ? 0 : base.priority }
 
   var isHeld: Bool { !holds.isEmpty }
 
-  /// Sets what is shown from now on; `until` (seconds since 1970): only until then.
+  /// Sets the presence; with `until` (seconds since 1970), only until then.
   package mutating func set(_ value: Value, until: Double? = nil) {
     if let until {
       timed = Timed(value: value, until: until)
@@ -59,27 +60,28 @@ package struct PresenceIntent: Sendable, Equatable {
     }
   }
 
-  /// Takes over what is stored; what is held goes on.
+  /// Replaces the stored presence; holds continue.
   package mutating func replaceStored(with stored: PresenceIntent) {
     base = stored.base
     timed = stored.timed
   }
 
-  /// - Parameter since: when the hold began, in seconds since 1970: holds come back to a new agent in any order.
+  /// - Parameter since: the start of the hold in seconds since 1970, since clients renew their holds with a new agent
+  ///   in any order.
   package mutating func hold(_ value: Value, by holder: UInt64, since: Double = .infinity) {
     holds.removeAll { $0.holder == holder }
     let place = holds.firstIndex { $0.since > since } ?? holds.endIndex
     holds.insert((holder, value, since), at: place)
   }
 
-  /// Ends the hold of a client; whether it had one.
+  /// Ends the hold of a client; returns whether it had one.
   package mutating func release(_ holder: UInt64) -> Bool {
     let before = holds.count
     holds.removeAll { $0.holder == holder }
     return holds.count < before
   }
 
-  /// Ends a timed presence whose time has come; whether there was one.
+  /// Ends a temporary presence whose time has come; returns whether there was one.
   package mutating func expire(at now: Double) -> Bool {
     guard let timed, timed.until <= now else { return false }
     self.timed = nil

@@ -1,15 +1,15 @@
 import XMPPSASL
 
-/// A node of a push service that is told of what comes while no device is there (XEP-0357), as it is stored: each new
-/// session says it again, since not every server keeps it for longer.
+/// A stored node of a push service that is notified while no device is online (XEP-0357). Each new session enables it
+/// again, since not every server keeps it.
 package struct PushRegistration: Codable, Sendable, Equatable {
-  /// Beyond so many no other is taken.
+  /// The maximum number of registrations.
   package static let maximum = 8
 
-  /// JID of the service.
+  /// The JID of the service.
   package var service: String
   package var node: String
-  /// What the service wants to see with each notification.
+  /// The secret that the service requires in each notification.
   package var secret: Secret?
 
   package init(service: String, node: String, secret: Secret? = nil) {
@@ -20,7 +20,7 @@ package struct PushRegistration: Codable, Sendable, Equatable {
 }
 
 extension Account {
-  /// Takes away a node of a push service, or without one all of them; and puts another in its place.
+  /// Removes a node of a push service, or without `node` all of them, and adds `registration`.
   package mutating func changePush(_ service: String, node: String?, to registration: PushRegistration?) {
     push.removeAll { $0.service == service && (node == nil || $0.node == node) }
     if let registration { push.append(registration) }

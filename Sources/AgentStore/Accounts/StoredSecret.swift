@@ -1,8 +1,8 @@
 import XMPPSASL
 
-/// A secret as `accounts.json` has it, the one place where any is written.
+/// The encoding of a secret in `accounts.json`, the only place where secrets are written.
 extension Secret: Codable {
-  /// The text that the secret was made of; empty where it was no text.
+  /// The text of the secret; empty where it is not text.
   package var value: String { revealed() ?? "" }
 
   public init(from decoder: any Decoder) throws {

@@ -1,17 +1,17 @@
 import AgentProtocol
 import XMPPFeatures
 
-/// What has happened between two states of a contact, as events tell it.
+/// Derives the events from the old and new state of a contact.
 ///
-/// Pure. Which device has done it is not on the wire: what this agent's own commands are doing is known, what only the
-/// contact can do is, too, and the rest was another device, or nobody knows.
+/// Pure. The protocol does not tell which device made a change. Changes by this agent's commands and changes that only
+/// the contact can make are known; the others are attributed to another device, or to nobody.
 package enum ContactChange {
-  /// Events that one change has at most.
+  /// The maximum number of events per change.
   package static let maximumEvents = 4
 
   /// - Parameters:
-  ///   - old, new: nil where it is not in the list.
-  ///   - isOwn: a command of this agent is changing it.
+  ///   - old, new: nil where the contact is not in the list.
+  ///   - isOwn: whether a command of this agent is making the change.
   package static func events(
     from old: Roster.Item?, to new: Roster.Item?, isOwn: Bool
   ) -> [ContactEvent] {
@@ -29,7 +29,7 @@ package enum ContactChange {
       tell(.update, by: device)
     }
     switch (before.subscription.isFrom, new.subscription.isFrom) {
-    // Who was approved beforehand has come by itself.
+    // A subscription that was approved in advance was started by the contact.
     case (false, true): tell(.accept, by: before.isApproved && !isOwn ? .contact : device)
     case (true, false): tell(.unsubscribe, by: isOwn ? .own : nil)
     default: if !before.isApproved, new.isApproved { tell(.approve, by: device) }

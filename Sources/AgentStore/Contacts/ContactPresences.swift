@@ -2,16 +2,16 @@ import AgentProtocol
 import XMPPFeatures
 import XMPPStanza
 
-/// Which devices of the contacts are online, and what they show: as far as the server has told it in this session.
+/// The presences of the contacts' devices, as far as the server has sent them in this session.
 ///
-/// Bounded: what anybody sends who is no contact is not kept, nor more than a contact can mean.
+/// Bounded: presences of senders who are not contacts are dropped, and a contact's presences are limited.
 package struct ContactPresences: Sendable, Equatable {
-  /// Devices that are kept of one contact.
+  /// The maximum number of devices per contact.
   static let maximumResources = 32
-  /// Characters of a status; the rest is left out.
+  /// The maximum length of a status in characters; the rest is cut off.
   package static let maximumStatus = 512
 
-  /// Bare JIDs of those whose presence is kept.
+  /// The bare JIDs of the contacts.
   private var contacts: Set<String> = []
   private var presences: [String: [ContactPresence]] = [:]
 
@@ -21,7 +21,7 @@ package struct ContactPresences: Sendable, Equatable {
 
   package var count: Int { contacts.count }
 
-  /// From now on these are the contacts.
+  /// Sets the contacts.
   package mutating func setContacts(_ jids: some Sequence<String>) {
     contacts = Set(jids)
     presences = presences.filter { contacts.contains($0.key) }
@@ -36,10 +36,10 @@ package struct ContactPresences: Sendable, Equatable {
     presences[jid] = nil
   }
 
-  /// Nobody is known to be online.
+  /// Forgets all presences.
   package mutating func clear() { presences = [:] }
 
-  /// Takes over what a contact shows (RFC 6121 §4.2, §4.5).
+  /// Applies the presence of a contact (RFC 6121 §4.2, §4.5).
   package mutating func update(with presence: Presence) {
     guard let from = presence.from, presence.type == nil || presence.type == .unavailable,
       contacts.contains(from.bare.description)
@@ -50,7 +50,7 @@ package struct ContactPresences: Sendable, Equatable {
     if presence.type == nil {
       if known.count < Self.maximumResources { known.append(ContactPresence(presence)) }
     } else if from.isBare {
-      // An account that is gone, or a server that tells no resource.
+      // An account that is gone, or a server that does not name the resource.
       known = []
     }
     presences[jid] = known.isEmpty ? nil : known
@@ -70,7 +70,7 @@ extension ContactPresence {
 }
 
 extension PresenceShow {
-  /// What a presence that is available or unavailable shows; what RFC 6121 does not know is plainly available.
+  /// The contents of an available or unavailable presence; an unknown `show` counts as available.
   package init(_ presence: Presence) {
     self =
       presence.type == .unavailable

@@ -3,9 +3,9 @@ import GRDB
 import Glibc
 import XMPPStanza
 
-/// What a user calls contacts and bookmarked rooms, and whom a word of the command line means.
+/// The names of contacts and bookmarked rooms, which resolve a word of the command line to a JID.
 ///
-/// Pure, but for what reads it from the local store.
+/// Pure, except for reading from the local store.
 package struct KnownNames: Sendable {
   package struct Entry: Sendable {
     package var jid: String
@@ -17,14 +17,14 @@ package struct KnownNames: Sendable {
     }
   }
 
-  /// Of those that come close, so many are told.
+  /// The maximum number of similar names in an error.
   private static let maximumNear = 5
 
   private let entries: [Entry]
 
   package init(_ entries: [Entry]) { self.entries = entries }
 
-  /// The names that an account has given, as they were known last.
+  /// The names for an account's contacts and rooms, as last stored.
   ///
   /// - Parameter account: normalised bare JID.
   package init(of account: String, _ database: Database) throws {
@@ -37,7 +37,7 @@ package struct KnownNames: Sendable {
     ).map { Entry(jid: $0["jid"], name: $0["name"]) }
   }
 
-  /// The same where no agent runs; blocks on the disk. A database is not made for it.
+  /// Reads the names without an agent; blocks on the disk. Does not create a database.
   package init(of account: String, at path: String) throws(Failure) {
     guard access(path, F_OK) == 0 else {
       self.init([])
@@ -49,7 +49,7 @@ package struct KnownNames: Sendable {
     }
   }
 
-  /// The JID that a word means, as ``RecipientsResolveMethod`` says.
+  /// The JID for a word, by the rules of ``RecipientsResolveMethod``.
   package func jid(_ word: String) throws(Failure) -> String {
     if let jid = RecipientsResolveMethod.jid(word) { return jid }
     let named = Set(entries.lazy.filter { $0.name == word }.map(\.jid)).sorted()
@@ -72,7 +72,7 @@ package struct KnownNames: Sendable {
     Failure(.invalidParameter, stage: .input, detail: detail)
   }
 
-  /// Those whose name, or the first part of whose JID, is nearly the word; the nearest first.
+  /// The entries whose name or local part resembles the word, nearest first.
   private func near(_ word: String) -> [String] {
     let wanted = word.lowercased()
     var found: [(rank: Int, text: String)] = []
@@ -85,7 +85,7 @@ package struct KnownNames: Sendable {
     return found.sorted { ($0.rank, $0.text) < ($1.rank, $1.text) }.map(\.text)
   }
 
-  /// The less the nearer; nil where they have little in common.
+  /// The distance of two names; nil where they have little in common.
   private static func rank(_ name: String, _ wanted: String) -> Int? {
     if name == wanted { return 0 }
     if wanted.count > 1, name.hasPrefix(wanted) { return 1 }

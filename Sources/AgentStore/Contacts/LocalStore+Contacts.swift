@@ -4,19 +4,19 @@ import GRDB
 import XMPPFeatures
 import XMPPStanza
 
-// What the server has last said of an account's contacts.
+// An account's contacts as last reported by the server.
 
 extension LocalStore {
-  /// The tables that hold something of contacts, by account.
+  /// The tables with data about contacts, each with an account column.
   static let contactTables = [
     "contacts", "rosters", "blocked", "subscriptionRequests", "contactEvents", "forgottenContactEvents",
     "deviceEvents", "forgottenDeviceEvents",
   ]
 }
 
-/// What is kept of an account's roster beside its contacts.
+/// The stored data of an account's roster other than its contacts.
 package enum StoredRoster {
-  /// Nil where no roster is kept; empty: the server has told no version.
+  /// The roster version; empty where the server gave none, nil where no roster is stored.
   package static func version(of account: String, _ database: Database) throws -> String? {
     guard
       let row = try Row.fetchOne(
@@ -32,13 +32,13 @@ package enum StoredRoster {
     try change.execute(arguments: [account, version])
   }
 
-  /// Bare JIDs of all contacts.
+  /// The bare JIDs of all contacts.
   package static func jids(of account: String, _ database: Database) throws -> [String] {
     try String.fetchAll(database, sql: "SELECT jid FROM contacts WHERE account = ?", arguments: [account])
       .map(\.bareJID)
   }
 
-  /// Bare JIDs of those who see the account's presence.
+  /// The bare JIDs of the contacts who see the account's presence.
   package static func subscribers(of account: String, _ database: Database) throws -> Set<JID> {
     let jids = try String.fetchAll(
       database, sql: "SELECT jid FROM contacts WHERE account = ? AND subscription IN ('from', 'both')",
@@ -46,7 +46,7 @@ package enum StoredRoster {
     return Set(jids.lazy.compactMap { (try? JID($0))?.bare })
   }
 
-  /// Keeps a whole roster in the place of the one before; gives what has changed. Of the first one nothing has.
+  /// Replaces the stored roster; returns the changes, of which the first roster has none.
   package static func replace(
     with roster: Roster, of account: String, _ database: Database
   ) throws -> [ContactEvent] {
@@ -73,7 +73,7 @@ package enum StoredRoster {
 }
 
 extension Roster.Item {
-  /// No group has it in its name: XML has no such character.
+  /// XML cannot contain this character, so no group name does.
   private static let separator = "\u{1F}"
 
   package init?(_ row: Row) {
@@ -112,10 +112,10 @@ extension Roster.Item {
 }
 
 extension Roster.Push {
-  /// Keeps what the push says of the contact, not its version; gives the contact before and after it, nil where it is not
-  /// in the list.
+  /// Stores the item of the push without its version; returns the contact before and after it, nil where it is not in
+  /// the list.
   ///
-  /// - Parameter hasRoom: a contact that is not in the list yet is kept; nil is the result where there is no room for it.
+  /// - Parameter hasRoom: whether another contact may be stored; without room, the result for a new contact is nil.
   package func save(
     _ account: String, hasRoom: Bool, _ database: Database
   ) throws -> (old: Roster.Item?, new: Roster.Item?)? {
@@ -132,14 +132,14 @@ extension Roster.Push {
   }
 }
 
-/// Who is blocked.
+/// The blocked JIDs.
 package enum StoredBlockList {
   package static func load(_ account: String, _ database: Database) throws -> [String] {
     try String.fetchAll(
       database, sql: "SELECT jid FROM blocked WHERE account = ? ORDER BY jid", arguments: [account])
   }
 
-  /// Keeps the whole list; gives who is blocked that was not, and who is so no more.
+  /// Replaces the stored list; returns events for the JIDs that were blocked or unblocked.
   package static func replace(
     with list: BlockList, of account: String, _ database: Database
   ) throws -> [ContactEvent] {
@@ -180,14 +180,15 @@ package enum StoredBlockList {
   }
 }
 
-/// Requests for the account's presence that were neither approved nor denied.
+/// Subscription requests that were neither approved nor denied.
 package enum StoredRequests {
-  /// Requests that are kept of an account: the server has the others, and sends them again at the next login.
+  /// The maximum number of stored requests per account. The server keeps the others and sends them again at the next
+  /// login.
   package static let maximum = 1000
 
   package struct Entry: Sendable, Equatable {
     package var jid: String
-    /// Seconds since 1970: when it came first.
+    /// The time of the first arrival, in seconds since 1970.
     package var received: Double
     package var text: String?
 
@@ -207,12 +208,12 @@ package enum StoredRequests {
     ).map { Entry(jid: $0["jid"], received: $0["received"], text: $0["text"]) }
   }
 
-  /// Whether it is new: not kept yet, and there is room.
+  /// Stores a request; returns whether it is new and there was room.
   package static func add(
     _ request: PresenceSubscription.Request, of account: String, received: Double, _ database: Database
   ) throws -> Bool {
     let jid = request.jid.description
-    // Who sees it already needs no answer.
+    // A contact who already sees the presence needs no answer.
     if try Roster.Item.load(request.jid, of: account, database)?.subscription.isFrom == true { return false }
     try database.execute(
       sql: "UPDATE subscriptionRequests SET text = coalesce(?, text) WHERE account = ? AND jid = ?",
@@ -233,7 +234,7 @@ package enum StoredRequests {
       arguments: [account, jid.bare.description]) ?? false
   }
 
-  /// Whether there was one.
+  /// Removes a request; returns whether there was one.
   @discardableResult
   package static func remove(_ jid: String, of account: String, _ database: Database) throws -> Bool {
     let change = try database.cachedStatement(
@@ -242,7 +243,7 @@ package enum StoredRequests {
     return database.changesCount > 0
   }
 
-  /// Forgets all that are not among `jids`; gives which.
+  /// Removes all requests except those of `jids`; returns the removed JIDs.
   package static func removeAll(except jids: Set<String>, of account: String, _ database: Database) throws
     -> [String]
   {
@@ -253,6 +254,6 @@ package enum StoredRequests {
 }
 
 extension String {
-  /// A JID without its resource; the JID is valid.
+  /// The bare JID of a valid JID.
   package var bareJID: String { utf8.contains(UInt8(ascii: "/")) ? String(prefix { $0 != "/" }) : self }
 }

@@ -1,9 +1,9 @@
 import GRDB
 import XMPPStanza
 
-/// Whom one could take for a contact of an account, or for the account itself.
+/// Finds JIDs that can be mistaken for a contact of an account, or for the account itself.
 package struct LookAlikes {
-  /// JIDs by what they look like.
+  /// JIDs by their confusable skeletons.
   private var originals: [String: String] = [:]
   private let known: Set<String>
 
@@ -16,7 +16,7 @@ package struct LookAlikes {
     }
   }
 
-  /// The contact, or the account, that the JID looks like and is not.
+  /// The contact or account for which the JID can be mistaken; nil where there is none.
   package func original(of jid: JID) -> String? {
     let name = jid.bare.description
     guard !known.contains(name), let skeleton = jid.skeleton else { return nil }

@@ -5,9 +5,9 @@ import Glibc
 import XMPPFeatures
 import XMPPStanza
 
-/// What is kept of an account's contacts, as the agent and commands without an agent tell it.
+/// An account's stored contacts, as reported by the agent and by commands without an agent.
 package enum StoredContacts {
-  /// A part of the list where no agent runs; blocks on the disk. A database is not made for it.
+  /// Lists a part of the contacts without an agent; blocks on the disk. Does not create a database.
   ///
   /// - Parameter account: normalised bare JID.
   package static func list(
@@ -31,7 +31,7 @@ package enum StoredContacts {
       ?? ContactsBlockedMethod.Result(blocked: [], stale: true)
   }
 
-  /// Nil where there is no database.
+  /// Returns nil where there is no database.
   private static func read<Value>(
     _ path: String, _ body: (Database) throws -> Value
   ) throws(Failure) -> Value? {
@@ -40,7 +40,8 @@ package enum StoredContacts {
     do { return try store.database.read(body) } catch { throw LocalStore.failure(error, path) }
   }
 
-  /// - Parameter presences: who is online; nil: nobody knows, and what is kept may not be what the server has.
+  /// - Parameter presences: the presences of contacts; nil where they are unknown, and the stored list may be out of
+  ///   date.
   package static func list(
     _ account: String, after jid: String?, limit: Int = ContactsListMethod.maximumContacts,
     _ presences: ContactPresences?, _ database: Database

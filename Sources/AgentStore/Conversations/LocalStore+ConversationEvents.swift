@@ -2,13 +2,13 @@ import AgentProtocol
 import FoundationEssentials
 import GRDB
 
-// Events of conversations, kept so that a watcher who was away hears of them. The cursor is the key.
+// Conversation events are stored so that a watcher who was away receives them. The key is the cursor.
 
 extension ConversationEvent {
-  /// Events that are kept of an account.
+  /// The maximum number of stored events per account.
   package static let maximumKept = 10_000
 
-  /// Keeps events under cursors, and forgets those that are too many; gives them as they are told.
+  /// Stores events under cursors and deletes the oldest above the limit; returns them as published.
   ///
   /// - Parameter time: seconds since 1970.
   package static func save(
@@ -47,7 +47,7 @@ extension ConversationEvent {
       arguments: [account, last])
   }
 
-  /// The newest event that was forgotten; 0: none was.
+  /// The cursor of the newest deleted event; 0 where none was deleted.
   package static func forgotten(of account: String?, _ database: Database) throws -> Int64 {
     try Int64.fetchOne(
       database,
@@ -55,7 +55,7 @@ extension ConversationEvent {
       arguments: [account]) ?? 0
   }
 
-  /// Nil for what no agent of this version has kept.
+  /// Returns nil for a row that no agent of this version has written.
   package static func event(_ row: Row) -> Event? {
     guard let action = Action(rawValue: row["action"]) else { return nil }
     let marks = (row["marks"] as String?)?.split(separator: "\n").map(String.init)

@@ -5,26 +5,26 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-// What belongs to conversations and to no message of them, and what of it is still to be told to the server.
+// The settings of conversations, and the changes to them that were not sent to the server yet.
 
 extension LocalStore {
-  /// The tables that hold something of conversations, by account.
+  /// The tables with data about conversations, each with an account column.
   static let conversationTables = [
     "conversations", "conversationEdits", "bookmarks", "sharing", "conversationEvents",
     "forgottenConversationEvents",
   ]
 }
 
-/// Something that a command has set of a conversation.
+/// A change to a conversation that a command has made.
 package struct ConversationEdit: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     case pinned(Bool)
     case notification(NotificationSetting?)
     case mark(String, Bool)
     case hiddenBefore(Double)
-    /// What else is set comes after that.
+    /// The conversation was deleted; other changes apply after the deletion.
     case deleted
-    /// A message of the archive, and all before it, was read.
+    /// The archived message with this ID and all before it were read.
     case displayed(String)
   }
 
@@ -55,10 +55,10 @@ package struct ConversationEdit: Sendable, Equatable {
     }
   }
 
-  /// It belongs to the item of the conversation, not to what says how far it was read.
+  /// Whether the change belongs to the conversation's settings, not to its displayed marker.
   package var isSetting: Bool { if case .displayed = kind { false } else { true } }
 
-  /// It goes into the bookmark of a room.
+  /// Whether the change is part of a room's bookmark.
   package var isOfBookmark: Bool {
     switch kind {
     case .pinned, .notification: true
@@ -103,14 +103,14 @@ package struct ConversationEdit: Sendable, Equatable {
       arguments: [account, jid, text.kind, text.value])
   }
 
-  /// The server has it, unless something else was set meanwhile.
+  /// Removes a change that the server has, unless another value was set meanwhile.
   package func remove(_ jid: String, of account: String, _ database: Database) throws {
     try database.execute(
       sql: "DELETE FROM conversationEdits WHERE account = ? AND jid = ? AND kind = ? AND value = ?",
       arguments: [account, jid, text.kind, text.value])
   }
 
-  /// What the server does not have of a conversation: what belongs to others comes behind that it was deleted.
+  /// The unpublished changes of a conversation; a deletion comes before the others.
   package static func load(_ jid: String, of account: String, _ database: Database) throws
     -> [ConversationEdit]
   {
@@ -121,19 +121,19 @@ package struct ConversationEdit: Sendable, Equatable {
     ).compactMap { ConversationEdit(kind: $0["kind"], value: $0["value"]) }
   }
 
-  /// The conversations of which the server does not have everything.
+  /// The conversations with unpublished changes.
   package static func jids(of account: String, _ database: Database) throws -> [String] {
     try String.fetchAll(
       database, sql: "SELECT DISTINCT jid FROM conversationEdits WHERE account = ?", arguments: [account])
   }
 }
 
-/// What is kept of a conversation.
+/// The stored state of a conversation.
 package struct StoredConversation: Sendable, Equatable {
   package var settings = ConversationSettings()
   /// The place of the last message that was read.
   package var readPlace: Int64?
-  /// Its id in the archive, or of one that is not stored yet.
+  /// The archive ID of the last displayed message, which may not be stored yet.
   package var displayed: String?
 
   package static func load(_ jid: String, of account: String, _ database: Database) throws
@@ -171,7 +171,7 @@ package struct StoredConversation: Sendable, Equatable {
       ])
   }
 
-  /// Takes over settings; what has changed by it.
+  /// Sets the settings; returns the events of the change.
   package mutating func apply(_ new: ConversationSettings, _ jid: String, by device: String)
     -> [ConversationEvent]
   {
@@ -191,14 +191,14 @@ package struct StoredConversation: Sendable, Equatable {
     return events
   }
 
-  /// Takes over how far another device has read, where that is further; whether it is.
+  /// Advances the read position to a message that another device has displayed; returns whether that is further.
   package mutating func markRead(through id: String, _ account: String, _ database: Database) throws -> Bool {
     let place = try Int64.fetchOne(
       database,
       sql: "SELECT place FROM messages WHERE account = ?1 AND (archiveID = ?2 OR secondArchiveID = ?2)",
       arguments: [account, id])
     guard let place else {
-      // It may be on its way.
+      // The message may still arrive.
       displayed = id
       return false
     }
@@ -208,7 +208,7 @@ package struct StoredConversation: Sendable, Equatable {
     return true
   }
 
-  /// The conversations whose last read message was not stored when it was told of.
+  /// The conversations whose last displayed message was not stored when its marker arrived.
   package static func unresolved(of account: String, _ database: Database) throws -> [String] {
     try String.fetchAll(
       database,
@@ -242,8 +242,7 @@ extension Bookmark {
 }
 
 extension StoredConversation {
-  /// Takes over what the server, or another device, says of a conversation: what is still to be told to the server
-  /// stays. Gives what has changed.
+  /// Applies settings from the server or another device. Unpublished changes stay. Returns the events of the change.
   package static func change(
     _ jid: String, of account: String, by device: String, _ database: Database,
     _ body: (inout ConversationSettings) throws -> Void
@@ -262,8 +261,8 @@ extension StoredConversation {
 }
 
 extension StoredMessage {
-  /// Removes what is in the messages of a conversation; what tells them from others stays, so that they do not come again.
-  /// What waits to be sent is not in the history yet.
+  /// Deletes the contents of a conversation's messages. Their IDs stay, so that copies are recognised. Messages in the
+  /// outbox are not part of the history and stay.
   package static func forgetContent(
     of peer: String, until time: Double, _ account: String, _ database: Database
   ) throws {
@@ -276,7 +275,7 @@ extension StoredMessage {
 }
 
 extension ConversationEdit {
-  /// The payload of a bookmark with what was set.
+  /// Applies the change to the payload of a bookmark.
   package func bookmark(_ payload: XMLElement) -> XMLElement {
     switch kind {
     case .pinned(let isPinned): Bookmark.payload(payload, isPinned: isPinned, notification: nil)
@@ -292,7 +291,7 @@ extension Bookmark {
     try String.fetchAll(database, sql: "SELECT jid FROM bookmarks WHERE account = ?", arguments: [account])
   }
 
-  /// Keeps the bookmark, and what it says of the conversation.
+  /// Stores the bookmark and the settings in it.
   package func saveWithSettings(of account: String, by device: String, _ database: Database) throws
     -> [ConversationEvent]
   {
@@ -303,7 +302,7 @@ extension Bookmark {
     }
   }
 
-  /// The bookmark is gone, and what it has said of the conversation.
+  /// Removes a bookmark and resets the settings that it contained.
   package static func forget(
     _ jid: String, of account: String, by device: String, _ database: Database
   ) throws -> [ConversationEvent] {

@@ -3,13 +3,14 @@ import GRDB
 import Glibc
 import XMPPFeatures
 
-/// The conversations of an account, as commands without an agent tell them.
+/// Lists the conversations of an account for commands without an agent.
 package enum StoredConversations {
-  /// Those that are pinned come first, then by their newest message; blocks on the disk. A database is not made for it.
+  /// Pinned conversations come first, then those with the newest messages. Blocks on the disk. Does not create a
+  /// database.
   ///
   /// - Parameters:
   ///   - account: normalised bare JID.
-  ///   - path: of the database.
+  ///   - path: the path of the database.
   package static func list(_ account: String, at path: String) throws(Failure) -> [Conversation] {
     guard access(path, F_OK) == 0 else { return [] }
     let store = try LocalStore(path: path)
@@ -29,7 +30,7 @@ package enum StoredConversations {
     var found: [(conversation: Conversation, place: Int64)] = []
     func add(_ jid: String, unread: Int, last: (event: Event, place: Int64)?) {
       let kept = stored.removeValue(forKey: jid)?.settings ?? ConversationSettings()
-      // What was deleted, or has never been anything, is none.
+      // A deleted conversation, or one without messages and settings, is not listed.
       let isSet = kept.isPinned || kept.notification != nil || !kept.marks.isEmpty
       guard last != nil || isSet else { return }
       let conversation = Conversation(
@@ -47,8 +48,8 @@ package enum StoredConversations {
         last: try last(row, account, hiddenBefore: hiddenBefore, database))
     }
     for jid in Array(stored.keys) { add(jid, unread: 0, last: nil) }
-    // The indices are sorted: a conversation holds a whole message, and to move each one several times takes longer than
-    // the query.
+    // Sorts indices, because an element holds a whole message: moving elements several times takes longer than the
+    // query.
     let order = found.indices.sorted { one, other in
       let isPinned = found[one].conversation.pinned
       if isPinned != found[other].conversation.pinned { return isPinned }
@@ -58,7 +59,7 @@ package enum StoredConversations {
     return order.map { found[$0].conversation }
   }
 
-  /// Each conversation with messages is found by one step in the index, and its last message by another one.
+  /// Finds each conversation by one step in the index, and its last message by another.
   private static let conversationsWithMessages = """
     WITH RECURSIVE peers (jid) AS (
       SELECT (SELECT min(peer) FROM messages INDEXED BY messagesByPeer WHERE account = ?1 AND place IS NOT NULL)
@@ -89,7 +90,7 @@ package enum StoredConversations {
     return (message.event(account: account, cursor: row["cursor"] ?? 0), row["place"])
   }
 
-  /// Messages of the other side behind the last one that was read. What was fetched out of the past is no news.
+  /// The number of received messages after the last read one. Messages fetched from the history do not count.
   package static func unread(
     _ jid: String, _ account: String, _ kept: StoredConversation, _ database: Database
   ) throws -> Int {
@@ -100,7 +101,7 @@ package enum StoredConversations {
     return try Int.fetchOne(counting, arguments: arguments) ?? 0
   }
 
-  /// Counts them; each parameter is an expression in SQL.
+  /// The SQL that counts unread messages; each parameter is an SQL expression.
   private static func unread(
     _ account: String, _ jid: String, _ readPlace: String, _ hiddenBefore: String
   ) -> String {

@@ -3,20 +3,21 @@ import GRDB
 import NIOConcurrencyHelpers
 import NIOPosix
 
-// Changes of many sessions and clients share transactions: what is asked for while one is being written to the disk
-// is written together after it.
+// Changes by several sessions and clients share transactions: changes requested during a write are committed together
+// after it.
 
-/// Changes that wait for their transaction.
+/// The changes that wait for a transaction.
 final class ChangeQueue: Sendable {
-  /// A change, and who waits for it.
+  /// A change and its completion handlers.
   struct Change: Sendable {
-    /// Survives a power failure when it is done, and not only the end of this process.
+    /// Whether the change must survive a power failure, not only the end of this process, before it counts as done.
     var isDurable: Bool
-    /// May be performed more than once, the last time counts: in a database that is not damaged, or alone.
+    /// Makes the change. May be called more than once, where the last call counts: in a repaired database, or in a
+    /// transaction of its own.
     var perform: @Sendable (Database) throws -> Void
-    /// What it has thrown is what becomes of it.
+    /// Called with the error that `perform` has thrown, which becomes the result.
     var fail: @Sendable (any Error) -> Void
-    /// nil: committed, if the change itself has not failed.
+    /// Called after the commit with nil, or with the error of the transaction.
     var finish: @Sendable ((any Error)?) -> Void
   }
 
@@ -26,11 +27,11 @@ final class ChangeQueue: Sendable {
     var isTidyingPlanned = false
   }
 
-  /// Changes of one transaction: others are to see the database in between.
+  /// The maximum number of changes in a transaction, so that readers see the database in between.
   private static let batch = 1000
   private let state = NIOLockedValueBox(State())
 
-  /// Whether somebody has to take up the work.
+  /// Adds a change; returns whether the caller has to start the writer.
   func add(_ change: Change) -> Bool {
     state.withLockedValue { state in
       state.waiting.append(change)
@@ -39,7 +40,7 @@ final class ChangeQueue: Sendable {
     }
   }
 
-  /// What is to be done next; nil when nothing waits, and the work ends.
+  /// The next changes to write; nil when none wait, which ends the writer.
   func dequeueBatch() -> [Change]? {
     state.withLockedValue { state in
       let next = Array(state.waiting.prefix(Self.batch))
@@ -51,7 +52,7 @@ final class ChangeQueue: Sendable {
 }
 
 extension ChangeQueue {
-  /// Whether nobody else is to empty the log after these changes.
+  /// Plans to empty the log after these changes; returns false if that is planned already.
   func planTidying() -> Bool {
     state.withLockedValue { state in
       defer { state.isTidyingPlanned = true }
@@ -59,16 +60,16 @@ extension ChangeQueue {
     }
   }
 
-  /// What changes from now on is for the next time.
+  /// Called when emptying begins; later changes need another plan.
   func beginTidying() { state.withLockedValue { $0.isTidyingPlanned = false } }
 }
 
 extension LocalStore {
-  /// Changes the database, in the order of the calls; returns when that is committed.
+  /// Changes the database in the order of the calls; returns after the commit.
   ///
-  /// A change that throws leaves nothing behind, and does not disturb the others of its transaction.
+  /// A change that throws is rolled back without an effect on others in its transaction.
   ///
-  /// - Parameter durably: it is to survive a power failure too.
+  /// - Parameter durably: whether the change must survive a power failure before this returns.
   package func change<Value: Sendable>(
     durably: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(Failure) -> Value {
@@ -91,7 +92,7 @@ extension LocalStore {
     return try outcome.get()
   }
 
-  /// Makes what was changed before this call survive a power failure too.
+  /// Makes earlier changes survive a power failure.
   package func flush() async throws(Failure) {
     try await change(durably: true) { database in
       try database.execute(
@@ -101,7 +102,7 @@ extension LocalStore {
     }
   }
 
-  /// Reads, on a thread that may block.
+  /// Reads on a background thread.
   package func read<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(Failure) -> Value {
@@ -112,7 +113,7 @@ extension LocalStore {
       }
     }
     if let value { return value }
-    // It is damaged, and is repaired in its turn among the changes.
+    // The database is damaged; it is repaired in its turn among the changes.
     return try await change(body)
   }
 
@@ -160,8 +161,8 @@ extension LocalStore {
     if obstacle != nil || hasWritten { noteWrite(obstacle) }
   }
 
-  /// One of them has thrown: each leaves all behind that it does, or nothing. To provide for that costs more than most
-  /// changes do, and few throw. Gives what keeps the database from being written, where one has met that.
+  /// Repeats the changes with a savepoint for each after one of them has thrown. Savepoints in general would cost more
+  /// than most changes, and few throw. Returns the error that keeps the database from being written, if one occurred.
   private func performApart(_ changes: [ChangeQueue.Change], _ database: Database) throws -> (any Error)? {
     var obstacle: (any Error)?
     try database.inTransaction(.immediate) {

@@ -4,7 +4,7 @@ import GRDB
 import Glibc
 import Logging
 
-// A database that SQLite cannot read: it is set aside, and the agent goes on with a fresh one.
+// A database that SQLite cannot read is moved aside, and the agent continues with a new one.
 
 extension LocalStore {
   static func isDamage(_ error: any Error) -> Bool {
@@ -12,13 +12,13 @@ extension LocalStore {
     return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
   }
 
-  /// Only what can be made again from the messages.
+  /// Whether only the search index is damaged, which can be rebuilt from the messages.
   static func isDamagedIndex(_ error: any Error) -> Bool {
     (error as? DatabaseError)?.extendedResultCode == .SQLITE_CORRUPT_VTAB
   }
 
-  /// Makes a fresh database with what can still be read, and moves the damaged one aside. Whoever is killed meanwhile
-  /// leaves the damaged one in its place.
+  /// Creates a new database with the data that can still be read, and moves the damaged one aside. If the process is
+  /// killed meanwhile, the damaged database stays in its place.
   static func replace(
     _ path: String, _ log: Logger?
   ) throws(Failure) -> (database: DatabaseQueue, damage: Damage) {
@@ -28,7 +28,7 @@ extension LocalStore {
       let database = try connect(fresh)
       try Salvage.migrate(database, asFarAs: path)
       try database.write { database in
-        // Greater than every cursor before it: there were never as many events as microseconds.
+        // Greater than every earlier cursor, because there were never as many events as microseconds.
         try database.execute(
           sql: "INSERT INTO meta (key, value) VALUES ('cursor', ?)", arguments: [microseconds()])
       }
@@ -43,7 +43,7 @@ extension LocalStore {
     }
   }
 
-  /// Where the database is then.
+  /// Moves the database aside; returns its new path.
   private static func moveAside(_ path: String) throws(Failure) -> String {
     let stem = "\(path).corrupt-\(time(nil))"
     var target = stem
@@ -53,12 +53,12 @@ extension LocalStore {
       target = "\(stem)-\(number)"
     }
     if rename(path, target) != 0 { throw Errno.last.failure(path) }
-    // A log of a database that is gone would be applied to the new one.
+    // The log of the old database would be applied to the new one.
     for suffix in ["-wal", "-shm"] { rename(path + suffix, target + suffix) }
     return target
   }
 
-  /// Since 1970.
+  /// Microseconds since 1970.
   private static func microseconds() -> Int64 {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)

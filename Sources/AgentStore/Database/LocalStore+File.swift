@@ -3,18 +3,19 @@ import AgentSystem
 import GRDB
 import Glibc
 
-// The file of the database, which somebody may remove while it is open.
+// Another process may remove the database file while it is open.
 
-/// The files of a database: SQLite goes on in those that it has open, and whoever opens the database later finds others.
+/// The identities of a database's files. After a removal SQLite keeps using the open files, while other processes find
+/// new ones.
 package struct DatabaseFiles: Equatable, Sendable {
-  /// What SQLite puts beside a database that has a log.
+  /// The suffixes of the files that SQLite creates beside a database with a write-ahead log.
   static let suffixes = [logSuffix, "-shm"]
   package static let logSuffix = "-wal"
 
   package let database: FileIdentity?
   private let others: [FileIdentity?]
 
-  /// None of them is missing.
+  /// Whether no file is missing.
   var areAllThere: Bool { database != nil && !others.contains(nil) }
 
   package init(_ path: String) {
@@ -24,15 +25,15 @@ package struct DatabaseFiles: Equatable, Sendable {
 }
 
 extension LocalStore {
-  /// Puts the database back where it is looked for, if it was removed, or a file that belongs to it.
+  /// Restores the database file, or a file that belongs to it, if it was removed.
   ///
-  /// - Throws: `databaseError` where that cannot be done, or another file is there.
+  /// - Throws: `databaseError` where that fails, or where another file has taken its place.
   package func putBack() async throws(Failure) { try await change { _ in } }
 
-  /// The same in its turn among the changes. Blocks on the disk.
+  /// Restores the file in its turn among the changes. Blocks on the disk.
   func restoreFile() throws(Failure) {
     let (found, own) = (DatabaseFiles(path), files)
-    // Those that are missing may have been removed as soon as they were made.
+    // Missing files may have been removed as soon as they were created.
     if found == own, found.areAllThere || !hasLog { return }
     guard found.database == nil || found.database == own.database else {
       throw Failure(.databaseError, stage: .store, detail: .about(path, FailureDetail.store(.otherFile)))
@@ -44,14 +45,14 @@ extension LocalStore {
     do {
       unlink(copy)
       try old.writeWithoutTransaction { database in
-        // A database that is still there has it all before its log is taken away.
+        // If the database file still exists, the log is written into it before the log is removed.
         if found.database != nil { _ = try? database.checkpoint(.truncate) }
         try database.execute(sql: "VACUUM INTO ?", arguments: [copy])
       }
       // The log of another file would be applied to this one.
       for suffix in DatabaseFiles.suffixes { unlink(path + suffix) }
       if chmod(copy, 0o600) != 0 || rename(copy, path) != 0 { throw Errno.last.failure(path) }
-      // The old one is closed when the last of its readers has left it; SQLite knows then that its file has gone.
+      // The old database is closed when its last reader has finished; SQLite then knows that its file is gone.
       replaceDatabase(try Self.open(path))
     } catch {
       unlink(copy)
@@ -59,7 +60,7 @@ extension LocalStore {
     }
   }
 
-  /// Some file systems cannot have one.
+  /// Whether the database has a write-ahead log, which some file systems do not support.
   private var hasLog: Bool {
     (try? database.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }) == "wal"
   }

@@ -2,20 +2,20 @@ import AgentProtocol
 import GRDB
 import Glibc
 
-// An account is forgotten: nothing that was kept of it is left in any file of the store.
+// Deleting an account removes all of its data from every file of the store.
 
 extension LocalStore {
-  /// Deletes everything that is kept of an account. When it returns, none of it is in any file of the store.
+  /// Deletes all data of an account. On return, no file of the store contains any of it.
   ///
-  /// - Parameter patience: how long readers of the database are waited for: what was written before stands in its log as
-  ///   long as one of them reads.
+  /// - Parameter patience: how long to wait for readers of the database, since old data stays in the log while one of
+  ///   them reads.
   /// - Throws: `databaseError`, also where a reader takes longer.
   package func forget(_ account: String, patience: Duration = .seconds(10)) async throws(Failure) {
     try await change(durably: true) { try Self.forget(account, $0) }
     try await inBackground { store throws(Failure) in try store.erase(patience) }
   }
 
-  /// The same where no agent runs; blocks on the disk. A database is not made for it.
+  /// Deletes the data without an agent; blocks on the disk. Does not create a database.
   package static func forget(_ account: String, at path: String) throws(Failure) {
     guard access(path, F_OK) == 0 else { return removeSetAside(path) }
     let store = try LocalStore(path: path)
@@ -29,14 +29,14 @@ extension LocalStore {
     {
       try database.execute(sql: "DELETE FROM \(table) WHERE account = ?", arguments: [account])
     }
-    // Its parts have the words of deleted messages until they are merged.
+    // The segments of the index contain words of deleted messages until they are merged.
     try rebuildSearch(database)
   }
 
-  /// Leaves nothing in the files that was deleted from the database.
+  /// Removes all deleted data from the files.
   private func erase(_ patience: Duration) throws(Failure) {
     do {
-      // An earlier version did not overwrite what it deleted.
+      // An earlier version did not overwrite deleted data.
       try database.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
       try emptyLog(patience)
     } catch {
@@ -45,7 +45,7 @@ extension LocalStore {
     Self.removeSetAside(path)
   }
 
-  /// Moves everything from the write-ahead log into the database, and cuts it off.
+  /// Moves the write-ahead log into the database and truncates it.
   private func emptyLog(_ patience: Duration) throws {
     let start = ContinuousClock.now
     while true {
@@ -62,7 +62,8 @@ extension LocalStore {
     }
   }
 
-  /// Databases that were damaged have what every account had, and so has the copy of one that was brought up to date.
+  /// Deletes the damaged databases that were moved aside, and the copy made by an upgrade: they contain data of all
+  /// accounts.
   private static func removeSetAside(_ path: String) {
     let place = path.lastIndex(of: "/")
     let directory = place.map { String(path[..<$0]) } ?? "."

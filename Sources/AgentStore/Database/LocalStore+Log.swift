@@ -1,11 +1,11 @@
 import AgentProtocol
 import GRDB
 
-// The write-ahead log of the database: what is in it belongs to the database, and is missing from a copy of its file.
+// The write-ahead log of the database contains committed data that is missing from the database file.
 
 extension LocalStore {
-  /// Has the log emptied in a while. A log that is written all the time is copied into the database when it has a
-  /// certain size, and then begun anew.
+  /// Schedules emptying the log. A log that is written constantly is copied into the database at a certain size and
+  /// then restarted.
   func tidyLater() {
     guard changes.planTidying() else { return }
     Task.detached { [tidiness, weak self] in
@@ -16,8 +16,7 @@ extension LocalStore {
     }
   }
 
-  /// Moves what the log has into the database, and cuts it off; not where another process reads it at this moment.
-  /// Blocks on the disk.
+  /// Moves the log into the database and truncates it, unless another process is reading it. Blocks on the disk.
   func tidy() {
     try? database.writeWithoutTransaction { database in
       try database.execute(sql: "PRAGMA busy_timeout = 0")
@@ -26,9 +25,9 @@ extension LocalStore {
     }
   }
 
-  /// Nothing more is going to be written: the one file has it all. Blocks on the disk.
+  /// Moves the log into the database file after the last write. Blocks on the disk.
   ///
-  /// The database stays open: who still asks it something is to be told.
+  /// The database stays open for late readers.
   package func finish() {
     try? restoreFile()
     try? database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }

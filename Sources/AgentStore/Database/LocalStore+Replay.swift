@@ -1,20 +1,20 @@
 import AgentProtocol
 import GRDB
 
-// What a watcher has missed.
+// Replays the events that a watcher has missed.
 
 extension LocalStore {
-  /// Events that are replayed at most.
+  /// The maximum number of replayed events.
   static let replayed = 100_000
-  /// Events of a kind that are read at a time, and octets of them. An event that begins below is the last one.
+  /// The number of events of a kind read at a time, and their octets; one more event may begin below the limit.
   private static let page = 500
   private static let pageOctets = 1 << 20
 
-  /// Where events of a name are kept, a row with `account` and `cursor` each.
+  /// The table in which events of a name are stored; each row has `account` and `cursor`.
   private struct Kept {
     var name: String
     var table: String
-    /// How much the event's cursor is greater than that of the row.
+    /// The difference between the cursor of the event and that of the row.
     var shift: Int64 = 0
     var columns = "*"
     var event: (Row) -> Event?
@@ -29,7 +29,7 @@ extension LocalStore {
       Kept(name: "receipt", table: "receipts") { row in
         StoredReceipt(row).event(account: row["account"], cursor: row["cursor"])
       },
-      // That of the server is kept with its message.
+      // The server's receipt is stored with its message.
       Kept(name: "receipt", table: "messages", shift: 1, columns: message) { row in
         StoredMessage(row).receipt(account: row["account"], cursor: row["cursor"])
       },
@@ -39,15 +39,15 @@ extension LocalStore {
     ]
   }
 
-  /// The cursor after which a replay begins, where it can: nothing that is kept, and was to be replayed, is left out
-  /// but what is older than the last ``replayed`` events. `isWhole` tells whether there is such.
+  /// The cursor after which a replay starts: `cursor`, or a later one where more than ``replayed`` events follow.
+  /// `isWhole` tells whether no event is missing.
   ///
-  /// - Parameter names: of the events that are wanted.
+  /// - Parameter names: the names of the wanted events.
   package func replayStart(
     since cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.keptNames,
     limit: Int = replayed
   ) async throws(Failure) -> (start: Int64, isWhole: Bool) {
-    // The reader knows more than there ever was: this is another database.
+    // A cursor greater than the last one belongs to another database.
     if cursor > last { return (last, false) }
     let cursors = Self.kept.filter { names.contains($0.name) && $0.shift == 0 }
       .map { "SELECT cursor, account FROM \($0.table)" }.joined(separator: " UNION ALL ")
@@ -71,7 +71,8 @@ extension LocalStore {
     }
   }
 
-  /// The next events to replay, oldest first, and the cursor up to which these are all: ``last`` at the end.
+  /// The next events to replay, oldest first, and the cursor up to which they are complete, which is ``last`` at the
+  /// end.
   package func replay(
     after cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.keptNames
   ) async throws(Failure) -> (events: [Event], through: Int64) {

@@ -3,15 +3,15 @@ import FoundationEssentials
 import GRDB
 import XMPP
 
-// What a later agent needs to go on where this one has stopped.
+// The data with which a later agent continues where this one has stopped.
 
-/// What it takes to go on with a session after the end of the agent.
+/// The data for resuming a session after the end of the agent.
 package struct Resumption: Codable, Sendable, Equatable {
   package var stream: StreamManagement.Snapshot
-  /// What others see; nil where they see nothing.
+  /// The presence that others see; nil where they see none.
   package var presence: PresenceIntent.Value?
 
-  /// As it is kept.
+  /// The stored form.
   package var text: String? { (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } }
 
   package init(stream: StreamManagement.Snapshot, presence: PresenceIntent.Value?) {
@@ -19,18 +19,18 @@ package struct Resumption: Codable, Sendable, Equatable {
     self.presence = presence
   }
 
-  /// Nil for what no agent of this version has kept.
+  /// Returns nil for a text that no agent of this version has written.
   package init?(_ text: String) {
     guard let resumption = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else { return nil }
     self = resumption
   }
 }
 
-/// What is kept of an account's streams.
+/// The stored data about an account's streams.
 package struct StreamRecord: Sendable, Equatable {
-  /// ``Resumption/text``; nil where nothing can be resumed.
+  /// ``Resumption/text``; nil where no session can be resumed.
   package var resumption: String?
-  /// The newest message of the archive up to which all are kept; empty: the archive was. nil: not known.
+  /// The ID of the message up to which the archive is stored; empty for an empty archive, nil while unknown.
   package var archivePosition: String?
 
   package static func load(_ account: String, _ database: Database) throws -> StreamRecord {

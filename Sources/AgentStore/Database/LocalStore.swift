@@ -6,7 +6,7 @@ import Logging
 import NIOConcurrencyHelpers
 import NIOPosix
 
-/// The agent's database: what outlives it beside the accounts.
+/// The agent's database: all stored data except the accounts.
 ///
 /// SQLite in WAL mode, mode 0600 in a directory of mode 0700. Every call blocks on the disk: on an event loop or
 /// in an actor use ``BlockingStore/inBackground(_:)``.
@@ -15,7 +15,7 @@ package final class LocalStore: BlockingStore {
     var database: DatabaseQueue {
       didSet { files = DatabaseFiles(database.path) }
     }
-    /// Those that the database was opened in.
+    /// The identities of the files that were opened.
     var files: DatabaseFiles
     var condition = StoreCondition()
     var onNews: (@Sendable (StoreNews) -> Void)?
@@ -25,21 +25,21 @@ package final class LocalStore: BlockingStore {
   let changes = ChangeQueue()
   package let path: String
   private let log: Logger?
-  /// How long after a change its log is emptied; others may come meanwhile.
+  /// The delay between a change and emptying the log, so that further changes are included.
   let tidiness: Duration
   private let repairing = NIOLock()
 
   package var database: DatabaseQueue { state.withLockedValue { $0.database } }
-  /// Where a file was moved that SQLite could not read, to tell the user.
+  /// The path to which a damaged database was moved, to tell the user.
   package var movedAside: String? { condition.damage?.movedAside }
   package var files: DatabaseFiles { state.withLockedValue { $0.files } }
-  /// What is wrong with it.
+  /// The current problems of the database.
   package var condition: StoreCondition { state.withLockedValue { $0.condition } }
 
-  /// Opens the database at `path` and makes it where there is none.
+  /// Opens the database at `path`, or creates it.
   ///
-  /// A damaged one is moved aside and a fresh one made. Throws `databaseError` (33002) where that cannot be done, and
-  /// where the database is of a later version than this one.
+  /// A damaged database is moved aside and replaced. Throws `databaseError` (33002) where that fails, and where the
+  /// database was written by a later version.
   package convenience init(path: String, log: Logger? = nil) throws(Failure) {
     try self.init(path: path, log: log, tidiness: .seconds(30))
   }
@@ -60,8 +60,8 @@ package final class LocalStore: BlockingStore {
     self.tidiness = tidiness
   }
 
-  /// Sets aside `count` event cursors; gives the last one that was set aside before. Never gives the same range
-  /// again, whatever happens to the process.
+  /// Reserves `count` event cursors; returns the last cursor reserved before. A range is never returned twice, even
+  /// after a crash.
   package func reserveCursors(_ count: Int64) throws(Failure) -> Int64 {
     try write { database in
       let last = try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'cursor'") ?? 0
@@ -73,12 +73,12 @@ package final class LocalStore: BlockingStore {
     }
   }
 
-  /// Has news of what is wrong with the store told. What has happened before is in ``condition``.
+  /// Sets the handler for later news about the store. Earlier problems are in ``condition``.
   package func tell(_ onNews: @escaping @Sendable (StoreNews) -> Void) {
     state.withLockedValue { $0.onNews = onNews }
   }
 
-  /// Writes with a transaction of its own. Blocks on the disk.
+  /// Writes in a separate transaction. Blocks on the disk.
   private func write<Value>(_ body: (Database) throws -> Value) throws(Failure) -> Value {
     let database = database
     do {
@@ -92,10 +92,10 @@ package final class LocalStore: BlockingStore {
     }
   }
 
-  /// Makes the database one that can be used, where an error says that it is damaged; whether it did. Blocks on the
-  /// disk; what was going on in it must have ended.
+  /// Repairs the database if the error says that it is damaged; returns whether it did. Blocks on the disk. Operations
+  /// on the database must have ended.
   ///
-  /// - Parameter damaged: where the error comes from; somebody else may have replaced it meanwhile.
+  /// - Parameter damaged: the database that caused the error; another thread may have replaced it meanwhile.
   package func repair(_ damaged: DatabaseQueue, after error: any Error) -> Bool {
     guard Self.isDamage(error) else { return false }
     return repairing.withLock {
@@ -104,7 +104,7 @@ package final class LocalStore: BlockingStore {
         log?.error("the index of the messages was damaged, and was made again")
         return true
       }
-      // It is closed when the last of its readers has left it.
+      // The old database is closed when its last reader has finished.
       do throws(Failure) {
         let (fresh, damage) = try Self.replace(path, log)
         let tell = state.withLockedValue { state in
@@ -121,10 +121,10 @@ package final class LocalStore: BlockingStore {
     }
   }
 
-  /// From now on this one is used. Whoever is in the other one is to have finished.
+  /// Replaces the database. Operations on the old one must have ended.
   func replaceDatabase(_ new: DatabaseQueue) { state.withLockedValue { $0.database = new } }
 
-  /// Notes how a write went, and tells of it where that is news. nil: well.
+  /// Records the result of a write, nil for success, and reports a change.
   func noteWrite(_ error: (any Error)?) {
     if let error, !(error is Failure), !StoreCondition.isObstacle(error) { return }
     let obstacle = error.map { Self.failure($0, path) }
@@ -132,7 +132,7 @@ package final class LocalStore: BlockingStore {
     tell?(StoreNews(cause: obstacle))
   }
 
-  /// Until when which server is left alone, in seconds since 1970.
+  /// The times until which servers are left alone, in seconds since 1970.
   package func rateLimits() throws(Failure) -> [String: Double] {
     do {
       return try database.read { database in
@@ -145,7 +145,7 @@ package final class LocalStore: BlockingStore {
     }
   }
 
-  /// Leaves a server alone until a time, in seconds since 1970. Times that have passed are forgotten.
+  /// Sets the time, in seconds since 1970, until which a server is left alone. Times in the past are deleted.
   package func setRateLimit(_ until: Double, of server: String) throws(Failure) {
     try write { database in
       try database.execute(
@@ -156,7 +156,7 @@ package final class LocalStore: BlockingStore {
     }
   }
 
-  /// Opens a database to read it beside whoever writes it.
+  /// Opens a database for reading beside a writer.
   static func reader(_ path: String) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.label = "imctl"
@@ -171,9 +171,9 @@ package final class LocalStore: BlockingStore {
     return database
   }
 
-  /// Opens the database as it is, or makes an empty one.
+  /// Opens the database, or creates an empty one.
   static func connect(_ path: String) throws -> DatabaseQueue {
-    // SQLite gives the files beside it the mode of this one.
+    // SQLite gives the other files the mode of this one.
     do {
       let file = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW)
       guard try file.status().st_uid == geteuid() else { throw Errno(EPERM) }
@@ -184,8 +184,8 @@ package final class LocalStore: BlockingStore {
     configuration.label = "imctl"
     configuration.busyMode = .timeout(5)
     configuration.journalMode = .wal
-    // What is written is copied into the database in larger parts: whoever sends much waits for that less often.
-    // A log that a reader has let grow beyond that is cut off. What is deleted is overwritten.
+    // Larger checkpoints, because a process that sends much waits for each of them. A log that grew because of a reader
+    // is truncated. Deleted data is overwritten.
     configuration.prepareDatabase {
       try $0.execute(
         sql: """
@@ -197,14 +197,14 @@ package final class LocalStore: BlockingStore {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Whether nothing is left to be migrated. Throws where the database is of a later version than this one.
+  /// Whether all migrations are applied. Throws where the database was written by a later version.
   package static func isCurrent(_ database: Database) throws -> Bool {
     let migrator = Schema.migrator()
     if try migrator.hasBeenSuperseded(database) { throw TooNew() }
     return try migrator.hasCompletedMigrations(database)
   }
 
-  /// Whether it is of a version before this one.
+  /// Whether the database was written by an earlier version.
   static func isEarlier(_ database: Database) throws -> Bool {
     try Row.fetchOne(database, sql: "SELECT 1 FROM pragma_table_info('messages') WHERE name = 'delivery'")
       == nil
@@ -220,7 +220,7 @@ package final class LocalStore: BlockingStore {
     var why =
       (error as? DatabaseError).map { FailureDetail.text($0.message ?? "\($0.resultCode)") }
       ?? .store(.cannotOpen)
-    // SQLite does not tell that from a disk that is broken.
+    // SQLite reports the same error for a broken disk.
     if StoreCondition.isObstacle(error), access(path, W_OK) != 0, errno == EROFS {
       why = .store(.readOnly)
     }

@@ -1,6 +1,6 @@
 import GRDB
 
-/// Reads the columns of a row one after the other: to look for a name in every row takes longer than to read the value.
+/// Reads the columns of a row in order. Looking up each column by name takes longer than reading its value.
 struct RowReader {
   private let row: Row
   private var index = 0

@@ -3,20 +3,19 @@ import FoundationEssentials
 import GRDB
 import Glibc
 
-/// What could be brought out of a damaged database into a fresh one.
+/// The data that was copied from a damaged database into a new one.
 ///
-/// SQLite's own recovery reads pages past the schema, and is no part of the system's library. What is done without it:
-/// a table is read from its beginning up to what is damaged, and from its end back to there; what is malformed in the
-/// schema hides nothing but itself; and a table that is hidden so is read in a copy that has the schema of a fresh
-/// database. Rows that are no rows of such a table are left out. What is in a database of an earlier version is copied into
-/// one of that version, which is migrated then.
+/// SQLite's own recovery reads pages without the schema, but it is not part of the system's library. Without it, a
+/// table is read from its start up to the damage, and from its end back to it. A malformed schema entry hides only its
+/// own table, which is then read in a copy with the schema of a new database. Rows that do not fit the table are
+/// dropped. Data from a database of an earlier version is copied into one of that version and then migrated.
 struct Salvage: Sendable, Equatable {
-  /// Ids of the messages that waited to be sent and are lost, by account.
+  /// The IDs of outbox messages that are lost, by account.
   private(set) var lost: [String: [String]] = [:]
-  /// The ids of all that waited could be read.
+  /// Whether the IDs of all outbox messages could be read.
   private(set) var isOutboxKnown = true
 
-  /// How the messages that waited are doing, in words.
+  /// A description of what happened to the outbox.
   var summary: FailureDetail {
     if !isOutboxKnown { return .store(.outboxNotRead) }
     let ids = lost.values.flatMap(\.self).sorted()
@@ -26,10 +25,10 @@ struct Salvage: Sendable, Equatable {
     return more > 0 ? .store(.lostMore, named, more) : .store(.lost, named)
   }
 
-  /// Ids in a text.
+  /// The maximum number of IDs in a text.
   private static let maximumNamed = 10
 
-  /// Migrates the fresh database as far as the damaged one was.
+  /// Migrates the new database to the version of the damaged one.
   static func migrate(_ fresh: DatabaseQueue, asFarAs path: String) throws {
     try Schema.migrator().migrate(fresh, upTo: isEarlier(path) ? Schema.beforeOneRow : Schema.oneRow)
   }
@@ -52,7 +51,7 @@ struct Salvage: Sendable, Equatable {
     return hasColumns == true
   }
 
-  /// Copies what can be read, and migrates it. Throws where the fresh database cannot be written.
+  /// Copies the readable data and migrates it. Throws where the new database cannot be written.
   init(from path: String, into fresh: DatabaseQueue) throws {
     let tables = try fresh.read(Table.all)
     var (hidden, waiting) = try Self.copy(tables, from: path, into: fresh)
@@ -64,26 +63,26 @@ struct Salvage: Sendable, Equatable {
     isOutboxKnown = waiting != nil
     try Schema.migrator().migrate(fresh)
     let missing = try fresh.write { [waiting] database in
-      // The index has the words of what was copied.
+      // The index has the words of the copied messages.
       try LocalStore.rebuildSearch(database)
       return try (waiting ?? []).filter { try !$0.isKept(database) }
     }
     lost = Dictionary(grouping: missing, by: \.account).mapValues { $0.map(\.id).sorted() }
   }
 
-  /// A message that waits to be sent.
+  /// A message in the outbox.
   private struct Waiting: Hashable {
     let account: String
     let id: String
 
-    /// It waits still, or the server has it.
+    /// Whether the message is still in the outbox or in the history.
     func isKept(_ database: Database) throws -> Bool {
       let selection = try database.cachedStatement(
         sql: "SELECT 1 FROM messages WHERE account = ?1 AND sender = ?1 AND originID = ?2")
       return try Row.fetchOne(selection, arguments: [account, id]) != nil
     }
 
-    /// Reads them out of an index, which may be whole where the table is not.
+    /// Reads the outbox from an index, which may be intact where the table is not.
     static func inIndex(isEarlier: Bool) -> String {
       isEarlier
         ? "SELECT account, id FROM outbox ORDER BY account, id"
@@ -108,7 +107,7 @@ struct Salvage: Sendable, Equatable {
     }
   }
 
-  /// What is malformed in the schema is passed over.
+  /// Opens the database; ignores malformed schema entries.
   private static func reader(_ path: String) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.readonly = true
@@ -116,7 +115,7 @@ struct Salvage: Sendable, Equatable {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Gives the tables that are not there, and all that waited to be sent: nil where that is not known.
+  /// Copies tables; returns those that are hidden, and all outbox messages: nil where they are unknown.
   private static func copy(
     _ tables: [Table], from path: String, into fresh: DatabaseQueue
   ) throws -> (hidden: [Table], waiting: Set<Waiting>?) {
@@ -131,7 +130,7 @@ struct Salvage: Sendable, Equatable {
     return (hidden, waiting ?? rows)
   }
 
-  /// False where there is no such table. Throws where the fresh database cannot be written.
+  /// Copies a table; returns false where it is hidden. Throws where the new database cannot be written.
   private static func copy(
     _ table: Table, from damaged: DatabaseQueue, into fresh: DatabaseQueue
   ) throws -> Bool {
@@ -169,7 +168,7 @@ struct Salvage: Sendable, Equatable {
           } catch let error as DatabaseError
             where error.resultCode.primaryResultCode == .SQLITE_CONSTRAINT
           {
-            // No row of such a table.
+            // The row does not fit the table.
           } catch {
             throw Unwritable(error: error)
           }
@@ -178,15 +177,14 @@ struct Salvage: Sendable, Equatable {
       } catch let error as Unwritable {
         throw error.error
       } catch {
-        // What is behind it is read from the other end.
+        // The rows behind the damage are read from the other end.
       }
     }
   }
 
   private struct Unwritable: Error { let error: any Error }
 
-  /// A copy of the damaged database whose schema says of each table what that of a fresh one says. Throws where that
-  /// cannot be made.
+  /// Makes a copy of the damaged database whose schema has the tables of a new one. Throws where that fails.
   private static func mended(_ path: String, as fresh: DatabaseQueue) throws -> String {
     let copy = path + ".reading"
     for suffix in ["", "-wal"] where access(path + suffix, F_OK) == 0 {
@@ -211,14 +209,14 @@ struct Salvage: Sendable, Equatable {
   }
 }
 
-/// A table of the fresh database, and how all of it is read.
+/// A table of the new database, and how to read all of it.
 private struct Table: Equatable {
   let name: String
   let columns: [String]
-  /// What its rows are kept in the order of.
+  /// The columns by which its rows are ordered.
   let key: [String]
 
-  /// All but those that belong to the index and to the migrations. What waits to be sent is first.
+  /// All tables except those of the search index and the migrations; the table with the outbox comes first.
   static func all(_ database: Database) throws -> [Table] {
     let rows = try Row.fetchAll(
       database,

@@ -1,19 +1,19 @@
 import GRDB
 
-// The outbox of version 0.1 was a table of its own.
+// In version 0.1 the outbox was a separate table.
 
 extension Schema {
-  /// The migration that makes an outbox of rows of the messages.
+  /// The migration that moves the outbox into the table of messages.
   static let oneRow = "oneRow"
   static let beforeOneRow = "copies"
-  /// Messages that are changed at a time.
+  /// The number of messages changed at a time.
   private static let part = 20_000
 
   /// A message is one row from its acceptance on:
-  /// - `position` is its key, which grows with every message that is stored.
-  /// - `cursor` is that of its event; one that waits has none yet, one out of the past never has.
-  /// - `delivery` is how far it has come, a ``StoredMessage/Delivery``. What is below 0 is the outbox: `since` and
-  ///   `asksReceipt` belong to that. It has no `place` yet: the history does not show it.
+  /// - `position` is its key, which increases with every stored message.
+  /// - `cursor` is the cursor of its event; null for a message in the outbox and for one fetched from the history.
+  /// - `delivery` is its ``StoredMessage/Delivery``. Values below 0 form the outbox, which uses `since` and
+  ///   `asksReceipt`. Such a message has no `place`, so that the history does not show it.
   static func mergeOutbox(_ database: Database, _ progress: (Double) -> Void) throws {
     try database.execute(
       sql: """
@@ -24,7 +24,7 @@ extension Schema {
         ALTER TABLE messages ADD COLUMN since TEXT;
         """)
     try fillColumns(database) { progress(0.7 * $0) }
-    // One whose copy has come back from the server does not wait any more.
+    // A message whose copy has come back from the server is not in the outbox any more.
     try database.execute(
       sql: """
         INSERT OR IGNORE INTO messages (account, direction, sender, time, id, originID, fromJID, toJID, type, body,
@@ -53,7 +53,8 @@ extension Schema {
     progress(1)
   }
 
-  /// Until now the cursor of an event was the key of its message, and those out of the past had keys below 0.
+  /// Before this migration, the cursor of an event was the key of its message, and messages from the history had keys
+  /// below 0.
   private static func fillColumns(_ database: Database, _ progress: (Double) -> Void) throws {
     let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM messages WHERE position > 0") ?? 0
     var last: Int64 = 0

@@ -1,10 +1,10 @@
 import GRDB
 
-/// The tables of the database, made and changed step by step: every migration from the first version on.
+/// The tables of the database, with every migration since the first version.
 enum Schema {
-  /// All of them, in their order. What was released once is not changed any more.
+  /// All migrations in order. A released migration is never changed.
   ///
-  /// - Parameter progress: told of how much of those is done that take long, from 0 to 1.
+  /// - Parameter progress: called with the progress of long migrations, from 0 to 1.
   static func migrator(progress: @escaping @Sendable (Double) -> Void = { _ in }) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("meta") { database in
@@ -19,8 +19,8 @@ enum Schema {
     migrator.registerMigration("contacts", migrate: createContacts)
     migrator.registerMigration("receipts", migrate: createReceipts)
     migrator.registerMigration("insertions") {
-      // `StoredMessage` gives messages their places and indexes them: the trigger would have SQLite write aside what each
-      // insertion changes, and end a part of the index with each.
+      // `StoredMessage` assigns places and updates the index. A trigger would make SQLite keep a journal for each
+      // insertion and end a segment of the index with each.
       try $0.execute(sql: "DROP TRIGGER messageInserted")
     }
     migrator.registerMigration("deviceEvents", migrate: createDeviceEvents)
@@ -91,12 +91,12 @@ enum Schema {
         """)
   }
 
-  /// Makes messages findable:
-  /// - `place` is their order: by time, then as they were stored. Those that were fetched backwards, under cursors
-  ///   below 0, stand before what was there. Some archives know whole seconds only: such a message stands behind all
-  ///   of its second, or before it.
-  /// - `peer` is the conversation: the bare JID of the other one, and the full JID of another device of the account.
-  /// - `search` is a full-text index over them, which triggers keep in step.
+  /// Creates the columns and the index for finding messages:
+  /// - `place` is the order of messages: by time, then by storage. Messages fetched backwards, under cursors below 0,
+  ///   come before the stored ones of the same time. Some archives have a resolution of seconds: their messages come
+  ///   after all others of the second, or before them.
+  /// - `peer` is the conversation: the bare JID of the other side, or the full JID of another device of the account.
+  /// - `search` is a full-text index, which triggers keep up to date.
   private static func createSearch(_ database: Database) throws {
     func millisecond(_ time: String) -> String { "CAST(min(max(\(time), 0), 8e9) * 1000 AS INTEGER)" }
     let first = "\(millisecond("new.time")) * \(LocalStore.placesPerMillisecond)"
@@ -262,10 +262,10 @@ enum Schema {
     }
   }
 
-  /// - `readPlace` is that of the last message that was read, `displayed` its id in the archive, which may be known
-  ///   before the message is.
-  /// - `conversationEdits` are what commands have set and the server does not have.
-  /// - `sharing` has the accounts whose nodes were read.
+  /// - `readPlace` is the place of the last read message, `displayed` its archive ID, which may arrive before the
+  ///   message.
+  /// - `conversationEdits` holds the changes by commands that the server does not have.
+  /// - `sharing` holds the accounts whose nodes were read.
   private static func createConversations(_ database: Database) throws {
     try database.execute(
       sql: """

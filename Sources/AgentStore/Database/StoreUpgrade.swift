@@ -5,30 +5,30 @@ import Glibc
 import Logging
 import NIOConcurrencyHelpers
 
-/// Brings a database that an earlier version of imctl has made up to date.
+/// Upgrades a database that an earlier version of imctl has written.
 ///
-/// One process does so at a time. It holds a lock on a file beside the database meanwhile, in which it tells how far it is
-/// (``AgentPaths/upgrade``). Whatever ends it, the database is as it was or up to date. A copy of what it was is kept until
-/// an agent has ended that has used the new one.
+/// One process does so at a time, under a lock on a file beside the database, in which it reports its progress
+/// (``AgentPaths/upgrade``). If the process is interrupted, the database is either unchanged or upgraded. A copy of the
+/// old database is kept until an agent has used the new one and ended properly.
 package final class StoreUpgrade: Sendable {
-  /// How a process upgrades.
+  /// The options of an upgrade.
   package struct Terms: Sendable {
-    /// It is the agent: an agent that runs is no other one.
+    /// Whether this process is the agent; otherwise a running agent is another process.
     package var isAgent = false
-    /// Told how much is done, in percent.
+    /// Called with the progress in percent.
     package var onProgress: @Sendable (Int) -> Void = { _ in }
 
     package init() {}
   }
 
-  /// Those of this process.
+  /// The options of this process.
   package static let terms = NIOLockedValueBox(Terms())
 
-  /// Of the copy, behind the name of the database.
+  /// The suffix of the copy.
   package static let copySuffix = ".before-upgrade"
-  /// The part of the work that is the copy.
+  /// The share of the copy in the work.
   private static let copyShare = 0.2
-  /// Pages that are copied at a time.
+  /// The number of pages copied at a time.
   private static let pages: Int32 = 2000
 
   private let database: DatabaseQueue
@@ -36,15 +36,15 @@ package final class StoreUpgrade: Sendable {
   private let sign: FileDescriptor
   private let onProgress: @Sendable (Int) -> Void
 
-  /// Blocks on the disk, and while another process does the same.
+  /// Upgrades the database. Blocks on the disk, and while another process does the same.
   ///
-  /// - Throws: `databaseError` where an agent of the earlier version uses the database, and where there is no room for the
-  ///   copy or for the work. It is as it was then.
+  /// - Throws: `databaseError` where an agent of the earlier version uses the database, and where there is no room for
+  ///   the copy or the upgrade. The database is unchanged then.
   static func run(_ database: DatabaseQueue, _ log: Logger?) throws {
     let isEmpty = try database.read { try Schema.migrator().appliedIdentifiers($0).isEmpty }
     if isEmpty { return try Schema.migrator().migrate(database) }
     let upgrade = try StoreUpgrade(database, terms.withLockedValue { $0 })
-    // Somebody else may have done it meanwhile.
+    // Another process may have upgraded it meanwhile.
     if try database.read(LocalStore.isCurrent) { return }
     try upgrade.run(log)
   }
@@ -92,7 +92,7 @@ package final class StoreUpgrade: Sendable {
   private func writeCopy(at copy: String) throws {
     let new = copy + ".new"
     do {
-      // Nobody else may read it.
+      // No other user may read the copy.
       _ = try FileDescriptor(opening: new, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW)
       let target = try DatabaseQueue(path: new)
       defer { try? target.close() }
@@ -114,10 +114,10 @@ package final class StoreUpgrade: Sendable {
     onProgress(percent)
   }
 
-  /// A damaged database is a matter of its own.
+  /// Damage is handled elsewhere.
   private func failure(_ error: any Error) -> any Error {
     if LocalStore.isDamage(error) { return error }
-    // SQLite does not say what has kept it from writing a copy.
+    // SQLite does not tell what prevented a copy from being written.
     let isUnsaid = (error as? DatabaseError)?.message == "not an error"
     let why =
       isUnsaid
@@ -127,8 +127,8 @@ package final class StoreUpgrade: Sendable {
 }
 
 extension LocalStore {
-  /// An agent has used the database and ended well: what the database was before is not needed any more. An upgrade that was
-  /// killed when it was done has left its file, too.
+  /// Called when an agent has used the database and ended properly: the copy is not needed any more. Also removes the
+  /// file of an upgrade that was killed at its end.
   func removeCopy() {
     for suffix in [StoreUpgrade.copySuffix, AgentPaths.upgradeSuffix] { unlink(path + suffix) }
   }

@@ -1,7 +1,7 @@
 import AgentProtocol
 import NIOConcurrencyHelpers
 
-/// Waits until all of some messages have come to where they are to, or for long enough.
+/// Waits until all of some messages have reached a stage, or until the time is up.
 package final class DeliveryWait: Sendable {
   private struct State {
     var open: Set<String>
@@ -13,13 +13,13 @@ package final class DeliveryWait: Sendable {
 
   package init(_ ids: some Sequence<String>) { state = NIOLockedValueBox(State(open: Set(ids))) }
 
-  /// Why messages will not come there, by their ids.
+  /// The failures of messages that will not reach the stage, by ID.
   package var failures: [String: Failure] { state.withLockedValue { $0.failures } }
 
-  /// Ids of the messages that are not known to be there.
+  /// The IDs of the messages that are not known to have reached the stage.
   package var open: Set<String> { state.withLockedValue { $0.open } }
 
-  /// This message is there, or it is to be waited for no more.
+  /// Records that a message has reached the stage, or that it will not.
   package func done(_ id: String, _ failure: Failure? = nil) {
     wake {
       if $0.open.remove(id) != nil { $0.failures[id] = failure }
@@ -27,7 +27,7 @@ package final class DeliveryWait: Sendable {
     }
   }
 
-  /// Returns when every message is done, at the latest after `seconds` (0: no bound), or when the task is cancelled.
+  /// Returns when every message is done, after `seconds` (0 for no limit), or when the task is cancelled.
   package func wait(seconds: Double) async {
     let limit = Task {
       guard seconds > 0 else { return }
@@ -49,7 +49,7 @@ package final class DeliveryWait: Sendable {
     }
   }
 
-  /// Nobody waits any longer.
+  /// Ends the wait.
   package func end() {
     wake {
       $0.isOver = true
@@ -67,7 +67,7 @@ package final class DeliveryWait: Sendable {
   }
 }
 
-/// Who waits for which messages to come to one kind of place.
+/// The waits for messages to reach one stage, by message ID.
 package struct DeliveryWaits {
   private var waits: [String: [DeliveryWait]] = [:]
 
@@ -84,7 +84,7 @@ package struct DeliveryWaits {
     }
   }
 
-  /// The message is there, or it is to be waited for no more.
+  /// Records that a message has reached the stage, or that it will not.
   package mutating func done(_ id: String, _ failure: Failure? = nil) {
     for wait in waits.removeValue(forKey: id) ?? [] { wait.done(id, failure) }
   }

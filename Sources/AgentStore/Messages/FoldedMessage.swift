@@ -1,26 +1,26 @@
 import GRDB
 
-// What a reader sees of messages that were corrected or taken back: each message once, as it is now.
+// Folding shows each corrected or retracted message once, in its current form.
 
 extension StoredMessage {
-  /// A condition on `messages`: the row is a message of its own. A retraction is none, and neither is a correction
-  /// that is shown in the place of the message that it corrects.
+  /// A condition on `messages`: the row is shown as a message. A retraction is not, nor is a correction, which is shown
+  /// in the place of the corrected message.
   static let isOfItsOwn = """
     (messages.retracts IS NULL
       AND (messages.replaces IS NULL OR NOT EXISTS (\(corrected("1")))))
     """
 
-  /// The columns of a row that ``folded(_:_:)`` and ``found(_:_:)`` take.
+  /// The columns that ``folded(_:_:)`` and ``found(_:_:)`` need.
   static func foldable(of table: String = "messages") -> String {
     let others = ["account", "cursor", "position", "place", "peer"].map { "\(table).\($0)" }
     return ([columns(of: table)] + others).joined(separator: ", ")
   }
 
-  /// So many corrections of corrections are followed. Clients correct the first message each time (XEP-0308 §5): only
+  /// The maximum length of a chain of corrections. Clients correct the first message each time (XEP-0308 §5), so only
   /// an attacker makes a long chain.
   private static let maximumChain = 50
 
-  /// Selects the messages that the row `messages` may correct: those that came before it in the same conversation.
+  /// Selects the messages that the row `messages` may correct: earlier ones in the same conversation.
   private static func corrected(_ columns: String) -> String {
     let others = """
       target.place < messages.place AND target.peer IS messages.peer AND target.retracts IS NULL
@@ -36,9 +36,9 @@ extension StoredMessage {
       """
   }
 
-  /// A message with what its newest correction says.
+  /// A message with the contents of its newest correction.
   ///
-  /// - Parameter row: a message of its own, with the columns of ``foldable(of:)``.
+  /// - Parameter row: a row that is shown as a message, with the columns of ``foldable(of:)``.
   static func folded(_ row: Row, _ database: Database) throws -> StoredMessage {
     let newest = try newest(row, database)
     if newest === row { return shown(row) }
@@ -55,14 +55,14 @@ extension StoredMessage {
     return try folded(row, database)
   }
 
-  /// A message that nothing corrects.
+  /// A message without corrections.
   static func shown(_ row: Row) -> StoredMessage {
     var message = StoredMessage(row)
     message.apply(message)
     return message
   }
 
-  /// A condition on the row of a message, called `message`: some correction names it.
+  /// A condition on the row of a message, called `message`: a correction names its ID.
   static func isNamedByCorrection(_ message: String) -> String {
     """
     EXISTS (SELECT 1 FROM messages AS correction INDEXED BY messagesByReplaced
@@ -71,8 +71,8 @@ extension StoredMessage {
     """
   }
 
-  /// The message in whose text words were found, as ``folded(_:_:)`` gives it; nil where a newer correction has other
-  /// words.
+  /// The folded message for a row whose text contains the searched words; nil where a newer correction replaced that
+  /// text.
   package static func found(_ row: Row, _ database: Database) throws -> StoredMessage? {
     let first = try first(row, database)
     let newest = try newest(first, database)
@@ -89,7 +89,7 @@ extension StoredMessage {
     if isRetracted || newest.isRetracted { self = retracted }
   }
 
-  /// The message that a correction belongs to in the end; the row itself where it is a message of its own.
+  /// The message that a chain of corrections starts with; the row itself where it is no correction.
   private static func first(_ row: Row, _ database: Database) throws -> Row {
     let selection = try database.cachedStatement(
       sql: """
@@ -109,7 +109,7 @@ extension StoredMessage {
 
   /// The newest correction of a message; the row itself where there is none.
   ///
-  /// Some clients use one id for many messages: a correction belongs to the last of them that came before it.
+  /// Some clients reuse an ID: a correction belongs to the last message with the ID before it.
   private static func newest(_ row: Row, _ database: Database) throws -> Row {
     let selection = try database.cachedStatement(
       sql: """

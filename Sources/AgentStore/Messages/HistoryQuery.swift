@@ -2,28 +2,28 @@ import AgentProtocol
 import GRDB
 import XMPPStanza
 
-/// Which of the stored messages of an account are wanted.
+/// A query for stored messages of an account.
 package struct HistoryQuery: Sendable, Equatable {
   /// Normalised bare JID.
   package var account: String
-  /// Only what was exchanged with this one: a bare JID, or the full JID of another device of the account.
+  /// Only messages exchanged with this JID: a bare JID, or the full JID of another device of the account.
   package var peer: String?
-  /// Only messages that name this thread.
+  /// Only messages with this thread.
   package var thread: String?
-  /// All of them are in the body or subject. Case and accents make no difference to whole words; words of scripts
-  /// that have no spaces, and what is no word at all, are found anywhere in the text.
+  /// Words that must all occur in the body or subject. Whole words match without regard to case and accents; words of
+  /// scripts without spaces, and other characters, match anywhere in the text.
   package var words: [String] = []
-  /// Each message once, as it is now: with the text of its newest correction, or as taken back. Otherwise the messages
-  /// as they came, corrections and retractions among them.
+  /// Whether each message is returned once in its current form: with its newest correction, or as retracted. Otherwise
+  /// messages, corrections and retractions are returned as they arrived.
   package var isFolded = false
-  /// Seconds since 1970: not before, and before.
+  /// The range of times, in seconds since 1970: from `after` up to but excluding `before`.
   package var after: Double?
   package var before: Double?
-  /// The newest of them, this many.
+  /// The maximum number of messages; the newest are returned.
   package var limit: Int
-  /// The oldest of them instead.
+  /// Whether the oldest messages are returned instead.
   var isOldestFirst = false
-  /// Only messages behind this place in the order in which they are wanted.
+  /// Only messages after this place, in the order of the result.
   package var place: Int64?
 
   package init(account: String, peer: String? = nil, limit: Int = 50) {
@@ -32,13 +32,14 @@ package struct HistoryQuery: Sendable, Equatable {
     self.limit = limit
   }
 
-  /// The conversation that a JID names: a resource is one's own other device, or some device of another one.
+  /// The conversation for a JID. The resource matters only for other devices of the account.
   package static func peer(_ spelling: String, of account: String) throws(Failure) -> String {
     let jid = try JID(given: spelling)
     return jid.bare.description == account ? jid.description : jid.bare.description
   }
 
-  /// Selects the places of the messages, newest first unless ``isOldestFirst``. Nothing of the query is in the text of the statement.
+  /// Selects the places of the messages, newest first unless ``isOldestFirst``. All values are arguments, never part of
+  /// the SQL.
   package var statement: (sql: String, arguments: StatementArguments) {
     let indexed = words.filter { $0.unicodeScalars.contains(where: \.isIndexed) && !$0.isUnspaced }
     let others = words.filter { !indexed.contains($0) }
@@ -51,7 +52,7 @@ package struct HistoryQuery: Sendable, Equatable {
     if let peer { add("messages.peer = ?", peer) }
     if let thread { add("messages.thread = ?", thread) }
     conditions.append(Self.isShown())
-    // Which message a correction with the words belongs to is looked up when it has been found.
+    // The corrected message of a matching correction is looked up after the search.
     if isFolded { conditions.append(words.isEmpty ? StoredMessage.isOfItsOwn : "messages.retracts IS NULL") }
     let place = indexed.isEmpty ? "messages.place" : "search.rowid"
     if let after { add("\(place) >= ?", Self.firstPlace(after)) }
@@ -63,7 +64,7 @@ package struct HistoryQuery: Sendable, Equatable {
       add(#"(messages.body LIKE ? ESCAPE '\' OR messages.subject LIKE ? ESCAPE '\')"#, pattern, pattern)
     }
     arguments.append(limit)
-    // The order of the index is the one that is wanted: it is read only as far as needed.
+    // The index has the order of the result, so that it is read only as far as needed.
     let index =
       thread != nil ? "messagesByThread" : peer == nil ? "messagesByPlace" : "messagesByPeer"
     let table =
@@ -75,7 +76,7 @@ package struct HistoryQuery: Sendable, Equatable {
     return (sql, StatementArguments(arguments))
   }
 
-  /// What was removed from a conversation is not shown.
+  /// A condition that excludes messages that were removed from a conversation.
   package static func isShown(_ messages: String = "messages") -> String {
     """
     NOT coalesce(\(messages).time <= (SELECT hiddenBefore FROM conversations
@@ -83,13 +84,13 @@ package struct HistoryQuery: Sendable, Equatable {
     """
   }
 
-  /// The first place of the millisecond of a time, or of the next one.
+  /// The first place within the millisecond of a time, rounded by `rule`.
   static func firstPlace(_ seconds: Double, _ rule: FloatingPointRoundingRule = .up) -> Int64 {
     let milliseconds = Int64(exactly: (min(max(seconds, 0), 8e9) * 1000).rounded(rule)) ?? 0
     return milliseconds * LocalStore.placesPerMillisecond
   }
 
-  /// A word as FTS5 takes it for nothing but text.
+  /// Quotes a word so that FTS5 takes it as plain text.
   private static func phrase(_ word: String) -> String {
     var quoted = "\""
     for scalar in word.unicodeScalars {
@@ -113,14 +114,15 @@ package struct HistoryQuery: Sendable, Equatable {
 }
 
 extension String {
-  /// It has no spaces between words, or endings that belong to the word before: one word of the index is many.
+  /// Whether the script has no spaces between words, or joins endings to words, so that one word of the index contains
+  /// several.
   fileprivate var isUnspaced: Bool {
     unicodeScalars.contains { scalar in
       String.unspaced.contains { $0.contains(scalar.value) }
     }
   }
 
-  /// Thai to Lao, Burmese, Khmer, Chinese and Japanese with their marks, Korean.
+  /// Thai to Lao, Burmese, Khmer, Chinese, Japanese and Korean, with their marks.
   private static let unspaced: [ClosedRange<UInt32>] = [
     0x0e00...0x0eff, 0x1000...0x109f, 0x1780...0x17ff, 0x2e80...0x2fdf, 0x3040...0x30ff, 0x3400...0x9fff,
     0xac00...0xd7af, 0xf900...0xfaff, 0x2_0000...0x3_ffff,
@@ -128,7 +130,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// It is part of a word to the index.
+  /// Whether the index regards the character as part of a word.
   fileprivate var isIndexed: Bool {
     switch properties.generalCategory {
     case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,

@@ -4,25 +4,25 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// What came in a message of the stream: the message itself, or a copy of one.
+/// A message received on the stream: directly, or as a copy in a carbon or an archive result.
 ///
-/// Pure. What only the own server may send is believed from the own bare JID alone.
+/// Pure. Copies are accepted only from the account's bare JID, because only its server may send them.
 package struct IncomingMessage: Sendable, Equatable {
   package enum Source: Sendable, Equatable {
     case direct
-    /// The server has copied it from another device of the account, which has sent or received it.
+    /// A carbon copy of a message that another device of the account has sent or received.
     case carbon(isSent: Bool)
-    /// Of the account's archive, under this id.
+    /// A message of the account's archive, with its archive ID.
     case archive(String)
   }
 
   package var message: Message
   package var source: Source
-  /// What the server says of its time, beside what is in the message.
+  /// The delay that the server has added outside the message.
   package var delay: Delay?
 
-  /// What is direct, or a carbon; nil for what claims to be the server's and is not. Results of the archive are for
-  /// whoever has asked for them.
+  /// A direct message or a carbon; nil for a forged carbon and for archive results, which belong to the request for
+  /// them.
   package init?(_ message: Message, own: JID) {
     if Archive.isClaimed(by: message) { return nil }
     guard Carbons.isClaimed(by: message) else {
@@ -30,12 +30,12 @@ package struct IncomingMessage: Sendable, Equatable {
       return
     }
     guard let copy = Carbons.copy(in: message, own: own.bare) else { return nil }
-    // Rooms send to every device by themselves (XEP-0280 §6.1).
+    // Rooms send messages to every device directly (XEP-0280 §6.1).
     if copy.message.type == .groupchat || Self.isWrapper(copy.message) { return nil }
     self.init(message: copy.message, source: .carbon(isSent: copy.isSent), delay: copy.delay)
   }
 
-  /// What is in the archive of the account is from it or to it.
+  /// A result of the account's archive; nil where the message is neither from nor to the account.
   package init?(_ result: Archive.Result, own: JID) {
     let message = result.message
     let isOfAccount = [message.from, message.to].contains { ($0 ?? own).bare == own.bare }
@@ -53,10 +53,10 @@ package struct IncomingMessage: Sendable, Equatable {
     Archive.isClaimed(by: message) || Carbons.isClaimed(by: message)
   }
 
-  /// What is kept of it; nil for what says nothing to a person.
+  /// The stored form; nil for a message without content for a person.
   ///
   /// - Parameters:
-  ///   - hasArchive: the account has an archive, so that ids in its name are the server's own.
+  ///   - hasArchive: whether the account has an archive, so that archive IDs in its name are the server's.
   ///   - now: seconds since 1970.
   package func stored(own: JID, hasArchive: Bool, now: Double) -> StoredMessage? {
     let isEncrypted = message.payload.contains { Self.encryptions.contains($0.name) }
@@ -80,7 +80,7 @@ package struct IncomingMessage: Sendable, Equatable {
     stored.refusal = message.error.map(MessageEvent.Refusal.init)
     if let retracts {
       stored.retracts = retracts
-      // It is for clients that know of no retractions.
+      // The body of a retraction is for clients that do not support retractions.
       stored.body = nil
     }
     stored.isToOneself = isToOneself
@@ -102,7 +102,7 @@ package struct IncomingMessage: Sendable, Equatable {
     return stored
   }
 
-  /// Where it has waited for the account at its server; nil for what has just been sent.
+  /// The place where the message has waited at the server; nil for a live message.
   package var part: SyncPart? {
     switch source {
     case .archive: .roaming
@@ -111,15 +111,16 @@ package struct IncomingMessage: Sendable, Equatable {
     }
   }
 
-  /// The account has sent it to itself. Without a recipient it is for the account of its sender (RFC 6120 §10.3.1).
+  /// Whether the account has sent the message to itself. Without a recipient, it is for the sender's account (RFC 6120
+  /// §10.3.1).
   func isToOneself(own: JID) -> Bool {
     message.from?.bare == own.bare && message.to.map { $0.bare == own.bare } ?? true
   }
 
-  /// When it was sent, in seconds since 1970, and whether somebody says so.
+  /// The time of sending in seconds since 1970, and whether it was given in the message.
   package func time(now: Double) -> (seconds: Double, isTold: Bool) {
     let stamp = (delay ?? Delay(of: message))?.stamp.timeIntervalSince1970
-    // A clock that is wrong, or a peer that lies: nothing comes from the future.
+    // A time in the future comes from a wrong clock or a lying peer.
     let sent = stamp.flatMap { (0...now + 60).contains($0) ? min($0, now) : nil }
     return (sent ?? now, sent != nil)
   }
@@ -128,7 +129,7 @@ package struct IncomingMessage: Sendable, Equatable {
     id.flatMap { $0.utf8.count <= StanzaID.maximumLength ? $0 : nil }
   }
 
-  /// What stands for a message that only its recipient can read.
+  /// The payloads that stand for an end-to-end encrypted body.
   private static let encryptions: Set<XMLName> = [
     XMLName("encryption", "urn:xmpp:eme:0"), XMLName("encrypted", "eu.siacs.conversations.axolotl"),
     XMLName("encrypted", "urn:xmpp:omemo:2"), XMLName("x", "jabber:x:encrypted"),
@@ -137,7 +138,7 @@ package struct IncomingMessage: Sendable, Equatable {
 }
 
 extension MessageEvent.Refusal {
-  /// What a peer has said, as much of it as is kept.
+  /// The part of a stanza error that is stored.
   package init(_ error: StanzaError) {
     self.init(
       condition: String(error.condition.rawValue.prefix(Failure.maximumText)),

@@ -2,16 +2,16 @@ import AgentProtocol
 import GRDB
 import Glibc
 
-/// The messages of the local store, read beside an agent that may be writing them, or without one.
+/// Reads messages from the local store, beside a running agent or without one.
 ///
 /// Every call blocks on the disk.
 package struct LocalHistory {
   private let database: DatabaseQueue
   private let path: String
-  /// Messages that are read at a time: nothing holds the agent's log open while they are written.
+  /// The number of messages read at a time, so that the agent's log is not held open while they are written.
   private static let page = 500
 
-  /// Opens the database at `path`; nil where there is none. One of an earlier version is brought up to date.
+  /// Opens the database at `path`; nil where there is none. A database of an earlier version is upgraded.
   ///
   /// Throws `databaseError` (33002) where it cannot be read.
   package init?(path: String) throws(Failure) {
@@ -30,14 +30,14 @@ package struct LocalHistory {
     }
   }
 
-  /// Nil where it is of an earlier version.
+  /// Returns nil where the database is of an earlier version.
   private static func open(_ path: String) throws -> DatabaseQueue? {
     let database = try LocalStore.reader(path)
     return try database.read { try LocalStore.isCurrent($0) } ? database : nil
   }
 
-  /// Gives the messages, oldest first unless `newestFirst`, as the events that they were, or folded into each other. The
-  /// answer to a folded query with words has to be wanted newest first.
+  /// Passes on the messages, oldest first unless `newestFirst`, as their events or folded. A folded query with words
+  /// must be newest first.
   package func read(
     _ query: HistoryQuery, newestFirst: Bool = false, _ body: (Event) throws -> Void
   ) throws {
@@ -46,14 +46,14 @@ package struct LocalHistory {
     var isWhole = false
     while !isWhole, query.limit > 0 {
       let places = try places(query)
-      // Of what was found not everything is shown: further down there may be more.
+      // Not every match is shown, so more results may follow.
       isWhole = !query.isFolded || query.words.isEmpty || places.count < query.limit
       query.place = places.last
       query.limit -= try read(newestFirst ? places : places.reversed(), query, body)
     }
   }
 
-  /// Where all are wanted, nobody has to know how many there are before the first one is given.
+  /// Reads all messages without counting them first.
   private func readAll(_ query: inout HistoryQuery, _ body: (Event) throws -> Void) throws {
     query.isOldestFirst = true
     query.limit = Self.page
@@ -70,7 +70,7 @@ package struct LocalHistory {
     return try reading { try Int64.fetchAll($0, sql: statement.sql, arguments: statement.arguments) }
   }
 
-  /// How many messages there were.
+  /// Passes on messages; returns their number.
   private func read(_ places: [Int64], _ query: HistoryQuery, _ body: (Event) throws -> Void) throws -> Int {
     var places = places[...]
     var count = 0
@@ -90,8 +90,8 @@ package struct LocalHistory {
     return count
   }
 
-  /// What was fetched out of the past was no event: its cursor is told as 0, before all of them. What such a message
-  /// corrects may have come behind it, or be somebody else's.
+  /// Messages fetched from the history were no events: their cursor is given as 0. The message that such a message
+  /// corrects may come after it, or belong to another sender.
   private static func event(_ row: Row, _ query: HistoryQuery, _ database: Database) throws -> Event? {
     let account: String = row["account"]
     let cursor: Int64? = row["cursor"]

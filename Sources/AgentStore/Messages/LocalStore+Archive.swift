@@ -1,10 +1,10 @@
 import GRDB
 
-// What is known of the accounts' archives at their servers.
+// The stored state of the accounts' archives.
 
-/// What lies between two parts of an archive that are stored, and is not.
+/// A gap between two stored parts of an archive.
 package struct ArchiveGap: Sendable, Equatable {
-  /// Ids of the messages around it; empty before the first one of the archive.
+  /// The archive IDs of the messages around the gap; `after` is empty at the start of the archive.
   package var after: String
   package var before: String
 
@@ -28,18 +28,18 @@ package struct ArchiveGap: Sendable, Equatable {
         """, arguments: [account, after, before])
   }
 
-  /// It is filled.
+  /// Removes a gap that was filled.
   package func remove(of account: String, _ database: Database) throws {
     try database.execute(
       sql: "DELETE FROM gaps WHERE account = ? AND before = ?", arguments: [account, before])
   }
 }
 
-/// The oldest message up to which the past is stored without a hole.
+/// The oldest message from which on the history is stored without a gap.
 package struct ArchiveStart: Sendable, Equatable {
-  /// Its id in the archive.
+  /// The archive ID of the message.
   package var id: String
-  /// Seconds since 1970, where it is stored.
+  /// The time of the message in seconds since 1970, if it is stored.
   package var time: Double?
 
   package init(id: String, time: Double? = nil) {
@@ -47,10 +47,10 @@ package struct ArchiveStart: Sendable, Equatable {
     self.time = time
   }
 
-  /// Of the whole archive, or of one conversation; nil where nothing is known.
+  /// The start for the whole archive or one conversation; nil where it is unknown.
   ///
-  /// A conversation begins with the oldest of its messages: whatever is fetched continues it. Of the whole archive
-  /// that is not so, since some conversations may reach back further: how far it was read is kept.
+  /// A conversation starts with the oldest of its stored messages, because every fetch continues it. The whole archive
+  /// needs a stored start, since some conversations may reach further back.
   package static func load(_ account: String, with peer: String?, _ database: Database) throws
     -> ArchiveStart?
   {
@@ -60,7 +60,7 @@ package struct ArchiveStart: Sendable, Equatable {
     {
       return ArchiveStart(id: id, time: try time(of: id, account, database))
     }
-    // What was fetched out of the past is no event, and has no cursor.
+    // Messages fetched from the history have no cursor.
     let (index, condition) =
       peer == nil ? ("messagesByPlace", "cursor IS NOT NULL") : ("messagesByPeer", "peer = ?2")
     let row = try Row.fetchOne(
@@ -81,21 +81,21 @@ package struct ArchiveStart: Sendable, Equatable {
         """, arguments: [account, id])
   }
 
-  /// When a message of the archive was sent, where it is stored; seconds since 1970.
+  /// The time of an archived message, if it is stored; seconds since 1970.
   package static func time(of id: String, _ account: String, _ database: Database) throws -> Double? {
     try Double.fetchOne(
       database, sql: "SELECT time FROM messages WHERE account = ? AND archiveID = ?",
       arguments: [account, id])
   }
 
-  /// When the first message came that was no past one; seconds since 1970.
+  /// The time of the first message that was received live, in seconds since 1970.
   package static func firstTime(of account: String, _ database: Database) throws -> Double? {
     try load(account, with: nil, database)?.time
   }
 }
 
 extension StoredMessage {
-  /// The account has no archive: no message has an id in it.
+  /// Removes the archive IDs of all messages, because the account has no archive.
   package static func forgetArchiveIDs(of account: String, _ database: Database) throws {
     try database.execute(
       sql: """
@@ -105,8 +105,8 @@ extension StoredMessage {
       arguments: [account])
   }
 
-  /// Keeps messages of the past, oldest first, before all that is there; gives how many were new. They are no events:
-  /// nobody who follows them takes them for news.
+  /// Stores messages of the history, oldest first, before the stored ones; returns the number of new ones. They cause
+  /// no events, so that watchers do not take them for news.
   package static func insertPast(_ messages: [StoredMessage], _ account: String, _ database: Database) throws
     -> Int
   {
@@ -123,8 +123,8 @@ extension StoredMessage {
     return count
   }
 
-  /// Keeps a retraction of what is not known: that may come out of the past still, and then says nothing. Nobody is
-  /// told, and it has no place in the history.
+  /// Stores a retraction of an unknown message, which then arrives without its contents if it is fetched later. It
+  /// causes no event and has no place in the history.
   package func saveUnmatched(_ account: String, _ database: Database) throws {
     var aside = self
     aside.subject = nil

@@ -1,27 +1,27 @@
 import GRDB
 
-// Copies of one message that no id of their own tells from another message.
+// Finds copies of a message that have no ID of their own to identify them.
 
 extension StoredMessage {
-  /// How a copy of a message has come.
+  /// How a copy of a message has arrived.
   ///
-  /// A server hands a message of the account to itself to each device twice, as what was sent and as what was received, and
-  /// has it in the archive twice, under two ids. Whatever ids the sender gives its messages, two that have come in the same
-  /// way are two messages, and one that came in another way is a copy.
+  /// A server delivers a message from the account to itself twice to each device, as sent and as received, and archives
+  /// it twice under two IDs. Whatever IDs the sender uses, two messages that arrived in the same way are different
+  /// messages, and one that arrived in another way is a copy.
   package enum Copy: Int, Sendable {
     case direct = 1
-    /// A carbon of what another device has sent.
+    /// A carbon of a message that another device has sent.
     case sent = 2
-    /// A carbon of what another device has received.
+    /// A carbon of a message that another device has received.
     case received = 4
-    /// Out of the archive.
+    /// A result of the archive.
     case archived = 8
   }
 
-  /// Seconds within which the copies of a message come; clocks differ.
+  /// The seconds within which the copies of a message arrive, including the difference between clocks.
   private static let spread = 60.0
 
-  /// The position of what is kept of the same message, where that came in another way, and says the same under the same id.
+  /// The position of a stored message with the same ID and contents that arrived in another way.
   func counterpart(_ account: String, _ database: Database) throws -> Int64? {
     guard let copy, originID == nil, type != .error else { return nil }
     if !isToOneself { return copy == .archived ? try withoutArchiveID(account, database) : nil }
@@ -30,7 +30,7 @@ extension StoredMessage {
         sql: "SELECT position FROM messages WHERE account = ?1 AND (archiveID = ?2 OR secondArchiveID = ?2)")
       if let position = try Int64.fetchOne(known, arguments: [account, archiveID]) { return position }
     }
-    // The two of the archive are told by their ids.
+    // The two copies in the archive have different archive IDs.
     let isMissing = copy == .archived ? "1" : "copies & \(copy.rawValue) = 0"
     let selection = try database.cachedStatement(
       sql: """
@@ -47,7 +47,7 @@ extension StoredMessage {
       ])
   }
 
-  /// A message that came live where it was not known which id it has in the archive.
+  /// The position of a live message whose archive ID was not known.
   private func withoutArchiveID(_ account: String, _ database: Database) throws -> Int64? {
     guard let id else { return nil }
     let selection = try database.cachedStatement(
@@ -62,7 +62,7 @@ extension StoredMessage {
       arguments: [account, sender, id, time - Self.spread, time + Self.spread, type.rawValue, body, retracts])
   }
 
-  /// Whether a message that says something else, or is somebody else's, has the id: it is not the archive's then.
+  /// Whether another message has the archive ID already, which then does not come from the archive.
   func isArchiveIDOfAnother(_ account: String, _ database: Database) throws -> Bool {
     let selection = try database.cachedStatement(
       sql: """
@@ -72,7 +72,7 @@ extension StoredMessage {
     return try Row.fetchOne(selection, arguments: [account, archiveID, sender, id, body]) != nil
   }
 
-  /// Notes at what is kept that this copy has come, and the id that it has in the archive.
+  /// Records the arrival of this copy, and its archive ID, with the stored message.
   package func complete(_ position: Int64, _ database: Database) throws {
     if isToOneself, let copy {
       let noting = try database.cachedStatement(

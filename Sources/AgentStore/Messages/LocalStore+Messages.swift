@@ -4,17 +4,17 @@ import Glibc
 import XMPPFeatures
 import XMPPStanza
 
-// Messages of all accounts, each one row.
+// The messages of all accounts, one row each.
 
 extension StoredMessage {
-  /// Keeps the message; gives it as it is kept, which is without what it says where its sender has taken that back before
-  /// it came. Nil where it, or another copy of it, is kept already.
+  /// Stores the message; returns it as stored, which is without its contents where the sender has retracted it before
+  /// it arrived. Nil where it or a copy is stored already.
   ///
-  /// A copy that knows the id in the archive gives it to one that does not.
+  /// The archive ID of a copy is added to a stored message without one.
   ///
   /// - Parameters:
-  ///   - cursor: of its event; nil for a message out of the past, which stands before what was there.
-  ///   - isShown: the history has it.
+  ///   - cursor: the cursor of its event; nil for a message of the history, which comes before the stored ones.
+  ///   - isShown: whether the history shows it.
   package func insert(
     _ account: String, cursor: Int64?, isShown: Bool = true, _ database: Database
   ) throws -> StoredMessage? {
@@ -57,9 +57,9 @@ extension StoredMessage {
     return nil
   }
 
-  /// The position of what is kept of the same message, of which one copy alone names its origin-id: a client may do so when
-  /// it sends a message again. An id alone says nothing, some clients use one for all of their messages; but of what this
-  /// device has sent, which is kept as it was written.
+  /// The position of a stored copy of the message where only one of the two has an origin-id: a client may add one when
+  /// it sends a message again. The stanza ID alone does not suffice, because some clients use the same one for all
+  /// messages, except for messages of this device, whose IDs are its own.
   private func repeated(_ account: String, _ database: Database) throws -> Int64? {
     guard let id = StanzaID.unique(id), originID == nil || originID == id, type != .error,
       retracts == nil
@@ -75,7 +75,7 @@ extension StoredMessage {
     return try Int64.fetchOne(selection, arguments: [account, sender, id, type.rawValue, body])
   }
 
-  /// What a row of a message begins with, in the order in which ``init(_:)`` reads it.
+  /// The columns with which the row of a message begins, in the order in which ``init(_:)`` reads them.
   package static func columns(of table: String = "messages") -> String {
     let names = [
       "direction", "sender", "time", "id", "originID", "archiveID", "fromJID", "toJID", "type", "body",
@@ -87,7 +87,7 @@ extension StoredMessage {
     return names.map { "\(table).\($0)" }.joined(separator: ", ")
   }
 
-  /// - Parameter row: begins with ``columns(of:)``.
+  /// - Parameter row: a row that begins with ``columns(of:)``.
   package init(_ row: Row) {
     var columns = RowReader(row)
     direction = Direction(rawValue: columns.next()) ?? .received

@@ -2,15 +2,15 @@ import AgentProtocol
 import GRDB
 import Glibc
 
-// How many messages wait to be sent, and which were accepted.
+// Counts the messages in the outbox, and finds accepted ones.
 
 extension LocalStore {
-  /// The same with how many messages wait in each account's outbox.
+  /// Adds the number of queued messages of each account.
   package func countQueued(_ sessions: [SessionStatus]) async throws(Failure) -> [SessionStatus] {
     try await change { try Self.countQueued(sessions, $0) }
   }
 
-  /// The same where no agent runs; blocks on the disk. A database is neither made for it nor changed.
+  /// Adds the numbers without an agent; blocks on the disk. Neither creates nor changes a database.
   package static func countQueued(
     _ sessions: [SessionStatus], at path: String
   ) throws(Failure) -> [SessionStatus] {
@@ -35,7 +35,7 @@ extension LocalStore {
     }
   }
 
-  /// The same of a database in which the outbox is a table.
+  /// Counts in a database of an earlier version, in which the outbox is a table.
   private static func countQueuedEarlier(
     _ sessions: [SessionStatus], _ database: Database
   ) throws -> [SessionStatus] {
@@ -49,8 +49,8 @@ extension LocalStore {
     }
   }
 
-  /// Those of the ids that messages of an account were accepted under, where no agent tells; blocks on the disk. A database
-  /// is neither made for it nor changed.
+  /// The given IDs for which messages were accepted, without an agent; blocks on the disk. Neither creates nor changes
+  /// a database.
   ///
   /// - Parameter account: normalised bare JID.
   package static func accepted(
@@ -59,7 +59,7 @@ extension LocalStore {
     guard access(path, F_OK) == 0 else { return [] }
     do {
       return try reader(path).read { database in
-        // No agent of this version has had one of an earlier version.
+        // A database of an earlier version was never used by an agent of this version.
         if try isEarlier(database) { return [] }
         return try OutboxMessage.accepted(ids, of: account, own: account, database)
       }
@@ -68,10 +68,10 @@ extension LocalStore {
     }
   }
 
-  /// How many messages wait of each account that has any, where no agent runs; blocks on the disk. A database is not
-  /// made for it.
+  /// The number of queued messages of each account that has any, without an agent; blocks on the disk. Does not create
+  /// a database.
   ///
-  /// - Parameter dropping: they are deleted, and none waits.
+  /// - Parameter dropping: deletes the messages, so that none are queued.
   package static func queued(
     of accounts: [String], dropping: Bool, at path: String
   ) throws(Failure) -> [String: Int] {

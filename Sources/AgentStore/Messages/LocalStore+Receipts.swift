@@ -2,10 +2,10 @@ import AgentProtocol
 import GRDB
 import XMPPStanza
 
-// How far the account's messages have come. The cursor of the event is the key of a receipt.
+// The delivery states of the account's messages. The key of a receipt is the cursor of its event.
 
 extension StoredReceipt {
-  /// Keeps the receipt under its cursor, and with the message that it is about; false where the same was told before.
+  /// Stores the receipt under its cursor and with its message; returns false where the same one was stored before.
   ///
   /// - Parameter own: the account's bare JID.
   package func insert(
@@ -40,9 +40,9 @@ extension StoredReceipt {
     sender = try? JID(from)
   }
 
-  /// The last that was told of a message by its recipient.
+  /// The last receipt of a message's recipient.
   ///
-  /// - Parameter delivery: how far the message has come: nothing was told of one that only the server has.
+  /// - Parameter delivery: the delivery state of the message; without a receipt it is `sent`.
   package static func last(
     of id: String, _ delivery: StoredMessage.Delivery, _ account: String, _ database: Database
   ) throws -> ReceiptEvent? {
@@ -66,7 +66,7 @@ extension StoredMessage.Delivery {
 }
 
 extension StoredMessage {
-  /// The account's own message with this id was refused.
+  /// Marks the account's message with this ID as refused.
   package static func refuse(_ receipt: ReceiptEvent, _ account: String, own: String, _ database: Database)
     throws
   {
@@ -81,7 +81,7 @@ extension StoredMessage {
     }
   }
 
-  /// Whom the account's own message went to; nil where there is none with this id.
+  /// The recipient of the account's message with this ID; nil where there is none.
   package static func recipient(of id: String, _ account: String, own: String, _ database: Database) throws
     -> JID?
   {
@@ -89,14 +89,14 @@ extension StoredMessage {
     return (row["toJID"] as String?).flatMap { try? JID($0) }
   }
 
-  /// What a correction or retraction names: whether there is such a message of this sender.
+  /// Whether a message that a correction or retraction names was sent by this sender.
   package static func isKnown(_ id: String, of sender: String, _ account: String, _ database: Database) throws
     -> Bool
   {
     try find(id, of: sender, account, database) != nil
   }
 
-  /// By the id that the sender has given, in either of its places; not one that waits to be sent.
+  /// Finds a message by its stanza ID or origin-id; not a message in the outbox.
   private static func find(
     _ id: String, of sender: String, _ account: String, _ database: Database
   ) throws -> Row? {
@@ -112,7 +112,7 @@ extension StoredMessage {
   }
 }
 
-/// Whom the account has written to: they know it, and may know that it is there.
+/// The JIDs to which the account has written, and who may therefore learn that it is online.
 package struct Addressees {
   private let account: String
   private var kept: Set<String> = []

@@ -1,10 +1,10 @@
 import GRDB
 
-// What its sender has taken back is not kept.
+// The contents of a retracted message are deleted.
 
 extension StoredMessage {
-  /// Removes what a message of this sender has said, and what its corrections have. What waits to be sent is sent as it
-  /// was accepted, and loses its text then.
+  /// Deletes the contents of a message and its corrections. A message in the outbox is still sent as accepted and loses
+  /// its contents then.
   package static func retract(
     _ id: String, of sender: String, _ account: String, _ database: Database
   ) throws {
@@ -21,14 +21,14 @@ extension StoredMessage {
     try removal.execute(arguments: [account, sender, id])
   }
 
-  /// What is known of it when its sender has taken it back.
+  /// The message without its contents.
   var retracted: StoredMessage {
     var message = self
     (message.body, message.subject, message.isRetracted, message.isEdited) = (nil, nil, true, false)
     return message
   }
 
-  /// Whether the sender has taken the message back before it came.
+  /// Whether the sender has retracted the message before it arrived.
   package func isTakenBack(_ account: String, _ database: Database) throws -> Bool {
     let selection = try database.cachedStatement(
       sql: "SELECT 1 FROM messages WHERE account = ? AND sender = ? AND retracts IN (?, ?, ?)")

@@ -1,19 +1,19 @@
 import GRDB
 
-// The order of messages, whose conversation they belong to, and what is in them.
+// The order of messages, their conversations, and the search index.
 
 extension LocalStore {
-  /// Messages that share a millisecond have this many places, half of them before the first one.
+  /// The number of places in a millisecond; half of them are for messages from the history.
   static let placesPerMillisecond: Int64 = 1 << 20
 
-  /// Neither the local part nor the domain of a JID has a slash.
+  /// Neither the local part nor the domain of a JID contains a slash.
   static let peer: String = {
     let other = "coalesce(CASE direction WHEN 1 THEN toJID ELSE fromJID END, account)"
     let bare = "substr(\(other), 1, instr(\(other) || '/', '/') - 1)"
     return "CASE WHEN \(bare) = account AND instr(toJID, '/') THEN \(other) ELSE \(bare) END"
   }()
 
-  /// Makes the index of what the history shows. FTS5's own `rebuild` would take up messages without a place, too.
+  /// Rebuilds the search index of the history. FTS5's own `rebuild` would include messages without a place.
   static func rebuildSearch(_ database: Database) throws {
     try database.execute(
       sql: """
@@ -25,10 +25,10 @@ extension LocalStore {
 }
 
 extension StoredMessage {
-  /// Where the message belongs in the order of all, as ``LocalStore/createSearch(_:)`` describes it; nil where so many
-  /// share its time that there is none left.
+  /// The place of the message in the order described at ``LocalStore/createSearch(_:)``; nil where no place is left for
+  /// its time.
   ///
-  /// - Parameter isPast: it stands before the others of its time, not behind them.
+  /// - Parameter isPast: whether the message comes before the others of its time, not after them.
   package func place(isPast: Bool = false, _ database: Database) throws -> Int64? {
     let places = Self.places(of: time)
     let middle = places.lowerBound + LocalStore.placesPerMillisecond / 2
@@ -45,14 +45,14 @@ extension StoredMessage {
     return try Int.fetchOne(taken, arguments: [place]) == nil ? place : nil
   }
 
-  /// The places of messages of one time.
+  /// The places for messages of one time.
   package static func places(of time: Double) -> Range<Int64> {
     let first = HistoryQuery.firstPlace(time, .down)
     let length = (time == time.rounded(.towardZero) ? 1000 : 1) * LocalStore.placesPerMillisecond
     return first..<first + length
   }
 
-  /// Makes the message findable by its words.
+  /// Adds the message to the search index.
   package func index(_ place: Int64, _ database: Database) throws {
     let insertion = try database.cachedStatement(
       sql: "INSERT INTO search (rowid, body, subject) VALUES (?, ?, ?)")

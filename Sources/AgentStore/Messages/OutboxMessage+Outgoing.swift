@@ -2,7 +2,7 @@ import AgentProtocol
 import XMPPStanza
 
 extension OutboxMessage {
-  /// Reads what a client wants to send.
+  /// Validates a message that a client wants to send.
   package init(_ message: OutgoingMessage, asksReceipt: Bool, accepted: Double) throws(Failure) {
     let to = try JID(given: message.to)
     self.init(

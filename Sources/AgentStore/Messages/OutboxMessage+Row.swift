@@ -4,24 +4,24 @@ import GRDB
 import XMPPFeatures
 import XMPPStanza
 
-// Messages that were accepted, until the server has them: the rows of the messages whose `delivery` is below 0. Their sender
-// is the account, whatever the server calls it then.
+// Accepted messages that the server has not acknowledged: the rows with a `delivery` below 0. Their sender is the
+// account, even if the server uses another name for it.
 
 extension OutboxMessage {
-  /// What became of a message that was to be accepted.
+  /// The result of accepting a message.
   package enum Acceptance: Sendable, Equatable {
-    /// It waits under this position.
+    /// The message waits under this position.
     case accepted(Int64)
-    /// The same message was accepted before, and waits.
+    /// The same message was accepted before and waits.
     case waiting
-    /// The same message was accepted before, and the server has it. With what its recipient has told of it last.
+    /// The same message was accepted before, and the server has it; with the last receipt of its recipient.
     case sent(ReceiptEvent?)
-    /// Another message has its id.
+    /// Another message has the ID.
     case idTaken
   }
 
-  /// The messages with this id: those that wait, and those that the server has. `?1`: the account, `?2`: the id, `?3`: the
-  /// account's own bare JID, `?4`: the id where it had to be made unique.
+  /// Selects messages by ID, in the outbox or acknowledged. `?1`: the account, `?2`: the ID, `?3`: the account's bare
+  /// JID, `?4`: the ID in its unique form.
   private static let known = """
     SELECT delivery, toJID, body, subject FROM messages WHERE account = ?1 AND sender IN (?1, ?3) AND originID = ?2
     UNION ALL
@@ -29,7 +29,7 @@ extension OutboxMessage {
     WHERE account = ?1 AND sender = ?3 AND id = ?4 AND id IS NOT originID
     """
 
-  /// Those of the ids that messages were accepted under.
+  /// The given IDs for which messages were accepted.
   package static func accepted(
     _ ids: [String], of account: String, own: String, _ database: Database
   ) throws -> [String] {
@@ -39,7 +39,7 @@ extension OutboxMessage {
     }
   }
 
-  /// Keeps the message until the server has it; once, however often it is asked for.
+  /// Stores the message in the outbox, once per ID.
   package func accept(_ account: String, own: String, _ database: Database) throws -> Acceptance {
     let known = try database.cachedStatement(sql: Self.known)
     if let row = try Row.fetchOne(known, arguments: [account, id, own, StanzaID.unique(id)]) {
@@ -54,7 +54,7 @@ extension OutboxMessage {
     return .accepted(try insert(account, database))
   }
 
-  /// Whether messages with some of these ids may have been accepted before: there are ids between them.
+  /// Whether messages with some of these IDs may have been accepted before, because stored IDs lie between them.
   package static func mayBeKnown(_ ids: [String], of account: String, own: String, _ database: Database)
     throws
     -> Bool
@@ -73,12 +73,12 @@ extension OutboxMessage {
       selection, arguments: [account, own, ids.min(by: isBefore), ids.max(by: isBefore)]) != false
   }
 
-  /// Keeps a message whose id is new; its position.
+  /// Stores a message with a new ID; returns its position.
   package func insert(_ account: String, _ database: Database) throws -> Int64 {
     try Self.insert([self], account, database)[0].position
   }
 
-  /// Rows that a statement inserts where there are many: each execution opens every index of the table.
+  /// The number of rows per statement, because each execution opens every index of the table.
   private static let rows = 20
   private static let insertionOfOne = insertion(1)
   private static let insertionOfMany = insertion(rows)
@@ -98,7 +98,7 @@ extension OutboxMessage {
       """
   }
 
-  /// Keeps messages whose ids are new, in their order; gives them with their positions.
+  /// Stores messages with new IDs in their order; returns them with their positions.
   package static func insert(
     _ messages: [OutboxMessage], _ account: String, _ database: Database
   ) throws -> [OutboxMessage] {
@@ -111,14 +111,14 @@ extension OutboxMessage {
       var values: [(any DatabaseValueConvertible)?] = [account]
       for index in part { values += kept[index].values }
       try insertion.execute(arguments: StatementArguments(values))
-      // One behind the other: nobody else writes meanwhile.
+      // The positions are consecutive, because no other connection writes during the transaction.
       let first = database.lastInsertedRowID - Int64(part.count) + 1
       for (position, index) in zip(first..., part) { kept[index].position = position }
     }
     return kept
   }
 
-  /// What is kept of it, in the order of the columns.
+  /// The stored values, in the order of the columns.
   private var values: [(any DatabaseValueConvertible)?] {
     let delivery = isSent ? StoredMessage.Delivery.handedOver : .queued
     return [
@@ -129,7 +129,7 @@ extension OutboxMessage {
 
   /// The messages of an account, oldest first.
   ///
-  /// - Parameter isSent: only those that may have been handed to a server.
+  /// - Parameter isSent: only messages that may have been handed to a server.
   package static func all(
     of account: String, isSent: Bool = false, _ database: Database
   ) throws -> [OutboxMessage] {
@@ -141,11 +141,11 @@ extension OutboxMessage {
     return try Row.fetchAll(selection, arguments: [account]).compactMap(OutboxMessage.init)
   }
 
-  /// Those that were never handed over, oldest first, as many as there is room for.
+  /// The oldest messages that were never sent, as many as there is room for.
   package static func queued(
     of account: String, upTo room: (messages: Int, octets: Int), _ database: Database
   ) throws -> (messages: [OutboxMessage], areAll: Bool) {
-    // In the order of the index: nothing is sorted, and no more is read than there is room for.
+    // In the order of the index, so that nothing is sorted and no more is read than needed.
     let selection = try database.cachedStatement(
       sql: """
         SELECT \(columns) FROM messages INDEXED BY outbox
@@ -169,7 +169,7 @@ extension OutboxMessage {
       arguments: [account]) ?? 0
   }
 
-  /// From now on each of them may have reached the server. `since` is kept of the first time.
+  /// Marks messages that may have reached the server. `since` stays as set the first time.
   package static func markSent(_ positions: [Int64], since: String?, _ database: Database) throws {
     let update = try database.cachedStatement(
       sql: """
@@ -179,7 +179,7 @@ extension OutboxMessage {
     for position in positions { try update.execute(arguments: [position, since]) }
   }
 
-  /// What was handed over is not in the archive up to this position.
+  /// Marks sent messages as absent from the archive up to this position.
   package static func markMissing(through position: String, of account: String, _ database: Database) throws {
     let update = try database.cachedStatement(
       sql: """
@@ -188,7 +188,7 @@ extension OutboxMessage {
     try update.execute(arguments: [position, account])
   }
 
-  /// It has not been handed to anybody after all.
+  /// Marks a message as not sent after all.
   package func markQueued(_ database: Database) throws {
     let update = try database.cachedStatement(
       sql: """
@@ -197,7 +197,7 @@ extension OutboxMessage {
     try update.execute(arguments: [position, id])
   }
 
-  /// The message with this id, where it waits.
+  /// The message with this ID in the outbox.
   package static func find(_ id: String, of account: String, _ database: Database) throws -> OutboxMessage? {
     let selection = try database.cachedStatement(
       sql: """
@@ -206,7 +206,7 @@ extension OutboxMessage {
     return try Row.fetchOne(selection, arguments: [account, id]).flatMap(OutboxMessage.init)
   }
 
-  /// Those of the messages with these ids that wait, oldest first.
+  /// The messages with these IDs in the outbox, oldest first.
   package static func find(
     _ ids: [String], of account: String, _ database: Database
   ) throws -> [OutboxMessage] {
@@ -220,12 +220,12 @@ extension OutboxMessage {
     return try Row.fetchAll(selection, arguments: [account, list(ids)]).compactMap(OutboxMessage.init)
   }
 
-  /// Texts as SQLite's `json_each` takes them.
+  /// Encodes texts for SQLite's `json_each`.
   private static func list(_ texts: [String]) throws -> String {
     String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
   }
 
-  /// It is not to be sent; whether it has waited still.
+  /// Removes the message; returns whether it was still in the outbox.
   package func remove(_ database: Database) throws -> Bool {
     let deletion = try database.cachedStatement(
       sql: "DELETE FROM messages WHERE position = ? AND originID = ? AND delivery < 0")
@@ -233,13 +233,13 @@ extension OutboxMessage {
     return database.changesCount > 0
   }
 
-  /// The server has it; gives it as it is kept from now on. Its place in the history is behind the others of its time. Nil
-  /// where a copy of it is in the history already.
+  /// Moves the message into the history when the server has it; returns it as stored. Its place is after the others of
+  /// its time. Nil where the history has a copy of it already.
   ///
   /// - Parameters:
   ///   - own: the account's bare JID.
-  ///   - cursor: of its event.
-  ///   - archiveID: its id in the account's archive, where that is known.
+  ///   - cursor: the cursor of its event.
+  ///   - archiveID: its archive ID, if known.
   package func settle(
     _ account: String, own: String, cursor: Int64, archiveID: String? = nil, _ database: Database
   ) throws -> StoredMessage? {
@@ -264,8 +264,8 @@ extension OutboxMessage {
     return message.retracted
   }
 
-  /// The server calls the account by another name than the one under which the message has waited: an anonymous account has
-  /// a new one each time. False where a message of that name has its id.
+  /// Renames the sender when the server uses another name for the account than when the message was accepted: an
+  /// anonymous account has a new name each time. Returns false where that name has a message with the ID.
   private func rename(_ own: String, _ database: Database) throws -> Bool {
     let update = try database.cachedStatement(
       sql: "UPDATE OR IGNORE messages SET sender = ?1, fromJID = ?1 WHERE position = ?2")
@@ -273,11 +273,11 @@ extension OutboxMessage {
     return database.changesCount > 0
   }
 
-  /// In the order in which ``init(_:)`` takes them: a name is looked for in every row.
+  /// In the order in which ``init(_:)`` reads them, which is faster than by name.
   private static let columns =
     "position, id, toJID, type, body, subject, thread, time, delivery = -1, since, asksReceipt, replaces"
 
-  /// Nil for what no agent has written.
+  /// Returns nil for a row that no agent has written.
   package init?(_ row: Row) {
     guard let to = try? JID(row[2]) else { return nil }
     self.init(

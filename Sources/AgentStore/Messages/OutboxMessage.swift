@@ -4,30 +4,29 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// A message that the agent has accepted and that the server is not known to have: a row of the messages that waits.
+/// A message that the agent has accepted and the server has not acknowledged: a row with a `delivery` below 0.
 package struct OutboxMessage: Sendable, Equatable {
-  /// The key of its row: messages wait in the order of acceptance.
+  /// The key of its row; messages wait in the order of acceptance.
   package var position: Int64 = 0
-  /// Id of the stanza and its origin-id (XEP-0359): the same at every attempt.
+  /// The stanza ID and origin-id (XEP-0359), the same at every attempt.
   package var id: String
   package var to: JID
   package var type = Message.Kind.chat
   package var body: String?
   package var subject: String?
   package var thread: String?
-  /// The id of the message that it corrects, and what is wanted until that is known.
+  /// The ID of the message that it corrects, and the requested correction until the ID is known.
   package var replaces: String?
   package var corrects: OutgoingMessage.Correction?
-  /// Clients of its recipient are asked to confirm it.
+  /// Whether it asks the recipient's clients for a receipt.
   package var asksReceipt = true
-  /// Seconds since 1970.
+  /// The time of acceptance in seconds since 1970.
   package var accepted: Double
-  /// It may have been handed to a server.
+  /// Whether it may have been handed to a server.
   package var isSent = false
-  /// It was handed to an earlier stream, and is handed over again.
+  /// Whether it was handed to an earlier stream and is sent again.
   package var isAgain = false
-  /// What was the newest of the own archive when it was handed over: the message is behind it, if it is there.
-  /// nil: not known.
+  /// The newest archive ID when it was sent, which a copy in the archive must follow; nil where it was not known.
   package var since: String?
 
   package init(
@@ -52,18 +51,18 @@ package struct OutboxMessage: Sendable, Equatable {
     self.since = since
   }
 
-  /// Of its text.
+  /// The octets of its text.
   package var octets: Int { [body, subject, thread].reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
 
   /// - Parameters:
-  ///   - isAgain: it says when it was accepted (XEP-0203), since it was sent before or had to wait.
-  ///   - isKnown: nobody sends it a second time under its id without knowing that.
-  ///   - own: the account: what is for one of its other devices is for that one alone.
+  ///   - isAgain: whether to add the time of acceptance (XEP-0203), because it was sent before or had to wait.
+  ///   - isKnown: whether the outbox prevents a second message with its ID; otherwise it gets an origin-id.
+  ///   - own: the account, whose own devices get a message for themselves alone.
   package func element(isAgain: Bool, isKnown: Bool = true, own: JID) -> XMLElement {
     var message = Message(type: type, to: to, id: id, body: body)
     message.subject = subject
     message.thread = thread
-    // No server changes the id on the way; what a repeat repeats is to be told, and a room has ids of its own.
+    // An origin-id identifies repeats even if a server or room changes the stanza ID.
     if isAgain || !isKnown || type == .groupchat || StanzaID.unique(id) == nil {
       message.payload.append(StanzaID.origin(id))
     }
@@ -76,7 +75,7 @@ package struct OutboxMessage: Sendable, Equatable {
     return message.element
   }
 
-  /// The message as it is kept now that the server has it.
+  /// The message as stored once the server has it.
   ///
   /// - Parameter own: the account's bare JID.
   package func stored(own: String) -> StoredMessage {
@@ -90,6 +89,6 @@ package struct OutboxMessage: Sendable, Equatable {
 }
 
 extension Message.Kind {
-  /// One recipient is to answer it.
+  /// Whether a single recipient can confirm it.
   var canBeConfirmed: Bool { self == .chat || self == .normal }
 }

@@ -5,8 +5,8 @@ import XMPPStanza
 // Corrections of the account's own messages (XEP-0308).
 
 extension OutboxMessage {
-  /// The same message in the place of one that was sent to the same recipient: always of the first of several that
-  /// correct each other (XEP-0308 §5), and of its type.
+  /// The message as a correction of one that was sent to the same recipient. Always names the first message of a chain
+  /// of corrections (XEP-0308 §5), and has its type.
   ///
   /// Throws `invalidParameter` where there is no such message.
   package func correcting(
@@ -46,7 +46,8 @@ extension OutboxMessage {
     return try Row.fetchOne(selection, arguments: [account, own, id])
   }
 
-  /// The newest that has a text and corrects nothing: what waits is newer than what the server has.
+  /// The newest message that has a text and is no correction. A message in the outbox is newer than one that the server
+  /// has.
   private static func lastCorrectable(
     by correction: OutboxMessage, _ account: String, own: String, _ database: Database
   ) throws -> Row? {

@@ -1,31 +1,31 @@
 import GRDB
 import XMPPStanza
 
-/// Messages of the outbox that the server has, and that were accepted at one time: they are taken over into the history in
-/// few statements for all of them.
+/// Moves outbox messages that were accepted at the same time and that the server has into the history, in few
+/// statements.
 package struct Settlement {
   private let messages: ArraySlice<OutboxMessage>
   /// The account's bare JID.
   private let own: String
-  /// Of the first message; each takes two.
+  /// The cursor of the first message; each message takes two.
   private let cursor: Int64
-  /// Of the first message in the order of all; the others are behind it.
+  /// The place of the first message; the others follow.
   private let place: Int64
-  /// JSON of the keys of their rows.
+  /// The keys of their rows, as JSON.
   private let positions: String
 
   /// - Parameters:
-  ///   - messages: of one time, oldest first.
+  ///   - messages: messages with one time, oldest first.
   ///   - own: the account's bare JID.
-  ///   - cursor: of the first of their events.
+  ///   - cursor: the cursor of the first event.
   ///
-  /// Nil where each has to be looked at.
+  /// Returns nil where each message has to be handled individually.
   package init?(
     _ messages: ArraySlice<OutboxMessage>, of account: String, own: JID, from cursor: Int64,
     _ database: Database
   ) throws {
     self.own = own.description
-    // A message that has waited under another name than the server's may have to be put together with a copy.
+    // A message that was accepted under another account name may have a copy to merge with.
     guard self.own == account, let first = messages.first?.stored(own: self.own),
       let place = try first.place(database)
     else { return nil }
@@ -38,10 +38,10 @@ package struct Settlement {
     if try isTakenBack(database) { return nil }
   }
 
-  /// Cursors that it takes.
+  /// The number of cursors needed.
   package var cursors: Int64 { 2 * Int64(messages.count) }
 
-  /// Whether another device of the account has taken one of them back already.
+  /// Whether another device of the account has retracted one of them already.
   private func isTakenBack(_ database: Database) throws -> Bool {
     let selection = try database.cachedStatement(
       sql: """
@@ -52,9 +52,9 @@ package struct Settlement {
     return try Int.fetchOne(selection, arguments: [positions, own]) != nil
   }
 
-  /// Gives those that have waited still, and their cursors.
+  /// Moves the messages that are still in the outbox; returns them with their cursors.
   package func store(_ database: Database) throws -> [(StoredMessage, cursor: Int64)] {
-    // A position may have become another message's that was accepted later.
+    // A position may have been reused by a message that was accepted later.
     let update = try database.cachedStatement(
       sql: """
         UPDATE messages SET delivery = 1, cursor = ?1 + 2 * list.key, place = ?2 + list.key, since = NULL
@@ -74,7 +74,7 @@ package struct Settlement {
     }
   }
 
-  /// The cursors of those that have waited still.
+  /// The cursors of the messages that were still in the outbox.
   private func settled(_ database: Database) throws -> Set<Int64> {
     let selection = try database.cachedStatement(
       sql: "SELECT cursor FROM messages WHERE cursor >= ? AND cursor < ?")

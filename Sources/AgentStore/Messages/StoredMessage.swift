@@ -3,37 +3,37 @@ import FoundationEssentials
 import XMPPFeatures
 import XMPPStanza
 
-/// A message as the local store keeps it and as clients of the agent see it.
+/// A message in the local store, as clients of the agent see it.
 package struct StoredMessage: Sendable, Equatable {
   package enum Direction: Int, Sendable { case received, sent }
 
-  /// How far a message has come that this device sends. Below 0, it waits in the outbox.
+  /// The delivery state of a message sent by this device. States below 0 form the outbox.
   package enum Delivery: Int, Sendable {
-    /// It was never handed to a server.
+    /// The message was never handed to a server.
     case queued = -2
-    /// It may be at the server, which has not said so.
+    /// The message may have reached the server, which has not acknowledged it.
     case handedOver
-    /// It was not sent by this device.
+    /// The message was not sent by this device.
     case elsewhere
     /// The server has it.
     case sent
-    /// A client of the recipient has it.
+    /// A client of the recipient has the message.
     case delivered
-    /// The recipient has seen it.
+    /// The recipient has displayed the message.
     case displayed
-    /// It was refused.
+    /// The message was refused.
     case failed
   }
 
   package var direction: Direction
-  /// Who has sent it, as far as copies of it are compared: a bare JID; in a room the occupant.
+  /// The sender, by which copies are compared: a bare JID; in a room, the occupant JID.
   package var sender: String
-  /// Seconds since 1970: when it was sent.
+  /// The time of sending in seconds since 1970.
   package var time: Double
-  /// The attribute of the stanza.
+  /// The `id` attribute of the stanza.
   package var id: String?
   package var originID: String?
-  /// Its id in the own account's archive.
+  /// The ID in the account's archive.
   package var archiveID: String?
   package var from: String?
   package var to: String?
@@ -44,35 +44,36 @@ package struct StoredMessage: Sendable, Equatable {
   var isCarbon = false
   var isDelayed = false
   var isEncrypted = false
-  /// The id of an earlier message of the same sender that this one replaces, or takes back.
+  /// The ID of the earlier message from the same sender that this one replaces or retracts.
   package var replaces: String?
   package var retracts: String?
-  /// The cursor after the one of a message that this device has sent is that of the receipt of the server.
+  /// The server's receipt for a message of this device has the cursor after the message's.
   package var delivery = Delivery.elsewhere
-  /// Its sender has taken it back: nothing is known of what it said.
+  /// Whether the sender has retracted the message, so that its contents are deleted.
   var isRetracted = false
-  /// What it says is a correction of what it said. That is found out for readers, and not kept.
+  /// Whether the contents are those of a correction. Computed for readers and not stored.
   var isEdited = false
-  /// How this copy of the message has come; nil where there is only one. This is not stored.
+  /// How this copy of the message has arrived; nil where there can be only one. Not stored.
   package var copy: Copy?
-  /// The account has sent it to itself. This is not stored.
+  /// Whether the account has sent the message to itself. Not stored.
   var isToOneself = false
-  /// The server has not said yet that ``archiveID`` is its own: the id is stored and not told. This is not stored.
+  /// Whether the server has not confirmed yet that ``archiveID`` is its own: the ID is stored but not published. Not
+  /// stored.
   package var isArchiveIDClaimed = false
-  /// Why it was refused, or why what it answers was.
+  /// Why the message was refused, or why the message that it answers was.
   package var refusal: MessageEvent.Refusal?
 
-  /// What is told of it: the message, and that the server has it where this device has sent it.
+  /// The events of the message: the message itself and, for a message of this device, the server's receipt.
   package func events(account: String, cursor: Int64) -> [Event] {
     [event(account: account, cursor: cursor), receipt(account: account, cursor: cursor)].compactMap(\.self)
   }
 
-  /// It is told that the server has it: this device has sent it.
+  /// Whether there is a server's receipt, because this device has sent the message.
   package var hasReceipt: Bool { delivery != .elsewhere && id != nil }
 
-  /// That the server has it; nil where this device has not sent it.
+  /// The server's receipt; nil where this device has not sent the message.
   ///
-  /// - Parameter cursor: that of the message.
+  /// - Parameter cursor: the cursor of the message.
   package func receipt(account: String, cursor: Int64) -> Event? {
     guard hasReceipt, let id else { return nil }
     let server = sender.split(separator: "@").last.map(String.init) ?? sender

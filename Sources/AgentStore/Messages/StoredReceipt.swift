@@ -3,12 +3,12 @@ import FoundationEssentials
 import XMPPFeatures
 import XMPPStanza
 
-/// How far a message of the account has come, as somebody else tells it.
+/// A receipt from another entity about a message of the account.
 package struct StoredReceipt: Sendable, Equatable {
   package var receipt: ReceiptEvent
   /// Seconds since 1970.
   package var time: Double
-  /// Who says so; nil where it is the own server.
+  /// The sender; nil for the account's server.
   package var sender: JID?
 
   package func event(account: String, cursor: Int64) -> Event {
@@ -17,8 +17,9 @@ package struct StoredReceipt: Sendable, Equatable {
       body: .receipt(receipt))
   }
 
-  /// Whether it may say something of a message to `recipient`. Another device of the same person may have got it; but that
-  /// it came back is said by whom it was for, or by the account's server: behind the bare JID of a room are many.
+  /// Whether the sender may report about a message to `recipient`. A receipt may come from another device of the
+  /// recipient. An error about a message to a full JID must come from that JID or its bare JID, because a room has many
+  /// occupants.
   package func isBelievable(ofMessageTo recipient: JID?) -> Bool {
     guard let sender else { return true }
     guard let recipient, sender.bare == recipient.bare else { return false }
@@ -27,7 +28,7 @@ package struct StoredReceipt: Sendable, Equatable {
 }
 
 extension IncomingMessage {
-  /// What it says of a message of the account; nil where it says nothing, or is the account's own word.
+  /// The receipt in the message; nil where there is none, or where the account itself has sent it.
   ///
   /// - Parameter now: seconds since 1970.
   package func receipt(own: JID, now: Double) -> StoredReceipt? {
@@ -42,7 +43,7 @@ extension IncomingMessage {
       receipt.text = error.text.map { String($0.prefix(Failure.maximumText)) }
     } else {
       guard let sender, let (kind, id) = confirmation else { return nil }
-      // Another device tells a sender what has been read.
+      // Another device of the account has told a sender what was displayed.
       if sender.bare == own.bare, !isToOneself(own: own) { return nil }
       receipt = ReceiptEvent(id: id, kind: kind, from: sender.description)
     }
@@ -59,7 +60,7 @@ extension IncomingMessage {
     return Receipts.confirmed(by: message).map { (.delivered, $0) }
   }
 
-  /// What somebody else is doing now; nil for what is told beside a message, or was true once.
+  /// The chat state in the message; nil where it accompanies a body or is out of date.
   package func chatState(own: JID) -> ChatStateEvent? {
     guard source == .direct, message.type != .groupchat, message.body == nil, Delay(of: message) == nil,
       let sender = message.from, sender.bare != own.bare, let state = ChatState(of: message)
@@ -67,12 +68,12 @@ extension IncomingMessage {
     return ChatStateEvent(from: sender.description, state: state.rawValue)
   }
 
-  /// The receipt that it asks this device for.
+  /// The receipt that it requests from this device.
   package var answer: Message? { source == .direct ? Receipts.answer(to: message) : nil }
 }
 
 extension Failure {
-  /// A message was refused.
+  /// A receipt for a message that was refused.
   package init(_ receipt: ReceiptEvent) {
     self.init(
       .stanzaError, stage: .request, detail: .text(receipt.from), condition: receipt.condition,

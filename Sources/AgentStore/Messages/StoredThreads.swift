@@ -3,15 +3,15 @@ import FoundationEssentials
 import GRDB
 import Glibc
 
-/// The threads that the messages of an account name, read beside an agent or without one.
+/// Lists the threads of an account's messages, beside a running agent or without one.
 package enum StoredThreads {
-  /// The one with the newest message comes first; blocks on the disk. A database is not made for it.
+  /// The thread with the newest message comes first. Blocks on the disk. Does not create a database.
   ///
   /// - Parameters:
   ///   - account: normalised bare JID.
-  ///   - peer: only threads of this conversation, as ``HistoryQuery/peer(_:of:)`` names it.
-  ///   - limit: at most so many.
-  ///   - path: of the database.
+  ///   - peer: only threads of this conversation, in the form of ``HistoryQuery/peer(_:of:)``.
+  ///   - limit: the maximum number of threads.
+  ///   - path: the path of the database.
   package static func list(
     _ account: String, with peer: String?, limit: Int, at path: String
   ) throws(Failure) -> [MessageThread] {

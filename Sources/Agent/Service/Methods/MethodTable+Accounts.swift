@@ -2,7 +2,7 @@ import AgentLogin
 import AgentProtocol
 
 extension MethodTable {
-  /// Logging in and out, and what is stored of accounts.
+  /// Registers login, logout and the methods for stored accounts.
   mutating func registerAccounts(_ registry: SessionRegistry) {
     register(LoginMethod.self) { parameters, _ in
       try parameters.options.requireProxy()
@@ -29,8 +29,8 @@ extension MethodTable {
 }
 
 extension ConnectionOptions {
-  /// Throws for what is no address of a proxy. This is no part of `validate()`, since `AgentProtocol` does not import the
-  /// library, which reads such an address.
+  /// Throws for an invalid proxy address. `validate()` cannot check it, since `AgentProtocol` does not import the
+  /// library that parses such addresses.
   func requireProxy() throws(RPCError) {
     do { try checkProxy() } catch { throw .invalidParameter("options.proxy") }
   }

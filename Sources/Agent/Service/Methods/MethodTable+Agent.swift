@@ -2,7 +2,7 @@ import AgentProtocol
 import AgentStore
 
 extension MethodTable {
-  /// Everything that clients may ask of an agent with these sessions.
+  /// All methods of an agent with these sessions.
   init(_ registry: SessionRegistry) {
     self.init()
     registerAgent(registry)
@@ -15,7 +15,7 @@ extension MethodTable {
     registerServer(registry)
   }
 
-  /// Registers a method for the session of the account that its parameters name.
+  /// Registers a method that is carried out by the session of the account in its parameters.
   mutating func register<Method: AgentMethod>(
     _: Method.Type, of registry: SessionRegistry,
     _ perform: @escaping @Sendable (isolated Session, Method.Parameters) async throws -> Method.Result

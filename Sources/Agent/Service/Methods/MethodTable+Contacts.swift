@@ -1,7 +1,7 @@
 import AgentProtocol
 
 extension MethodTable {
-  /// Contacts, requests to see presence, and who is blocked.
+  /// Registers the methods for contacts, subscription requests and blocked JIDs.
   mutating func registerContacts(_ registry: SessionRegistry) {
     register(ContactsListMethod.self, of: registry) { session, parameters in
       try await session.contacts.list(after: parameters.after)

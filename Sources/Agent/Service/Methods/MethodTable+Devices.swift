@@ -1,7 +1,7 @@
 import AgentProtocol
 
 extension MethodTable {
-  /// The devices of an account, and the push service of this one.
+  /// Registers the methods for the devices of an account and the push services.
   mutating func registerDevices(_ registry: SessionRegistry) {
     register(DevicesListMethod.self, of: registry) { session, parameters in
       try await session.devices.list(parameters)

@@ -1,7 +1,7 @@
 import AgentProtocol
 
 extension MethodTable {
-  /// Messages that are sent, those that wait to be sent, and those of the past.
+  /// Registers the methods for sending, the outbox and the history.
   mutating func registerMessages(_ registry: SessionRegistry) {
     register(submission: MessageSendMethod.self) { parameters, _ in
       try await registry.storedSession(parameters.account).send(parameters).outcome

@@ -1,7 +1,7 @@
 import AgentProtocol
 
 extension MethodTable {
-  /// Questions to the account's server, and profiles.
+  /// Registers the queries to the account's server, and profiles.
   mutating func registerServer(_ registry: SessionRegistry) {
     register(ServerTimeMethod.self, of: registry) { session, question in
       try await session.serverQueries.time(question)
