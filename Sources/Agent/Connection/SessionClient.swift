@@ -20,6 +20,7 @@ extension Session {
     configuration.verdict = { [weak self] end in await self?.verdict(after: end) ?? .never }
     configuration.farewell = { [weak self] in await self?.farewell() ?? [] }
     configuration.acceptsSessions = false
+    configuration.policy = ReconnectPolicy(quickReturns: patience.quickReturns)
     configuration.clock.uptime = clock.uptime
     configuration.clock.sleep = clock.sleep
     return configuration
