@@ -30,12 +30,12 @@ public struct XMPPError: Error, Sendable, Equatable {
   /// Whether a stanza that exceeds ``StreamConfiguration/limits`` has ended the session. It may come from another user,
   /// and the server then resends it in the next session.
   public var isExcess = false
-  /// So much has come at a time that the server did not wait for its acknowledgement (XEP-0198): it comes again with the
-  /// next session, too, and a session without acknowledgements takes it. Of a connection that broke while so much came
-  /// nobody knows whether the server has ended it.
+  /// Whether so many stanzas arrived that the server may not have waited for their acknowledgement (XEP-0198). They
+  /// will be resent in the next session, which should do without acknowledgements. If the connection broke meanwhile,
+  /// it is unknown whether the server has ended it.
   public var isOverrun = false
-  /// What failed is not the account's own server, but where that had sent to (`see-other-host`, or where a session is to
-  /// be resumed), and before anything was said of the account: the own server may be as well as ever.
+  /// Whether the failure occurred at a redirection target (`see-other-host`, or the location of a session to resume)
+  /// before the account was named, so that the own server may work.
   public var isElsewhere = false
   /// A description for people, without secrets.
   public var reason: ErrorReason
