@@ -65,7 +65,7 @@ extension SASLError.Code {
 
   /// The message does not follow the mechanism's grammar.
   public static let malformed = Self(rawValue: "malformed")
-  /// The message is longer than any honest one.
+  /// The message exceeds the size limit.
   public static let tooLarge = Self(rawValue: "tooLarge")
   /// The server's nonce does not continue ours.
   public static let nonceMismatch = Self(rawValue: "nonceMismatch")

@@ -261,10 +261,10 @@ actor SessionRegistry {
     if let account {
       let session = try await storedSession(account)
       let name = session.account.description
-      await keepIdle { $0[name]?.idle = mode }
+      await storeIdle { $0[name]?.idle = mode }
       return [await session.setIdle(mode)]
     }
-    await keepIdle { file in
+    await storeIdle { file in
       file.idle = mode
       for account in file.accounts { file[account.account]?.idle = mode }
     }
