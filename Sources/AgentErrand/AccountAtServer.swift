@@ -6,7 +6,7 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 
-/// An account at its server, to be changed on a stream of its own (XEP-0077 §3.2, §3.3).
+/// Changes an account at its server on a short stream (XEP-0077 §3.2, §3.3).
 package struct AccountAtServer: Sendable {
   package let stream: ServerStream
   package let credentials: SASLCredentials
@@ -15,12 +15,12 @@ package struct AccountAtServer: Sendable {
   private let accounts: AccountStore
 
   /// - Parameters:
-  ///   - name: a JID, stored or not; nil: the default account.
-  ///   - password: the current one; nil: what is stored of it.
-  ///   - options: those given now, over the stored ones.
-  ///   - timeout: seconds.
+  ///   - name: a JID, stored or not; nil for the default account.
+  ///   - password: the current password; nil for the stored one.
+  ///   - options: the given options, which override the stored ones.
+  ///   - timeout: the time limit in seconds.
   ///
-  /// Throws `invalidParameter` where there is nothing to log in with.
+  /// Throws `invalidParameter` where there is no credential.
   package init(
     _ name: String?, password: Secret?, options: ConnectionOptions, timeout: Double,
     in accounts: AccountStore, language: String,
@@ -45,7 +45,7 @@ package struct AccountAtServer: Sendable {
     let authcid = entry.credential.authcid
     credentials = SASLCredentials(
       authcid: authcid ?? stream.account.local ?? "",
-      // Another name stands for another identity, unless told (RFC 6120 §6.3.8).
+      // By default another authcid means another identity (RFC 6120 §6.3.8).
       authzid: authcid == nil || authcid == stream.account.local ? nil : entry.account,
       password: current, scramKeys: password == nil ? entry.scramKeys : [])
     server = entry.server
@@ -56,9 +56,9 @@ package struct AccountAtServer: Sendable {
   /// Bare JID.
   package var account: String { stream.account.description }
 
-  /// Changes the password, at the server and in the store.
+  /// Changes the password at the server and in the store.
   ///
-  /// - Parameter command: what printed the new password: takes the place of a stored command.
+  /// - Parameter command: the command that printed the new password, which replaces a stored command.
   package func changePassword(
     to new: Secret, command: String?
   ) async throws(Failure) -> AccountPasswdMethod.Result {
@@ -67,7 +67,7 @@ package struct AccountAtServer: Sendable {
     return try await accounts.passwordChanged(of: stream.account, to: new, command: command, keys: keys)
   }
 
-  /// Deletes the account, at the server and in the store.
+  /// Deletes the account at the server and in the store.
   package func delete() async throws(Failure) {
     try await deleteAtServer()
     try await accounts.remove(stream.account)
@@ -90,8 +90,8 @@ package struct AccountAtServer: Sendable {
     }
   }
 
-  /// What a login with a new password derives of it, where that is all that is kept; without it the user has to be
-  /// asked again.
+  /// The keys derived from a new password by a test login, where only keys are stored; empty where that fails, so that
+  /// the user has to type the password again.
   package func keysToKeep(of new: Secret) async -> [SCRAMKeys] {
     guard store == .keys else { return [] }
     var credentials = credentials
@@ -105,7 +105,7 @@ package struct AccountAtServer: Sendable {
 }
 
 extension AccountStore {
-  /// The password was changed at the server.
+  /// Stores a password that was changed at the server.
   package func passwordChanged(
     of account: JID, to new: Secret, command: String?, keys: [SCRAMKeys]
   ) async throws(Failure) -> AccountPasswdMethod.Result {
@@ -121,12 +121,12 @@ extension AccountStore {
     }
   }
 
-  /// An account was made at its server: the next login needs nothing but its password.
+  /// Stores an account that was registered; its next login needs only the password.
   package func registered(_ account: String, options: ConnectionOptions) throws(Failure) {
     try update { file throws(Failure) in
       let jid = try BareJID.parts(account)
       var entry = file[jid.bare] ?? Account(account: jid.bare, domain: jid.domain)
-      // What is stored belonged to an account that is gone.
+      // The stored secrets belonged to an account that no longer exists.
       entry.forgetSecrets()
       entry.options = entry.options.overridden(by: options)
       file[jid.bare] = entry
@@ -136,7 +136,7 @@ extension AccountStore {
 }
 
 extension Account {
-  /// Keeps the new password where the old one was kept.
+  /// Stores the new password in the form in which the old one was stored.
   package mutating func passwordChanged(to new: Secret, command: String?, keys: [SCRAMKeys]) {
     if password != nil { password = new }
     scramKeys = keys

@@ -5,12 +5,12 @@ import FoundationEssentials
 import Glibc
 import XMPPSASL
 
-/// Accounts in JSON of another program: an object with `account`, `password`, `domain` and `isLogin`, a list of such
-/// objects, or an object with such a list in `accounts`.
+/// Imports accounts from a JSON file of another program: an object with `account`, `password`, `domain` and `isLogin`,
+/// a list of such objects, or an object with such a list in `accounts`.
 ///
-/// Other keys are left out. `passsword`, as some have spelt it, counts as `password`.
+/// Other keys are ignored. The misspelling `passsword`, which occurs in practice, counts as `password`.
 package struct AccountImport: Sendable {
-  /// Octets of a file that is read.
+  /// The maximum size of the file in octets.
   package static let maximumSize = 16 << 20
 
   package struct Entry: Equatable {
@@ -28,14 +28,14 @@ package struct AccountImport: Sendable {
   }
 
   package let entries: [Entry]
-  /// The file can be read by other users, who see the secrets in it.
+  /// Whether other users can read the file and the secrets in it.
   package private(set) var isOpenToOthers = false
 
-  /// Reads a file. Throws `invalidParameter` with the place that is wrong.
+  /// Reads a file. Throws `invalidParameter` with the place of an error.
   ///
   /// - Parameters:
-  ///   - path: nil: standard input.
-  ///   - name: of the file, for the failure.
+  ///   - path: the path; nil for standard input.
+  ///   - name: the name of the file for failures.
   package init(path: String?, name: String) throws(Failure) {
     let bytes: [UInt8]?
     do throws(Errno) {
@@ -50,7 +50,7 @@ package struct AccountImport: Sendable {
     entries = try Self.entries(in: bytes, of: name)
   }
 
-  /// - Parameter name: of the file, for the failure.
+  /// - Parameter name: the name of the file for failures.
   package static func entries(in bytes: [UInt8], of name: String) throws(Failure) -> [Entry] {
     let json: JSONValue
     do { json = try JSONDecoder().decode(JSONValue.self, from: Data(bytes)) } catch {
@@ -78,9 +78,9 @@ package struct AccountImport: Sendable {
     return entries
   }
 
-  /// Takes the accounts into the store: all of them, or with a failure none.
+  /// Stores all accounts, or none on a failure.
   ///
-  /// - Parameter replaces: an account that is stored with another secret gets the one of the file.
+  /// - Parameter replaces: whether a stored account with another secret gets the one of the file.
   package func store(in store: AccountStore, replaces: Bool) throws(Failure) -> [AccountImportMethod.Outcome]
   {
     try store.update { file throws(Failure) in
@@ -144,7 +144,7 @@ extension AccountImport.Entry {
 }
 
 extension Account {
-  /// Who has no secret cannot be logged in by itself.
+  /// An account without a secret cannot log in automatically.
   fileprivate mutating func apply(_ entry: AccountImport.Entry) {
     credential = LoginCredential()
     password = entry.password

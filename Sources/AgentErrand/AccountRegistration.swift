@@ -5,7 +5,7 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 
-/// Makes an account at a server that lets anybody do so (XEP-0077).
+/// Registers an account at a server that permits it (XEP-0077).
 package struct AccountRegistration: Sendable {
   private let stream: ServerStream
   private let name: String
@@ -19,15 +19,15 @@ package struct AccountRegistration: Sendable {
     self.name = name
   }
 
-  /// Bare JID of the account.
+  /// The bare JID of the account.
   package var account: String { stream.account.description }
 
-  /// Registers, on a stream that logs nobody in.
+  /// Registers the account on a stream without a login.
   ///
   /// - Parameters:
-  ///   - answers: to the server's further questions, by field name.
-  ///   - tell: is given the server's instructions and an address to look at, where it asks further questions.
-  ///   - ask: is asked for what is required and not answered; nil: there is nobody to ask.
+  ///   - answers: the answers to the server's further questions, by field name.
+  ///   - tell: called with the server's instructions and a URL, where it asks further questions.
+  ///   - ask: called for each required answer that is missing; returns nil without a user to ask.
   package func register(
     password: Secret, answers: [String: [String]], tell: @Sendable (String) -> Void = { _ in },
     ask: @Sendable (AgentNotice.Question) async -> String? = { _ in nil }

@@ -7,16 +7,16 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-/// Finds out what devices an account has, on a stream of it: what the server tells, what the devices have published, and
-/// what they answer. The stream needs no presence for it.
+/// Lists the devices of an account on a bound stream from the server's answers, the published records, and the devices'
+/// own answers. The stream needs no presence.
 package struct DeviceSurvey: Sendable {
-  /// Devices that are looked at.
+  /// The maximum number of devices listed.
   package static let maximumDevices = 64
-  /// How long a device has to answer.
+  /// The time limit for a device to answer.
   private static let patience = TimeAmount.seconds(3)
 
   package let stream: any RequestStream
-  /// Of the stream.
+  /// The full JID of the stream.
   package let own: JID
   package let timeout: TimeAmount
 
@@ -26,11 +26,11 @@ package struct DeviceSurvey: Sendable {
     self.timeout = timeout
   }
 
-  /// What a survey has found.
+  /// The result of a survey.
   package struct View: Sendable {
-    /// Those that are online come first; the stream's own is among them.
+    /// The devices, online ones first; the stream's own is included.
     var devices: [Device]
-    /// The server lists the sessions: no other is online.
+    /// Whether the server lists all sessions, so that no others are online.
     var isComplete: Bool
 
     /// The resources of the other devices that are online.
@@ -39,16 +39,16 @@ package struct DeviceSurvey: Sendable {
     }
   }
 
-  /// The devices, those that are online first; the stream's own is among them.
+  /// The devices, online ones first; the stream's own is included.
   ///
-  /// - Parameter present: resources whose presence is known.
+  /// - Parameter present: the resources whose presence is known.
   package func devices(present: Set<String> = []) async throws(Failure) -> [Device] {
     try await view(present: present).devices
   }
 
-  /// The devices, and whether others may be online.
+  /// The devices, and whether the list of online devices is complete.
   ///
-  /// - Parameter present: resources whose presence is known.
+  /// - Parameter present: the resources whose presence is known.
   package func view(present: Set<String> = []) async throws(Failure) -> View {
     async let published = try? DeviceRecord.node.items(on: stream, timeout: timeout)
     let told = try await ask()
@@ -61,7 +61,7 @@ package struct DeviceSurvey: Sendable {
     var claimed: Set<String> = []
     for record in records {
       var device = Device(record)
-      // Of those that had the same resource it is the last one's.
+      // Of several records with a resource, the last one is of its current device.
       device.online = record.resource.map { claimed.insert($0).inserted && online.contains($0) } ?? false
       device.isSelf = device.online && device.resource == own.resource
       devices.append(device)
@@ -80,11 +80,11 @@ package struct DeviceSurvey: Sendable {
       isComplete: told.resources != nil)
   }
 
-  /// The device that a user means: by its resource, else by the name, model or id that a list of devices shows.
+  /// Finds a device by its resource, or by the name, model or ID in the list of devices.
   ///
   /// - Returns: its resource, and whether it is online; `name` itself where there is no such device.
-  /// - Throws: `invalidParameter` where several devices that are online have the name, and where the server does not
-  ///   tell the resource of the one that has it.
+  /// - Throws: `invalidParameter` where several online devices have the name, and where the server does not tell the
+  ///   resource of the matching device.
   package func target(
     _ name: String, present: Set<String> = []
   ) async throws(Failure) -> (resource: String, isOnline: Bool) {
@@ -106,7 +106,7 @@ package struct DeviceSurvey: Sendable {
     return (named.lazy.compactMap(\.resource).first ?? name, false)
   }
 
-  /// Whether a session has the resource: a device that does not answer is there, one that the server answers for is not.
+  /// Whether a session has the resource: an error from the server means no; silence means that a device is there.
   package func isOnline(_ resource: String, present: Set<String> = []) async throws(Failure) -> Bool {
     if present.contains(resource) { return true }
     if let resources = try await ask().resources { return resources.contains(resource) }
@@ -116,19 +116,19 @@ package struct DeviceSurvey: Sendable {
   }
 
   private struct Told {
-    /// What has a session; nil where the server does not say.
+    /// The resources with a session; nil where the server does not tell.
     var resources: Set<String>?
     var clients: [ManagedClient] = []
   }
 
-  /// What the server knows.
+  /// Asks the server for the sessions and clients.
   private func ask() async throws(Failure) -> Told {
     let requests = [ServiceItem.request(own.bare)] + ManagedClient.namespaces.map(ManagedClient.request)
     var answers = try await exchange(requests, timeout)
     var told = Told()
     if case .success(let items)? = answers.first, let items = ServiceItem.items(of: items) {
       let resources = Set(items.lazy.filter { $0.jid.bare == own.bare }.compactMap(\.jid.resource))
-      // Who leaves out the stream that asks lists something else.
+      // A list without the requesting stream is not a list of sessions.
       if let resource = own.resource, resources.contains(resource) { told.resources = resources }
     }
     answers.removeFirst()
@@ -138,8 +138,8 @@ package struct DeviceSurvey: Sendable {
     return told
   }
 
-  /// Asks whether sessions have these resources. A client that cannot be pinged answers as the server does for one
-  /// that is not there (XEP-0199 §4.2), but it says what it is.
+  /// Finds out which of these resources have sessions. A client that cannot be pinged sends the same error as the
+  /// server for an absent one (XEP-0199 §4.2), but it answers other queries.
   private func find(_ resources: [String], _ online: inout Set<String>) async {
     let unknown = Set(resources).subtracting(online).sorted()
     let jids = unknown.compactMap { try? own.with(resource: $0) }
@@ -156,7 +156,7 @@ package struct DeviceSurvey: Sendable {
     }
   }
 
-  /// Asks those who have not said who they are (XEP-0092, XEP-0030).
+  /// Queries devices without a published record (XEP-0092, XEP-0030).
   private func introduce(_ devices: inout [Device]) async {
     let strangers = devices.indices.filter { !devices[$0].isSelf && devices[$0].id == nil }
     let jids = strangers.compactMap { try? own.with(resource: devices[$0].resource ?? "") }
@@ -189,7 +189,7 @@ package struct DeviceSurvey: Sendable {
 }
 
 extension Device {
-  /// Whether a list of devices shows it under this name.
+  /// Whether a list of devices shows the device under this name.
   package func isCalled(_ name: String) -> Bool { [self.name ?? model, id].contains(name) }
 
   package init(_ record: DeviceRecord) {
@@ -203,7 +203,7 @@ extension Device {
     lastLogin = record.lastLogin
   }
 
-  /// This device, as it is stored and not online.
+  /// This device as stored, not online.
   package init(stored account: Account) {
     self.init(LoginPlan.record(account.deviceId, account.device ?? DeviceIdentity()))
     id = account.deviceId
@@ -213,7 +213,7 @@ extension Device {
 }
 
 extension LoginPlan {
-  /// What the other devices are told of this one.
+  /// The record that this device publishes.
   package static func record(_ id: String?, _ device: DeviceIdentity) -> DeviceRecord {
     var record = DeviceRecord(id: id ?? "")
     record.name = device.name
@@ -224,7 +224,7 @@ extension LoginPlan {
     return record
   }
 
-  /// What a device is told whose session this one ends.
+  /// The notice to a device whose session this one ends.
   var kickNotice: KickNotice {
     KickNotice(name: device.name ?? Self.hostName, platform: device.platform, ext: device.ext)
   }

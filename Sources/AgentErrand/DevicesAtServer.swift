@@ -8,16 +8,16 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 
-/// The devices of an account, looked at and ended on short streams of their own: without presence, so that nobody
-/// sees who does it, and without a change of what is stored.
+/// Lists the devices of an account and ends their sessions on short streams. These send no presence, so that other
+/// users do not notice, and change no stored data.
 package struct DevicesAtServer: Sendable {
   package let stream: ServerStream
   package private(set) var plan: LoginPlan
 
   /// - Parameters:
-  ///   - login: the account, a secret where one is given now, and the options given now, over the stored ones.
+  ///   - login: the account, a secret if one is given, and the given options, which override the stored ones.
   ///
-  /// Throws `invalidParameter` where there is nothing to log in with.
+  /// Throws `invalidParameter` where there is no credential.
   package init(
     _ login: LoginMethod.Parameters, in accounts: AccountStore, language: String,
     onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
@@ -43,10 +43,10 @@ package struct DevicesAtServer: Sendable {
   }
 
   /// - Parameters:
-  ///   - plan: how a session of the account logs in.
-  ///   - timeout: seconds.
+  ///   - plan: the login plan of a session of the account.
+  ///   - timeout: the time limit in seconds.
   ///
-  /// Throws `notLoggedIn` for a plan with nothing to log in with.
+  /// Throws `notLoggedIn` for a plan without a credential.
   package init(
     _ plan: LoginPlan, timeout: Double, language: String,
     onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
@@ -59,39 +59,40 @@ package struct DevicesAtServer: Sendable {
       to: plan.account.description, options: plan.options, timeout: timeout, language: language,
       onEvent: onEvent)
     self.plan = plan
-    // It is no device of the account: who only looks leaves nothing behind.
+    // Without a device token, the stream logs in without a device ID, so that the server records no device.
     if plan.deviceToken == nil { self.plan.deviceId = nil }
   }
 
   /// Bare JID.
   package var account: String { plan.account.description }
 
-  /// The devices, those that are online first.
+  /// The devices, online ones first.
   package func list() async throws(Failure) -> [Device] {
     try await look { survey, _ throws(Failure) in
       try await survey.devices().filter { !$0.isSelf }
     }
   }
 
-  /// Whom a command is about to kick.
+  /// The devices to kick.
   package struct Targets: Sendable {
-    /// Resources, and whether they are known to have a session.
+    /// The resources, and whether each is known to have a session.
     package var resources: [String: Bool] = [:]
-    /// The installations of the other devices.
+    /// The device IDs of the other devices.
     package var ids: [String] = []
-    /// Others may be online that the server does not list.
+    /// Whether there may be sessions that the server does not list.
     var hidesSessions = false
 
-    /// All the other devices of a view.
+    /// All other devices of a view.
     ///
-    /// - Parameter isPresent: the stream that has looked shows presence, and is shown that of others.
+    /// - Parameter isPresent: whether the surveying stream has sent presence, so that it sees the presence of the
+    ///   others.
     package init(allOf view: DeviceSurvey.View, isPresent: Bool) {
       self.init(online: view.others)
       ids = view.devices.lazy.filter { !$0.isSelf }.compactMap(\.id)
       hidesSessions = !view.isComplete && !isPresent
     }
 
-    /// - Parameter resources: that have a session.
+    /// - Parameter resources: the resources with a session.
     package init(online resources: some Sequence<String>) {
       self.resources = Dictionary(resources.map { ($0, true) }, uniquingKeysWith: { one, _ in one })
     }
@@ -101,11 +102,11 @@ package struct DevicesAtServer: Sendable {
     }
   }
 
-  /// Ends the session of a device, or of all.
+  /// Ends the session of one device, or of all devices.
   ///
   /// - Parameters:
-  ///   - name: of the device, or its resource; nil: of all.
-  ///   - newPassword: becomes the password before that.
+  ///   - name: the name or resource of the device; nil for all devices.
+  ///   - newPassword: a new password that is set first.
   package func kick(
     _ name: String?, newPassword: Secret? = nil
   ) async throws(Failure) -> [DevicesKickMethod.Outcome] {
@@ -132,14 +133,14 @@ package struct DevicesAtServer: Sendable {
     return try await changed.kick(targets, after: witness)
   }
 
-  /// Runs `change`, which changes the password, and looks at what that ends.
+  /// Runs `change`, which changes the password, and observes which sessions and tokens that ends.
   package func observing<Result: Sendable>(
     _ change: @escaping @Sendable () async throws(Failure) -> Result
   ) async throws(Failure) -> (Result, PasswordWitness) {
     try await PasswordWitness.observe(stream, plan, as: Self.randomResource, change)
   }
 
-  /// Kicks `targets`, ends their tokens where a change of the password has not, and says what may be left.
+  /// Kicks `targets`, revokes their tokens unless a password change has done so, and reports what may remain.
   package func kick(
     _ targets: Targets, after witness: PasswordWitness?
   ) async throws(Failure) -> [DevicesKickMethod.Outcome] {
@@ -152,9 +153,9 @@ package struct DevicesAtServer: Sendable {
     return outcomes
   }
 
-  /// Keeps a password that ``kick(_:newPassword:)`` has made where the old one was stored.
+  /// Stores a password that ``kick(_:newPassword:)`` has set, in the form in which the old one was stored.
   ///
-  /// Gives whether a command is stored that has to print it from now on.
+  /// Returns whether a stored command must print it from now on.
   package func storePassword(
     _ new: Secret, command: String?, in accounts: AccountStore
   ) async throws(Failure) -> Bool {
@@ -166,7 +167,7 @@ package struct DevicesAtServer: Sendable {
       .usesCommand
   }
 
-  /// Tells those that are there who is about to end their sessions; returns when the server has told it on.
+  /// Announces to online devices that their sessions are about to end; returns when the server has the notices.
   package func warn(_ targets: [String: Bool], over connection: some RequestStream, _ own: JID) async {
     let victims = targets.filter(\.value).keys.compactMap { try? own.with(resource: $0) }
     if victims.isEmpty { return }
@@ -175,9 +176,9 @@ package struct DevicesAtServer: Sendable {
       notices + [Ping.request(own.bare).withID.element], timeout: .seconds(5))
   }
 
-  /// Takes the place of sessions, one after the other, and leaves it.
+  /// Takes over each session's resource in turn, then releases it.
   ///
-  /// - Parameter targets: resources, and whether they are known to have a session.
+  /// - Parameter targets: the resources, and whether each is known to have a session.
   package func kick(_ targets: [String: Bool]) async throws(Failure) -> [DevicesKickMethod.Outcome] {
     var outcomes: [DevicesKickMethod.Outcome] = []
     for (resource, isOnline) in targets.sorted(by: { $0.key < $1.key }) {
@@ -192,7 +193,7 @@ package struct DevicesAtServer: Sendable {
     return outcomes
   }
 
-  /// Binds the resource: the server ends the session that has it (RFC 6120 §7.7.2.2).
+  /// Binds the resource, so that the server ends its session (RFC 6120 §7.7.2.2).
   private func end(_ resource: String) async throws(Failure) {
     var plan = plan
     try await stream.loggedIn(by: &plan, as: resource) { _, bound throws(Failure) in
@@ -205,7 +206,7 @@ package struct DevicesAtServer: Sendable {
 
   static var randomResource: String { "imctl-" + String(UInt64.random(in: .min ... .max), radix: 36) }
 
-  /// Runs `body` on a stream that has a resource of its own, which nobody else will have.
+  /// Runs `body` on a stream with a random resource.
   private func look<Result: Sendable>(
     _ body: (DeviceSurvey, XMPPStream) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {

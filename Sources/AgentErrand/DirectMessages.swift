@@ -6,18 +6,18 @@ import XMPPFeatures
 import XMPPStanza
 
 extension AccountAtServer {
-  /// Messages that may wait for an acknowledgement at a time.
+  /// The maximum number of unacknowledged messages.
   private static var window: Int { 500 }
 
-  /// Sends messages without an agent, and without presence; returns when the server has them all.
+  /// Sends messages without an agent and without presence; returns when the server has all of them.
   ///
-  /// Nothing is kept of them: what is not told to have arrived may have arrived or not.
+  /// The messages are not stored: those without a reported outcome may or may not have arrived.
   ///
   /// - Parameters:
-  ///   - seconds: how long clients of the recipients are waited for after that; nil: not at all.
-  ///   - report: is given what has become of each.
+  ///   - seconds: how long to wait for receipts afterwards; nil for not at all.
+  ///   - report: called with the outcome of each message.
   ///
-  /// Throws what ended the stream, too.
+  /// Also throws the error that ended the stream.
   package func send(
     _ messages: [OutgoingMessage], asksReceipts: Bool = true, awaitingReceipts seconds: Double?,
     report: @escaping @Sendable (MessageSendMethod.Outcome) throws -> Void
@@ -50,7 +50,7 @@ extension AccountAtServer {
         } catch {
           throw Failure(error)
         }
-        // A refusal may have come before the acknowledgement.
+        // An error for the message may have come before the acknowledgement.
         let failures = receipts.failures
         if seconds == nil { for message in some { try tell([message], .sent, failures[message.id]) } }
       }

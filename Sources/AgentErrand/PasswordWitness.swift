@@ -8,32 +8,32 @@ import XMPPFeatures
 import XMPPSASL
 import XMPPStanza
 
-/// What a change of the password has ended at the server, beside the password.
+/// Observes which sessions and tokens a password change ends.
 ///
-/// Servers differ, and none says what it does: a login that is made for it alone shows it. Its session stands for the
-/// sessions of all other devices, and its token for their tokens.
+/// Servers differ, and none tells what it does, so a login is made to observe it: its session stands for the sessions
+/// of all other devices, and its token for their tokens.
 package struct PasswordWitness: Sendable, Equatable {
-  /// The server ends all other sessions.
+  /// Whether the server ends all other sessions.
   var endsSessions = false
-  /// The server still takes tokens that it gave before (XEP-0484).
+  /// Whether the server still accepts earlier tokens (XEP-0484).
   var keepsTokens = false
 
-  /// Some servers compare whole seconds: a token of the second in which the password changes stays good.
+  /// Some servers compare whole seconds, so that a token issued in the second of the change stays valid.
   private static let resolution = Duration.milliseconds(1100)
 
-  /// Runs `change`, which changes the password, and looks at what that has ended.
+  /// Runs `change`, which changes the password, and observes the result.
   ///
   /// - Parameters:
-  ///   - plan: logs in with the password of before.
-  ///   - random: a resource that nobody else has.
+  ///   - plan: a plan that logs in with the old password.
+  ///   - random: a resource that no other client has.
   ///
-  /// - Returns: what `change` has returned, and what was seen.
+  /// - Returns: the result of `change`, and the observation.
   static func observe<Result: Sendable>(
     _ stream: ServerStream, _ plan: LoginPlan, as random: String,
     _ change: @escaping @Sendable () async throws(Failure) -> Result
   ) async throws(Failure) -> (Result, PasswordWitness) {
     var plan = plan
-    // The device's own token shows nothing of those of the others, and is still needed.
+    // The device's own token says nothing about other tokens, and is still needed.
     plan.deviceToken = nil
     guard plan.credential.isUsable || !plan.scramKeys.isEmpty else {
       return (try await change(), PasswordWitness(endsSessions: false, keepsTokens: true))
@@ -52,7 +52,7 @@ package struct PasswordWitness: Sendable, Equatable {
     witness.endsSessions = endsSessions
     if let token {
       plan.deviceToken = token
-      // A server that cannot be asked may keep them.
+      // A server that cannot be asked may still accept them.
       let isGood = try? await TokenRevocation.revoke(plan.withTokenAlone(), timeout: stream.timeout)
       witness.keepsTokens = isGood ?? true
     }
@@ -61,10 +61,10 @@ package struct PasswordWitness: Sendable, Equatable {
 }
 
 extension DevicesAtServer {
-  /// Ends the tokens that the server gave to installations (XEP-0484 §3.6): logs in as each of them, so that a new token
-  /// takes the place of the one it has, and ends the new one.
+  /// Revokes the tokens of other installations (XEP-0484 §3.6): logs in with the ID of each, so that a new token
+  /// replaces its own, and revokes the new one.
   ///
-  /// - Parameter ids: of the installations. One whose token cannot be ended is left out.
+  /// - Parameter ids: the device IDs. One whose token cannot be revoked is skipped.
   func endTokens(of ids: [String]) async {
     for id in ids.prefix(DeviceSurvey.maximumDevices) {
       do throws(Failure) { try await endToken(of: id) } catch { continue }
@@ -84,7 +84,7 @@ extension DevicesAtServer {
 }
 
 extension LoginPlan {
-  /// The plan with its device token and nothing else to log in with.
+  /// The plan with its device token as the only credential.
   fileprivate func withTokenAlone() throws(Failure) -> LoginPlan {
     var alone = try LoginPlan(
       account: account, credential: LoginCredential(), isGiven: false, store: nil, options: options)

@@ -5,13 +5,13 @@ import UserCommand
 import XMPPSASL
 
 extension CredentialCommand {
-  /// Runs the command and gives the first line that it prints. Throws as ``line()`` does.
+  /// Runs the command and returns the first line of its output. Throws the errors of ``line()``.
   package func secret() async throws(Failure) -> Secret { Secret(try await line()) }
 
-  /// Runs the command and gives the token that it prints: bare, or as the JSON object
-  /// `{"token":…,"expires":…,"jid":…}`; nil where it ends well and gives none.
+  /// Runs the command and returns the token that it prints: bare, or as the JSON object
+  /// `{"token":…,"expires":…,"jid":…}`; nil where it succeeds without output.
   ///
-  /// Throws as ``line()`` does, also for what is no token.
+  /// Throws the errors of ``line()``, also for output that is not a token.
   package func token(for account: String) async throws(Failure) -> IssuedToken? {
     let (output, errors) = try await output()
     do {
@@ -21,7 +21,7 @@ extension CredentialCommand {
     }
   }
 
-  /// Runs the command and gives what it prints for a token, and whom that is for, as far as it says.
+  /// Runs the command and returns its output and the JID that the output names, if any.
   package func answer() async throws(Failure) -> (printed: String, jid: String?) {
     let printed = try await text()
     return (printed, IssuedToken.jid(printed: printed))

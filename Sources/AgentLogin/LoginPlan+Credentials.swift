@@ -6,13 +6,13 @@ import XMPP
 import XMPPSASL
 import XMPPTransport
 
-// Which mechanism carries what.
+// The mapping of credentials to mechanisms.
 
 extension LoginPlan {
-  /// What each kind gives to the mechanisms.
+  /// The credentials for the SASL mechanisms, depending on the login kind.
   package func credentials(presenting presented: ResolvedCredentials) -> SASLCredentials {
     var credentials = SASLCredentials(authcid: credential.authcid ?? account.local ?? "")
-    // Another name stands for another identity, unless told (RFC 6120 §6.3.8).
+    // By default another authcid means another identity (RFC 6120 §6.3.8).
     if let authcid = credential.authcid, authcid != account.local {
       credentials.authzid = account.description
     }
@@ -43,7 +43,7 @@ extension LoginPlan {
     return credentials
   }
 
-  /// The mechanisms that a kind may use; a token is never given to one that is for passwords.
+  /// The mechanisms that the kind may use; a token is never given to a mechanism for passwords.
   package var policy: SASLPolicy {
     switch credential.kind {
     case .password, .email: server?.policy ?? SASLPolicy()
@@ -57,7 +57,7 @@ extension LoginPlan {
 
   private static let bearer: Set<SASLMechanismName> = [.oauthBearer, .xOAuth2]
 
-  /// Whether a server that offers these takes a token only as a bearer's: PLAIN is not used where there is SCRAM.
+  /// Whether a server with these mechanisms takes a token only as a bearer token: PLAIN is not used beside SCRAM.
   func wantsBearer(offered: [SASLMechanismName]) -> Bool {
     switch credential.kind {
     case .token, .jwt, .thirdParty:
@@ -67,7 +67,7 @@ extension LoginPlan {
     }
   }
 
-  /// Token and login extension for who reads only one secret.
+  /// Token and login extension in one secret, for servers that read only one.
   private static func packed(_ presented: ResolvedCredentials, asJSON: Bool) -> Secret? {
     guard asJSON else { return presented.token?.token ?? presented.loginExtension.map { Secret($0) } }
     struct Pack: Encodable { var token, ext: String? }
@@ -77,7 +77,7 @@ extension LoginPlan {
     return (try? encoder.encode(pack)).map { Secret(String(decoding: $0, as: UTF8.self)) }
   }
 
-  /// Whether the server was not given the login extension: neither the profile nor the mechanism has room for it.
+  /// Whether the login extension was not sent, because neither profile nor mechanism has a field for it.
   package func leavesOutExtension(of presented: ResolvedCredentials?, in bound: BoundStream) -> Bool {
     guard let presented, presented.loginExtension?.isEmpty == false else { return false }
     if bound.usesSASL2 || bound.mechanism == .oauthBearer { return false }
@@ -92,13 +92,13 @@ extension LoginPlan {
     return ClientCertificate(chainFile: chain, keyFile: key)
   }
 
-  /// Who is nobody has no device either.
+  /// The user agent of the login; an anonymous login has none.
   var userAgent: UserAgent? {
     guard credential.kind != .anonymous else { return nil }
     return deviceId.map { UserAgent(id: $0, software: "imctl", device: device.name ?? Self.hostName) }
   }
 
-  /// Of this machine.
+  /// The host name of this machine.
   package static let hostName: String? = {
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return nil }
@@ -106,18 +106,18 @@ extension LoginPlan {
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }()
 
-  /// A new installation.
+  /// A random ID for a new installation.
   package static func newDeviceId() -> String { UUID().uuidString.lowercased() }
 }
 
 extension LoginPlan {
-  /// A login of this plan succeeded: what it has given is there for the next.
+  /// Records a successful login: its results are used by the next one.
   package mutating func succeeded(
     _ bound: BoundStream, presenting presented: ResolvedCredentials?, offer: AuthenticationOffer?
   ) {
     let pinned = server?.mechanism
     server = KnownServer(bound, offer: offer, before: server, objections: objections)
-    // Only what was done with a password is asked of the server again.
+    // Only a mechanism that has used a password is pinned.
     if credential.kind != .password && credential.kind != .email { server?.mechanism = pinned }
     objections = 0
     needsFreshToken = false
@@ -134,14 +134,14 @@ extension LoginPlan {
   }
 }
 
-// What a refusal means, and what may be tried at once, each at most once.
+// The meaning of failures, and retries in another way, each at most once.
 
 extension LoginPlan {
-  /// What a failure means for what was presented.
+  /// Refines a failure according to the credentials that were presented.
   ///
   /// - Parameters:
-  ///   - mechanism: the last one that was tried, if any was.
-  ///   - offered: what the server offers.
+  ///   - mechanism: the last mechanism that was tried, if any.
+  ///   - offered: the mechanisms of the server.
   ///   - now: seconds since 1970.
   package func interpret(
     _ failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName] = [],
@@ -149,14 +149,14 @@ extension LoginPlan {
   ) -> Failure {
     if mechanism?.isDeviceToken == true {
       switch failure.name {
-      // Why it is not taken any more nobody says: the server may have lost it.
+      // The server does not tell why it refuses the device token; it may have lost it.
       case .authFailed, .tokenExpired:
         return failure.renamed(hasMoreThanDeviceToken ? .tokenExpired : .sessionExpired)
       default: return failure
       }
     }
     switch (failure.name, credential.kind) {
-    // Somebody else has refused whom the server only asked.
+    // The server asked a third party, which has refused the token.
     case (.tokenIncorrect, .thirdParty), (.authFailed, .thirdParty):
       return failure.renamed(.authFailed, detail: .login(.tokenRefused))
     case (.authFailed, .function):
@@ -179,7 +179,8 @@ extension LoginPlan {
     }
   }
 
-  /// Why nothing that the server offers carries what would go where a password does; nil where that is not why.
+  /// Explains why no offered mechanism can carry the secret in the place of a password; nil where that is not the
+  /// reason.
   private func noWay(
     _ offered: [SASLMechanismName], _ key: FailureDetail.Login, _ keyBesideSCRAM: FailureDetail.Login
   ) -> FailureDetail? {
@@ -189,7 +190,7 @@ extension LoginPlan {
     return .login(hasPlain ? keyBesideSCRAM : key, list)
   }
 
-  /// The server has taken the token before: what it refuses now has expired or was revoked.
+  /// Whether the server has accepted the token before, so that it has expired or was revoked since.
   private func wasAccepted(_ token: IssuedToken?) -> Bool {
     guard let token, !isGiven else { return false }
     return token == credential.token || token == credential.issued
@@ -197,22 +198,22 @@ extension LoginPlan {
 
   private var hasMoreThanDeviceToken: Bool { credential.isUsable || !scramKeys.isEmpty }
 
-  /// The device token was all there is, and has expired: known before anybody is asked.
+  /// The failure for a plan whose only credential is an expired device token; known before the server is contacted.
   package var sessionExpiry: Failure? {
     guard let expiredToken, !hasMoreThanDeviceToken else { return nil }
     return Failure(
       .sessionExpired, stage: .authenticate, detail: expiredToken.expiry.map { .login(.expired, $0) })
   }
 
-  /// Changes the plan to what may help at once after `failure`, as
-  /// ``interpret(_:of:offered:presented:at:)`` gave it; false where nothing does.
+  /// Changes the plan so that it may succeed at once after `failure`, as refined by
+  /// ``interpret(_:of:offered:presented:at:)``; returns false where no change can help.
   package mutating func reconsider(
     after failure: Failure, of mechanism: SASLMechanismName?, offered: [SASLMechanismName],
     presented: ResolvedCredentials?
   ) -> Bool {
     if deviceToken != nil, hasMoreThanDeviceToken {
       let isOver = mechanism?.isDeviceToken == true && failure.name == .tokenExpired
-      // Nothing else was asked for yet, and the server does not take the token at all.
+      // The server does not support the device token, and no other credential was resolved yet.
       let isUnwanted = failure.name == .mechanismUnavailable && isDeviceTokenEnough
       if isOver || isUnwanted {
         deviceToken = nil
@@ -235,7 +236,8 @@ extension LoginPlan {
     return false
   }
 
-  /// The device token is tried alone where anything else has to be asked for first, or may have expired.
+  /// Whether the device token is tried alone, because another credential would have to be asked for or may have
+  /// expired.
   package var isDeviceTokenEnough: Bool {
     guard deviceToken != nil, !needsFreshToken else { return false }
     return credential.kind.usesToken
@@ -244,12 +246,12 @@ extension LoginPlan {
 }
 
 extension SASLMechanismName {
-  /// A mechanism for the server's token for a device (XEP-0484).
+  /// Whether the mechanism is for device tokens (XEP-0484).
   package var isDeviceToken: Bool { rawValue.hasPrefix("HT-") }
 }
 
 extension LoginKind {
-  /// The policy, where it makes no sense for this kind.
+  /// Returns the policy if it makes no sense for this kind.
   func refusedPolicy(_ policy: StorePolicy?) -> StorePolicy? {
     guard policy == .keys, self != .password, self != .email else { return nil }
     return policy
@@ -257,7 +259,7 @@ extension LoginKind {
 }
 
 extension Failure {
-  /// The same under a name that says more.
+  /// The same failure with a more specific name.
   func renamed(_ name: Name, detail: FailureDetail? = nil) -> Failure {
     Failure(name, stage: stage, detail: detail ?? self.detail, condition: condition, text: text)
   }

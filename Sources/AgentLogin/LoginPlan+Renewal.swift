@@ -4,9 +4,9 @@ import AgentSystem
 import XMPPSASL
 
 extension LoginPlan {
-  /// This plan with a fresh secret, bare or as `{"token":…,"expires":…,"jid":…}`; nil where none was printed.
+  /// This plan with a newly printed secret, bare or as `{"token":…,"expires":…,"jid":…}`; nil where none was printed.
   ///
-  /// Throws `credentialSourceFailed` for what is no token.
+  /// Throws `credentialSourceFailed` for output that is not a token.
   package func renewed(with printed: String) throws(Failure) -> LoginPlan? {
     var plan = self
     plan.isRenewed = true
@@ -48,7 +48,7 @@ extension LoginPlan {
     return plan
   }
 
-  /// A resource that nobody has: the old one with another ending.
+  /// Chooses a resource that no other client has: the old one with another ending.
   package mutating func chooseOtherResource() {
     var base = options.resource ?? "imctl"
     let ending = base.suffix(5)

@@ -7,55 +7,55 @@ import XMPPSASL
 import XMPPStanza
 import XMPPTransport
 
-/// Everything a login needs, made of what was given now and what is stored: pure.
+/// All the data for a login, from the user's input and the store. Pure.
 package struct LoginPlan: Sendable, Equatable {
   package var account: JID
   package var credential: LoginCredential
-  /// The credential came from the user just now, not from the store.
+  /// Whether the user gave the credential with this login, so that it is not the stored one.
   package var isGiven: Bool
-  /// The server's token for this device, and the keys of earlier logins: only where nothing was given.
+  /// The server's token for this device, and the keys of earlier logins; only without a given credential.
   package var deviceToken: DeviceToken?
   package var scramKeys: [SCRAMKeys] = []
-  /// Stands for this installation.
+  /// The ID of this installation.
   package var deviceId: String?
-  /// What the other devices are told of this one.
+  /// The description of this device for the other devices.
   package var device = DeviceIdentity()
-  /// Which other devices may stay, as it was known when the login began.
+  /// The policy that limits the other devices, as known when the login began.
   package var devicePolicy = DevicePolicy()
-  /// That was changed on this device, and nobody else knows of it: what the others have published is older.
+  /// Whether the policy was changed on this device and not published, so that the published one is older.
   package var hasUnpublishedPolicy = false
-  /// Another device that has logged in since this one did ends the login.
+  /// Whether the login fails if another device has logged in since this one did.
   package var checksLastLogin = false
-  /// When this device logged in, as the others were told (RFC 3339); nil: it never has.
+  /// The last login time of this device as published (RFC 3339); nil where it never logged in.
   package var lastLogin: String?
-  /// nil: as the account has it.
+  /// The policy for storing the secret; nil for the account's own.
   package var store: StorePolicy?
-  /// The user has said with this login what is to be stored.
+  /// Whether the user chose the policy with this login.
   package var isStoreChosen = false
   package var options: ConnectionOptions
-  /// How often what failed is tried again; nil: without end.
+  /// The maximum number of retries; nil for no limit.
   package var maxRetries: Int?
-  /// What follows on a kick.
+  /// The reaction to a kick.
   package var onKick = OnKick.stop
-  /// Prints a fresh secret where the stored one is refused.
+  /// The command that prints a fresh secret when the stored one is refused.
   package var onAuthFailure: String?
-  /// The secret came from that command: it is not asked again.
+  /// Whether the secret came from that command, which is not run again.
   package var isRenewed = false
-  /// Shows the desired presence when online.
+  /// Whether the desired presence is sent when online.
   package var sendsPresence = true
-  /// What is known of the server.
+  /// The known properties of the server.
   package var server: KnownServer?
-  /// How much the server objected to being answered before it asked, in this login.
+  /// The server's objections to pipelining during this login.
   package var objections = 0
-  /// What the token command has printed just now.
+  /// The output of the token command in this login.
   package var tokenAnswer: String?
-  /// The last answer of the token command was refused: another one is asked for, once.
+  /// Whether the last answer of the token command was refused, so that the command is run again, once.
   package var needsFreshToken = false
-  /// The token that was refused in this login: it is not tried again.
+  /// The token that was refused in this login, which is not tried again.
   package var refused: Refusal?
-  /// What ``deviceToken`` would be, had it not expired.
+  /// The device token that has expired.
   package var expiredToken: DeviceToken?
-  /// The server takes no token for a password, but as a bearer's.
+  /// Whether the server takes tokens only as bearer tokens, not in the place of a password.
   var usesBearer = false
 
   package struct Refusal: Sendable, Equatable {
@@ -65,7 +65,7 @@ package struct LoginPlan: Sendable, Equatable {
 
   private let access: ServerAccess
 
-  /// - Throws: `invalidParameter` naming the option that is wrong.
+  /// - Throws: `invalidParameter` naming the invalid option.
   package init(
     account: JID, credential: LoginCredential, isGiven: Bool, store: StorePolicy?, options: ConnectionOptions
   ) throws(Failure) {
@@ -91,7 +91,7 @@ package struct LoginPlan: Sendable, Equatable {
     }
   }
 
-  /// - Throws: `tooManyDevices` where no device of this one's platform is to log in.
+  /// - Throws: `tooManyDevices` where the policy allows no device of this platform.
   package func checkDevicePolicy() throws(Failure) {
     guard let platform = device.platform, !devicePolicy.allows(platform) else { return }
     throw Failure(
@@ -99,7 +99,7 @@ package struct LoginPlan: Sendable, Equatable {
       detail: .login(.platformRefused, platform))
   }
 
-  /// The stream for one attempt of this plan.
+  /// The stream configuration for one attempt.
   package func configuration(
     presenting presented: ResolvedCredentials, timeout: TimeAmount, language: String
   ) -> StreamConfiguration {
@@ -120,10 +120,11 @@ package struct LoginPlan: Sendable, Equatable {
     return configuration
   }
 
-  /// The server does not like to be answered before it asked.
+  /// Whether the server does not tolerate pipelining.
   package var isStepByStep: Bool { KnownServer.isStepByStep((server?.objections ?? 0) + objections) }
 
-  /// What is stored of the account beside its credential. Where a secret was given it is proved by itself.
+  /// Applies the stored data of the account. Stored tokens and keys are left out where a secret was given, because that
+  /// secret itself is to be proved.
   ///
   /// - Parameter now: seconds since 1970.
   package mutating func apply(_ stored: Account, at now: Double) {
@@ -144,11 +145,10 @@ package struct LoginPlan: Sendable, Equatable {
     scramKeys = stored.scramKeys
   }
 
-  /// What is kept where the user does not say it with this login: what was kept before, as far as the credential
-  /// allows it.
+  /// The policy where the user chooses none: the stored one, as far as the credential allows it.
   ///
   /// - Parameters:
-  ///   - stored: nil where nothing is stored yet.
+  ///   - stored: the stored policy; nil where nothing is stored.
   ///   - isGiven: as ``isGiven``.
   package static func usualPolicy(
     _ stored: StorePolicy?, for credential: LoginCredential, isGiven: Bool
@@ -160,12 +160,12 @@ package struct LoginPlan: Sendable, Equatable {
     return stored == .command && !hasCommand ? .password : stored
   }
 
-  /// There is something to log in with, be it expired.
+  /// Whether there is a credential, even an expired one.
   package var hasCredential: Bool {
     credential.isUsable || !scramKeys.isEmpty || deviceToken != nil || expiredToken != nil
   }
 
-  /// Whether a session of another plan has to make way for this one.
+  /// Whether this plan must replace a running session of another plan.
   package func differs(from running: LoginPlan) -> Bool {
     !credential.isSame(as: running.credential) || options != running.options
   }
@@ -184,8 +184,8 @@ package struct LoginPlan: Sendable, Equatable {
 }
 
 extension ConnectionOptions {
-  /// These options with the given ones of `other` in their place. A new host has a port of its own, and of CA file
-  /// and pinned certificate the new one counts alone.
+  /// These options, overridden by those given in `other`. A new host does not keep the old port, and a new CA file or
+  /// pinned certificate replaces both.
   package func overridden(by other: ConnectionOptions) -> ConnectionOptions {
     var options = self
     if let host = other.host, host != self.host {
@@ -204,7 +204,7 @@ extension ConnectionOptions {
 }
 
 extension Failure {
-  /// The same failure in the agent's words: both sides use the names of one table.
+  /// The failure for an XMPP error; both use the same names.
   package init(_ error: XMPPError) {
     self.init(
       Name(rawValue: error.code.rawValue), stage: Stage(rawValue: error.stage.rawValue) ?? .request,
@@ -214,7 +214,7 @@ extension Failure {
 }
 
 extension FailureDetail {
-  /// What an error of a connection or a stream says: a sentence that is not known here is a text.
+  /// The detail for an error of a connection or stream; an unknown sentence becomes text.
   package init(_ reason: ErrorReason) {
     if let key = reason.key.flatMap(Key.init(name:)) {
       self = .sentence(key, reason.arguments.map { FailureDetail($0) })
@@ -225,7 +225,7 @@ extension FailureDetail {
 }
 
 extension ErrorReason {
-  /// The same detail for an error of a stream.
+  /// The reason for an error of a stream with the same sentence.
   init(_ detail: FailureDetail) {
     if case .sentence(let key, let arguments) = detail {
       self.init(

@@ -4,21 +4,21 @@ import UserCommand
 import XMPP
 import XMPPTransport
 
-// The proxy of the connection options.
+// The proxy in the connection options.
 
 extension ConnectionOptions {
-  /// Takes an earlier proxy away.
+  /// The value that removes a stored proxy.
   static let noProxy = "none"
 
-  /// Throws `invalidParameter` for what is no proxy, and for a password in it.
+  /// Throws `invalidParameter` for an invalid proxy, and for a password in its address.
   package func checkProxy() throws(Failure) {
     if let proxy, proxy != Self.noProxy { _ = try Self.address(proxy) }
     if let proxyPasswordCommand { _ = try CredentialCommand(proxyPasswordCommand) }
   }
 
-  /// The proxy, and how its password is asked for: what a stream with these options needs of them.
+  /// The proxy settings for a stream: the address, and how to ask for the password.
   ///
-  /// Throws `invalidParameter`, also for a command without a user whose password it could print.
+  /// Throws `invalidParameter`, also for a password command without a user name.
   func proxySettings() throws(Failure) -> ProxySettings {
     guard let proxy, proxy != Self.noProxy else {
       guard proxyPasswordCommand == nil || proxy == Self.noProxy else {
@@ -38,7 +38,7 @@ extension ConnectionOptions {
     do { return try ProxyAddress(url) } catch { throw LoginPlan.invalid(FailureDetail(error.reason)) }
   }
 
-  /// Another proxy has a user and a password of its own.
+  /// These options with the proxy of `other`. Another proxy does not keep the old user and password.
   func withProxy(of other: ConnectionOptions) -> ConnectionOptions {
     var options = self
     if let proxy = other.proxy, proxy != self.proxy {
@@ -50,7 +50,7 @@ extension ConnectionOptions {
   }
 }
 
-/// How a stream gets through a proxy, where there is one.
+/// The proxy of a stream, if any.
 struct ProxySettings: Sendable, Equatable {
   var address: ProxyAddress?
   var passwordCommand: CredentialCommand?
@@ -62,7 +62,7 @@ struct ProxySettings: Sendable, Equatable {
       do throws(Failure) {
         return try await passwordCommand.secret()
       } catch {
-        // Before anything is connected, and no matter of the account's own secret.
+        // The failure comes before any connection, and does not concern the account's own secret.
         let stage = error.stage == .input ? XMPPError.Stage.input : .proxy
         throw XMPPError(
           .init(rawValue: error.name.rawValue), stage: stage, ErrorReason(error.detail ?? .text("")))

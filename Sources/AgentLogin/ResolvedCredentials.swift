@@ -8,12 +8,12 @@ import XMPP
 import XMPPSASL
 import XMPPStanza
 
-/// What one attempt presents to the server, its commands asked.
+/// The credentials that one attempt presents to the server, after the plan's commands have run.
 package struct ResolvedCredentials: Sendable, Equatable {
   package var password: Secret?
   package var token: IssuedToken?
   package var loginExtension: String?
-  /// A command gave nothing, and what was given beforehand takes its place: the attempt is not counted.
+  /// Whether a command printed nothing and the stored value takes its place; such an attempt is not counted.
   package var isFallback = false
 
   package init(
@@ -28,22 +28,23 @@ package struct ResolvedCredentials: Sendable, Equatable {
 }
 
 extension LoginPlan {
-  /// Asks the commands of the plan and decides; nothing was sent to the server yet.
+  /// Runs the commands of the plan and chooses the credentials, before anything is sent to the server.
   ///
   /// - Parameters:
-  ///   - isAutomatic: nobody waits for it.
-  ///   - onFallback: told where the token command gave none, and the token given beforehand is used.
+  ///   - isAutomatic: whether no command waits for the login.
+  ///   - onFallback: called where the token command printed nothing and the given token is used.
   ///
-  /// Throws `credentialSourceFailed` where a command fails or nothing is there to log in with, `invalidToken` and
-  /// `tokenExpired` for a token that cannot be right, `sessionExpired` where a device token was all there is, what
-  /// the server has refused a token with that would be the next one too, `invalidParameter` for a login extension that is too long.
+  /// Throws `credentialSourceFailed` where a command fails or there is no credential, `invalidToken` and `tokenExpired`
+  /// for a token that cannot be valid, `sessionExpired` where the only credential is an expired device token, the
+  /// server's refusal where the token is the one that it has refused, and `invalidParameter` for a login extension that
+  /// is too long.
   package func resolveCredentials(
     within limit: Duration, isAutomatic: Bool = false, onFallback: (Failure) -> Void = { _ in }
   ) async throws(Failure) -> ResolvedCredentials {
     var resolved = ResolvedCredentials(password: credential.password)
     if let failure = sessionExpiry { throw failure }
     if isDeviceTokenEnough {
-      // What is there without a command goes along.
+      // An extension that needs no command is sent with the device token.
       if credential.loginExtCommand == nil { resolved.loginExtension = credential.loginExt }
       return resolved
     }
@@ -66,7 +67,7 @@ extension LoginPlan {
         extension: extensionAnswer, givenExtension: credential.loginExt,
         extensionSuffices: credential.kind == .thirdParty)
     else {
-      // Of a login by hand that is a wrong parameter; a session that comes back waits until there is a token.
+      // In a manual login this is an invalid parameter; a reconnecting session waits for a token.
       throw Failure(
         .credentialSourceFailed, stage: isAutomatic ? .authenticate : .input,
         detail: .login(.noToken))
@@ -87,7 +88,7 @@ extension LoginPlan {
     return resolved
   }
 
-  /// The command is not asked while its last answer is known to be good.
+  /// The command does not run while its last answer is known to be valid.
   private func tokenChoice(within limit: Duration) async throws(Failure) -> TokenChoice.Answer<IssuedToken> {
     guard let command = credential.tokenCommand else { return .none }
     if let printed = tokenAnswer {

@@ -2,14 +2,14 @@ import AgentProtocol
 import XMPP
 import XMPPTransport
 
-/// How a server is reached and whose certificate is believed: the connection options, checked.
+/// The validated connection options: how to reach a server, and which certificates to trust.
 struct ServerAccess: Sendable, Equatable {
   private let options: ConnectionOptions
   private let tls: TLSMode?
   private let certificateSHA256: [UInt8]?
   private let proxy: ProxySettings
 
-  /// - Throws: `invalidParameter` for a proxy or a fingerprint that is none.
+  /// - Throws: `invalidParameter` for an invalid proxy or fingerprint.
   init(_ options: ConnectionOptions) throws(Failure) {
     self.options = options
     tls = options.tls.flatMap(TLSMode.init)
@@ -29,7 +29,7 @@ struct ServerAccess: Sendable, Equatable {
     proxy.apply(to: &configuration)
   }
 
-  /// Digits with or without colons between them, as tools print fingerprints.
+  /// Parses hexadecimal digits with or without colons, as tools print fingerprints.
   static func bytes(hex: String) -> [UInt8]? {
     let digits = Array(hex.utf8.filter { $0 != UInt8(ascii: ":") })
     guard digits.count.isMultiple(of: 2) else { return nil }

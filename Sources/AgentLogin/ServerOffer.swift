@@ -4,7 +4,7 @@ import XMPPFeatures
 import XMPPSASL
 
 extension ServerMechanismsMethod.Result {
-  /// Asks the server. A name before the `@` is told inside TLS: some servers offer more then.
+  /// Asks the server. The account name is sent inside TLS, because some servers offer more to a known account.
   package static func of(_ stream: ServerStream) async throws(Failure) -> Self {
     try await stream.beforeLogin(names: true) { _, features throws(Failure) in
       Self(stream.account.domain, features)

@@ -3,31 +3,31 @@ import AgentStore
 import FoundationEssentials
 import NIOConcurrencyHelpers
 
-/// What the accounts at one server have in common: how many come back to it, and until when none may.
+/// The state that the accounts at one server share: how many reconnect to it, and until when none may.
 ///
-/// A server counts failed logins by address and not by account, and goes on doing so over a restart of the agent: so
-/// the end of a rate limit is kept in the store.
+/// A server counts failed logins by IP address, not by account, and across restarts of the agent, so the end of a rate
+/// limit is stored.
 package final class ServerPace: Sendable {
   private struct Server {
     var accounts: Set<String> = []
-    /// Seconds since 1970.
+    /// The end of the rate limit in seconds since 1970.
     var closedUntil: Double?
   }
 
-  /// A limit that lasts longer was written by a clock that was wrong.
+  /// A longer limit was stored by a clock that was wrong.
   private static let longest = 3600.0
 
   private let servers: NIOLockedValueBox<[String: Server]>
   private let store: LocalStore?
 
-  /// - Parameter store: where the limits are kept; blocks on the disk.
+  /// - Parameter store: the store for the limits, which blocks on the disk.
   package init(store: LocalStore? = nil) {
     self.store = store
     let limits = (try? store?.rateLimits()) ?? [:]
     servers = NIOLockedValueBox(limits.mapValues { Server(closedUntil: $0) })
   }
 
-  /// An account is to be online at a server; gives how many are.
+  /// Adds an account that is to be online at a server; returns the number of accounts there.
   @discardableResult
   package func join(_ account: String, at server: String) -> Int {
     servers.withLockedValue { servers in
@@ -40,7 +40,7 @@ package final class ServerPace: Sendable {
     servers.withLockedValue { _ = $0[server]?.accounts.remove(account) }
   }
 
-  /// Seconds that the server is left alone for, from a time on (seconds since 1970); nil where it is not.
+  /// The remaining seconds of a rate limit at a time in seconds since 1970; nil where there is none.
   package func pause(of server: String, at now: Double) -> Double? {
     servers.withLockedValue { servers in
       guard let until = servers[server]?.closedUntil, until > now, until - now <= Self.longest else {
@@ -50,7 +50,7 @@ package final class ServerPace: Sendable {
     }
   }
 
-  /// The server asked for a slower pace: nobody of this agent comes to it before a time (seconds since 1970).
+  /// Sets a rate limit: no account of this agent connects to the server before a time in seconds since 1970.
   package func close(_ server: String, until: Double) async {
     let isLonger = servers.withLockedValue { servers in
       guard until > servers[server]?.closedUntil ?? 0 else { return false }
@@ -58,13 +58,13 @@ package final class ServerPace: Sendable {
       return true
     }
     guard isLonger, let store else { return }
-    // One that cannot be written holds as long as this agent runs.
+    // A limit that cannot be stored lasts as long as this agent.
     try? await store.inBackground { store throws(Failure) in try store.setRateLimit(until, of: server) }
   }
 }
 
 extension ConnectionOptions {
-  /// The server of a domain, as ``ServerPace`` tells servers apart.
+  /// The name by which ``ServerPace`` distinguishes servers.
   package func serverName(of domain: String) -> String {
     let host = host ?? domain
     return port.map { "\(host):\($0)" } ?? host

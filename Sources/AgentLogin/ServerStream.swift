@@ -9,12 +9,12 @@ import XMPPSASL
 import XMPPStanza
 import XMPPTransport
 
-/// A short stream of its own to a server, for what needs no session.
+/// A short stream to a server, for work that needs no session.
 package struct ServerStream: Sendable {
-  /// The account, or a domain where nobody logs in.
+  /// The account, or only a domain for a stream without a login.
   package let account: JID
   package let options: ConnectionOptions
-  /// Bound on connecting, and on each request.
+  /// The time limit for connecting and for each request.
   package let timeout: TimeAmount
   package let language: String
   private let onEvent: @Sendable (Event.Body) -> Void
@@ -22,11 +22,11 @@ package struct ServerStream: Sendable {
 
   /// - Parameters:
   ///   - address: a JID or a domain.
-  ///   - timeout: seconds; 0 for no bound.
-  ///   - language: of the server's texts.
-  ///   - onEvent: is given the steps, as `state`, and what goes over the wire, without secrets.
+  ///   - timeout: the time limit in seconds; 0 for none.
+  ///   - language: the language of the server's texts.
+  ///   - onEvent: called with the steps, as `state`, and with the wire log without secrets.
   ///
-  /// Throws `invalidParameter` for what is no JID, and for a fingerprint that is none.
+  /// Throws `invalidParameter` for an invalid JID or fingerprint.
   package init(
     to address: String, options: ConnectionOptions, timeout: Double, language: String,
     onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
@@ -49,7 +49,7 @@ package struct ServerStream: Sendable {
     return configuration
   }
 
-  /// - Returns: the stream, and what ends when its last step was told.
+  /// - Returns: the stream, and a task that ends when its last step was reported.
   private func stream(
     _ configuration: StreamConfiguration, onMessage: @escaping @Sendable (Message) -> Void = { _ in },
     onStep: @escaping @Sendable (LoginStep) -> Void = { _ in }
@@ -71,9 +71,9 @@ package struct ServerStream: Sendable {
     return (stream, steps)
   }
 
-  /// Runs `body` inside TLS, with nobody logged in.
+  /// Runs `body` inside TLS without a login.
   ///
-  /// - Parameter names: whether the server is told inside TLS for which account this is.
+  /// - Parameter names: whether the account name is sent inside TLS.
   package func beforeLogin<Result: Sendable>(
     names: Bool, _ body: (XMPPStream, StreamFeatures) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
@@ -87,11 +87,11 @@ package struct ServerStream: Sendable {
     return try await closing(stream) { () async throws(Failure) in try await body(stream, features) }
   }
 
-  /// Runs `body` with the account logged in, and no presence.
+  /// Runs `body` on a stream with the account logged in and without presence.
   ///
   /// - Parameters:
-  ///   - server: what is known of it: nothing weaker is accepted than that.
-  ///   - onMessage: is given the messages that come meanwhile.
+  ///   - server: the known properties of the server; a weaker mechanism is refused.
+  ///   - onMessage: called with messages that arrive meanwhile.
   package func loggedIn<Result: Sendable>(
     with credentials: SASLCredentials, _ server: KnownServer?,
     onMessage: @escaping @Sendable (Message) -> Void = { _ in },
@@ -110,13 +110,13 @@ package struct ServerStream: Sendable {
     return try await closing(stream) { () async throws(Failure) in try await body(stream, bound) }
   }
 
-  /// Runs `body` with the account of `plan` logged in under a resource, and nothing else: no presence, no copies of
-  /// messages, nothing that outlives the connection.
+  /// Runs `body` on a stream with the account of `plan` logged in under a resource, without presence or message
+  /// carbons, and without a session that outlives the connection.
   ///
   /// - Parameters:
-  ///   - plan: is changed to what has helped where the server does not take the secret as it was shown first.
-  ///   - resource: ends the session that has it, where the server lets it (RFC 6120 §7.7.2.2).
-  ///   - requestsToken: the server is asked for a token for the plan's device (XEP-0484 §3.3).
+  ///   - plan: changed to the variant that succeeded where the server refused the first one.
+  ///   - resource: the resource to bind; its current session ends if the server permits that (RFC 6120 §7.7.2.2).
+  ///   - requestsToken: whether to request a token for the plan's device (XEP-0484 §3.3).
   package func loggedIn<Result: Sendable>(
     by plan: inout LoginPlan, as resource: String, requestsToken: Bool = false,
     _ body: (XMPPStream, BoundStream) async throws(Failure) -> Result
@@ -130,9 +130,9 @@ package struct ServerStream: Sendable {
     return try await closing(stream) { () async throws(Failure) in try await body(stream, bound) }
   }
 
-  /// Has the server check the secret of `plan`, and binds nothing.
+  /// Lets the server verify the secret of `plan`, without binding a resource.
   ///
-  /// - Parameter plan: is changed as by ``loggedIn(by:as:_:)``.
+  /// - Parameter plan: changed as by ``loggedIn(by:as:_:)``.
   package func authenticate(by plan: inout LoginPlan) async throws(Failure) {
     _ = try await connected(by: &plan) { _ in
     } _: { (stream: XMPPStream) async throws(XMPPError) in
@@ -214,14 +214,14 @@ extension TLSSummary {
 extension TimeAmount {
   package var seconds: Double { Double(nanoseconds) / 1e9 }
 
-  /// Seconds, at most a day; 0 for that.
+  /// A time limit in seconds, at most a day; 0 means a day.
   package static func bounded(_ seconds: Double) -> TimeAmount {
     .nanoseconds(Int64(min(seconds > 0 ? seconds : 86_400, 86_400) * 1e9))
   }
 }
 
 extension Failure {
-  /// The refusal of a request, with what it means here beside what the server said.
+  /// The failure for a refused request, with an explanation beside the server's text.
   package static func refused(_ error: XMPPError) -> Failure {
     let failure = Failure(error)
     return Failure(
@@ -229,7 +229,7 @@ extension Failure {
       text: error.text)
   }
 
-  /// Runs what asks the server, and fails as ``refused(_:)``.
+  /// Runs requests to the server and maps their errors by ``refused(_:)``.
   package static func whenRefused<Result: Sendable>(
     _ body: @Sendable () async throws(XMPPError) -> Result
   ) async throws(Failure) -> Result {

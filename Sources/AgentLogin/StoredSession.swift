@@ -6,7 +6,7 @@ import UserCommand
 import XMPPSASL
 import XMPPStanza
 
-// What a session reads from the account store and leaves there.
+// The parts of the account store that a session uses.
 
 extension AccountStore {
   /// The stored entry of an account.
@@ -25,9 +25,9 @@ extension AccountStore {
     }
   }
 
-  /// A login succeeded: the only thing that makes an entry. Of somebody without a name there is none.
+  /// Stores a successful login, which is what creates an entry. An anonymous account gets none.
   ///
-  /// - Returns: what is kept of the secret, where it is less than was asked for.
+  /// - Returns: the policy in effect, where less of the secret is stored than was asked for.
   @discardableResult
   package func loggedIn(_ plan: LoginPlan, presence: DesiredPresence) async throws(Failure) -> StorePolicy? {
     if plan.credential.kind == .anonymous { return nil }
@@ -35,7 +35,7 @@ extension AccountStore {
       let name = plan.account.description
       let stored = file[name]
       var entry = stored ?? Account(account: name, domain: plan.account.domain)
-      // Who logs in is there.
+      // The user who logs in is not away.
       if stored == nil, file.idle != .disconnect { entry.idle = file.idle }
       entry.loggedIn(
         plan.credential, policy: plan.store, token: plan.deviceToken, scramKeys: plan.scramKeys,
@@ -56,19 +56,19 @@ extension AccountStore {
     }
   }
 
-  /// A login failed or a session ended: clears what the failure table says, and remembers why.
+  /// Stores a failed login or the end of a session: deletes what the failure table names, and records the cause.
   ///
   /// - Parameters:
-  ///   - state: the state the account is left in; `nil` where another session of it goes on.
-  ///   - mechanism: the last one that was tried.
-  ///   - comesBack: the session comes back by itself, so nothing is cleared.
-  ///   - lastSeen: when the server was last heard of (RFC 3339).
+  ///   - state: the resulting state of the account; nil where another session of it continues.
+  ///   - mechanism: the last mechanism that was tried.
+  ///   - comesBack: whether the session reconnects, so that no secret is deleted.
+  ///   - lastSeen: when the server was last heard from (RFC 3339).
   package func failed(
     _ failure: Failure, state: SessionState?, account: JID, plan: LoginPlan?, mechanism: SASLMechanismName?,
     comesBack: Bool = false, lastSeen: String? = nil
   ) async throws(Failure) {
     try await change(account) { entry in
-      // A password typed now that is the stored one was refused as the stored one.
+      // A typed password that equals the stored one counts as the stored one.
       let isStored = plan?.isGiven != true || plan?.credential.isSame(as: entry.credential) == true
       let source: Account.SecretSource =
         mechanism?.isDeviceToken == true || failure.name == .sessionExpired
@@ -82,12 +82,12 @@ extension AccountStore {
     }
   }
 
-  /// The user has logged out.
+  /// Stores that the user has logged out.
   package func loggedOut(_ account: JID, _ parameters: LogoutMethod.Parameters) async throws(Failure) {
     try await change(account) { $0.loggedOut(parameters) }
   }
 
-  /// A first login that nobody waited for has failed: an entry without a secret tells why.
+  /// Stores the failure of a first login in the background in an entry without a secret.
   package func leaveTrace(of failure: Failure, _ plan: LoginPlan) async throws(Failure) {
     if plan.credential.kind == .anonymous { return }
     try await updateInBackground { file in
@@ -111,7 +111,7 @@ extension AccountStore {
 }
 
 extension Account {
-  /// The stored password, or what the stored command prints now.
+  /// The stored password, or the current output of the stored command.
   package func secret() async throws(Failure) -> Secret? {
     if let password { return password }
     guard let passwordCommand else { return nil }
@@ -120,7 +120,7 @@ extension Account {
 }
 
 extension SessionStatus {
-  /// The state of an account that has no session: `kicked` or `loginFailed` with its cause, else `offline`.
+  /// The state of an account without a session: `kicked` or `loginFailed` with its cause, otherwise `offline`.
   package init(stored account: Account) {
     let last = account.lastState.flatMap { [.kicked, .loginFailed].contains($0.state) ? $0 : nil }
     self.init(account: account.account, state: last?.state ?? .offline)
@@ -132,7 +132,7 @@ extension SessionStatus {
 }
 
 extension SessionStatus {
-  /// The same, where a session of this agent has nothing to say of itself: what an earlier one has left.
+  /// This state, or the stored one where this agent's session was never used.
   package func completed(by stored: Account) -> SessionStatus {
     let last = SessionStatus(stored: stored)
     guard state == .offline, cause == nil, last.state != .offline else { return self }
@@ -154,7 +154,7 @@ extension PresenceStatus {
 }
 
 extension DesiredPresence {
-  /// Holds are not stored: they end with whoever holds them.
+  /// Holds are not stored, because they end with their clients.
   package init(_ intent: PresenceIntent) {
     let value = intent.timed?.value ?? intent.base
     self.init(show: value.show, status: value.status, priority: value.priority)

@@ -1,15 +1,15 @@
 import AgentStore
 
-/// Which token and which login extension one attempt carries: pure.
+/// Chooses the token and the login extension of an attempt. Pure.
 ///
-/// What a command answers beats what was given beforehand. Where it answers with nothing, what was given takes its
-/// place: the attempt is made, told as a fallback, and not counted, since the next one asks again.
+/// The output of a command takes precedence over a given value. Where the command prints nothing, the given value is
+/// used: such an attempt is reported as a fallback and not counted, since the next one runs the command again.
 package struct TokenChoice: Sendable, Equatable {
-  /// What a command of the user has answered.
+  /// The answer of a user's command.
   package enum Answer<Value: Sendable & Equatable>: Sendable, Equatable {
     /// There is no command.
     case none
-    /// It ended well and gave nothing.
+    /// The command succeeded without output.
     case empty
     case value(Value)
 
@@ -22,11 +22,11 @@ package struct TokenChoice: Sendable, Equatable {
   package var loginExtension: String?
   package var isFallback: Bool
 
-  /// Nil where there is nothing to log in with: nothing is sent then.
+  /// Returns nil where there is no credential, so that nothing is sent.
   ///
   /// - Parameters:
-  ///   - given: the token given beforehand.
-  ///   - extensionSuffices: whoever checks the login may do so by the extension alone.
+  ///   - given: the token that was given with the login.
+  ///   - extensionSuffices: whether a login with the extension alone is possible.
   package init?(
     token answer: Answer<IssuedToken>, given: IssuedToken?, extension extensionAnswer: Answer<String>,
     givenExtension: String?, extensionSuffices: Bool

@@ -5,11 +5,11 @@ import NIOCore
 import XMPP
 import XMPPStanza
 
-/// Ends the server's token for this device (XEP-0484 §3.6), on a short stream of its own that logs in with it.
+/// Revokes the server's token for this device (XEP-0484 §3.6), on a short stream that logs in with the token.
 package enum TokenRevocation {
-  /// Returns when the server has forgotten the token; at once where there is none, or it has expired.
+  /// Returns when the server has revoked the token; at once where there is none or it has expired.
   ///
-  /// A token that the server does not take any more is as good as revoked. False: there was none.
+  /// A token that the server refuses counts as revoked. Returns false if there was none.
   @discardableResult
   package static func revoke(_ account: Account, timeout: Double) async throws(Failure) -> Bool {
     guard let token = account.token else { return false }
@@ -28,16 +28,16 @@ package enum TokenRevocation {
     return true
   }
 
-  /// Returns when the server has forgotten the token of a plan that has nothing else to log in with.
+  /// Revokes the token of a plan without another credential.
   ///
-  /// - Returns: whether the server still took the token.
+  /// - Returns: whether the server still accepted the token.
   @discardableResult
   package static func revoke(_ plan: LoginPlan, timeout: TimeAmount) async throws(Failure) -> Bool {
     var configuration = plan.configuration(
       presenting: ResolvedCredentials(), timeout: timeout,
       language: Language.current == .chinese ? "zh" : "en")
     configuration.requestsToken = false
-    // What the server takes by now decides, not what it took last time.
+    // The current offer of the server decides, not the one of the last login.
     configuration.pipelining.offer = nil
     let stream = XMPPStream(configuration)
     do throws(XMPPError) {

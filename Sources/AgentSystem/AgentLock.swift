@@ -2,24 +2,24 @@ import AgentProtocol
 import Glibc
 import NIOConcurrencyHelpers
 
-/// The right to be the agent of this user: a name and a lock that end with the process, however it ends.
+/// The right to be the agent of this user: a name and a lock that both end with the process.
 ///
-/// The lock is on a file, which somebody may remove while the agent runs; the name is then what keeps others from being
-/// agents. It does not reach into other network namespaces; the lock does.
+/// The lock is on a file, which can be removed while the agent runs; the name still excludes other agents then. The
+/// name is limited to its network namespace; the lock is not.
 package final class AgentLock: Sendable {
-  /// The file with the lock: another one where it had to be made again.
+  /// The locked file, which is replaced when it has to be created again.
   private let file: NIOLockedValueBox<LockFile>
   private let name: HeldName
   package let paths: AgentPaths
 
-  /// Seconds to wait for an agent that no longer listens but has not ended yet.
+  /// The seconds to wait for an agent that no longer listens but has not ended yet.
   package static let patience = 3
 
   private final class LockFile: Sendable {
     let descriptor: FileDescriptor
     init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
-    /// It is what is found at its path.
+    /// Whether this file is the one at a path.
     func isAt(_ path: String) throws(Errno) -> Bool {
       var found = stat()
       if lstat(path, &found) != 0 { return false }
@@ -28,13 +28,13 @@ package final class AgentLock: Sendable {
     }
   }
 
-  /// Nil where another user has the name.
+  /// The agent's name; nil where another user has it.
   private final class HeldName: Sendable {
     let name: AgentName?
     init(_ name: consuming AgentName?) { self.name = name }
   }
 
-  /// Throws `alreadyRunning` where another agent has it. Blocks up to ``patience``.
+  /// Throws `alreadyRunning` where another agent has the lock. Blocks up to ``patience``.
   package init(_ paths: AgentPaths) throws(Failure) {
     self.paths = paths
     try Self.makeDirectories(paths)
@@ -78,7 +78,7 @@ package final class AgentLock: Sendable {
     throw Failure(.alreadyRunning, stage: .store, detail: .text(paths.socket))
   }
 
-  /// Whether a process holds the lock of the agent whose files are in the same directory as this one.
+  /// Whether a process holds the lock of the agent in the directory of this file.
   package static func isHeld(inDirectoryOf path: String) -> Bool {
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     guard
@@ -87,12 +87,12 @@ package final class AgentLock: Sendable {
     return (try? file.lock()) == false
   }
 
-  /// An element for everybody who did not find the agent by its socket.
+  /// An element for each process that did not find the agent by its socket.
   package func knocks() -> AsyncStream<Void> { name.name?.knocks() ?? AsyncStream { _ in } }
 
-  /// Makes the directories and the file of the lock again where somebody has removed them.
+  /// Creates the directories and the lock file again if they were removed.
   ///
-  /// - Throws: `alreadyRunning` where another agent has the lock that is there now.
+  /// - Throws: `alreadyRunning` where another agent holds the lock that is there now.
   package func restore() throws(Failure) {
     try Self.makeDirectories(paths)
     do throws(Errno) {
@@ -104,8 +104,7 @@ package final class AgentLock: Sendable {
     file.withLockedValue { $0 = new }
   }
 
-  /// Removes what an agent left behind that was killed. Only the holder of the lock calls this, so it is not the
-  /// socket of a live agent.
+  /// Removes the socket of an agent that was killed. Only the holder of the lock calls this, so no live agent has it.
   package func removeStaleSocket() throws(Failure) {
     var status = stat()
     guard lstat(paths.socket, &status) == 0 else { return }
@@ -116,7 +115,7 @@ package final class AgentLock: Sendable {
     if unlink(paths.socket) != 0 { throw Errno.last.failure(paths.socket) }
   }
 
-  /// For whoever looks for the process; the agent itself relies on the lock.
+  /// Writes the process ID for other programs; the agent itself relies on the lock.
   package func writePID() throws(Failure) {
     do throws(Errno) {
       let file = try FileDescriptor(opening: paths.pid, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)

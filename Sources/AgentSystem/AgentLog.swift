@@ -5,12 +5,12 @@ import NIOConcurrencyHelpers
 
 /// The agent's log: a file of mode 0600 and bounded size.
 ///
-/// When it is full it becomes `agent.log.1`, and what was there before goes. A log that cannot be written is no
-/// reason to stop: the line is lost.
+/// A full log is renamed to `agent.log.1`, replacing the one before. If the log cannot be written, lines are lost but
+/// the agent continues.
 package final class AgentLog: Sendable {
-  /// Octets of one file.
+  /// The maximum size of one file in octets.
   package static let maximumSize = 1 << 20
-  /// Characters of one line.
+  /// The maximum length of a line in characters.
   package static let maximumLine = 4000
 
   private final class OpenFile: Sendable {
@@ -31,7 +31,7 @@ package final class AgentLog: Sendable {
   private let limit: Int
   private let state: NIOLockedValueBox<State>
 
-  /// The log of the agent whose files are at `paths`; its directory must be there.
+  /// The log of the agent with these paths; its directory must exist.
   package convenience init(_ paths: AgentPaths) { self.init(path: paths.log, limit: Self.maximumSize) }
 
   package init(path: String, limit: Int) {
@@ -40,16 +40,16 @@ package final class AgentLog: Sendable {
     state = NIOLockedValueBox(State())
   }
 
-  /// A logger that writes here.
+  /// A logger that writes to this log.
   package func logger(_ label: String, level: Logger.Level = .info) -> Logger {
     Logger(label: label) { AgentLogHandler(label: $0, log: self, logLevel: level) }
   }
 
-  /// Adds one line. Control and format characters in it are shown as `\u{…}`: they may come from a peer.
+  /// Appends a line. Its control and format characters, which may come from a peer, are escaped as `\u{…}`.
   package func append(_ line: String) {
     let bytes = Array((Self.neutralised(line) + "\n").utf8)
     state.withLockedValue { state in
-      // Somebody may have removed it.
+      // The file may have been removed.
       if state.file == nil || state.file?.identity != FileIdentity(path) { open(&state) }
       if state.size > 0, state.size + bytes.count > limit {
         state.file = nil

@@ -3,12 +3,12 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// The name of a running agent that nobody can remove: a socket of the abstract namespace (unix(7)), which ends with the
-/// process. Whoever connects to it tells an agent that it cannot be found by its own socket.
+/// The name of a running agent, which cannot be removed: a socket in the abstract namespace (unix(7)) that ends with
+/// the process. Connecting to it tells the agent that its own socket was not found.
 struct AgentName: ~Copyable {
   private let descriptor: Int32
 
-  /// Who has the name.
+  /// The name is in use.
   enum Taken: Error {
     case byAgent, byAnotherUser
     case cannot(Errno)
@@ -29,10 +29,10 @@ struct AgentName: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// An element for everybody who did not find the agent, several at once as one.
+  /// An element for each process that did not find the agent; several at once count as one.
   func knocks() -> AsyncStream<Void> {
     let (knocks, knock) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    // The name is held until the last copy is closed.
+    // The name lasts until the last copy of the descriptor is closed.
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { return knocks }
     let channel = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -47,12 +47,12 @@ struct AgentName: ~Copyable {
     return knocks
   }
 
-  /// Tells the agent that somebody does not find it. False where another user has the name.
+  /// Tells the agent that its socket was not found. Returns false if another user has the name.
   private static func knock(_ paths: AgentPaths) -> Bool {
     let socket = socket()
     guard socket >= 0 else { return true }
     defer { close(socket) }
-    // One that has no room for another knock has been told.
+    // An agent whose queue is full was told already.
     guard withAddress(paths, { connect(socket, $0, $1) }) == 0 else { return true }
     return PeerCredentials(socket: socket)?.uid == geteuid()
   }

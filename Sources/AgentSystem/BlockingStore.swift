@@ -1,11 +1,11 @@
 import AgentProtocol
 import NIOPosix
 
-/// What keeps its contents on the disk: every call of it blocks.
+/// A store on the disk, whose calls block.
 package protocol BlockingStore: Sendable {}
 
 extension BlockingStore {
-  /// Runs `work` on a thread that may block. What was begun is finished, also where the task is cancelled.
+  /// Runs `work` on a background thread. It is finished even if the task is cancelled.
   package func inBackground<Result: Sendable>(
     _ work: @escaping @Sendable (Self) throws(Failure) -> Result
   ) async throws(Failure) -> Result {

@@ -1,9 +1,9 @@
 import AgentProtocol
 import Glibc
 
-/// How many files and sockets this process may have open (`RLIMIT_NOFILE`).
+/// The maximum number of open files and sockets of this process (`RLIMIT_NOFILE`).
 package enum DescriptorLimit {
-  /// Raises the limit as far as it may be; gives what it is then.
+  /// Raises the limit as far as permitted; returns the resulting limit.
   package static func raise(to wanted: Int) -> Int {
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     var limit = rlimit()
@@ -16,14 +16,14 @@ package enum DescriptorLimit {
     return Int(clamping: limit.rlim_cur)
   }
 
-  /// More than anybody has accounts.
+  /// More than any user has accounts.
   package static let most = 1 << 16
-  /// What the agent has open beside its sessions: some clients, the store, and what it starts.
+  /// The descriptors that the agent needs beside its sessions: for clients, the store, and child processes.
   package static let beside = 96
 
-  /// Why so many sessions cannot all be online at a time; nil: they can.
+  /// The failure for more sessions than can be online at a time; nil where all can.
   ///
-  /// - Parameter limit: what this process may have open.
+  /// - Parameter limit: the descriptor limit of this process.
   package static func failure(for sessions: Int, limit: Int = raise(to: most)) -> Failure? {
     let needed = sessions + beside
     guard limit < needed else { return nil }

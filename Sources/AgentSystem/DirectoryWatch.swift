@@ -2,16 +2,17 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Tells when a file of a directory was replaced, written or deleted (inotify(7)). It costs nothing until then.
+/// Watches for files in a directory that are replaced, written or deleted (inotify(7)).
 package enum DirectoryWatch {
-  /// An element a change, several at once as one. Ends when the directory itself goes, or the task is cancelled.
+  /// An element for each change; several at once count as one. Ends when the directory is removed or the task
+  /// cancelled.
   ///
   /// - Throws: `Errno` where the directory cannot be watched.
   package static func changes(of file: String, in directory: String) throws(Errno) -> AsyncStream<Void> {
     try changes(of: [file], in: directory)
   }
 
-  /// The same of several files.
+  /// Watches several files.
   package static func changes(of files: Set<String>, in directory: String) throws(Errno) -> AsyncStream<Void>
   {
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
@@ -57,7 +58,7 @@ package enum DirectoryWatch {
     func channelInactive(context: ChannelHandlerContext) { change.finish() }
   }
 
-  /// `struct inotify_event`: watch, mask, cookie, length, and so many octets of the name, filled up with NULs.
+  /// `struct inotify_event`: watch, mask, cookie, length, and that number of octets with the name, padded with NULs.
   private struct Event {
     let mask: Int32
     let name: String
@@ -73,9 +74,9 @@ package enum DirectoryWatch {
       self.name = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
     }
 
-    /// There is nothing to watch any more.
+    /// Whether nothing is left to watch.
     var isOver: Bool { mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT) != 0 }
-    /// Changes have come faster than they were read.
+    /// Whether changes came faster than they were read.
     var isLost: Bool { mask & IN_Q_OVERFLOW != 0 }
   }
 }

@@ -1,11 +1,11 @@
 import AgentProtocol
 import Glibc
 
-/// An open file that is closed when the value goes away. Never inherited by child processes.
+/// An open file that is closed at the end of the value's life. Child processes do not inherit it.
 package struct FileDescriptor: ~Copyable {
   package let number: Int32
 
-  /// With `O_CREAT` the file has mode 0600 afterwards, whatever the umask and whatever it had before.
+  /// With `O_CREAT` the file gets mode 0600, whatever the umask and its earlier mode.
   package init(opening path: String, _ flags: Int32) throws(Errno) {
     var result: Int32
     repeat { result = open(path, flags | O_CLOEXEC, 0o600) } while result < 0 && errno == EINTR
@@ -26,7 +26,7 @@ package struct FileDescriptor: ~Copyable {
     return status
   }
 
-  /// Reads to the end; `nil` where there is more than `limit`.
+  /// Reads to the end; nil where there is more than `limit`.
   package func read(limit: Int) throws(Errno) -> [UInt8]? {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
@@ -58,7 +58,7 @@ package struct FileDescriptor: ~Copyable {
     if fsync(number) != 0 { throw Errno.last }
   }
 
-  /// flock(2); `false` where another process has it.
+  /// Locks the file (flock(2)); returns false if another process has locked it.
   package func lock() throws(Errno) -> Bool {
     while flock(number, LOCK_EX | LOCK_NB) != 0 {
       if errno == EWOULDBLOCK { return false }
@@ -68,14 +68,14 @@ package struct FileDescriptor: ~Copyable {
   }
 }
 
-/// What a system call says.
+/// The error of a system call.
 package struct Errno: Error, Equatable, CustomStringConvertible {
   package let code: Int32
   package init(_ code: Int32) { self.code = code }
   package static var last: Errno { Errno(errno) }
   package var description: String { String(cString: strerror(code)) }
 
-  /// As a failure of the local store at `path`.
+  /// The error as a failure of the local store at `path`.
   package func failure(_ path: String) -> Failure {
     Failure(.databaseError, stage: .store, detail: .about(path, description))
   }

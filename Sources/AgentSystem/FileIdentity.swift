@@ -1,11 +1,11 @@
 import Glibc
 
-/// Which file it is, whatever it is called.
+/// The identity of a file, independent of its name.
 package struct FileIdentity: Equatable, Sendable {
   private let device: dev_t
   private let inode: ino_t
 
-  /// Nil where there is none.
+  /// Returns nil where there is no file.
   package init?(_ path: String) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }

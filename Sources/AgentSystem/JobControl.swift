@@ -1,12 +1,12 @@
 @preconcurrency import Dispatch
 import Glibc
 
-/// Ctrl-Z: the terminal wants this process to stop (SIGTSTP), and does not wait for what it has still to do.
+/// Handles Ctrl-Z: the terminal stops this process with SIGTSTP; the handler lets it finish its work first.
 package enum JobControl {
-  /// The write end, for the handler. Written once, before the handler exists.
+  /// The write end of the pipe for the signal handler. Written once, before the handler is installed.
   nonisolated(unsafe) private static var writeEnd: Int32 = -1
 
-  /// Each wish that the process stops. None where whoever started it does not want it to be stopped.
+  /// An element for each request to stop. Empty where the parent process has SIGTSTP ignored.
   package static func wishes() -> AsyncStream<Void> {
     let (wishes, feed) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     var inherited = sigaction()
@@ -40,12 +40,12 @@ package enum JobControl {
     return wishes
   }
 
-  /// Stops the process as it would have stopped by itself; returns when it goes on, at once where nobody could have it
-  /// go on.
+  /// Stops the process with the signal's default action; returns when it continues, at once where no shell could
+  /// continue it.
   package static func stop() {
     signal(SIGTSTP, SIG_DFL)
-    // To this thread, which may have it blocked: one to the process may be taken by another, and this one would go on
-    // before it stops.
+    // The signal goes to this thread, which may have blocked it: another thread might take a signal to the process, and
+    // this one would continue before the stop.
     var stop = sigset_t()
     var mask = sigset_t()
     sigemptyset(&stop)

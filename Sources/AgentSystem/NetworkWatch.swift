@@ -5,25 +5,26 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// The addresses or routes of this machine have changed, or it has slept: a connection may be dead by now.
+/// A change of this machine's addresses or routes, or a sleep; existing connections may be dead.
 package struct NetworkChange: Sendable, Equatable {
-  /// Name of an interface it has to do with; nil where none is named.
+  /// The name of the interface, if known.
   package var interface: String?
 
   package init(interface: String? = nil) { self.interface = interface }
 }
 
-/// Tells of changes of the network: by rtnetlink, and by two clocks of which one stands still while the machine sleeps.
+/// Reports changes of the network: by rtnetlink, and by comparing two clocks, one of which stops while the machine
+/// sleeps.
 ///
-/// A file descriptor on an event loop that is there anyhow, and a look at the clocks every ten seconds.
+/// It costs a file descriptor on an existing event loop, and reading the clocks every ten seconds.
 package enum NetworkWatch {
-  /// Changes within that time are one.
+  /// Changes within this time are reported as one.
   static let burst = TimeAmount.milliseconds(500)
   package static let interval = TimeAmount.seconds(10)
 
   /// - Parameters:
-  ///   - clock: tells whether the machine has slept.
-  ///   - interval: how often it is looked at.
+  ///   - clock: detects whether the machine has slept.
+  ///   - interval: the time between two readings of the clock.
   package static func changes(
     on eventLoop: any EventLoop, log: Logger, clock: SleepClock = SleepClock(),
     interval: TimeAmount = interval
@@ -43,7 +44,7 @@ package enum NetworkWatch {
             log.warning("changes of the network are not noticed", metadata: ["error": "\(error)"])
           case .success(let channel):
             listening.withLockedValue { $0 = channel }
-            // More was told than could be taken: nobody knows what.
+            // The kernel dropped messages, so the change is unknown.
             channel.closeFuture.whenComplete { _ in
               feed.yield(NetworkChange())
               eventLoop.scheduleTask(in: interval) { listen() }
@@ -81,8 +82,7 @@ package enum NetworkWatch {
 }
 
 extension NetworkWatch {
-  /// A socket on which the kernel tells of changed addresses and routes (rtnetlink(7)); -1 and `errno` where there is
-  /// none.
+  /// Opens a socket on which the kernel reports changed addresses and routes (rtnetlink(7)); -1 and `errno` on failure.
   private static func openRouteSocket() -> CInt {
     let kind = SOCK_RAW.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
     let descriptor = socket(AF_NETLINK, CInt(kind), NETLINK_ROUTE)
@@ -104,7 +104,7 @@ extension NetworkWatch {
   }
 }
 
-/// Makes one change of many messages.
+/// Combines the messages of a burst into one change.
 final class RouteHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -113,7 +113,7 @@ final class RouteHandler: ChannelInboundHandler {
   private var known = KnownNetwork()
   private var pending: NetworkChange?
 
-  /// - Parameter name: of the interface with an index.
+  /// - Parameter name: returns the name of the interface with an index.
   init(
     name: @escaping (UInt32) -> String? = RouteHandler.name(ofInterface:),
     report: @escaping (NetworkChange) -> Void
@@ -131,7 +131,7 @@ final class RouteHandler: ChannelInboundHandler {
 
   private func join(_ change: NetworkChange, _ context: ChannelHandlerContext) {
     let isFirst = pending == nil
-    // What has a name says more.
+    // A change with an interface name is more specific.
     if change.interface != nil || isFirst { pending = change }
     guard isFirst else { return }
     context.eventLoop.assumeIsolated().scheduleTask(in: NetworkWatch.burst) {
@@ -150,22 +150,21 @@ final class RouteHandler: ChannelInboundHandler {
   }
 }
 
-/// Whether the machine has slept: a clock that goes on meanwhile gains on one that does not (clock_gettime(2),
-/// `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC`).
+/// Detects that the machine has slept: `CLOCK_BOOTTIME` then gains on `CLOCK_MONOTONIC` (clock_gettime(2)).
 package struct SleepClock {
-  /// Shorter than any connection minds.
+  /// A shorter sleep does not harm a connection.
   static let shortest = Duration.seconds(2)
 
   private let gain: @Sendable () -> Duration
   private var last: Duration
 
-  /// - Parameter gain: how far the one is before the other.
+  /// - Parameter gain: returns how far the first clock is ahead of the second.
   package init(gain: @escaping @Sendable () -> Duration = { SleepClock.asleep }) {
     self.gain = gain
     last = gain()
   }
 
-  /// Since it was asked last.
+  /// Whether the machine has slept since the last call.
   mutating func hasSlept() -> Bool {
     let now = gain()
     defer { last = now }
@@ -174,7 +173,7 @@ package struct SleepClock {
 
   private static let start = (continuous: ContinuousClock.now, suspending: SuspendingClock.now)
 
-  /// Time asleep since the first call.
+  /// The time asleep since the first call.
   private static var asleep: Duration {
     let start = start
     return (ContinuousClock.now - start.continuous) - (SuspendingClock.now - start.suspending)

@@ -1,21 +1,21 @@
 import Glibc
 
-/// Where a service manager wants to hear from the process that it has started (sd_notify(3)).
+/// The socket on which a service manager expects messages from this process (sd_notify(3)).
 ///
-/// The variables that name it are taken out of the environment: no child process is to speak in our name.
+/// The environment variables that name it are removed, so that no child process sends messages in this one's name.
 package struct NotifySocket: Sendable {
-  /// What is told.
+  /// A message to the service manager.
   package enum Message: Sendable, Equatable {
-    /// What was started, or loaded anew, serves.
+    /// The service has started or finished reloading.
     case ready
-    /// `microseconds`: the monotonic clock's.
+    /// `microseconds`: the time of the monotonic clock.
     case reloading(microseconds: UInt64)
     case stopping
-    /// What was started needs at least so much longer.
+    /// Starting takes at least this number of seconds more.
     case extending(seconds: Int)
-    /// Still alive.
+    /// A sign of life.
     case watchdog
-    /// For people: what is shown beside the state.
+    /// A status text for people.
     case status(String)
 
     package var text: String {
@@ -30,13 +30,13 @@ package struct NotifySocket: Sendable {
     }
   }
 
-  /// How often the manager wants to hear ``Message/watchdog``, with room to spare; nil: not at all.
+  /// How often to send ``Message/watchdog``, with a margin; nil where the manager does not ask for it.
   package let watchdogInterval: Duration?
   private let address: sockaddr_un
   private let length: socklen_t
 
-  /// Takes the variables out of the environment of this process, which must have one thread only. Nil where no service
-  /// manager has started it.
+  /// The socket in the environment, whose variables are removed. The process must have a single thread. Nil where no
+  /// service manager has started it.
   package static func fromEnvironment() -> NotifySocket? {
     let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
     let values = names.map { getenv($0).map { String(cString: $0) } }
@@ -45,15 +45,15 @@ package struct NotifySocket: Sendable {
   }
 
   /// - Parameters:
-  ///   - path: absolute, or `@` and an abstract name; nil for any other.
-  ///   - watchdog: microseconds within which the manager wants a sign of life, where `watchdogPID` is absent or ours.
+  ///   - path: an absolute path, or `@` and an abstract name; nil for any other text.
+  ///   - watchdog: the microseconds between signs of life; applies where `watchdogPID` is absent or this process.
   package init?(path: String?, watchdog: String? = nil, watchdogPID: String? = nil, pid: pid_t = getpid()) {
     guard let path, let first = path.utf8.first, path.utf8.count > 1, [0x2F, 0x40].contains(first) else {
       return nil
     }
     var name = Array(path.utf8)
     let isAbstract = first == 0x40
-    // An abstract name begins with a NUL and is as long as it is; a path ends with one.
+    // An abstract name starts with a NUL and has a length; a path ends with a NUL.
     if isAbstract { name[0] = 0 } else { name.append(0) }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -66,7 +66,7 @@ package struct NotifySocket: Sendable {
     watchdogInterval = microseconds.flatMap { $0 > 0 ? .microseconds($0 / 2) : nil }
   }
 
-  /// Sends a datagram. One that cannot be sent is lost: a process does not fail because nobody listens.
+  /// Sends a datagram. Failures are ignored, because they must not end the process.
   package func send(_ messages: Message...) {
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }
@@ -83,7 +83,7 @@ package struct NotifySocket: Sendable {
     }
   }
 
-  /// Microseconds of the monotonic clock, for ``Message/reloading(microseconds:)``.
+  /// The microseconds of the monotonic clock, for ``Message/reloading(microseconds:)``.
   package static var monotonic: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// What an agent asks of the operating system for its own process, before it opens anything.
+/// The settings that an agent makes for its own process before it opens anything.
 package enum ProcessSettings {
-  /// One heap for all threads, as many files as may be open, and nobody gets to see secrets in memory: no core dump is
-  /// written, and no other process of this user may read ours. A closed pipe is an error of its write, not the end of
-  /// the process.
+  /// Uses one heap for all threads, raises the limit of open files, and protects secrets in memory: no core dump is
+  /// written, and other processes of this user cannot read the memory. A closed pipe causes an error instead of a
+  /// signal.
   package static func apply() {
     linux_use_one_heap()
     var none = rlimit(rlim_cur: 0, rlim_max: 0)

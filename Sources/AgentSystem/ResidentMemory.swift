@@ -1,10 +1,10 @@
 import CLinux
 import Glibc
 
-/// The memory that the process has in use while nothing happens.
+/// The memory in use while the process is idle.
 package enum ResidentMemory {
-  /// Gives back what is of no use: the free pages of the heap, and those of the program and its libraries that are as they
-  /// are in their files. What of these is needed again is read from there, mostly from the system's cache.
+  /// Returns unused memory: the free pages of the heap, and unchanged pages of the program and its libraries, which are
+  /// read again from their files when needed, mostly from the system's cache.
   package static func shrink() {
     linux_trim_heap()
     for mapping in current where mapping.isAsInFile {
@@ -13,7 +13,7 @@ package enum ResidentMemory {
     }
   }
 
-  /// What the process has mapped now.
+  /// The current mappings of the process.
   static var current: [Mapping] {
     guard let file = try? FileDescriptor(opening: "/proc/self/smaps", O_RDONLY),
       let bytes = try? file.read(limit: 16 << 20)
@@ -21,21 +21,21 @@ package enum ResidentMemory {
     return mappings(in: String(decoding: bytes, as: UTF8.self))
   }
 
-  /// A part of the process's addresses (proc(5), `smaps`).
+  /// A mapping of the process (proc(5), `smaps`).
   struct Mapping: Sendable, Equatable {
     let start: UInt
     let size: Int
-    /// It is of a file, is read or run, and cannot be written.
+    /// Whether the mapping is of a file, readable or executable, and not writable.
     let isReadOnlyFile: Bool
-    /// Octets in memory, and those of them that differ from the file: constants with addresses in them.
+    /// The octets in memory, and those of them that differ from the file, such as relocated addresses.
     var resident = 0
     var changed = 0
 
-    /// What is dropped of it comes back as it is.
+    /// Whether dropped pages can be read again from the file unchanged.
     var isAsInFile: Bool { isReadOnlyFile && changed == 0 && resident > 0 }
   }
 
-  /// The mappings that `smaps` tells of. What is not understood is none that could be dropped.
+  /// Parses `smaps`. Entries that are not understood count as not droppable.
   static func mappings(in smaps: String) -> [Mapping] {
     var mappings: [Mapping] = []
     for line in smaps.split(separator: "\n") {
@@ -56,7 +56,7 @@ package enum ResidentMemory {
 }
 
 extension ResidentMemory.Mapping {
-  /// `START-END PERMISSIONS OFFSET DEVICE INODE PATH`, split at its blanks; nil for another line.
+  /// Parses `START-END PERMISSIONS OFFSET DEVICE INODE PATH`, split at its blanks; nil for another line.
   fileprivate init?(_ words: [Substring]) {
     guard words.count >= 5 else { return nil }
     let ends = words[0].split(separator: "-").map { UInt($0, radix: 16) }

@@ -1,26 +1,26 @@
 import CLinux
 import NIOCore
 
-/// A change of an address or a route of this machine, as the kernel tells of it (rtnetlink(7)).
+/// A change of an address or a route of this machine, as reported by the kernel (rtnetlink(7)).
 ///
-/// Only what may concern a connection: nothing of loopback, of multicast, of addresses that may not be used yet.
+/// Only changes that may affect a connection: not loopback, multicast, or addresses that cannot be used yet.
 struct RouteMessage: Hashable {
-  /// What came or went, whatever else is said of it.
+  /// The address or route that was added or removed.
   struct Subject: Hashable {
     var isRoute: Bool
     var family: UInt8
     var prefixLength: UInt8
-    /// Index of the interface; 0: none is named.
+    /// The index of the interface; 0 for none.
     var interface: UInt32
-    /// The addresses, with the types of their attributes.
+    /// The addresses, each with its attribute type.
     var addresses: [[UInt8]]
   }
 
-  /// It came, or something of it changed; else it went.
+  /// Whether it was added or changed; otherwise it was removed.
   var isNew: Bool
   var subject: Subject
 
-  /// The messages of one datagram. What is none, or is cut off, is passed over.
+  /// Parses the messages of a datagram; skips invalid or truncated ones.
   static func read(_ datagram: ByteBuffer) -> [RouteMessage] {
     var datagram = datagram
     var messages: [RouteMessage] = []
@@ -31,7 +31,7 @@ struct RouteMessage: Hashable {
     return messages
   }
 
-  /// - Parameter content: what follows the length.
+  /// - Parameter content: the message after its length.
   private init?(_ content: inout ByteBuffer) {
     guard let type: UInt16 = content.readInteger(endianness: .host), content.readBytes(length: 10) != nil
     else {
@@ -60,7 +60,7 @@ struct RouteMessage: Hashable {
       default: break
       }
     }
-    // Another message says when it can be used.
+    // Another message follows when the address can be used.
     if isNew, flags & UInt32(IFA_F_TENTATIVE) != 0 { return nil }
     self.isNew = isNew
     subject = Subject(
@@ -91,9 +91,9 @@ struct RouteMessage: Hashable {
   }
 }
 
-/// Which messages are news: the kernel repeats what is there when its time is extended, which happens all day long.
+/// Filters out repetitions: the kernel repeats an entry whenever its lifetime is extended, which happens all day.
 struct KnownNetwork {
-  /// Subjects that are remembered; of more the oldest knowledge is given up.
+  /// The maximum number of remembered subjects; the oldest are dropped.
   static let limit = 4096
 
   private var known: Set<RouteMessage.Subject> = []
@@ -109,7 +109,7 @@ struct KnownNetwork {
 }
 
 extension ByteBuffer {
-  /// Reads one block that begins with its own length, and what fills it up to a multiple of four: without the length.
+  /// Reads a block that starts with its length, and its padding to a multiple of four; returns it without the length.
   fileprivate mutating func readNetlink<Length: FixedWidthInteger>(
     _ type: Length.Type, header: Int
   ) -> ByteBuffer? {
@@ -126,13 +126,13 @@ extension ByteBuffer {
     guard var block = readNetlink(UInt16.self, header: 4),
       let type: UInt16 = block.readInteger(endianness: .host)
     else { return nil }
-    // The two highest bits say how the value is written.
+    // The two highest bits tell how the value is encoded.
     return (type & 0x3FFF, Array(block.readableBytesView))
   }
 }
 
 extension [UInt8] {
-  /// In the machine's own order.
+  /// The value in host byte order.
   fileprivate var integer: UInt32? {
     count == 4 ? withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) } : nil
   }

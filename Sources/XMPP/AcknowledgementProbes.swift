@@ -1,4 +1,4 @@
-/// Those who wait for the server to acknowledge anything (XEP-0198 §4).
+/// The callers that wait for any acknowledgement by the server (XEP-0198 §4).
 struct AcknowledgementProbes {
   typealias Waiter = CheckedContinuation<Result<Bool, XMPPError>, Never>
 
@@ -7,7 +7,7 @@ struct AcknowledgementProbes {
 
   var isEmpty: Bool { waiters.isEmpty }
 
-  /// The number of another probe.
+  /// Returns the number of a new probe.
   mutating func next() -> UInt64 {
     last &+= 1
     return last

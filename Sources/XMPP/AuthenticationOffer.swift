@@ -2,18 +2,18 @@ import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
-/// What a server offers to log in with, as its features inside TLS say.
+/// The authentication methods that a server offers in its features inside TLS.
 ///
-/// It is stable for an account (XEP-0388 §2.1), so that the next login may go by the offer of the last one.
+/// The offer is stable for an account (XEP-0388 §2.1), so that the next login may rely on the last one's.
 public struct AuthenticationOffer: Sendable, Hashable, Codable {
-  /// SASL as in RFC 6120 §6.4.1.
+  /// The mechanisms of SASL as in RFC 6120 §6.4.1.
   public var mechanisms: [SASLMechanismName]
-  /// What `-PLUS` mechanisms can bind to (XEP-0440); nil where the server does not say.
+  /// The channel bindings for `-PLUS` mechanisms (XEP-0440); nil where the server does not tell.
   public var channelBindings: [ChannelBindingType]?
-  /// What SASL2 offers (XEP-0388); nil where the server has the SASL of RFC 6120 alone.
+  /// The offer of SASL2 (XEP-0388); nil where the server has only the SASL of RFC 6120.
   public var sasl2: SASL2?
 
-  // Files of earlier versions have this name.
+  // Files of earlier versions use this name.
   private enum CodingKeys: String, CodingKey {
     case mechanisms, channelBindings
     case sasl2 = "extensible"
@@ -21,11 +21,11 @@ public struct AuthenticationOffer: Sendable, Hashable, Codable {
 
   public struct SASL2: Sendable, Hashable, Codable {
     public var mechanisms: [SASLMechanismName]
-    /// What a token of the server serves for (XEP-0484); empty: it gives none.
+    /// The mechanisms for a token of the server (XEP-0484); empty where it issues none.
     public var tokenMechanisms: [SASLMechanismName]
-    /// The features that can be switched on with a resource bound inline (XEP-0386); nil: none can be bound so.
+    /// The features that can be enabled with an inline bind (XEP-0386); nil where there is no inline bind.
     public var bindFeatures: [String]?
-    /// A session can be resumed with the authentication (XEP-0198 §9.2); nil: it cannot.
+    /// Whether a session can be resumed together with the authentication (XEP-0198 §9.2).
     public var resumes: Bool?
 
     public init(
@@ -48,23 +48,23 @@ public struct AuthenticationOffer: Sendable, Hashable, Codable {
     self.sasl2 = sasl2
   }
 
-  /// What mechanisms are chosen from: those of SASL2 where the server has it.
+  /// The mechanisms to choose from: those of SASL2 where the server has it.
   public var sasl: SASLOffer {
     SASLOffer(mechanisms: sasl2?.mechanisms ?? mechanisms, channelBindings: channelBindings)
   }
 }
 
 extension AuthenticationOffer {
-  /// Those that the server has, the better one first.
+  /// The profiles of the server, the better one first.
   var profiles: [SASLProfile] { sasl2 == nil ? [.core] : [.sasl2, .core] }
 
-  /// What one profile is offered with.
+  /// The offer of one profile.
   func sasl(_ profile: SASLProfile) -> SASLOffer {
     let mechanisms = profile == .core ? mechanisms : sasl2?.mechanisms ?? []
     return SASLOffer(mechanisms: mechanisms, channelBindings: channelBindings)
   }
 
-  /// What a client that has begun with one profile goes by.
+  /// The offer for a client that has begun with one profile.
   func limited(to profile: SASLProfile) -> Self {
     var offer = self
     if profile == .core { offer.sasl2 = nil }
@@ -111,8 +111,8 @@ extension StreamFeatures {
       resumes: inline?.first("sm", Namespaces.streamManagement).map { _ in true })
   }
 
-  /// Names of the list's own namespace: all of them, for the one that both sides have may be the last, and the server may
-  /// sign the list (XEP-0474). How long it can be is ``StreamConfiguration/limits``.
+  /// All names of the list's namespace: the mechanism that both sides have may be the last, and the server may sign the
+  /// list (XEP-0474). ``StreamConfiguration/limits`` bounds the length.
   private static func mechanisms(in list: XMLElement?) -> [SASLMechanismName] {
     guard let list else { return [] }
     return list.elements.lazy

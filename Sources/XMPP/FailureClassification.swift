@@ -3,15 +3,15 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-// Which failure a condition on the wire means. What a condition means depends on how far the session has come.
+// Maps conditions on the wire to failures. The meaning of a condition depends on the progress of the session.
 
 extension XMPPError {
-  /// How far a session has come when a stream error arrives.
+  /// The progress of a session when a stream error arrives.
   public enum Phase: Sendable {
     case beforeLogin, binding, online
   }
 
-  /// A stream error (RFC 6120 §4.9.3).
+  /// An error for a stream error (RFC 6120 §4.9.3).
   public init(streamError error: StreamError, phase: Phase, stage: Stage) {
     let code: Code
     let otherHost = error.condition == .seeOtherHost ? error.address.flatMap { HostAddress($0) } : nil
@@ -29,7 +29,7 @@ extension XMPPError {
     case (.seeOtherHost, _) where otherHost != nil: code = .networkError
     default: code = .protocolError
     }
-    // RFC 6120 §4.9.4: what is not defined says more of itself.
+    // An `undefined-condition` is described by its application condition (RFC 6120 §4.9.4).
     let condition =
       error.condition == .undefined ? error.applicationConditions.first?.name.local : nil
     self.init(
@@ -38,7 +38,7 @@ extension XMPPError {
     self.otherHost = otherHost
   }
 
-  /// `<failure/>` of SASL (RFC 6120 §6.5, XEP-0388 §2.6.2), with its text in the stream's language.
+  /// An error for the `<failure/>` of SASL (RFC 6120 §6.5, XEP-0388 §2.6.2), with its text in the stream's language.
   init(saslFailure element: XMLElement) {
     let conditions = element.elements.filter {
       $0.name.namespace == Namespaces.sasl && $0.name.local != "text"
@@ -51,7 +51,7 @@ extension XMPPError {
     case "temporary-auth-failure": code = .networkError
     case "encryption-required", "invalid-mechanism", "mechanism-too-weak": code = .mechanismUnavailable
     case "not-authorized", "invalid-authzid": code = .authFailed
-    // What is not understood says nothing about the password, which is forgotten where it is wrong.
+    // An unknown condition must not count as a wrong password, which would be deleted.
     default: code = .protocolError
     }
     self.init(
@@ -59,19 +59,20 @@ extension XMPPError {
       text: element.first("text")?.text)
   }
 
-  /// The same failure, where the server has told the mechanism more: what it does not like is a token (RFC 7628 §3.2.2).
+  /// The same failure with the details that the server has given the mechanism, such as a refused token (RFC 7628
+  /// §3.2.2).
   func explained(by mechanism: any SASLMechanism) -> XMPPError {
     guard code == .authFailed, mechanism.name == .oauthBearer || mechanism.name == .xOAuth2 else {
       return self
     }
     var explained = self
     explained.code = mechanism.refusal?.status == "expired_token" ? .tokenExpired : .tokenIncorrect
-    // The status is what the server says, where it says no more.
+    // Without a text, the status is the server's explanation.
     explained.text = text ?? mechanism.refusal?.status
     return explained
   }
 
-  /// The answer to the bind request is an error (RFC 6120 §7.6.2, §7.7.2).
+  /// An error for a refused bind request (RFC 6120 §7.6.2, §7.7.2).
   init(bindError error: StanzaError) {
     let code: Code
     switch error.condition {
@@ -86,14 +87,14 @@ extension XMPPError {
       condition: error.condition.rawValue, text: error.text)
   }
 
-  /// An IQ was answered with an error (RFC 6120 §8.3).
+  /// An error for an IQ that was answered with an error (RFC 6120 §8.3).
   public init(stanzaError error: StanzaError, to request: String) {
     self.init(
       .stanzaError, stage: .request, .says(.requestRefused, request, error.condition.rawValue),
       condition: error.condition.rawValue, text: error.text)
   }
 
-  /// What this side found wrong with the authentication.
+  /// An error for a problem that this side found in the authentication.
   init(saslError error: SASLError) {
     let code: Code
     switch error.code {
@@ -101,7 +102,7 @@ extension XMPPError {
     case .downgrade: code = .downgrade
     case .invalidPassword, .invalidUserName: code = .invalidParameter
     case .invalidToken: code = .invalidToken
-    // Keys that the server has no salt for any more are as good as a wrong password.
+    // Keys whose salt the server has replaced are as useless as a wrong password.
     case .keysOutdated: code = .authFailed
     case .serverError where Self.wrongCredentials.contains(error.serverValue ?? ""): code = .authFailed
     case .misuse, .libraryFailure: code = .internalError
@@ -110,17 +111,17 @@ extension XMPPError {
     self.init(code, stage: .authenticate, ErrorReason(error), condition: error.serverValue)
   }
 
-  /// The values of SCRAM's `e=` that speak of the user and the password (RFC 5802 §7).
+  /// The values of SCRAM's `e=` that concern the user and the password (RFC 5802 §7).
   private static let wrongCredentials: Set = ["invalid-proof", "unknown-user"]
 
-  /// The connection could not be made or was lost.
+  /// An error for a connection that could not be made or was lost.
   public init(transportError error: TransportError) {
     switch error.code {
     case .unknownHost: self.init(.unknownDomain, stage: .dns, error.reason)
     case .serviceUnavailable: self.init(.serviceGone, stage: .dns, error.reason)
     case .connectionRefused: self.init(.connectionRefused, stage: .connect, error.reason)
     case .timedOut: self.init(.connectTimeout, stage: .connect, error.reason)
-    // The end of the connection alone proves nothing about the other side's TLS: another try may help.
+    // The end of the connection alone does not prove a fault in the peer's TLS, so a retry may help.
     case .tlsClosed: self.init(.networkError, stage: .tls, error.reason)
     case .resolverFailed: self.init(.networkError, stage: .dns, error.reason)
     case .cancelled: self.init(.cancelled, stage: .connect, error.reason)
@@ -133,7 +134,7 @@ extension XMPPError {
 }
 
 extension ErrorReason {
-  /// What a mechanism says.
+  /// The reason of a mechanism's error.
   fileprivate init(_ error: SASLError) {
     if let sentence = error.sentence {
       self.init(

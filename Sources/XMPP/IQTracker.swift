@@ -1,8 +1,8 @@
 import XMPPStanza
 
-/// Finds the request an IQ answers (RFC 6120 §8.2.3).
+/// Finds the request that an IQ answers (RFC 6120 §8.2.3).
 ///
-/// An answer counts only when it comes from whom the request went to, and bears an id that nobody else can guess.
+/// An answer is accepted only from the entity that was asked, with an ID that no other entity can guess.
 struct IQTracker<Waiter> {
   private struct Request {
     var to: JID?
@@ -19,7 +19,7 @@ struct IQTracker<Waiter> {
     requests[id] = Request(to: to, waiter: waiter)
   }
 
-  /// The waiter of the request that `iq` answers, removed; nil when there is none or it is not the one asked.
+  /// Removes the waiter of the request that `iq` answers; nil where there is none or the sender was not the one asked.
   mutating func removeWaiter(answeredBy iq: IQ, own: JID) -> Waiter? {
     guard iq.type == .result || iq.type == .error, let id = iq.id, let request = requests[id],
       Self.mayAnswer(iq.from, asked: request.to, own: own)
@@ -34,8 +34,8 @@ struct IQTracker<Waiter> {
     return requests.values.map(\.waiter)
   }
 
-  /// Who asked nobody in particular asked the own account (RFC 6120 §10.3.3): its server answers without
-  /// `from`, or with the own bare or full JID; older servers put their domain.
+  /// A request without `to` is for the own account (RFC 6120 §10.3.3): its server answers without `from`, or with the
+  /// own bare or full JID; older servers use their domain.
   private static func mayAnswer(_ from: JID?, asked: JID?, own: JID) -> Bool {
     let isOwnAccount = asked == nil || asked == own.bare
     guard let from else { return isOwnAccount || asked?.description == own.domain }

@@ -2,7 +2,7 @@ import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
-// What goes with a request to authenticate with SASL2, and comes with its success (XEP-0388 §2.3).
+// The requests inside a SASL2 authentication, and their results in its success (XEP-0388 §2.3).
 
 extension StreamNegotiator {
   func inlineRequests(
@@ -15,7 +15,7 @@ extension StreamNegotiator {
       choice.asksResumption = true
       requests.append(request)
     }
-    // A wanted resource can only be had the old way: here the server makes one of the tag.
+    // A particular resource cannot be bound inline, where the server makes a resource from the tag.
     if let features = offer.bindFeatures, configuration.bindsInline, configuration.resource == nil,
       isToBind
     {
@@ -45,13 +45,13 @@ extension StreamNegotiator {
   }
 }
 
-/// A resource asked for together with the authentication (XEP-0386).
+/// A bind request together with the authentication (XEP-0386).
 enum InlineBind {
   /// - Parameters:
-  ///   - tag: becomes part of the resource, which everybody may see.
-  ///   - features: those that the server can switch on with it.
-  ///   - managesStream: stream management is wanted.
-  ///   - enablesCarbons: copies of what other devices send and get are wanted.
+  ///   - tag: the part of the resource that the client chooses; visible to others.
+  ///   - features: the features that the server can enable together with it.
+  ///   - managesStream: whether to enable stream management.
+  ///   - enablesCarbons: whether to enable copies of messages of other devices.
   static func request(
     tag: String?, features: [String], managesStream: Bool, enablesCarbons: Bool
   ) -> XMLElement {
@@ -72,7 +72,7 @@ enum InlineBind {
 }
 
 extension FASTToken {
-  /// The token in a `<success/>`; nil without one, and for what no server would send (XEP-0484 §3.3).
+  /// The token in a `<success/>`; nil where there is none or it is malformed (XEP-0484 §3.3).
   init?(_ success: XMLElement, mechanism: SASLMechanismName) {
     guard let token = success.first("token", Namespaces.fast), let secret = token["token"],
       (1...4096).contains(secret.utf8.count)

@@ -2,11 +2,11 @@ import XMPPSASL
 import XMPPStanza
 import XMPPTransport
 
-/// A step of going online, in the order a login passes them.
+/// A step of a login, in the order in which logins pass them.
 public enum LoginStep: Sendable, Equatable {
-  /// A server is being connected to; once for every target that is tried.
+  /// The stream is connecting to a server; reported for every target that is tried.
   case linking(ServerTarget)
-  /// The stream is encrypted and its features have arrived; nothing secret was sent yet.
+  /// The stream is encrypted and its features have arrived; no secret was sent yet.
   case linkOK(tls: TLSInfo?, offer: AuthenticationOffer)
   /// `<auth/>` was sent.
   case logining(SASLMechanismName)
@@ -14,31 +14,31 @@ public enum LoginStep: Sendable, Equatable {
   case loginOK(BoundStream)
 }
 
-/// What a completed negotiation has given.
+/// The result of a completed negotiation.
 public struct BoundStream: Sendable, Equatable {
-  /// The full JID the server has bound, which need not be the wanted one (RFC 6120 §7.7.1).
+  /// The full JID that the server has bound, which may differ from the requested one (RFC 6120 §7.7.1).
   public var jid: JID
-  /// Where the stream goes.
+  /// The server of the stream.
   public var target: ServerTarget
   public var tls: TLSInfo?
   public var mechanism: SASLMechanismName
-  /// The features after authentication; empty where they come later, behind an inline bind (XEP-0386).
+  /// The features after authentication; empty where they come after an inline bind (XEP-0386).
   public var features: StreamFeatures
-  /// Round trips from TCP connect to this point.
+  /// The round trips from the TCP connect to this point.
   public var roundTrips: Int
-  /// A token that the server has given with this login, in the place of any earlier one (XEP-0484).
+  /// The token that the server has issued with this login, replacing any earlier one (XEP-0484).
   public var fastToken: FASTToken?
-  /// A stored token was refused, and something else was accepted.
+  /// Whether a stored token was refused and another credential accepted.
   public var isTokenRefused = false
-  /// The login was made with SASL2 (XEP-0388), which has room for a login extension.
+  /// Whether the login used SASL2 (XEP-0388), which can carry a login extension.
   public var usesSASL2 = false
-  /// The session of the stream before goes on (XEP-0198 §5): presence and subscriptions are as they were.
+  /// Whether the session of the previous stream was resumed (XEP-0198 §5), with its presence and subscriptions.
   public var isResumed = false
-  /// Stanzas of the stream before that are left to the consumer. Where it was resumed, the server says that it has not
-  /// got them: what only a snapshot tells of, and messages without ``StreamConfiguration/resendsMessages``. Else they
-  /// may have arrived or not.
+  /// The stanzas of the previous stream that are left to the consumer. After a resumption the server lacks them: those
+  /// known only from a snapshot, and messages without ``StreamConfiguration/resendsMessages``. Otherwise they may or
+  /// may not have arrived.
   public var unacknowledged: [SentStanza] = []
-  /// The keys of this login, which spare the next one the derivation.
+  /// The keys of this login, with which the next one needs no derivation.
   public var scramKeys: SCRAMKeys?
 
   public init(

@@ -1,13 +1,14 @@
-/// How far a client goes ahead of the server's answers, to spare round trips.
+/// The steps that a client sends before the server's answers, to save round trips.
 ///
-/// Nothing is ever sent past `<success/>` before it has arrived and is verified (RFC 6120 §6.4.6), and what
-/// carries a secret is not sent ahead at all.
+/// Nothing is ever sent after `<success/>` before it has arrived and is verified (RFC 6120 §6.4.6), and no request that
+/// contains a secret is pipelined.
 public struct Pipelining: Sendable, Equatable {
-  /// `<starttls/>` goes out with the stream header.
+  /// Whether `<starttls/>` is sent with the stream header.
   public var startTLS: Bool
-  /// The request to authenticate goes out with the header inside TLS, made for this offer: the server's last one.
+  /// The server's last offer, for which the authentication request is sent with the header inside TLS; nil to wait for
+  /// the offer.
   public var offer: AuthenticationOffer?
-  /// The bind request goes out with the header behind a verified `<success/>`.
+  /// Whether the bind request is sent with the header after a verified `<success/>`.
   public var binding: Bool
 
   public init(startTLS: Bool = false, offer: AuthenticationOffer? = nil, binding: Bool = false) {
@@ -16,9 +17,9 @@ public struct Pipelining: Sendable, Equatable {
     self.binding = binding
   }
 
-  /// Every request waits for the answer to the one before.
+  /// Every request waits for the answer to the previous one.
   public static let stepByStep = Pipelining()
 
-  /// For a server that nothing is known of: goes ahead where that needs no guess about the account.
+  /// The pipelining for an unknown server: only steps that need no guess about the account.
   public static let ofUnknownServer = Pipelining(startTLS: true, binding: true)
 }

@@ -2,20 +2,20 @@ import NIOCore
 import XMPPStanza
 import XMPPXML
 
-/// What takes stanzas and requests: an ``XMPPStream``, or a session that ends with its stream.
+/// Sends stanzas and requests: an ``XMPPStream``, or a session that ends with its stream.
 public protocol RequestStream: Sendable {
-  /// As ``XMPPStream/send(_:)``.
+  /// Does the same as ``XMPPStream/send(_:)``.
   func send(_ stanzas: [XMLElement]) async throws(XMPPError)
-  /// As ``XMPPStream/request(_:timeout:)``.
+  /// Does the same as ``XMPPStream/request(_:timeout:)``.
   func request(_ request: IQ, timeout: TimeAmount) async throws(XMPPError) -> IQ
-  /// As ``XMPPStream/exchange(_:timeout:written:)``.
+  /// Does the same as ``XMPPStream/exchange(_:timeout:written:)``.
   func exchange(
     _ stanzas: [XMLElement], timeout: TimeAmount, written: @Sendable () -> Void
   ) async throws(XMPPError) -> [Result<IQ, XMPPError>]
 }
 
 extension RequestStream {
-  /// A request whose answer may take half a minute.
+  /// Sends a request with a time limit of 30 seconds.
   public func request(_ request: IQ) async throws(XMPPError) -> IQ {
     try await self.request(request, timeout: .seconds(30))
   }

@@ -2,13 +2,13 @@ import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
-/// How an authentication is worded: the profiles of RFC 6120 §6 and XEP-0388 differ in little else.
+/// The elements of an authentication, in which the profiles of RFC 6120 §6 and XEP-0388 mainly differ.
 enum SASLProfile: Sendable, Equatable {
   case core, sasl2
 
   var namespace: String { self == .core ? Namespaces.sasl : Namespaces.sasl2 }
 
-  /// - Parameter inline: what else is asked for with SASL2 in the same request.
+  /// - Parameter inline: further requests within a SASL2 authentication.
   func request(
     _ mechanism: SASLMechanismName, initialResponse: [UInt8]?, inline: [XMLElement] = []
   ) -> XMLElement {
@@ -32,11 +32,11 @@ enum SASLProfile: Sendable, Equatable {
     XMLElement("response", namespace: namespace, text: bytes.isEmpty ? nil : Base64.encode(bytes))
   }
 
-  /// What the server's mechanism says with a challenge or a success.
+  /// The data of the server's mechanism in a challenge or success.
   func data(of element: XMLElement) throws(SASLError) -> [UInt8]? {
     guard self == .sasl2, element.name.local != "challenge" else { return try Self.decode(element.text) }
     guard let data = element.first("additional-data", namespace) else { return nil }
-    // ejabberd sends an empty one where there is nothing to say.
+    // ejabberd sends an empty element where there is no data.
     return try Self.decode(data.text)
   }
 

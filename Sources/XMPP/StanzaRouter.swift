@@ -1,7 +1,7 @@
 import XMPPStanza
 import XMPPXML
 
-/// Where a first-level element of a bound stream goes (RFC 6120 §8, §4.9).
+/// The destination of a first-level element of a bound stream (RFC 6120 §8, §4.9).
 public enum Route: Sendable, Equatable {
   case message(Message)
   case presence(Presence)
@@ -10,13 +10,13 @@ public enum Route: Sendable, Equatable {
   /// An IQ of type result or error.
   case answer(IQ)
   case streamError(StreamError)
-  /// Answered with this error: a stanza that cannot be understood.
+  /// An invalid stanza that is answered with this error.
   case refused(with: XMLElement)
-  /// Understood by nobody and not to be answered.
+  /// An element that is not understood and must not be answered.
   case ignored
 }
 
-/// Decides where an element goes: pure, the stream carries it out.
+/// Decides where an element goes. Pure: the stream acts on the result.
 public enum StanzaRouter {
   public static func route(_ element: XMLElement) -> Route {
     if let error = StreamError(element) { return .streamError(error) }
@@ -27,20 +27,20 @@ public enum StanzaRouter {
     case "iq":
       guard let iq = IQ(element) else { return refusal(of: element) }
       guard iq.isRequest else { return .answer(iq) }
-      // Exactly one child says what is asked (RFC 6120 §8.2.3).
+      // A request has exactly one child (RFC 6120 §8.2.3).
       return iq.payload.count == 1 ? .request(iq) : .refused(with: refusal(of: iq, .badRequest).element)
     default: return .ignored
     }
   }
 
-  /// The answer to a request nobody handles (RFC 6120 §8.4).
+  /// The error answer to a request without a handler (RFC 6120 §8.4).
   public static func refusal(of request: IQ, _ condition: StanzaError.Condition = .serviceUnavailable) -> IQ {
     var answer = IQ(type: .error, to: request.from, id: request.id)
     answer.payload = [StanzaError(condition).element]
     return answer
   }
 
-  /// A request that is not valid is answered only when it says whom to answer and is no answer itself.
+  /// An invalid request is answered only if it names its sender and is not an answer itself.
   private static func refusal(of element: XMLElement) -> Route {
     guard let type = element["type"], type == "get" || type == "set", let id = element["id"],
       let from = element["from"], (try? JID(from)) != nil

@@ -1,10 +1,10 @@
 import NIOCore
 import XMPPTransport
 
-/// Hands what happens on the channel to the stream, which runs on the same event loop: one thing after the other.
+/// Passes the events of the channel to the stream, one at a time, on the same event loop.
 ///
-/// A write that fails has the channel read at once what has come before its end, and end: also a write with which the
-/// stream answers what it reads just now.
+/// When a write fails, the channel is read to its end at once, even if the stream is writing an answer to what it is
+/// reading.
 final class StreamChannelHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -14,9 +14,9 @@ final class StreamChannelHandler: ChannelInboundHandler {
     case broke(XMPPError)
   }
 
-  /// A stream that nobody has any more ends.
+  /// A stream without references ends.
   private weak let stream: XMPPStream?
-  /// What the stream calls this connection, and the race that it is in.
+  /// The number of this connection, and of the race to which it belongs.
   private let number: Int
   private let race: Int
   private var happenings = CircularBuffer<Happening>()

@@ -1,10 +1,10 @@
 import XMPPTransport
 
-// Where a stream goes, and what TLS has to prove there.
+// The servers of a stream, and what TLS must prove there.
 
 extension StreamConfiguration {
-  /// The servers to try, in order: first where the server has sent to, then where the session to resume is kept
-  /// (XEP-0198 §3).
+  /// The servers to try, in order: first the host to which a server has redirected, then the one with the session to
+  /// resume (XEP-0198 §3).
   func targets() async throws(TransportError) -> [ServerTarget] {
     let preferred = elsewhere
     if preferred.isEmpty { return try await usualTargets() }
@@ -12,7 +12,7 @@ extension StreamConfiguration {
     return preferred.map { $0.target(tls) } + ((try? await usualTargets()) ?? [])
   }
 
-  /// Those of the targets where the server has sent to, which come first.
+  /// The hosts to which a server has redirected, which are tried first.
   var elsewhere: [HostAddress] {
     [otherHost, resuming?.location.flatMap { HostAddress($0) }].compactMap(\.self)
   }
@@ -20,7 +20,7 @@ extension StreamConfiguration {
   private func usualTargets() async throws(TransportError) -> [ServerTarget] {
     if host != nil || port != nil || proxy != nil {
       let tls = tls ?? .startTLS
-      // An IPv6 address may stand in brackets.
+      // An IPv6 address may be in brackets.
       let host = host.map { text in text.hasPrefix("[") ? HostAddress(text)?.host ?? text : text }
       return [ServerTarget(host: host ?? account.asciiDomain, port: port ?? Self.port(for: tls), tls: tls)]
     }
@@ -28,7 +28,7 @@ extension StreamConfiguration {
     let found = try await resolver.targets(for: domain)
     guard let tls else { return found }
     let matching = found.filter { $0.tls == tls }
-    // The user knows of a service that the DNS does not name.
+    // The user asked for a service that the DNS does not list.
     return matching.isEmpty ? [ServerTarget(host: domain, port: Self.port(for: tls), tls: tls)] : matching
   }
 
@@ -48,7 +48,7 @@ extension StreamConfiguration {
 }
 
 extension HostAddress {
-  /// Spoken to as another server of the same domain; without a port on the usual one.
+  /// A target at this host with the same domain; without a port, the usual one.
   func target(_ tls: TLSMode) -> ServerTarget {
     ServerTarget(host: host, port: port ?? StreamConfiguration.port(for: tls), tls: tls)
   }

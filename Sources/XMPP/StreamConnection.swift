@@ -2,7 +2,7 @@ import NIOCore
 import XMPPTransport
 import XMPPXML
 
-/// A connection to a server, and how far it has been negotiated. It is closed when nobody has it any more.
+/// A connection to a server and the state of its negotiation. The connection is closed when its last copy is gone.
 struct StreamConnection {
   enum Negotiation {
     case running
@@ -13,7 +13,7 @@ struct StreamConnection {
   let tlsContext: TLSContext
   private let line: Line
   private(set) var parser: XMLStreamParser
-  /// Nil when the stream has been negotiated.
+  /// The negotiator; nil when the negotiation is complete.
   var negotiator: StreamNegotiator?
   var negotiation = Negotiation.running
   var tls: TLSInfo?
@@ -36,19 +36,19 @@ struct StreamConnection {
 
   var channel: any Channel { line.channel }
 
-  /// A header was sent, and its `</stream:stream>` was not.
+  /// Whether a header was sent and `</stream:stream>` was not.
   var isOutputOpen: Bool {
     get { line.isOutputOpen }
     nonmutating set { line.isOutputOpen = newValue }
   }
 
-  /// A stream that was opened gives way to the next one on the same connection, and is not closed (RFC 6120 §4.3.3).
+  /// Starts the next stream on the same connection; the old one is not closed (RFC 6120 §4.3.3).
   mutating func restart() {
     parser = XMLStreamParser(limits: limits)
     isOutputOpen = false
   }
 
-  /// Closes the channel, and before it the stream, as both sides must (RFC 6120 §4.4).
+  /// Closes the stream and then the channel, as both sides must (RFC 6120 §4.4).
   func close() { line.close() }
 
   private final class Line {

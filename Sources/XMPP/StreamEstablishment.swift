@@ -5,20 +5,20 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-/// What a stream needs until it is negotiated.
+/// The state of a stream until the negotiation is complete.
 struct StreamEstablishment {
   typealias Waiter = CheckedContinuation<Result<XMPPStream.Negotiated, XMPPError>, Never>
 
   var purpose = StreamNegotiator.Purpose.login
   /// The target that was tried last.
   var target: ServerTarget?
-  /// How often this login was sent to another host.
+  /// The number of redirections in this login.
   var redirections = 0
-  /// The connections of which one becomes the stream's.
+  /// The competing connections, one of which becomes the stream's.
   var race: RunningRace?
-  /// What is called before a resource is bound (``StreamConfiguration/beforeBinding``); nil when it was.
+  /// Called before a resource is bound (``StreamConfiguration/beforeBinding``); nil afterwards.
   var beforeBinding: (@Sendable () async -> Void)?
-  /// Waits for ``XMPPStream/connect()`` as a whole.
+  /// The caller of ``XMPPStream/connect()``.
   private(set) var waiter: Waiter?
   fileprivate var task: Task<Void, Never>?
 
@@ -35,40 +35,41 @@ struct StreamEstablishment {
   }
 }
 
-// From a domain to a bound resource: targets are tried, the negotiator decides, and the stream carries that out.
+// From a domain to a bound resource: targets are tried, the negotiator decides, and the stream acts.
 
 extension XMPPStream {
   /// Connects, negotiates and binds.
   ///
-  /// Bounded by the configuration's `timeout`; cancelling the task closes the connection.
-  /// - Throws: an ``XMPPError`` whose stage says how far it came.
+  /// Limited by the configuration's `timeout`; cancelling the task closes the connection.
+  /// - Throws: an ``XMPPError`` whose stage tells the progress.
   public func connect() async throws(XMPPError) -> BoundStream {
     guard case .login(let bound) = try await connect(for: .login) else { throw Self.notOnline }
     return bound
   }
 
-  /// Connects as far as the features inside TLS, and logs nobody in.
+  /// Connects up to the features inside TLS, without a login.
   ///
-  /// From then on ``request(_:timeout:)`` reaches the server: for what may be asked without a login, as
-  /// in-band registration (XEP-0077 §3.1.1). An account without a local part is enough. Bounded and cancelled as
-  /// ``connect()``, and fails as it does.
+  /// Afterwards ``request(_:timeout:)`` sends requests that are permitted without a login, such as in-band registration
+  /// (XEP-0077 §3.1.1). An account without a local part suffices. Limits, cancellation and errors are those of
+  /// ``connect()``.
   public func connectBeforeLogin() async throws(XMPPError) -> StreamFeatures {
     guard case .features(let features) = try await connect(for: .features) else { throw Self.notOnline }
     return features
   }
 
-  /// Ends the token of the configuration's credentials at the server (XEP-0484 §3.6), binds no resource, and closes.
+  /// Revokes the token of the configuration's credentials at the server (XEP-0484 §3.6), without binding a resource,
+  /// and closes.
   ///
-  /// - Throws: as ``connect()``; `authFailed` or `tokenExpired` where the server does not know the token any more.
+  /// - Throws: the errors of ``connect()``; `authFailed` or `tokenExpired` where the server does not know the token.
   public func invalidateToken() async throws(XMPPError) {
     _ = try await connect(for: .tokenInvalidation)
     await close()
   }
 
-  /// Proves the configuration's credentials to the server and the server's knowledge of them (RFC 6120 §6), binds no
-  /// resource, and closes: a session that runs is not touched.
+  /// Authenticates with the configuration's credentials in both directions (RFC 6120 §6), without binding a resource,
+  /// and closes: running sessions are not affected.
   ///
-  /// - Throws: as ``connect()``.
+  /// - Throws: the errors of ``connect()``.
   public func authenticate() async throws(XMPPError) {
     _ = try await connect(for: .authentication)
     await close()
@@ -95,7 +96,7 @@ extension XMPPStream {
     return try result.get()
   }
 
-  /// How far a login has come that ends now.
+  /// The stage of a login that ends now.
   private var connectingStage: XMPPError.Stage {
     let contender = establishment.race?.contenders.min { $0.key < $1.key }?.value
     if let negotiator = (connection ?? contender)?.negotiator { return negotiator.stage }
@@ -141,7 +142,7 @@ extension XMPPStream {
     }
   }
 
-  /// Runs what blocks or computes long away from the event loop.
+  /// Runs blocking work or long computations outside the event loop.
   static func onThread<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -157,7 +158,7 @@ extension XMPPStream {
       tls: target.tls, language: configuration.language, pipelining: configuration.pipelining,
       policy: configuration.policy)
     negotiation.purpose = establishment.purpose
-    // What is known of one server says nothing about another.
+    // The offer of one server says nothing about another one.
     if let known = configuration.pipelinedTarget,
       (known.host, known.port, known.tls) != (target.host, target.port, target.tls)
     {
@@ -176,7 +177,7 @@ extension XMPPStream {
     return negotiation
   }
 
-  /// Tells the caller of ``connect()`` how it ended.
+  /// Returns the result to the caller of ``connect()``.
   func endEstablishment(_ result: Result<Negotiated, XMPPError>) {
     let ended = establishment
     establishment.end()
@@ -184,7 +185,8 @@ extension XMPPStream {
     ended.waiter?.resume(returning: result)
   }
 
-  /// At once, not when ``establish()`` goes on: what stands behind the bind result is for the bound stream.
+  /// Called at once, not when ``establish()`` continues, because elements after the bind result belong to the bound
+  /// stream.
   private func becomeOnline(_ bound: BoundStream) {
     guard case .connecting = state else { return }
     state = .online(bound)
@@ -211,7 +213,7 @@ extension XMPPStream {
     endEstablishment(.success(.features(features)))
   }
 
-  // MARK: Carrying out
+  // MARK: Actions of the negotiator
 
   func negotiate(_ input: StreamNegotiator.Input) {
     guard let actions = connection?.negotiator?.handle(input) else { return }

@@ -1,7 +1,7 @@
 import XMPPStanza
 import XMPPXML
 
-/// What a server offers at one point of the negotiation: `<stream:features/>` (RFC 6120 §4.3.2).
+/// The features that a server offers at one point of the negotiation: `<stream:features/>` (RFC 6120 §4.3.2).
 public struct StreamFeatures: Sendable, Equatable {
   public let element: XMLElement
 
@@ -11,16 +11,16 @@ public struct StreamFeatures: Sendable, Equatable {
     element.first(local, namespace) != nil
   }
 
-  /// STARTTLS is offered (RFC 6120 §5.4.1).
+  /// Whether STARTTLS is offered (RFC 6120 §5.4.1).
   public var startTLS: Bool { offers("starttls", Namespaces.tls) }
 
-  /// Resource binding is offered (RFC 6120 §7.4).
+  /// Whether resource binding is offered (RFC 6120 §7.4).
   public var bind: Bool { offers("bind", Namespaces.bind) }
 
-  /// Stream management is offered (XEP-0198 §3).
+  /// Whether stream management is offered (XEP-0198 §3).
   public var streamManagement: Bool { offers("sm", Namespaces.streamManagement) }
 
-  /// The session request of RFC 3921 §3 is offered and not marked optional.
+  /// Whether the session request of RFC 3921 §3 is offered and not marked as optional.
   public var requiresSession: Bool {
     guard let session = element.first("session", Namespaces.session) else { return false }
     return session.first("optional") == nil

@@ -26,16 +26,16 @@ enum StreamHeader {
 
   static let close = Array("</stream:stream>".utf8)
 
-  /// Where a header says what namespace its stanzas have.
+  /// The attribute that names the namespace of the stanzas.
   static let contentNamespace = XMLName("xmlns", "http://www.w3.org/2000/xmlns/")
 
-  /// A header that is one of XMPP, and of another stream than was asked for.
+  /// The header is one of XMPP, but of another stream than the requested one.
   struct Mismatch: Sendable {
     var condition: StreamError.Condition
     var reason: ErrorReason
   }
 
-  /// What does not fit: the server's name (§4.7.1) or the namespace of the stanzas (§4.8.2). Some servers say neither.
+  /// A difference in the server's name (§4.7.1) or the namespace of the stanzas (§4.8.2). Some servers leave out both.
   static func mismatch(of header: XMLElement, with account: JID) -> Mismatch? {
     if let namespace = header[contentNamespace], ![Namespaces.client, Namespaces.streams].contains(namespace)
     {
@@ -51,7 +51,7 @@ enum StreamHeader {
       condition: .invalidFrom, reason: .says(.otherDomain, String(from.prefix(64)), account.domain))
   }
 
-  /// Refuses a root that is no stream (§4.8.1) and a server older than RFC 3920 (§4.7.5).
+  /// Refuses a root element that is not a stream (§4.8.1), and a server older than RFC 3920 (§4.7.5).
   static func check(_ header: XMLElement, stage: XMPPError.Stage) throws(XMPPError) {
     guard header.name == XMLName("stream", Namespaces.streams) else {
       throw XMPPError(.protocolError, stage: stage, .says(.notXMPP, header.name.local))

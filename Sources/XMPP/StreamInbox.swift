@@ -1,10 +1,10 @@
 import NIOCore
 import XMPPStanza
 
-/// Events that wait for their consumers. Bounded: the stream stops reading before it overflows.
+/// The events that wait for their consumers. Bounded: the stream stops reading before the inbox overflows.
 ///
-/// Acknowledgements take no place in it, since reading is what brings them: a program may send for ever and take no
-/// event. What they tell is kept of the last ``acknowledgementsKept`` stanzas.
+/// Acknowledgements do not count, since they arrive only by reading: a program may send without ever taking an event.
+/// The last ``acknowledgementsKept`` acknowledged stanzas are kept.
 struct StreamInbox {
   private static let pauseAt = 256
   private static let resumeAt = 64
@@ -13,34 +13,34 @@ struct StreamInbox {
   private static let pauseAtOctets = 1 << 20
   private static let resumeAtOctets = 1 << 18
   private static let fullAtOctets = 32 << 20
-  /// Acknowledged stanzas that wait to be told of.
+  /// The maximum number of acknowledged stanzas that wait to be reported.
   static let acknowledgementsKept = 10_000
 
-  /// Names one call that waits, so that nobody releases another one by mistake.
+  /// Identifies a waiting call, so that no other one is released.
   typealias Turn = UInt64
 
   private enum Entry {
     case event(StreamEvent, octets: Int)
-    /// So many of the acknowledged stanzas, and of those that were not kept.
+    /// The number of acknowledged stanzas, including those that were not kept.
     case acknowledged(Int)
   }
 
   private var entries = CircularBuffer<Entry>()
   private var acknowledged = CircularBuffer<SentStanza>()
-  /// Acknowledged stanzas that were not kept, of the first entries.
+  /// The number of acknowledged stanzas of the first entries that were not kept.
   private var forgotten = 0
   private var octets = 0
   private var turns: Turn = 0
   private var waiters = CircularBuffer<(continuation: CheckedContinuation<StreamEvent?, Never>, turn: Turn)>()
-  /// The consumers lag behind.
+  /// Whether the consumers lag behind.
   private(set) var isPaused = false
   private(set) var isFinished = false
-  /// Events that wait, acknowledgements not among them.
+  /// The number of waiting events without acknowledgements.
   private(set) var count = 0
 
-  /// Consumers that wait for an event.
+  /// The number of consumers that wait for an event.
   var waiting: Int { waiters.count }
-  /// The consumers lag so far behind that nothing more is stored for them.
+  /// Whether the consumers lag so far behind that no more events are stored.
   var isFull: Bool { count >= Self.fullAt || octets >= Self.fullAtOctets }
 
   mutating func put(_ event: StreamEvent) {
@@ -84,8 +84,7 @@ struct StreamInbox {
     return nil
   }
 
-  /// The next event where it is a message as the other one is, or a request as the other one is; nil where it is
-  /// something else.
+  /// The next event if both are messages or both are requests; otherwise nil.
   mutating func popFirst(like other: StreamEvent) -> StreamEvent? {
     guard case .event(let next, _)? = entries.first else { return nil }
     switch (next, other) {
@@ -99,12 +98,12 @@ struct StreamInbox {
     return turns
   }
 
-  /// Who waits first gets the next event.
+  /// Adds a waiter. The first waiter gets the next event.
   mutating func wait(_ continuation: CheckedContinuation<StreamEvent?, Never>, _ turn: Turn) {
     waiters.append((continuation, turn))
   }
 
-  /// Releases the waiter of this turn; nobody where it has got its event.
+  /// Releases the waiter of this turn unless it has got its event.
   mutating func stopWaiting(_ turn: Turn) {
     guard let place = waiters.firstIndex(where: { $0.turn == turn }) else { return }
     waiters.remove(at: place).continuation.resume(returning: nil)

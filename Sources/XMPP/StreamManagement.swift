@@ -2,11 +2,11 @@ import NIOCore
 import XMPPStanza
 import XMPPXML
 
-/// A stanza that was sent, until the server has acknowledged it.
+/// A sent stanza that the server has not acknowledged.
 public struct SentStanza: Sendable, Equatable {
-  /// Its `id`.
+  /// The `id` attribute.
   public var id: String?
-  /// nil where only its number and id have outlived the process that sent it.
+  /// The stanza; nil where only its number and ID have outlived the process that sent it.
   public var element: XMLElement?
 
   public init(id: String?, element: XMLElement?) {
@@ -17,79 +17,81 @@ public struct SentStanza: Sendable, Equatable {
   init(_ element: XMLElement) { self.init(id: element["id"], element: element) }
 }
 
-/// What each side of a session has of the other's stanzas, and what it takes to go on with it on another connection
+/// The acknowledgement state of a session in both directions, and the data for resuming it on another connection
 /// (XEP-0198).
 ///
-/// Pure: stanzas and acknowledgements go in, what is to be sent comes out. Counters are modulo 2^32, as on the wire.
-/// A stream that ends leaves its value in ``XMPPStream/management``; as ``StreamConfiguration/resuming`` it goes on.
+/// Pure: stanzas and acknowledgements go in, elements to send come out. Counters are modulo 2^32, as on the wire. A
+/// stream that ends leaves its value in ``XMPPStream/management``; pass it as ``StreamConfiguration/resuming`` to
+/// resume the session.
 public struct StreamManagement: Sendable, Equatable {
-  /// Stanzas that may wait for acknowledgement: a server that takes them all and confirms none is given up.
+  /// The maximum number of unacknowledged stanzas, above which the server is given up.
   static let limit = 10_000
-  /// Stanzas that wait for acknowledgement beyond which nobody's request is answered any more: whoever asks faster than
-  /// the server takes the answers must not end the session.
+  /// The number of unacknowledged stanzas above which requests are not answered any more: a peer that sends requests
+  /// faster than the server takes the answers must not end the session.
   static let answerLimit = 1000
-  /// Stanzas after which the server is asked again, though it has not answered yet: who sends many learns in time how
-  /// far they have come, and need not wait for the last of them.
+  /// The number of stanzas after which another acknowledgement is requested before the last request was answered, so
+  /// that a program that sends much learns its progress in time.
   static let pace: UInt32 = 500
-  /// Connections on which a session may be resumed without an acknowledgement.
+  /// The maximum number of connections on which a session is resumed without an acknowledgement.
   static let patience = 3
-  /// Handled stanzas after which the server is told without having asked: some end a session with too many.
+  /// The number of handled stanzas that are acknowledged without a request, since some servers end a session with too
+  /// many.
   static let unasked: UInt32 = 250
 
-  /// Whose session it is: the full JID.
+  /// The full JID of the session.
   public private(set) var jid: JID
-  /// Names the session to the server; nil where it cannot be resumed.
+  /// The ID of the session; nil where it cannot be resumed.
   public private(set) var id: String?
-  /// Where the server wants it to be resumed: `host:port` (§3).
+  /// The address where the server wants the session to be resumed: `host:port` (§3).
   public private(set) var location: String?
-  /// Seconds for which the server keeps it; nil: it does not say.
+  /// The seconds for which the server keeps the session; nil where it does not tell.
   public private(set) var maximum: Int?
-  /// The server has agreed.
+  /// Whether the server has enabled stream management.
   public private(set) var isEnabled = false
-  /// Stanzas that have come.
+  /// The number of received stanzas.
   private(set) var received: UInt32 = 0
-  /// Those of them that need not come again.
+  /// The number of received stanzas that need not be resent.
   private(set) var handled: UInt32 = 0
-  /// Stanzas that the server has.
+  /// The number of sent stanzas that the server has.
   private(set) var acknowledged: UInt32 = 0
-  /// The rest, oldest first.
+  /// The remaining sent stanzas, oldest first.
   private(set) var unacknowledged = CircularBuffer<SentStanza>()
-  /// An answer to `<r/>` is outstanding.
+  /// Whether an answer to `<r/>` is outstanding.
   var isAsking: Bool { questions > 0 }
-  /// `<r/>` that were not answered.
+  /// The number of unanswered `<r/>`.
   private var questions = 0
-  /// Stanzas that were sent before the last `<r/>`.
+  /// The number of stanzas sent before the last `<r/>`.
   private var lastAsked: UInt32 = 0
-  /// The server has asked, and was told less than it has sent.
+  /// Whether the server has requested an acknowledgement and was told less than it has sent.
   private var owesAnswer = false
   private var told: UInt32 = 0
-  /// Connections in a row on which the server has agreed to go on with the session and shown nothing of it since.
+  /// The number of consecutive connections on which the server has resumed the session and shown no reaction since.
   private var unheard = 0
-  /// Nobody knows how many were sent: the process that did is gone.
+  /// Whether the total number of sent stanzas is unknown, because the sending process is gone.
   private var isRestored = false
 
-  /// Counts what is sent from here on: `<enable/>` goes out before it.
+  /// Starts counting sent stanzas; `<enable/>` must be sent before them.
   public init(of jid: JID) { self.jid = jid }
 
-  /// So much is unacknowledged that the server cannot mean well.
+  /// Whether the number of unacknowledged stanzas exceeds ``limit``.
   var isOverfull: Bool { unacknowledged.count > Self.limit }
 
-  /// An answer to a request may be added to what waits for acknowledgement.
+  /// Whether an answer to a request may be added to the unacknowledged stanzas.
   var hasRoomForAnswers: Bool { unacknowledged.count < Self.answerLimit }
 
-  /// The server is not known to have everything that was sent.
+  /// Whether stanzas are unacknowledged.
   public var isWaiting: Bool { !unacknowledged.isEmpty }
 
   public var canResume: Bool { isEnabled && id != nil && unheard < Self.patience }
 
-  /// The server goes on with the session, and is not known to hear anything of this connection.
+  /// Whether the server has resumed the session without showing a reaction on this connection.
   var isUnheard: Bool { unheard > 0 }
 
-  /// `<enable/>` (§3).
+  /// The `<enable/>` element (§3).
   static let request = XMLElement(
     "enable", namespace: Namespaces.streamManagement, attributes: ["resume": "true"])
 
-  /// `<enabled/>`: the counters of what comes start now.
+  /// Handles `<enabled/>`, from which received stanzas are counted.
   mutating func enabled(_ element: XMLElement) {
     isEnabled = true
     let resumes = element["resume"] == "true" || element["resume"] == "1"
@@ -98,20 +100,20 @@ public struct StreamManagement: Sendable, Equatable {
     maximum = element["max"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil }
   }
 
-  // MARK: What is sent
+  // MARK: Sending
 
   mutating func sent(_ element: XMLElement) {
     if Self.isStanza(element) { unacknowledged.append(SentStanza(element)) }
   }
 
-  /// `<r/>` where something waits for acknowledgement and none was asked for: one question a round trip, or
-  /// ``pace`` stanzas.
+  /// The `<r/>` to send if stanzas are unacknowledged and none was requested: one per round trip, or per ``pace``
+  /// stanzas.
   mutating func question() -> XMLElement? {
     guard isEnabled, !unacknowledged.isEmpty, !isAsking || sent &- lastAsked >= Self.pace else { return nil }
     return ask()
   }
 
-  /// The same amid many stanzas.
+  /// The `<r/>` to send amid many stanzas.
   mutating func questionBetween() -> XMLElement? {
     guard isEnabled, unacknowledged.count >= Self.pace, sent &- lastAsked >= Self.pace else { return nil }
     return question()
@@ -119,20 +121,20 @@ public struct StreamManagement: Sendable, Equatable {
 
   private var sent: UInt32 { acknowledged &+ UInt32(truncatingIfNeeded: unacknowledged.count) }
 
-  /// `<r/>`, whatever waits.
+  /// An unconditional `<r/>`.
   mutating func ask() -> XMLElement {
     questions += 1
     lastAsked = sent
     return XMLElement("r", namespace: Namespaces.streamManagement)
   }
 
-  /// `<a/>`: what the server has by now.
+  /// Handles `<a/>`; returns the newly acknowledged stanzas.
   ///
-  /// Throws for a count that goes back or beyond what was sent (§6).
+  /// Throws for a count that decreases or exceeds the number of sent stanzas (§6).
   mutating func acknowledged(_ element: XMLElement) throws(MiscountError) -> [SentStanza] {
     let covered = try cover(Self.count(element))
     unheard = 0
-    // Where it has what was asked for last, no other answer matters.
+    // If the last request is covered, answers to earlier ones do not matter.
     let isLast = Int32(bitPattern: lastAsked &- acknowledged) <= 0
     questions = isLast ? 0 : max(0, questions - 1)
     return covered
@@ -153,19 +155,19 @@ public struct StreamManagement: Sendable, Equatable {
     var sent: UInt32
   }
 
-  // MARK: What comes
+  // MARK: Receiving
 
   mutating func received(_ element: XMLElement) {
     if isEnabled, Self.isStanza(element) { received &+= 1 }
   }
 
-  /// `<r/>`: the answer is due when everything that has come is handled.
+  /// Handles `<r/>`, which is answered when all received stanzas are handled.
   mutating func asked() { owesAnswer = true }
 
-  /// Whether the server is to hear of what has come.
+  /// Whether the server is to be sent an acknowledgement.
   var isAcknowledgementDue: Bool { owesAnswer || received &- told >= Self.unasked }
 
-  /// Everything up to `count` is handled: what to tell the server.
+  /// Records that all stanzas up to `count` are handled; returns the acknowledgement to send, if any.
   mutating func confirm(through count: UInt32) -> XMLElement? {
     guard count &- handled <= received &- handled else { return nil }
     handled = count
@@ -174,32 +176,32 @@ public struct StreamManagement: Sendable, Equatable {
     return acknowledgement()
   }
 
-  /// Also sent unasked before the end: what was handled is not to come again.
+  /// The `<a/>` element. Also sent without a request before the end, so that handled stanzas are not resent.
   mutating func acknowledgement() -> XMLElement {
     told = handled
     return XMLElement("a", namespace: Namespaces.streamManagement, attributes: ["h": String(handled)])
   }
 
-  // MARK: Another connection
+  // MARK: Resumption
 
-  /// `<resume/>` (§5).
+  /// The `<resume/>` element (§5).
   var resumption: XMLElement? {
     guard let id, canResume else { return nil }
     return XMLElement(
       "resume", namespace: Namespaces.streamManagement, attributes: ["h": String(handled), "previd": id])
   }
 
-  /// The server goes on with this session. What it has is taken off; what it has not is to be sent again, but for
+  /// Handles a resumption: removes the stanzas that the server has. The others are to be sent again, except for
   /// requests, which have failed with their connection.
   ///
-  /// - Returns: what was acknowledged, and what only the store can send again.
+  /// - Returns: the acknowledged stanzas, and those that only the store can send again.
   mutating func resumed(
     _ element: XMLElement
   ) throws(MiscountError) -> (acknowledged: [SentStanza], lost: [SentStanza]) {
     questions = 0
     unheard += 1
     owesAnswer = false
-    // What came after the last that was handled comes again.
+    // Stanzas after the last handled one are resent by the server.
     received = handled
     told = handled
     let covered = try settle(Self.count(element))
@@ -208,44 +210,44 @@ public struct StreamManagement: Sendable, Equatable {
     return (covered, lost)
   }
 
-  /// The server does not. What `<failed/>` counts has arrived all the same (§5).
+  /// Handles a refused resumption. Stanzas counted by `<failed/>` have arrived all the same (§5).
   ///
-  /// - Returns: what was acknowledged, and what may have arrived or not.
+  /// - Returns: the acknowledged stanzas, and those that may or may not have arrived.
   mutating func refused(_ element: XMLElement) -> (acknowledged: [SentStanza], lost: [SentStanza]) {
     let covered = (try? settle(Self.count(element))) ?? []
     return (covered, abandoned())
   }
 
-  /// The session is over: what may have arrived or not.
+  /// Ends the session; returns the stanzas that may or may not have arrived.
   mutating func abandoned() -> [SentStanza] {
     defer { unacknowledged = [] }
     id = nil
     return Array(unacknowledged.lazy.filter { $0.element.map { !$0.isRequest } ?? ($0.id != nil) })
   }
 
-  /// The messages that the server has not, taken off: they are sent again as new stanzas, or not at all.
+  /// Removes the unacknowledged messages, which are sent again as new stanzas or not at all.
   mutating func removeMessages() -> [SentStanza] {
     let isMessage = { (stanza: SentStanza) in stanza.element?.name.local == "message" }
     defer { unacknowledged.removeAll(where: isMessage) }
     return Array(unacknowledged.lazy.filter(isMessage))
   }
 
-  /// What is to be sent again on the new connection, to be counted anew.
+  /// Removes the unacknowledged stanzas, which are sent again and counted anew on the new connection.
   mutating func removeUnacknowledged() -> [XMLElement] {
     defer { unacknowledged = [] }
     return unacknowledged.compactMap(\.element)
   }
 
-  /// The session cannot be resumed any more.
+  /// Prevents the session from being resumed.
   public mutating func end() { id = nil }
 
-  /// Where the server wants it to be resumed there is no server that can: it is resumed where the account's own is.
+  /// Drops the location, where no server could be reached: the session is resumed at the account's own server.
   public mutating func forgetLocation() { location = nil }
 
   private mutating func settle(_ count: UInt32?) throws(MiscountError) -> [SentStanza] {
     guard isRestored, let count else { return try cover(count) }
     isRestored = false
-    // Up to half the circle behind: of what was sent later nothing is known here.
+    // A count up to half the range behind is old; a restored session does not know how much was sent.
     let progress = count &- acknowledged
     guard progress < 1 << 31 else { throw MiscountError(count: count, sent: acknowledged) }
     let covered = Array(unacknowledged.prefix(Int(clamping: progress)).lazy.filter { $0.id != nil })
@@ -262,9 +264,9 @@ public struct StreamManagement: Sendable, Equatable {
 }
 
 extension StreamManagement {
-  /// What outlives the process.
+  /// The part of the state that outlives the process.
   ///
-  /// Of what was sent the numbers and ids of messages alone: their text is where they came from.
+  /// Of sent stanzas it has only the number, and the IDs of messages; the text is in the program's store.
   public struct Snapshot: Codable, Sendable, Equatable {
     public var id: String
     public var jid: JID
@@ -272,7 +274,7 @@ extension StreamManagement {
     public var acknowledged: UInt32
     public var location: String?
     public var maximum: Int?
-    /// One entry for each stanza that waits for acknowledgement; nil for all but messages.
+    /// One entry for each unacknowledged stanza; nil for all but messages.
     public var unacknowledged: [String?]
 
     fileprivate enum Key: String, CodingKey {
@@ -280,9 +282,9 @@ extension StreamManagement {
     }
   }
 
-  /// nil where the session cannot be resumed.
+  /// The snapshot; nil where the session cannot be resumed.
   ///
-  /// - Parameter handled: as if everything up to there were handled; nil: as it is.
+  /// - Parameter handled: the number of stanzas to record as handled; nil for the current one.
   public func snapshot(handled: UInt32? = nil) -> Snapshot? {
     guard let id, canResume else { return nil }
     return Snapshot(
@@ -310,7 +312,7 @@ extension StreamManagement {
 }
 
 extension StreamManagement.Snapshot {
-  /// Between ids, which are kept as one text: there may be a thousand, and a snapshot is taken often.
+  /// Separates IDs, which are stored as one text, because there may be a thousand and snapshots are frequent.
   private static let separator = UInt8(ascii: "\n")
 
   public init(from decoder: any Decoder) throws {
@@ -328,7 +330,7 @@ extension StreamManagement.Snapshot {
       } ?? []
   }
 
-  /// An id that cannot stand between others is left out, as if the stanza had none.
+  /// An ID that contains the separator is left out, as if the stanza had none.
   public func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: Key.self)
     try fields.encode(id, forKey: .id)
@@ -350,6 +352,6 @@ extension StreamManagement.Snapshot {
 }
 
 extension XMLElement {
-  /// An IQ that waits for an answer.
+  /// Whether the element is an IQ that expects an answer.
   fileprivate var isRequest: Bool { name.local == "iq" && ["get", "set"].contains(self["type"]) }
 }

@@ -2,36 +2,36 @@ import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
-// SASL, under the profile the server has (RFC 6120 §6, XEP-0388), with a password, a token, or what else there is.
+// SASL in the profile of the server (RFC 6120 §6, XEP-0388), with a password, a token or another credential.
 
 extension StreamNegotiator {
-  /// An authentication under way.
+  /// An authentication in progress.
   struct Authentication: Sendable {
     var profile: SASLProfile
     var mechanism: any SASLMechanism
-    /// With the server's own token (XEP-0484).
+    /// Whether it uses the server's own token (XEP-0484).
     var isToken = false
-    /// The mechanism that a new token was asked for.
+    /// The mechanism for which a new token was requested.
     var requestedToken: SASLMechanismName?
     var isDeriving = false
-    /// It went out before the server's offer came.
+    /// Whether it was sent before the server's offer arrived.
     var isPipelined = false
-    /// The server's offer has it; one that went out before may be mistaken.
+    /// Whether the server's offer contains the mechanism, which may not be so after pipelining.
     var isOffered = true
-    /// A resource was asked for with it.
+    /// Whether an inline bind was requested.
     var asksBinding = false
-    /// Going on with a session was asked for with it.
+    /// Whether an inline resumption was requested.
     var asksResumption = false
   }
 
   var isInvalidating: Bool { configuration.purpose == .tokenInvalidation }
 
-  /// A resource is wanted, and not only the server's answer to the credentials.
+  /// Whether a resource is to be bound, not only the credentials checked.
   var isToBind: Bool { configuration.purpose == .login }
 
-  /// The request that the last offer of this server makes likely; nil where the real one is to be waited for.
+  /// The request that matches the last offer of this server; nil where the real offer has to be waited for.
   ///
-  /// What shows a secret is never sent on a guess.
+  /// A request that reveals a secret is never pipelined.
   mutating func pipeline(_ offer: AuthenticationOffer) -> Output? {
     guard var choice = try? choose(offer), !choice.mechanism.name.showsSecret else { return nil }
     if choice.profile == .sasl2, configuration.credentials.loginExtension != nil { return nil }
@@ -39,7 +39,7 @@ extension StreamNegotiator {
     return try? request(choice, offer)
   }
 
-  /// The server's offer has come: chooses, or holds it against what was chosen by the last one.
+  /// Handles the server's offer: chooses a mechanism, or checks the pipelined choice.
   mutating func authenticate(_ offer: AuthenticationOffer) throws(XMPPError) -> [Action] {
     guard var authentication, authentication.isPipelined else {
       let choice = try choose(offer)
@@ -47,7 +47,7 @@ extension StreamNegotiator {
       return [.step(.logining(choice.mechanism.name)), write([request])]
     }
     let offer = offer.limited(to: authentication.profile)
-    // Where it leaves nothing to log in with, that need not wait for the server's answer.
+    // If no mechanism is left, the login fails without waiting for the server's answer.
     _ = try choose(offer)
     authentication.mechanism.offered(offer.sasl(authentication.profile))
     authentication.isOffered = offer.contains(authentication)
@@ -58,7 +58,7 @@ extension StreamNegotiator {
   private func choose(_ offer: AuthenticationOffer) throws(XMPPError) -> Authentication {
     var credentials = configuration.credentials
     if let sasl2 = offer.sasl2, !isTokenRefused {
-      // The token is the account's, whatever name the password goes with.
+      // The token belongs to the account, whatever the name for the password is.
       var owner = credentials
       owner.authcid = configuration.jid.local ?? credentials.authcid
       let mechanism = SASLMechanismChoice.fast(
@@ -95,7 +95,7 @@ extension StreamNegotiator {
       saslError: unavailable ?? SASLError(.mechanismUnavailable, "the server offers none", .noneOffered))
   }
 
-  /// A server that has SCRAM under one profile gets to see the password under neither.
+  /// If the server offers SCRAM in one profile, the password is not revealed in either.
   private func policy(for profile: SASLProfile, _ offer: AuthenticationOffer) -> SASLPolicy {
     var policy = configuration.policy
     let hasSCRAM = offer.sasl(profile).mechanisms.contains(where: \.isSCRAM)
@@ -124,7 +124,7 @@ extension StreamNegotiator {
     }
   }
 
-  // MARK: Answers
+  // MARK: Server responses
 
   mutating func receivedAuthentication(
     _ name: String, _ element: XMLElement
@@ -202,7 +202,7 @@ extension StreamNegotiator {
       return [.restartParser, write(flight)]
     }
     login.usesSASL2 = true
-    // One that comes unasked is the next of the one that was used (XEP-0484 §3.5).
+    // An unrequested token is for the mechanism that was used (XEP-0484 §3.5).
     let mechanism =
       authentication.requestedToken ?? (authentication.isToken ? authentication.mechanism.name : nil)
     login.fastToken = mechanism.flatMap { FASTToken(element, mechanism: $0) }
@@ -222,22 +222,22 @@ extension StreamNegotiator {
       login.inline = bound
       return end(with: .bound(login))
     }
-    // The features follow without a new stream (XEP-0388 §2.6.1).
+    // The features follow without a stream restart (XEP-0388 §2.6.1).
     self.login = login
     owed.append(.features)
     return configuration.pipelining.binding ? [write([requestSession()])] : []
   }
 
-  /// A refused token is no refused password: the same stream takes that one too, where the user wants it so. And
-  /// what was wrong about the server's offer, because that has changed since the last login, is said again in the
-  /// right way: its refusal tells nothing of the password.
+  /// After a refused token, the same stream tries the password if the configuration permits it. A pipelined request
+  /// that does not fit the server's current offer is repeated in the right form: its refusal tells nothing about the
+  /// password.
   private mutating func failed(
     _ authentication: Authentication, _ error: XMPPError
   ) throws(XMPPError) -> [Action] {
     if let features, !authentication.isOffered || authentication.mechanism.contradictsOffer {
       owed.removeFirst()
       self.authentication = nil
-      // One profile at a time (XEP-0388 §2.1): some servers refuse the other one now.
+      // The profile must not change (XEP-0388 §2.1): some servers refuse the other one now.
       return try authenticate(features.authentication.limited(to: authentication.profile))
     }
     guard authentication.isToken else { throw error.explained(by: authentication.mechanism) }
@@ -251,7 +251,7 @@ extension StreamNegotiator {
     do {
       return try authenticate(features.authentication)
     } catch {
-      // There is nothing else to log in with.
+      // No other credential is left.
       throw error.code == .mechanismUnavailable ? refusal : error
     }
   }

@@ -1,10 +1,10 @@
 import XMPPStanza
 import XMPPXML
 
-// A resource for an authenticated stream (RFC 6120 §7). Where the server can, it comes with the authentication.
+// Binds a resource on an authenticated stream (RFC 6120 §7), inline where the server supports it.
 
 extension StreamNegotiator {
-  /// Asks to go on with the session there is, once, else for a new one.
+  /// Requests the resumption of the existing session once, then a new one.
   mutating func requestSession() -> Output {
     guard let request = resumption?.resumption else { return requestBinding() }
     resumption = nil
@@ -12,7 +12,7 @@ extension StreamNegotiator {
     return .element(request)
   }
 
-  /// The session goes on: nothing is bound anew.
+  /// Handles a resumption: no resource is bound.
   mutating func resumed(_ element: XMLElement) throws(XMPPError) -> [Action] {
     guard var login, let resuming = configuration.resuming, element["previd"] ?? resuming.id == resuming.id
     else { throw unexpected(element) }
@@ -52,8 +52,8 @@ extension StreamNegotiator {
     return end(with: .bound(login))
   }
 
-  /// Whether an answer to what was asked of the own server is its own (RFC 6120 §8.1.2.1): older ones put their domain,
-  /// or the JID that they have bound, also where that is not the account's.
+  /// Whether an answer to a request to the own server comes from it (RFC 6120 §8.1.2.1): older servers use their
+  /// domain, or the bound JID even if it differs from the account's.
   private func isOfOwnServer(_ from: JID?) -> Bool {
     guard let from else { return true }
     if from.description == configuration.jid.domain { return true }
@@ -62,7 +62,7 @@ extension StreamNegotiator {
         || from.local == configuration.credentials.authcid)
   }
 
-  /// The server may choose the resource (RFC 6120 §7.7.1), but not whose it is; unless nobody said who comes.
+  /// The server may choose the resource (RFC 6120 §7.7.1) but not the account, except in an anonymous login.
   func boundJID(_ text: String?) throws(XMPPError) -> JID {
     guard let text, let jid = try? JID(text), !jid.isBare else {
       throw XMPPError(.protocolError, stage: .bind, .says(.noFullJID))
@@ -71,7 +71,7 @@ extension StreamNegotiator {
     return jid
   }
 
-  /// Throws where an authorization identifier is of another account.
+  /// Throws where an authorization identity belongs to another account.
   func checkOwner(_ name: String) throws(XMPPError) {
     guard let jid = try? JID(name) else {
       throw XMPPError(.protocolError, stage: .bind, .says(.loggedInNobody, String(name.prefix(64))))
@@ -84,7 +84,7 @@ extension StreamNegotiator {
       configuration.credentials.isAnonymous
       ? jid.domain == configuration.jid.domain : jid.bare == configuration.jid.bare
     guard isOurs else {
-      // Who logs in under another name than the account's has been taken for that one.
+      // A login with another authentication name may have led to that name's account.
       let credentials = configuration.credentials
       if credentials.authcid != configuration.jid.local || credentials.hasCertificate {
         throw XMPPError(
@@ -96,7 +96,7 @@ extension StreamNegotiator {
     }
   }
 
-  /// Servers of RFC 3921 want a session before they route stanzas.
+  /// Servers of RFC 3921 require a session before they route stanzas.
   private mutating func establishSession() -> Action {
     owed.append(.session)
     return write([

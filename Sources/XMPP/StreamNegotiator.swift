@@ -5,18 +5,18 @@ import XMPPXML
 
 /// Decides how a stream is negotiated, from TCP connect to a bound resource (RFC 6120 §4.3, §5, §6, §7).
 ///
-/// A pure state machine: inputs go in, actions come out, nothing else happens. What the server still owes is a
-/// queue of ``Answer``s, so that a flight may carry requests whose answers are several steps away: how far to go
-/// ahead of the server is ``Pipelining``, a policy, and the machine is the same for all of them.
+/// A pure state machine: inputs go in, actions come out. The server's outstanding answers form a queue of ``Answer``s,
+/// so that a flight may contain requests whose answers are several steps away. How far requests precede the server's
+/// answers is the policy ``Pipelining``; the machine is the same for all policies.
 public struct StreamNegotiator: Sendable {
-  /// What a stream is negotiated for.
+  /// The purpose of a negotiation.
   public enum Purpose: Sendable {
     case login
-    /// To ask, inside TLS, what may be asked without a login: the features, a registration (XEP-0077 §3.1.1).
+    /// Requests inside TLS that need no login: features or registration (XEP-0077 §3.1.1).
     case features
-    /// To end the token that is logged in with (XEP-0484 §3.6).
+    /// Revoking the token of the login (XEP-0484 §3.6).
     case tokenInvalidation
-    /// To prove the credentials: nothing is bound.
+    /// Verifying the credentials, without binding a resource.
     case authentication
   }
 
@@ -24,7 +24,7 @@ public struct StreamNegotiator: Sendable {
     /// Bare JID of the account.
     public var jid: JID
     public var purpose = Purpose.login
-    /// Wanted resource; nil: the server makes one.
+    /// The wanted resource; nil lets the server choose.
     public var resource: String?
     public var credentials: SASLCredentials
     public var tls: TLSMode
@@ -33,16 +33,16 @@ public struct StreamNegotiator: Sendable {
     public var pipelining: Pipelining
     public var policy: SASLPolicy
     public var userAgent: UserAgent?
-    /// As in ``StreamConfiguration``.
+    /// See ``StreamConfiguration``.
     public var requestsToken = true
     public var fallsBackFromToken = true
-    /// The resource may come with the authentication, where the server can.
+    /// Whether the resource may be bound together with the authentication, where the server supports it.
     public var bindsInline = true
-    /// As in ``StreamConfiguration``.
+    /// See ``StreamConfiguration``.
     public var resuming: StreamManagement?
     public var managesStream = true
     public var enablesCarbons = false
-    /// The ids of its requests, which nobody can guess.
+    /// The IDs of the requests, which no other entity can guess.
     var bindID = IQ.makeID()
     var sessionID = IQ.makeID()
 
@@ -61,14 +61,14 @@ public struct StreamNegotiator: Sendable {
   }
 
   public enum Input: Sendable {
-    /// The TCP connection is there (and for direct TLS nothing was encrypted yet).
+    /// The TCP connection is established; with direct TLS, nothing is encrypted yet.
     case connected
     case encrypted(TLSInfo)
     case opened(XMLElement)
-    /// A first-level element, and how many bytes the same read held behind it.
+    /// A first-level element, and the number of bytes after it in the same read.
     case element(XMLElement, bytesBehind: Int)
     case closed
-    /// The answer to the action `derive`.
+    /// The result of the action `derive`.
     case derived(Result<SCRAMKeys, SASLError>)
   }
 
@@ -78,52 +78,52 @@ public struct StreamNegotiator: Sendable {
   }
 
   public enum Action: Sendable {
-    /// One flight: written with one system call.
+    /// One flight, written with one system call.
     case write([Output])
     case startTLS
-    /// What follows is a new XML document (RFC 6120 §4.3.3).
+    /// A new XML document follows (RFC 6120 §4.3.3).
     case restartParser
-    /// To be derived away from the event loop.
+    /// Keys to derive outside the event loop.
     case derive(SCRAMKeyRequest)
     case step(LoginStep)
     case bound(Login)
-    /// Done what a stream that is for no login is for.
+    /// The stream has served its purpose, which is not a login.
     case ready(StreamFeatures)
     case fail(XMPPError)
   }
 
-  /// What a negotiation has given.
+  /// The result of a negotiation.
   public struct Login: Sendable, Equatable {
-    /// nil until a resource is bound.
+    /// The bound JID; nil until a resource is bound.
     public var jid: JID?
     public var mechanism: SASLMechanismName
-    /// After authentication; nil where they have not come yet, behind an inline bind.
+    /// The features after authentication; nil where they follow an inline bind.
     public var features: StreamFeatures?
-    /// The server's token for the next login, where it gave one.
+    /// The server's token for the next login, if it issued one.
     public var fastToken: FASTToken?
-    /// The token of this login was refused, and something else was accepted.
+    /// Whether the token of this login was refused and another credential accepted.
     public var isTokenRefused = false
     public var scramKeys: SCRAMKeys?
-    /// The login was made with SASL2 (XEP-0388).
+    /// Whether the login used SASL2 (XEP-0388).
     public var usesSASL2 = false
-    /// The answer to an inline bind: what was switched on with it (XEP-0386 §3.2).
+    /// The answer to an inline bind, with the features that it has enabled (XEP-0386 §3.2).
     public var inline: XMLElement?
-    /// The server's answer to the wish to resume a session.
+    /// The server's answer to a resumption request.
     public var resumption: Resumption?
   }
 
-  /// How a server has answered the wish to go on with a session (XEP-0198 §5).
+  /// The server's answer to a resumption request (XEP-0198 §5).
   public enum Resumption: Sendable, Equatable {
     case resumed(XMLElement)
     case refused(XMLElement)
   }
 
-  /// What the server owes us, in the order it must come.
+  /// The outstanding answers of the server, in their required order.
   enum Answer: Sendable, Equatable {
     case header, features, proceed, authentication, resumption, binding, session
   }
 
-  /// What protects and identifies the stream by now.
+  /// The protection and identity of the stream so far.
   enum Level: Sendable, Equatable {
     case plain, encrypted, authenticated
   }
@@ -134,16 +134,16 @@ public struct StreamNegotiator: Sendable {
   private var tls: TLSInfo?
   var features: StreamFeatures?
   var authentication: Authentication?
-  /// What the authentication has given.
+  /// The result of the authentication.
   var login: Login?
   var isTokenRefused = false
-  /// The session to go on with, until the server has been asked.
+  /// The session to resume, until the server was asked.
   var resumption: StreamManagement?
   private var isEncrypting = false
-  /// What is wrong with the stream's header, unless the server says itself why it cannot go on.
+  /// The mismatch of the stream's header, unless the server itself explains why it cannot continue.
   private var mismatch: StreamHeader.Mismatch?
   private var isOver = false
-  /// Round trips so far: TCP, the TLS handshake, and every flight that waits for its answer.
+  /// The round trips so far: TCP, the TLS handshake, and every flight that waits for its answer.
   public private(set) var roundTrips = 0
 
   public init(_ configuration: Configuration) {
@@ -151,7 +151,7 @@ public struct StreamNegotiator: Sendable {
     resumption = configuration.resuming
   }
 
-  /// Takes one input; after `bound` or `fail` nothing more comes out.
+  /// Handles one input; after `bound` or `fail` there are no further actions.
   public mutating func handle(_ input: Input) -> [Action] {
     guard !isOver else { return [] }
     do {
@@ -162,8 +162,8 @@ public struct StreamNegotiator: Sendable {
     }
   }
 
-  /// An error with what going ahead of the server may have had to do with it. What this side found wrong is another
-  /// matter: a server that did not prove itself, or bound a foreign JID.
+  /// Adds to an error the part that pipelining may have had in it. Problems found by this side are excluded, such as a
+  /// server that did not prove its identity or has bound a foreign JID.
   func blaming(_ error: XMPPError) -> XMPPError {
     guard isAhead else { return error }
     var error = error
@@ -175,8 +175,7 @@ public struct StreamNegotiator: Sendable {
     return error
   }
 
-  /// What the end of the connection may mean: a server that waits for a TLS handshake ends it when it reads a stream
-  /// header.
+  /// Explains the end of the connection: a server that expects a TLS handshake closes it on a stream header.
   func explaining(_ error: XMPPError) -> XMPPError {
     guard error.code == .networkError, isUnanswered else { return error }
     var error = error
@@ -184,16 +183,16 @@ public struct StreamNegotiator: Sendable {
     return error
   }
 
-  /// The answer to a stream header without TLS is one of TLS: an alert record (RFC 8446 §5.1, §6).
+  /// Recognises an alert record (RFC 8446 §5.1, §6) as the answer of a TLS server to a plain stream header.
   func refusal(of bytes: some Collection<UInt8>) -> XMPPError? {
     guard isUnanswered, bytes.starts(with: [0x15, 0x03]) else { return nil }
     return XMPPError(.tlsFailure, stage: .tls, .says(.answeredWithTLS))
   }
 
-  /// The header of a stream without TLS was sent, and is not answered.
+  /// Whether the header of a stream without TLS was sent and not answered.
   private var isUnanswered: Bool { level == .plain && !isEncrypting && owed.first == .header }
 
-  /// Something was sent that the server has not asked for yet, or only asked for later.
+  /// Whether something was sent before the server has asked for it.
   private var isAhead: Bool {
     switch level {
     case .plain: configuration.pipelining.startTLS && owed.contains(.proceed)
@@ -203,13 +202,13 @@ public struct StreamNegotiator: Sendable {
     }
   }
 
-  /// The features of before say nothing any more.
+  /// Drops the earlier features, which are obsolete after authentication.
   mutating func becomeAuthenticated() {
     level = .authenticated
     features = nil
   }
 
-  /// Nothing more is to be done.
+  /// Ends the negotiation with an action.
   mutating func end(with action: Action) -> [Action] {
     isOver = true
     return [action]
@@ -227,7 +226,7 @@ public struct StreamNegotiator: Sendable {
     }
   }
 
-  /// The stage an error at this point belongs to.
+  /// The stage of an error at this point.
   public var stage: XMPPError.Stage {
     switch level {
     case .plain where isEncrypting: .tls
@@ -241,7 +240,7 @@ public struct StreamNegotiator: Sendable {
 // MARK: - The connection
 
 extension StreamNegotiator {
-  /// What mechanisms may know of the connection.
+  /// The properties of the connection for SASL mechanisms.
   var saslContext: SASLContext {
     var bindings: [ChannelBindingType: [UInt8]] = [:]
     bindings[.tlsExporter] = tls?.channelBindings.exporter
@@ -284,7 +283,7 @@ extension StreamNegotiator {
     return .write(flight)
   }
 
-  /// Before TLS the header does not tell who is coming (RFC 6120 §4.7.1), and who is nobody yet never does.
+  /// Before TLS the header does not name the account (RFC 6120 §4.7.1); for an anonymous login it never does.
   mutating func openStream() -> [Output] {
     owed += [.header, .features]
     let isTelling = level != .plain && configuration.jid.local != nil
@@ -355,7 +354,7 @@ extension StreamNegotiator {
     case .encrypted:
       let linked = Action.step(.linkOK(tls: tls, offer: features.authentication))
       if configuration.purpose == .features { return [linked] + end(with: .ready(features)) }
-      // What the server offers is told also where none of it will do.
+      // The server's offer is reported even if no mechanism fits.
       do { return [linked] + (try authenticate(features.authentication)) } catch {
         return [linked] + end(with: .fail(blaming(error)))
       }
@@ -368,7 +367,7 @@ extension StreamNegotiator {
     }
   }
 
-  /// Nothing of a login is sent to a server that speaks for somebody else, or to somebody else than clients.
+  /// Refuses a server of another domain or for other entities than clients, before any part of a login is sent.
   private mutating func refuse(_ mismatch: StreamHeader.Mismatch) -> [Action] {
     let failure = end(with: .fail(XMPPError(.protocolError, stage: stage, mismatch.reason)))
     if level == .authenticated { return failure }

@@ -2,26 +2,26 @@ import NIOCore
 import XMPPTransport
 import XMPPXML
 
-// Connections to the servers of an account, up to TLS: the first that gets so far is the stream's, and only there is
-// anything said about who comes. The others are closed.
+// Connects to the servers of an account up to TLS. The first connection that gets there becomes the stream's, and only
+// there is the account named. The others are closed.
 
-/// The race that goes on, and what carries it out.
+/// The running race and its tasks.
 struct RunningRace {
   var race: TargetRace
-  /// How it ended, for ``XMPPStream/establish()``.
+  /// Waits for the result, for ``XMPPStream/establish()``.
   var waiter: CheckedContinuation<Result<XMPPStream.Negotiated, XMPPError>, Never>?
-  /// What dials, and bounds, each target that is tried.
+  /// The tasks that connect to targets and limit their time.
   var dialing: [Int: Task<Void, Never>] = [:]
   var limits: [Int: Scheduled<Void>] = [:]
   var nextDue: Scheduled<Void>?
   var contenders: [Int: StreamConnection] = [:]
-  /// The contender that is acted for just now.
+  /// The contender for which the stream acts at present.
   var acting: Int?
   var winner: Int?
 
   var channels: [any Channel] { contenders.values.map(\.channel) }
 
-  /// Nothing more is said on any connection.
+  /// Prevents further output on all connections.
   mutating func silence() { for number in contenders.keys { contenders[number]?.isOutputOpen = false } }
 
   fileprivate mutating func forgetLosers() {
@@ -32,9 +32,9 @@ struct RunningRace {
 }
 
 extension XMPPStream {
-  /// Tries targets until a negotiation has ended, or none of them can be used.
+  /// Tries targets until a negotiation has ended or no target can be used.
   ///
-  /// - Parameter elsewhere: how many of them are where a server has sent to.
+  /// - Parameter elsewhere: the number of targets, at the front, to which a server has redirected.
   func race(_ targets: [ServerTarget], elsewhere: Int) async -> Result<Negotiated, XMPPError> {
     await withCheckedContinuation { waiter in
       establishment.race = RunningRace(race: TargetRace(targets, elsewhere: elsewhere), waiter: waiter)
@@ -42,7 +42,7 @@ extension XMPPStream {
     }
   }
 
-  /// The race is over, with or without a winner.
+  /// Ends the race, with or without a winner.
   func endRace(_ result: Result<Negotiated, XMPPError>) {
     disband()
     let waiter = establishment.race?.waiter
@@ -97,12 +97,12 @@ extension XMPPStream {
     contender?.close()
     let failure = marked(error, number)
     guard let action = establishment.race?.race.failed(number, failure, isSilent: isSilent) else { return }
-    // Where one sends elsewhere, that is where to go.
+    // A redirection takes precedence.
     if error.otherHost != nil { return endRace(.failure(error)) }
     perform(action)
   }
 
-  /// What went wrong where a server had sent to, before anything was known of an account there.
+  /// Marks an error at a redirection target that occurred before the account was named.
   private func marked(_ error: XMPPError, _ number: Int) -> XMPPError {
     var error = error
     let isBeforeLogin = [.dns, .connect, .tls, .stream].contains(error.stage)
@@ -142,7 +142,7 @@ extension XMPPStream {
     }
   }
 
-  /// Begins as soon as the connection is there and before anything is read from it.
+  /// Starts the negotiation on a new connection before anything is read from it.
   private func begin(
     on channel: any Channel, _ target: ServerTarget, _ tlsContext: TLSContext, _ number: Int
   ) throws {
@@ -159,9 +159,9 @@ extension XMPPStream {
     act(for: number, in: establishment.redirections) { $0.negotiate(.connected) }
   }
 
-  // MARK: Acting for one
+  // MARK: Acting for one contender
 
-  /// Something has happened on a connection: that of a number, in the race before which the login was redirected so often.
+  /// Handles an event of a connection of the race that began after this number of redirections.
   func act(for number: Int, in race: Int, _ happening: (isolated XMPPStream) -> Void) {
     guard race == establishment.redirections else { return }
     if establishment.race?.winner == number || establishment.race?.acting == number { return happening(self) }
@@ -173,7 +173,7 @@ extension XMPPStream {
     establishment.target = contender.target
     happening(self)
     establishment.race?.acting = nil
-    // It may have won, or the stream may be over.
+    // The contender may have won, or the stream may have ended.
     guard establishment.race?.winner == nil, establishment.race?.contenders[number] != nil,
       let left = connection
     else {
@@ -184,7 +184,7 @@ extension XMPPStream {
     if case .ended(.failure(let error)) = left.negotiation { failed(number, error) }
   }
 
-  /// The one that is acted for has got as far as TLS: it is the stream's connection from here on.
+  /// Makes the current contender, which has completed TLS, the stream's connection.
   func win() {
     guard let number = establishment.race?.acting, establishment.race?.winner == nil else { return }
     establishment.race?.winner = number
@@ -192,7 +192,7 @@ extension XMPPStream {
     disband()
   }
 
-  /// Closing one may tell another something at once.
+  /// Closing a connection may cause an event on another one at once.
   private func disband() {
     guard let race = establishment.race else { return }
     establishment.race?.forgetLosers()

@@ -2,22 +2,22 @@ import NIOCore
 import XMPPStanza
 import XMPPXML
 
-// Acknowledgements in both directions, and going on with an earlier session (XEP-0198).
+// Acknowledgements in both directions, and resumption of an earlier session (XEP-0198).
 
 extension XMPPStream {
-  /// The stanzas up to this number need not come again; the server is told where it asked, or when there are many.
+  /// Confirms that stanzas up to this number are handled; the server is told where it asked, or when there are many.
   ///
-  /// After the end of the stream too: then it is told by the stream that goes on with the session.
+  /// Works after the end of the stream, too: the stream that resumes the session then tells the server.
   public func confirm(through count: UInt32) {
     guard let answer = management?.confirm(through: count), case .online = state else { return }
     write([answer])
   }
 
-  /// Asks the server what it has and returns when it answers; false where the session is not managed.
+  /// Requests an acknowledgement and returns when it arrives; returns false where the session is not managed.
   ///
-  /// A server that has not agreed yet to count is asked when it does.
+  /// If the server has not enabled stream management yet, it is asked when it does.
   ///
-  /// - Throws: `networkError` when no answer comes in time, or what ended the stream.
+  /// - Throws: `networkError` when no answer comes in time, or the error that ended the stream.
   public func requestAcknowledgement(timeout: TimeAmount) async throws(XMPPError) -> Bool {
     guard case .online = state else { throw Self.notOnline }
     guard let management else { return false }
@@ -35,9 +35,9 @@ extension XMPPStream {
     return try answer.get()
   }
 
-  // MARK: A session begins
+  // MARK: Start of a session
 
-  /// What becomes of the session of the stream before; what the server has of it.
+  /// Continues or abandons the session of the previous stream; returns the stanzas that the server has.
   func continueSession(
     _ login: StreamNegotiator.Login, for bound: inout BoundStream
   ) throws(StreamManagement.MiscountError) -> [SentStanza] {
@@ -62,7 +62,8 @@ extension XMPPStream {
     return acknowledged
   }
 
-  /// Sends again what the server has not, and asks whether it hears that; or asks it to count, where it can and does not yet.
+  /// Sends the stanzas that the server lacks and requests an acknowledgement; or enables stream management where that
+  /// is supported.
   func beginManaging(_ bound: BoundStream) {
     if bound.isResumed {
       let again = management?.removeUnacknowledged() ?? []
@@ -75,7 +76,7 @@ extension XMPPStream {
     }
   }
 
-  /// From here on the session can be resumed.
+  /// Reports that the session can be resumed from here on.
   private func reportBeginning() {
     if configuration.confirmsStanzas { report(.received(through: 0)) }
   }
@@ -118,13 +119,13 @@ extension XMPPStream {
     if let question = management?.question() { write([question]) }
   }
 
-  /// The server has agreed to go on with a session and does not: the next stream begins another one.
+  /// Gives up a session that the server has resumed but does not continue; the next stream starts a new one.
   func abandonSession(_ error: XMPPError) {
     management?.end()
     abort(error)
   }
 
-  /// At the end of what was read at once.
+  /// Called at the end of a read.
   func acknowledgeReception() {
     guard case .online = state, let management else { return }
     reception.note(management.received, at: silence.lastInput)
@@ -135,14 +136,14 @@ extension XMPPStream {
     }
   }
 
-  /// Whether the server may have had enough of waiting for acknowledgements: it does not read them while it sends much
-  /// at a time, as to one who has thousands of contacts. That is told as any other violation of its policy.
+  /// Whether the server may have tired of waiting for acknowledgements, which it does not read while it sends much at a
+  /// time, for example to a user with thousands of contacts. It reports that like any other policy violation.
   var isOverrun: Bool {
     guard let management, management.isEnabled else { return false }
     return reception.isOverrun(at: management.received)
   }
 
-  /// The server counts what was never sent: the session ends, and cannot be resumed (§6).
+  /// Ends a session whose server has counted more stanzas than were sent; it cannot be resumed (§6).
   func refuse(_ error: StreamManagement.MiscountError) {
     let miscount = XMLElement(
       "handled-count-too-high", namespace: Namespaces.streamManagement,

@@ -3,17 +3,17 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-/// What a stream remembers of the stanzas that have come.
+/// The state of a stream about received stanzas.
 struct StreamReception {
-  /// Stanzas within a few seconds that a server may find too many to be without acknowledgement.
+  /// The number of stanzas within a few seconds that a server may not accept without acknowledgement.
   private static let overrun: UInt32 = 500
   private static let interval = TimeAmount.seconds(5)
 
-  /// Something was left out of what the parser was given last.
+  /// Whether a stanza was omitted from the last input of the parser.
   var hasLeftOut = false
-  /// Messages have come whose handling is to be confirmed.
+  /// Whether messages have arrived whose handling is to be confirmed.
   var hasUnconfirmedMessages = false
-  /// How many stanzas had come, and when, at most ``interval`` ago.
+  /// An earlier number of received stanzas and its time, at most ``interval`` ago.
   private var earlier = (stanzas: UInt32(0), time: NIODeadline.now())
 
   mutating func begin(at stanzas: UInt32, _ now: NIODeadline) { earlier = (stanzas, now) }
@@ -22,11 +22,12 @@ struct StreamReception {
     if now - earlier.time > Self.interval { earlier = (stanzas, now) }
   }
 
-  /// Whether many have come lately.
+  /// Whether many stanzas have arrived recently.
   func isOverrun(at stanzas: UInt32) -> Bool { stanzas &- earlier.stanzas >= Self.overrun }
 }
 
-// What comes from the channel: to the negotiator until the stream is negotiated, to those who wait for it after that.
+// Handles input of the channel: it goes to the negotiator until the negotiation is complete, and to the consumers
+// afterwards.
 
 extension XMPPStream {
   func encrypted(_ info: TLSInfo) {
@@ -49,7 +50,7 @@ extension XMPPStream {
       }
       acknowledgeReception()
       if reception.hasLeftOut {
-        // libxml2 keeps every name for as long as it reads.
+        // libxml2 keeps every name as long as it reads.
         reception.hasLeftOut = false
         parser.rest()
       }
@@ -61,7 +62,7 @@ extension XMPPStream {
     }
   }
 
-  /// A connection over which nothing comes has no parser: there may be a thousand of them.
+  /// An idle connection has no parser, because there may be a thousand such connections.
   private func restWhenIdle() {
     guard connection != nil, silence.restDue == nil else { return }
     silence.restDue = eventLoop.scheduleTask(in: .seconds(2)) { [weak self] in
@@ -72,7 +73,7 @@ extension XMPPStream {
     }
   }
 
-  /// - Parameter behind: what the same read held behind the event.
+  /// - Parameter behind: the bytes after the event in the same read.
   private func received(
     _ event: XMLStreamParser.Event, behind: Slice<UnsafeRawBufferPointer>
   ) throws(XMLStreamError) {
@@ -84,7 +85,7 @@ extension XMPPStream {
       }
     }
     if case .closed = event, !Self.isWhiteSpace(behind) {
-      // Of a stream that this side has closed nothing matters any more.
+      // Input of a stream that this side has closed does not matter.
       if case .closing = state { return finish(nil) }
       throw Self.somethingBehindEnd
     }
@@ -106,15 +107,15 @@ extension XMPPStream {
   private static let somethingBehindEnd = XMLStreamError(
     .badFormat, "something behind the end of the stream")
 
-  /// How long a server that has ended the stream may take to close the connection.
+  /// The time limit for a server that has ended the stream to close the connection.
   private static let patienceAfterEnd = TimeAmount.seconds(2)
 
   private static func isWhiteSpace(_ bytes: some Sequence<UInt8>) -> Bool {
     bytes.allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) }
   }
 
-  /// The server has ended the stream: this side does so too, and the server closes the connection (RFC 6120 §4.4). A
-  /// server that sends something else instead has not ended the session, but broken the stream.
+  /// Handles the server's end of the stream: this side ends it, too, and the server closes the connection (RFC 6120
+  /// §4.4). If the server sends something else instead, the stream is broken but the session not ended.
   private func serverEnded(_ error: XMPPError) {
     state = .ended(error)
     endOutput()
@@ -147,7 +148,7 @@ extension XMPPStream {
     }
   }
 
-  /// - Parameter own: the full JID; nil before a login, where the server speaks to whoever is there.
+  /// - Parameter own: the full JID; nil before a login.
   private func route(_ route: Route, _ phase: XMPPError.Phase, _ own: JID? = nil) {
     switch route {
     case .message(let message):
@@ -170,9 +171,9 @@ extension XMPPStream {
       if isTaken { report(.request(iq)) }
     case .refused(let answer): reply(answer)
     case .streamError(let error):
-      // The server has lost count (XEP-0198 §6): it cannot go on with this session.
+      // The server has lost count (XEP-0198 §6) and cannot continue this session.
       if error.condition == .undefined { management?.end() }
-      // It reads the end of a broken connection together with the beginning of this one.
+      // The server may read the end of a broken connection together with the start of this one.
       if management?.isUnheard == true, error.condition.isOfForm {
         return abandonSession(
           XMPPError(
@@ -189,20 +190,20 @@ extension XMPPStream {
     }
   }
 
-  /// Answers a request, unless too many answers wait for acknowledgement: the server acknowledges behind everything that
-  /// it has read from those who ask, so that reading must go on.
+  /// Answers a request unless too many answers are unacknowledged. Reading must continue, because the server sends
+  /// acknowledgements after the requests that it has relayed.
   ///
-  /// - Parameter tells: of a request that was taken nothing is lost.
+  /// - Parameter tells: whether a missing answer is reported; not needed for a request that was accepted.
   private func reply(_ answer: XMLElement, tells: Bool = true) {
     if management?.hasRoomForAnswers != false { return write([answer]) }
     if tells { configuration.onUnanswered?() }
   }
 
-  /// Somebody's stanza was too much. It has come all the same, or the server would send it again with every session.
+  /// Handles an oversized stanza. It counts as received, or the server would resend it in every session.
   private func leaveOut(_ element: XMLElement, _ excess: String, _ octets: Int, _ own: JID) {
     reception.hasLeftOut = true
     management?.received(element)
-    // Nobody takes what is left of it for the whole.
+    // The remaining part must not be mistaken for the whole stanza.
     switch StanzaRouter.route(XMLElement(name: element.name, attributes: element.attributes)) {
     case .message: reception.hasUnconfirmedMessages = true
     case .answer(let iq):
@@ -214,7 +215,7 @@ extension XMPPStream {
     report(.leftOut(element, excess, octets: octets))
   }
 
-  /// What is no XML, or more than the limits allow, ends the stream with the matching error (RFC 6120 §4.9.3).
+  /// Ends the stream with the matching error (RFC 6120 §4.9.3) when the input is not XML or exceeds the limits.
   private func refuse(_ error: XMLStreamError) {
     let condition: StreamError.Condition =
       switch error.code {
@@ -225,7 +226,7 @@ extension XMPPStream {
       case .badFormat: .badFormat
       default: .notWellFormed
       }
-    // It would come again.
+    // The server would resend it.
     management?.end()
     endOutput(with: [StreamError(condition).element])
     var refusal = XMPPError(
@@ -235,7 +236,7 @@ extension XMPPStream {
     broke(refusal)
   }
 
-  /// The connection is of no more use. An error of the connection belongs to the stage it interrupts.
+  /// Handles the failure of the connection. An error of the connection belongs to the stage that it interrupts.
   func broke(_ error: XMPPError) {
     switch state {
     case .connecting:
@@ -250,7 +251,7 @@ extension XMPPStream {
     case .ended(let reason): finish(error.code == .protocolError ? error : reason)
     case .beforeLogin, .online:
       var error = error
-      // What the server has said of it may be lost with the connection.
+      // The server's explanation may have been lost with the connection.
       if error.code == .networkError { error.isOverrun = isOverrun }
       finish(error)
     }
@@ -258,7 +259,7 @@ extension XMPPStream {
 }
 
 extension StreamError.Condition {
-  /// It is about how the client writes, not about who it is or what it wants.
+  /// Whether the condition is about the form of the input, not about the account or its requests.
   fileprivate var isOfForm: Bool {
     [
       .badFormat, .badNamespacePrefix, .invalidNamespace, .invalidXML, .notWellFormed, .policyViolation,

@@ -2,26 +2,26 @@ import NIOCore
 import XMPPStanza
 import XMPPXML
 
-// Requests, and the answers to them (RFC 6120 §8.2.3).
+// Requests and their answers (RFC 6120 §8.2.3).
 
 extension XMPPStream {
-  /// Sends a request and returns its answer, an error answer included.
+  /// Sends a request and returns its answer, which may be an error.
   ///
-  /// - Throws: `notLoggedIn`, `networkError` when the stream ends or no answer comes in time, `cancelled` when the
-  ///   task is, `invalidParameter` for an id that already waits for an answer.
+  /// - Throws: `notLoggedIn`, `networkError` when the stream ends or no answer arrives in time, `cancelled` when the
+  ///   task is cancelled, `invalidParameter` for an ID that already waits for an answer.
   public func request(_ request: IQ, timeout: TimeAmount) async throws(XMPPError) -> IQ {
     let answers = try await exchange([request.withID.element], timeout: timeout)
     guard let answer = answers.first else { throw Self.notOnline }
     return try answer.get()
   }
 
-  /// Sends stanzas with one write and returns the answers to the requests among them, in the order of these.
+  /// Sends stanzas with one write and returns the answers to the requests among them, in the same order.
   ///
-  /// A request has an `id`. In the place of an answer is why there is none: `networkError` when the stream ends or it does
-  /// not come in time, `cancelled` when the task is.
+  /// Requests need an `id`. A missing answer is replaced by its reason: `networkError` when the stream ends or the time
+  /// is up, `cancelled` when the task is cancelled.
   ///
-  /// - Parameter written: called when the stanzas are on their way: what is sent after that comes behind them.
-  /// - Throws: `notLoggedIn`, `invalidParameter` for an id that already waits for an answer.
+  /// - Parameter written: called when the stanzas are written; later stanzas follow them.
+  /// - Throws: `notLoggedIn`, `invalidParameter` for an ID that already waits for an answer.
   public func exchange(
     _ stanzas: [XMLElement], timeout: TimeAmount, written: @Sendable () -> Void
   ) async throws(XMPPError) -> [Result<IQ, XMPPError>] {
@@ -57,7 +57,7 @@ extension XMPPStream {
   }
 }
 
-/// The answers to requests that were sent together, as they come.
+/// Collects the answers to requests that were sent together.
 private final class Answers {
   typealias Waiter = CheckedContinuation<[Result<IQ, XMPPError>], Never>
 

@@ -2,20 +2,20 @@ import NIOCore
 import XMPPStanza
 import XMPPXML
 
-/// What a stream knows of a server that says nothing, and when it looks next.
+/// The state and timers for a silent server.
 struct StreamSilence {
-  /// When bytes were last received.
+  /// The time of the last input.
   var lastInput = NIODeadline.now()
-  /// Since when the server owes an acknowledgement.
+  /// The time since which the server owes an acknowledgement.
   var owedSince: NIODeadline?
-  /// The next look whether it has come.
+  /// The next check for the acknowledgement.
   var acknowledgementDue: Scheduled<Void>?
-  /// The next look whether anything has come.
+  /// The next check for any input.
   var questionDue: Scheduled<Void>?
-  /// The next look whether the parser may rest.
+  /// The next check whether the parser can be released.
   var restDue: Scheduled<Void>?
 
-  /// How much longer the server may be silent; nil where it owes no acknowledgement. Negative: it is late.
+  /// The remaining time of silence, negative when it is exceeded; nil where the server owes no acknowledgement.
   func timeLeft(of patience: TimeAmount, at now: NIODeadline = .now()) -> TimeAmount? {
     owedSince.map { max($0, lastInput) + patience - now }
   }
@@ -30,7 +30,7 @@ struct StreamSilence {
 extension XMPPStream {
   // MARK: Acknowledgements
 
-  /// While the server owes an acknowledgement it may not be silent for long.
+  /// Starts the time limit for an acknowledgement.
   func expectAcknowledgement() {
     guard case .online = state, management?.isAsking == true, silence.owedSince == nil else { return }
     silence.owedSince = .now()
@@ -38,12 +38,12 @@ extension XMPPStream {
     updateReading()
   }
 
-  /// The server has answered a question.
+  /// Ends the time limit when the server has answered.
   func acknowledgementCame() {
     if management?.isAsking != true { silence.owedSince = nil }
   }
 
-  /// A server that goes on with a session and is not known to hear it is given a quarter of the time.
+  /// The time limit, which is a quarter for a server that has resumed a session without a reaction since.
   private var acknowledgementPatience: TimeAmount {
     let patience = configuration.acknowledgementTimeout
     return management?.isUnheard == true ? .nanoseconds(patience.nanoseconds / 4) : patience
@@ -61,7 +61,8 @@ extension XMPPStream {
     guard case .online = state, let management,
       let left = silence.timeLeft(of: patience)
     else { return }
-    // What is not read cannot be heard, and a slow link is no dead one: what the server has kept comes before its answer.
+    // Paused reading and a slow link are no signs of a dead connection: buffered input arrives before the
+    // acknowledgement.
     guard connection?.isReading == true, left <= .zero else {
       return lookForAcknowledgement(in: left > .zero ? left : patience)
     }
@@ -69,10 +70,10 @@ extension XMPPStream {
     abort(.silentServer)
   }
 
-  // MARK: Nothing is sent, and nothing comes
+  // MARK: Idle streams
 
-  /// Asks a server that was silent for ``StreamConfiguration/keepAlive`` whether it is still there, as long as the
-  /// stream is online.
+  /// Asks a server that was silent for ``StreamConfiguration/keepAlive`` for a sign of life, as long as the stream is
+  /// online.
   func watchSilence() {
     guard let keepAlive = configuration.keepAlive, case .online = state else { return }
     let left = keepAlive - idleTime
@@ -90,13 +91,13 @@ extension XMPPStream {
         do throws(XMPPError) {
           _ = try await request(Self.ping, timeout: configuration.acknowledgementTimeout)
         } catch {
-          // What has come instead of the answer shows as well that the server is there.
+          // Any input shows that the server is there.
           if idleTime >= configuration.acknowledgementTimeout { abort(.silentServer) }
         }
       }
     }
   }
 
-  /// Asks the own server (XEP-0199); that it knows no ping is an answer, too.
+  /// A ping to the own server (XEP-0199); an error is an answer, too.
   private static let ping = IQ(type: .get, payload: [XMLElement("ping", namespace: "urn:xmpp:ping")])
 }

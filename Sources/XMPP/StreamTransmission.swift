@@ -3,16 +3,17 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-// What goes to the server.
+// Output to the server.
 
 extension XMPPStream {
   static let notOnline = XMPPError(.notLoggedIn, stage: .request, .says(.notOnline))
 
-  /// Writes stanzas at once; returns when they are handed to the operating system.
+  /// Writes stanzas at once; returns when the operating system has them.
   ///
-  /// Answers to requests among them come as ``StreamEvent/answer(_:)``; ``request(_:timeout:)`` waits for them.
+  /// Answers to requests among them arrive as ``StreamEvent/answer(_:)``; ``request(_:timeout:)`` waits for its answer
+  /// instead.
   ///
-  /// - Throws: `notLoggedIn` when no resource is bound, `networkError` when the connection broke.
+  /// - Throws: `notLoggedIn` when no resource is bound, `networkError` when the connection breaks.
   public func send(_ stanzas: [XMLElement]) async throws(XMPPError) {
     guard case .online = state, let channel else { throw Self.notOnline }
     let promise = channel.eventLoop.makePromise(of: Void.self)
@@ -30,9 +31,9 @@ extension XMPPStream {
 
   /// Writes outputs at once, and into the wire log without their secrets.
   ///
-  /// A TLS record ends where a stanza does, if that is not too large for one: a record is decrypted as a whole or not at
-  /// all, so that the server sees a connection break between two stanzas. Some go on with a resumed session (XEP-0198 §5)
-  /// in the middle of the stanza that the connection before has left, and hear nothing of what follows.
+  /// A TLS record ends with a stanza that fits into it. A record is decrypted completely or not at all, so that a
+  /// broken connection appears to the server to end between stanzas. Some servers continue a resumed session (XEP-0198
+  /// §5) in the middle of the last stanza of the old connection and do not understand what follows.
   func write(
     _ outputs: [StreamNegotiator.Output], closing: Bool = false, _ promise: EventLoopPromise<Void>? = nil
   ) {
@@ -45,7 +46,7 @@ extension XMPPStream {
         channel.write(ByteBuffer(bytes: record[..<end]), promise: nil)
         record.removeFirst(end)
       }
-      // A longer stanza reaches the server in pieces.
+      // A longer stanza reaches the server in parts.
       if record.count > TLSEngine.maximumRecord { Self.pad(&record) }
     }
     if management?.isOverfull == true { giveUpOverfull() }
@@ -58,10 +59,10 @@ extension XMPPStream {
     channel.writeAndFlush(ByteBuffer(bytes: record), promise: promise)
   }
 
-  /// Adds white space after a stanza that reaches the server in pieces, as much as the stanza's longest tag has bytes.
+  /// Adds white space after a stanza that reaches the server in parts, as many bytes as the stanza's longest tag has.
   ///
-  /// The parser of most servers is expat, which postpones a tag that it got in pieces until its input has doubled: without
-  /// more input the server would not see the end of the stanza. White space between stanzas is allowed (RFC 6120 §4.6.1).
+  /// The parser of most servers, expat, delays a tag that arrives in parts until its input has doubled; without more
+  /// input the server would not see the end of the stanza. White space between stanzas is allowed (RFC 6120 §4.6.1).
   private static func pad(_ stanza: inout [UInt8]) {
     var longest = 0
     var start: Int?
@@ -104,7 +105,7 @@ extension XMPPStream {
     }
   }
 
-  /// Writes the last elements and `</stream:stream>`; nothing where no stream is open.
+  /// Writes the last elements and `</stream:stream>`; does nothing where no stream is open.
   func endOutput(with elements: [XMLElement] = []) {
     guard connection?.isOutputOpen == true else { return }
     connection?.isOutputOpen = false

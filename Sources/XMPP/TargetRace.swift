@@ -1,33 +1,32 @@
 import NIOCore
 import XMPPTransport
 
-/// Decides which of an account's servers is tried when: each a while after the one before, or as soon as that cannot be
-/// reached, until one has got as far as TLS (compare RFC 8305, which does so with the addresses of a host).
+/// Decides when to try each of an account's servers: some time after the previous one, or as soon as that one has
+/// failed, until one has completed TLS (compare RFC 8305, which does so with the addresses of a host).
 ///
-/// Pure: what has happened goes in, whom to try next and how it ends come out.
+/// Pure: events go in, the next target or the result comes out.
 struct TargetRace {
-  /// How long the next target waits for the ones before it; where the server has sent to the one before, that is given
-  /// more time.
+  /// The delay before the next target; a longer one follows a redirection target.
   static let stagger = TimeAmount.seconds(2)
   static let staggerElsewhere = TimeAmount.seconds(5)
-  /// How long one of several targets may take to get as far as TLS.
+  /// The time limit for one of several targets to complete TLS.
   static let patience = TimeAmount.seconds(15)
 
   enum Action: Equatable {
-    /// One more is tried, under this number.
+    /// Try another target under this number.
     case start(Int, ServerTarget)
-    /// Nothing for now.
+    /// Nothing to do for now.
     case wait
     case fail(XMPPError)
   }
 
   private let targets: [ServerTarget]
-  /// So many at the beginning are where a server has sent to.
+  /// The number of targets at the front to which a server has redirected.
   private let elsewhere: Int
   private var next = 0
   private var running: Set<Int> = []
   private var failure: XMPPError?
-  /// A server was reached that could not be used: no other is asked.
+  /// Whether a server was reached that could not be used, so that no other one is tried.
   private var isDecided = false
 
   init(_ targets: [ServerTarget], elsewhere: Int) {
@@ -39,16 +38,16 @@ struct TargetRace {
 
   func isElsewhere(_ number: Int) -> Bool { number < elsewhere }
 
-  /// How long after this target's start the next one is due; nil where none is left.
+  /// The delay between the start of this target and the next one; nil where none is left.
   func delay(after number: Int) -> TimeAmount? {
     guard number + 1 < targets.count else { return nil }
     return isElsewhere(number) ? Self.staggerElsewhere : Self.stagger
   }
 
-  /// How long each may take; nil where there is only one.
+  /// The time limit of each target; nil where there is only one.
   var limit: TimeAmount? { targets.count > 1 ? Self.patience : nil }
 
-  /// The first target is due, or the next one.
+  /// Called when the first or the next target is due.
   mutating func due() -> Action {
     guard next < targets.count, !isDecided else { return .wait }
     defer { next += 1 }
@@ -56,7 +55,7 @@ struct TargetRace {
     return .start(next, targets[next])
   }
 
-  /// A target has failed. Another one may do better only where this one could not be reached, or was silent.
+  /// Called when a target has failed. Another one may succeed only if this one was unreachable or silent.
   mutating func failed(_ number: Int, _ error: XMPPError, isSilent: Bool) -> Action {
     guard running.remove(number) != nil else { return .wait }
     if !isDecided { failure = error }

@@ -1,15 +1,16 @@
 import XMPPSASL
 
-/// Who a client says it is when it logs in (XEP-0388 §2.3).
+/// The identity of a client in its login (XEP-0388 §2.3).
 public struct UserAgent: Sendable, Hashable {
-  /// A UUID (version 4) of this installation and account, the same at every login. Nobody else learns it.
+  /// A UUID (version 4) for this installation and account, the same at every login, and known only to the server.
   public var id: String
-  /// Name of the program, for people.
+  /// The name of the program, for people.
   public var software: String?
-  /// Name of the device, for people.
+  /// The name of the device, for people.
   public var device: String?
 
-  /// For servers that leave it to the client (RFC 6120 §7): the same at every login, and nothing of the id in it.
+  /// The resource for servers that leave the choice to the client (RFC 6120 §7): the same at every login, without
+  /// revealing the ID.
   var resource: String? {
     guard let hash = try? Digest.sha256.hash(Array("resource \(id)".utf8)) else { return nil }
     let name = Base64.encode(Array(hash.prefix(9))).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }

@@ -5,7 +5,7 @@ public enum WireDirection: String, Sendable {
   case sent, received
 }
 
-/// Elements as text for a person, with every secret replaced.
+/// Renders elements as text for people, with every secret replaced.
 enum WireLog {
   static func line(_ output: StreamNegotiator.Output) -> String {
     switch output {
@@ -18,8 +18,8 @@ enum WireLog {
     redacted(element).xmlString(inheriting: Namespaces.client)
   }
 
-  /// In the namespaces of authentication everything is secret but what is known to be public; elsewhere passwords,
-  /// tokens, and the fields of forms that hold a password (XEP-0004, XEP-0077).
+  /// In the namespaces of authentication, everything is secret except for what is known to be public; elsewhere
+  /// passwords, tokens, and form fields with a password (XEP-0004, XEP-0077).
   private static func redacted(_ element: XMLElement) -> XMLElement {
     var element = element
     if let names = publicNames[element.name.namespace], !names.contains(element.name.local) {
@@ -38,7 +38,7 @@ enum WireLog {
     return element
   }
 
-  /// The id of a user agent is the server's business alone (XEP-0388 §2.3).
+  /// The ID of a user agent is known only to the server (XEP-0388 §2.3).
   private static func isSecret(_ attribute: String, of element: XMLName) -> Bool {
     attribute == "token" || (attribute == "id" && element == XMLName("user-agent", Namespaces.sasl2))
   }
@@ -48,7 +48,7 @@ enum WireLog {
     return element["type"] == "text-private" || element["var"]?.lowercased().contains("password") == true
   }
 
-  /// An element of which nothing is seen but its name and some attributes.
+  /// An element reduced to its name and some attributes.
   private static func hidden(_ element: XMLElement, but shown: Set<String> = ["mechanism"]) -> XMLElement {
     var element = element
     for index in element.attributes.indices where !shown.contains(element.attributes[index].name.local) {
@@ -61,7 +61,7 @@ enum WireLog {
   private static let mark = "[secret]"
   private static let publicOfField: Set = ["type", "var", "label"]
 
-  /// What the elements of authentication show: RFC 6120 §6, XEP-0388, XEP-0484.
+  /// The visible elements of authentication: RFC 6120 §6, XEP-0388, XEP-0484.
   private static let publicNames: [String: Set<String>] = [
     Namespaces.sasl: ["mechanisms", "mechanism", "failure", "text", "abort"],
     Namespaces.sasl2: [

@@ -1,7 +1,7 @@
 import XMPPTransport
 
 extension XMPPError {
-  /// What goes wrong with a stream.
+  /// The sentences about errors of a stream.
   public enum Sentence: String, ErrorSentence {
     case silent, loginCancelled, loginGivenUp, streamClosed, sessionEnded, connectsOnce, noLogin
     case noTLSInTime, noServer, redirectedTooOften, notOnline, connectionLost, closedByPeer

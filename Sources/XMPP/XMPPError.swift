@@ -1,49 +1,49 @@
 import XMPPTransport
 
-/// Why a stream could not be used, or ended.
+/// The reason why a stream could not be used, or ended.
 ///
-/// `code` is a name of the failure table that every surface shares; `stage` says which part of the work failed.
+/// `code` is a name of the failure table that all interfaces share; `stage` tells which part of the work failed.
 public struct XMPPError: Error, Sendable, Equatable {
-  /// A name of the failure table, open for names of later releases.
+  /// A name of the failure table, extensible by later releases.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
   }
 
-  /// The part of the work that failed, in the order a login passes them.
+  /// The part of the work that failed, in the order in which logins pass them.
   public enum Stage: String, Sendable, CaseIterable {
     case input, dns, connect, proxy, tls, stream, authenticate, bind, sync, request
   }
 
-  /// Whether a server may have ended the stream because it was answered before it asked.
+  /// Whether a server may have ended the stream because of pipelining.
   public enum Objection: Int, Sendable {
     case none
-    /// The connection ended, for whatever reason.
+    /// The connection ended for an unknown reason.
     case possible
-    /// It called what it got an error.
+    /// The server reported an error in what it received.
     case stated
   }
 
   public var code: Code
   public var stage: Stage
   public var objection = Objection.none
-  /// A stanza of more than ``StreamConfiguration/limits`` allow has ended the session: somebody else may have sent it,
-  /// and then the server has it for the next session, too.
+  /// Whether a stanza that exceeds ``StreamConfiguration/limits`` has ended the session. It may come from another user,
+  /// and the server then resends it in the next session.
   public var isExcess = false
-  /// So much has come at a time that the server did not wait for its acknowledgement (XEP-0198): it comes again with the
-  /// next session, too, and a session without acknowledgements takes it. Of a connection that broke while so much came
-  /// nobody knows whether the server has ended it.
+  /// Whether so many stanzas arrived that the server may not have waited for their acknowledgement (XEP-0198). They
+  /// will be resent in the next session, which should do without acknowledgements. If the connection broke meanwhile,
+  /// it is unknown whether the server has ended it.
   public var isOverrun = false
-  /// What failed is not the account's own server, but where that had sent to (`see-other-host`, or where a session is to
-  /// be resumed), and before anything was said of the account: the own server may be as well as ever.
+  /// Whether the failure occurred at a redirection target (`see-other-host`, or the location of a session to resume)
+  /// before the account was named, so that the own server may work.
   public var isElsewhere = false
-  /// What happened, for a person; never contains a secret.
+  /// A description for people, without secrets.
   public var reason: ErrorReason
-  /// The condition on the wire: `not-authorized`, `conflict`.
+  /// The condition on the wire, such as `not-authorized` or `conflict`.
   public var condition: String?
-  /// What the server said, as it said it.
+  /// The server's text.
   public var text: String?
-  /// Where the server wants to be asked instead (`see-other-host`, RFC 6120 §4.9.3.19).
+  /// The host to which the server redirects (`see-other-host`, RFC 6120 §4.9.3.19).
   public var otherHost: HostAddress?
 
   public init(
@@ -56,7 +56,7 @@ public struct XMPPError: Error, Sendable, Equatable {
     self.text = text
   }
 
-  /// An error that says a text which is not one of ``Sentence``.
+  /// An error with a text that is not a ``Sentence``.
   public init(
     _ code: Code, stage: Stage, _ message: String, condition: String? = nil, text: String? = nil
   ) {
@@ -68,7 +68,7 @@ public struct XMPPError: Error, Sendable, Equatable {
 }
 
 extension ErrorReason {
-  /// A sentence about a stream.
+  /// A reason with a sentence about a stream.
   package static func says(
     _ sentence: XMPPError.Sentence, _ arguments: any Sendable & CustomStringConvertible...
   ) -> ErrorReason {
@@ -77,7 +77,7 @@ extension ErrorReason {
 }
 
 extension XMPPError {
-  /// The connection stands, and nothing comes where an answer is due.
+  /// The connection exists, but a due answer does not arrive.
   public static let silentServer = XMPPError(
     .networkError, stage: .stream, .says(.silent))
 }
@@ -110,7 +110,7 @@ extension XMPPError.Code {
   public static let cancelled = Self(rawValue: "cancelled")
   public static let internalError = Self(rawValue: "internalError")
 
-  /// Every code this library uses: a test holds them against the failure table.
+  /// Every code that this library uses; a test compares them with the failure table.
   public static let all: [Self] = [
     .invalidParameter, .unknownDomain, .serviceGone, .connectionRefused, .mechanismUnavailable, .networkError,
     .connectTimeout, .proxyUnavailable, .tlsFailure, .protocolError, .downgrade, .authFailed, .tokenIncorrect,

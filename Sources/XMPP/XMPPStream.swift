@@ -5,34 +5,34 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-/// What a stream reports, in order.
+/// An event of a stream. Events are reported in order.
 public enum StreamEvent: Sendable {
-  // On the heap: whoever waits for an event sets memory aside for the largest.
+  // Indirect, because every waiter reserves memory for the largest event.
   indirect case step(LoginStep)
   case message(Message)
   case presence(Presence)
-  /// A request of type set that its responder has accepted, as a roster push (RFC 6121 §2.1.6), which was answered
-  /// already; or one of ``StreamConfiguration/requestsForProgram``, which was not.
+  /// A request of type set that its responder has accepted and answered, such as a roster push (RFC 6121 §2.1.6); or
+  /// one of ``StreamConfiguration/requestsForProgram``, which was not answered.
   case request(IQ)
-  /// An IQ of type result or error that no ``XMPPStream/request(_:timeout:)`` waits for: the answer to a request that
-  /// was sent with ``XMPPStream/send(_:)``, or one that comes late. Anybody may send such a thing unasked: it answers
-  /// the request that has its `id` only where its `from` is whom that went to (RFC 6120 §8.2.3).
+  /// An IQ of type result or error for which no ``XMPPStream/request(_:timeout:)`` waits: the answer to a request sent
+  /// with ``XMPPStream/send(_:)``, or a late one. Any entity may send such an IQ: it answers the request with its `id`
+  /// only if its `from` is the entity that was asked (RFC 6120 §8.2.3).
   case answer(IQ)
-  /// Everything that had come when ``XMPPStream/mark(_:)`` was called was reported before.
+  /// All input before the call of ``XMPPStream/mark(_:)`` was reported.
   case marked(String)
-  /// A stanza was more than ``StreamConfiguration/limits`` allow, and how: all there is of it is its start tag and that
-  /// of the child in which the rest was, without what was too much. It counts as handled.
+  /// A stanza that exceeds ``StreamConfiguration/limits``, and how. Only its start tag and that of the child with the
+  /// excess are left. It counts as handled.
   case leftOut(XMLElement, String, octets: Int)
-  /// The server has these stanzas, oldest first (XEP-0198 §4). Who takes no events and sends is told of the last
-  /// 10,000 of them.
+  /// The server has these stanzas, oldest first (XEP-0198 §4). A program that takes no events gets the last 10,000 of
+  /// them.
   case acknowledged([SentStanza])
-  /// With ``StreamConfiguration/confirmsStanzas``: the events before were made of the stanzas up to this number. What
-  /// they ask for having been done, ``XMPPStream/confirm(through:)`` tells the server.
+  /// With ``StreamConfiguration/confirmsStanzas``: the events so far cover the stanzas up to this number. The program
+  /// calls ``XMPPStream/confirm(through:)`` when it has handled them.
   case received(through: UInt32)
-  /// The last event. nil: this side closed the stream and the server agreed (RFC 6120 §4.4).
+  /// The last event; the error is nil if this side closed the stream and the server agreed (RFC 6120 §4.4).
   case closed(XMPPError?)
 
-  /// Octets of memory that the peer's part of it takes, about.
+  /// The approximate octets of memory of the peer's data.
   var footprint: Int {
     let elements =
       switch self {
@@ -48,10 +48,10 @@ public enum StreamEvent: Sendable {
 
 /// An XMPP client stream: one connection of one account, used once (RFC 6120).
 ///
-/// The actor runs on its channel's event loop, so nothing hops between a byte and its stanza. ``connect()``
-/// returns when a resource is bound; stanzas and the end of the stream come from ``next()`` or ``events``. When
-/// nobody takes the events, the stream stops reading from the network instead of storing them; acknowledgements do not
-/// count, so that a program may send for ever without taking any. A stream that nobody refers to any more is closed.
+/// The actor runs on its channel's event loop, without thread hops between a byte and its stanza. ``connect()`` returns
+/// when a resource is bound; stanzas and the end of the stream come from ``next()`` or ``events``. If no consumer takes
+/// the events, the stream stops reading from the network instead of storing them; acknowledgements do not count, so
+/// that a program may send without taking events. A stream without references is closed.
 ///
 ///     let stream = XMPPStream(.init(account: try JID("alice@example.org"), credentials: credentials))
 ///     let bound = try await stream.connect()
@@ -61,12 +61,12 @@ public actor XMPPStream {
   enum State {
     case idle
     case connecting
-    /// Encrypted, and not to be logged in: only the server can be asked.
+    /// Encrypted and not to be logged in; requests to the server are possible.
     case beforeLogin
     case online(BoundStream)
     /// `</stream:stream>` was sent.
     case closing
-    /// The server has ended the stream and not the connection yet. The error is told when it has, and nothing came before.
+    /// The server has ended the stream but not the connection, whose end is awaited before the error is reported.
     case ended(XMPPError)
     case closed
 
@@ -78,7 +78,7 @@ public actor XMPPStream {
     }
   }
 
-  /// What a negotiation has led to, by its purpose.
+  /// The result of a negotiation, by its purpose.
   enum Negotiated {
     case login(BoundStream)
     case features(StreamFeatures)
@@ -91,21 +91,21 @@ public actor XMPPStream {
   }
 
   var state = State.idle
-  /// The one that was won, or that of the contender that is acted for.
+  /// The stream's connection, or that of the contender for which the stream acts.
   var connection: StreamConnection?
   var establishment: StreamEstablishment
-  /// Bounds connecting, and later closing.
+  /// The time limit for connecting, and later for closing.
   var deadline: Scheduled<Void>?
   var closers: [CheckedContinuation<Void, Never>] = []
   var requests = IQTracker<(Result<IQ, XMPPError>) -> Void>()
   var inbox = StreamInbox()
-  /// What the next stream needs to go on with this session (``StreamConfiguration/resuming``), also after its end; nil
-  /// where it is not managed. A stream that did not come so far leaves the session that it was to go on with.
+  /// The data with which the next stream resumes this session (``StreamConfiguration/resuming``), available after the
+  /// end, too; nil where it is not managed. A stream that did not bind leaves the session that it was to resume.
   public internal(set) var management: StreamManagement?
   var reception = StreamReception()
   var probes = AcknowledgementProbes()
   var silence = StreamSilence()
-  /// What the server offers now; nil until it has said so, which may be after an inline bind (XEP-0386).
+  /// The current features of the server; nil until they arrive, which may be after an inline bind (XEP-0386).
   public internal(set) var features: StreamFeatures?
 
   public init(_ configuration: StreamConfiguration, on eventLoop: (any EventLoop)? = nil) {
@@ -118,7 +118,7 @@ public actor XMPPStream {
 
   /// The next event; nil after `closed`, and when the calling task is cancelled.
   ///
-  /// Several callers share the events: each event goes to the one that has waited longest.
+  /// Several callers share the events: each event goes to the caller that has waited longest.
   public func next() async -> StreamEvent? {
     if let event = inbox.popFirst() {
       updateReading()
@@ -133,8 +133,9 @@ public actor XMPPStream {
     }
   }
 
-  /// The next events, which can be handled together: a message and the messages behind it that are here already, or a request
-  /// (``StreamEvent/request(_:)``) and the requests behind it; of anything else one event. Nil as ``next()``.
+  /// The next events that can be handled together: a message and the available messages after it, or a request
+  /// (``StreamEvent/request(_:)``) and the available requests after it; otherwise a single event. Nil in the cases of
+  /// ``next()``.
   public func nextEvents(_ maximum: Int) async -> [StreamEvent]? {
     guard let first = await next() else { return nil }
     var events = [first]
@@ -143,7 +144,7 @@ public actor XMPPStream {
     return events
   }
 
-  /// Reports ``StreamEvent/marked(_:)`` behind everything that has come up to now.
+  /// Reports ``StreamEvent/marked(_:)`` after all input so far.
   public func mark(_ name: String) { report(.marked(name)) }
 
   func report(_ event: StreamEvent) {
@@ -151,16 +152,15 @@ public actor XMPPStream {
     updateReading()
   }
 
-  /// A peer that does not read what it asks for is not read either.
+  /// Pauses reading from a peer that does not read the answers to its requests.
   func writabilityChanged(to isWritable: Bool) {
     connection?.isWritable = isWritable
     updateReading()
   }
 
-  /// Reads while the consumer and the peer keep up, and always while the stream is being closed.
+  /// Reads while consumer and peer keep up, and always while the stream is being closed.
   ///
-  /// A consumer that waits for an answer or an acknowledgement takes no events: up to a limit it is read on for what
-  /// stands behind them.
+  /// A consumer that waits for an answer or acknowledgement takes no events, so reading continues for it up to a limit.
   func updateReading() {
     guard let connection, connection.channel.isActive else { return }
     let isAwaiting = !requests.isEmpty || management?.isAsking == true
@@ -177,25 +177,23 @@ public actor XMPPStream {
 
   // MARK: The end
 
-  /// Stanzas can be sent: false from the stream's end on, also before the event of it is read.
+  /// Whether stanzas can be sent; false from the stream's end on, even before that event is read.
   public var isOpen: Bool { state.isOpen }
 
   var channel: (any Channel)? { connection?.channel }
 
-  /// The addresses of this machine that the stream is connected from: none before there is a connection, and several
-  /// while it tries several targets.
+  /// The local addresses of the stream's connections: empty before there is one, several while targets compete.
   public var localAddresses: Set<String> {
     let channels = [channel].compactMap(\.self) + (establishment.race?.channels ?? [])
     return Set(channels.compactMap { $0.localAddress?.ipAddress })
   }
 
-  /// Time since the server last sent anything.
+  /// The time since the last input from the server.
   public var idleTime: TimeAmount { .now() - silence.lastInput }
 
-  /// Ends a stream whose server does not answer any more: `error` comes as the `closed` event.
+  /// Ends a stream whose server does not answer; `error` is reported in the `closed` event.
   ///
-  /// The connection is reset: nothing that was written to it arrives any more, and a session that can be resumed is
-  /// not closed.
+  /// The connection is reset: written data that has not arrived is lost, and a resumable session is not closed.
   public func abort(_ error: XMPPError) {
     guard state.isOpen else { return }
     reset(error)
@@ -203,7 +201,7 @@ public actor XMPPStream {
 
   /// Ends the stream: `stanzas`, `</stream:stream>`, and the server's own within `patience` (RFC 6120 §4.4).
   ///
-  /// While connecting it cancels. Never fails: what cannot be said any more is left unsaid.
+  /// While connecting, this cancels. Never fails; stanzas that cannot be sent are dropped.
   public func close(sending stanzas: [XMLElement] = [], patience: TimeAmount = .seconds(2)) async {
     switch state {
     case .idle: finish(nil)
@@ -225,7 +223,7 @@ public actor XMPPStream {
     await withCheckedContinuation { closers.append($0) }
   }
 
-  /// The one way into `closed`: wakes everybody who waits.
+  /// The only way into the state `closed`; releases all waiters.
   func finish(_ error: XMPPError?) {
     if case .closed = state { return }
     let wasConnecting = establishment.waiter != nil
@@ -249,8 +247,8 @@ public actor XMPPStream {
     closers = []
   }
 
-  /// Ends with a connection that is reset, not closed: bytes that the system still holds for a peer that does not take them
-  /// must not reach it when another connection has gone on. A late `<resume/>` would take the session from that one.
+  /// Ends by resetting the connection, so that data still buffered for an unresponsive peer does not arrive after
+  /// another connection has resumed the session. A late `<resume/>` would take the session from it.
   func reset(_ error: XMPPError) {
     connection?.isOutputOpen = false
     establishment.race?.silence()
@@ -260,7 +258,7 @@ public actor XMPPStream {
     finish(error)
   }
 
-  /// Closes the connection, and before it the stream, as both sides must (RFC 6120 §4.4).
+  /// Closes the stream and then the connection, as both sides must (RFC 6120 §4.4).
   func hangUp() {
     endOutput()
     channel?.close(promise: nil)
@@ -269,7 +267,7 @@ public actor XMPPStream {
 }
 
 extension XMPPStream {
-  /// The events as a sequence, until the stream ends. Several loops share them, as callers of ``next()`` do.
+  /// The events as a sequence until the stream ends. Several loops share them, like callers of ``next()``.
   public nonisolated var events: AsyncStream<StreamEvent> {
     AsyncStream { await self.next() }
   }

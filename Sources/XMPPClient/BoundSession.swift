@@ -4,17 +4,17 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// A session while its stream is bound: what is handed to everybody who works on it.
+/// A session while its stream is bound, as handlers and the program receive it.
 ///
-/// It ends with its stream. What is done with a session that has ended throws `notLoggedIn`, so that nobody has to ask
-/// whether the stream of a moment ago is still the present one. A resumed session (XEP-0198 §5) is a new value:
-/// ``isResumed`` is true then.
+/// A session ends with its stream. A call on an ended session throws `notLoggedIn`, so that callers need not check
+/// whether a stream is still the current one. A resumed session (XEP-0198 §5) is a new value whose ``isResumed`` is
+/// true.
 public final class BoundSession: Sendable {
-  /// Counts the sessions of a client.
+  /// The number of the session within its client.
   public let number: Int
-  /// What the negotiation has given.
+  /// The result of the negotiation.
   public let bound: BoundStream
-  /// For requests of ``XMPPFeatures`` that take a stream.
+  /// The stream, for requests of ``XMPPFeatures`` that take one.
   public let stream: XMPPStream
   private let ended = NIOLockedValueBox(false)
 
@@ -27,30 +27,30 @@ public final class BoundSession: Sendable {
   /// The full JID of this client.
   public var jid: JID { bound.jid }
 
-  /// The session goes on that the stream before had: presence and subscriptions are as they were.
+  /// Whether the session of the previous stream was resumed, with its presence and subscriptions.
   public var isResumed: Bool { bound.isResumed }
 
-  /// False from the end of the session on, at the latest when the client tells of that.
+  /// Whether the session has not ended; false at the latest when the client reports the end.
   public var isCurrent: Bool { !ended.withLockedValue { $0 } }
 
-  /// What the server offers in this session.
+  /// The features that the server offers in this session.
   public var features: StreamFeatures? { get async { await stream.features } }
 
-  /// As ``XMPPStream/mark(_:)``.
+  /// Does the same as ``XMPPStream/mark(_:)``.
   public func mark(_ name: String) async { await stream.mark(name) }
 
-  /// As ``XMPPStream/confirm(through:)``.
+  /// Does the same as ``XMPPStream/confirm(through:)``.
   public func confirm(through count: UInt32) async { await stream.confirm(through: count) }
 
-  /// Returns when the server has shown that it is there.
+  /// Returns when the server has given a sign of life.
   ///
-  /// - Throws: as ``XMPPStream/probe(timeout:)``.
+  /// - Throws: the errors of ``XMPPStream/probe(timeout:)``.
   public func probe(timeout: TimeAmount) async throws(XMPPError) {
     try check()
     try await stream.probe(timeout: timeout)
   }
 
-  /// The session is over: nothing is done with it any more.
+  /// Marks the session as ended.
   package func end() { ended.withLockedValue { $0 = true } }
 
   private func check() throws(XMPPError) {
@@ -67,7 +67,7 @@ extension BoundSession: RequestStream {
   public func request(_ request: IQ, timeout: TimeAmount) async throws(XMPPError) -> IQ {
     try check()
     let answer = try await stream.request(request, timeout: timeout)
-    // The session may have ended while the answer was on its way.
+    // The session may have ended while the answer was under way.
     try check()
     return answer
   }
@@ -82,7 +82,7 @@ extension BoundSession: RequestStream {
   }
 }
 
-// Two values are equal where they are one session.
+// Two values are equal if they are the same session.
 extension BoundSession: Hashable {
   public static func == (one: BoundSession, other: BoundSession) -> Bool { one === other }
 

@@ -1,44 +1,44 @@
 import XMPP
 
-/// Keeps one account connected: decides when to connect, to give up an attempt, to pause, and to come back.
+/// Keeps one account connected: decides when to connect, give up an attempt, pause, and reconnect.
 ///
-/// Pure: inputs go in, actions come out, and ``XMPPClient`` carries these out. A stream has a number, which its inputs
-/// carry: what comes from a stream that is neither the attempt nor the session any more changes nothing. At most one
-/// session is bound. An attempt to replace it (``Input/replace(after:)``) runs beside it and takes its place when it is
+/// Pure: ``XMPPClient`` passes inputs in and carries out the resulting actions. Each stream has a number, which its
+/// inputs carry: inputs of a stream that is neither the current attempt nor the session are ignored. At most one
+/// session is bound. An attempt to replace it (``Input/replace(after:)``) runs beside it and takes its place when
 /// bound.
 public struct ConnectionMachine: Sendable {
-  /// What the program wants.
+  /// The state that the program asks for.
   public enum Wish: Sendable, Hashable, CaseIterable {
     case offline, online
-    /// Online, and no attempt is made until the program lets the client go on.
+    /// Online, but without attempts until the program connects again.
     case held
-    /// Online again when the user is back.
+    /// Offline until the user is back.
     case suspended
   }
 
-  /// How far the attempt to get a session has come.
+  /// The progress of the attempt to get a session.
   public enum Attempt: Sendable, Hashable, CaseIterable {
     case none
-    /// The pause before the next attempt runs.
+    /// The pause before the next attempt is running.
     case waiting
-    /// The program is asked how to configure the stream, which includes the secret.
+    /// The program is preparing the stream's configuration, including the secret.
     case preparing
-    /// The stream connects and negotiates.
+    /// The stream is connecting and negotiating.
     case opening
-    /// The program is asked what follows on the failure.
+    /// The program is deciding what follows on the failure.
     case deciding
   }
 
-  /// What there is of a session.
+  /// The state of the session.
   public enum Link: Sendable, Hashable, CaseIterable {
     case none
-    /// A resource is bound, and the program has not accepted the session yet: its end is that of an attempt.
+    /// A resource is bound, and the program has not accepted the session yet; its end counts as a failed attempt.
     case beginning
     /// The session is in use.
     case bound
-    /// The network has changed: the server is asked whether it is still there.
+    /// The server was asked for a sign of life after a change of the network.
     case probing
-    /// This side has closed the stream, and the server has not agreed yet (RFC 6120 §4.4).
+    /// This side has closed the stream, and the server has not yet (RFC 6120 §4.4).
     case closing
   }
 
@@ -51,88 +51,88 @@ public struct ConnectionMachine: Sendable {
   }
 
   public enum Input: Sendable {
-    /// The program wants a new session in the place of the one that it has, and the attempt after so many seconds.
+    /// The program wants a new session in the place of the current one, attempted after this number of seconds.
     case replace(after: Double)
     /// The program wants to be offline.
     case disconnect
     /// The program wants to be offline until ``connect(after:)``.
     case suspend
-    /// No attempt is made until ``connect(after:)``, and one that is on its way is given up. A session in use stays.
+    /// No attempt is made until ``connect(after:)``, and a running one is given up. A session in use stays.
     case hold
-    /// The program wants to be online. The attempt is made when what is left of a pause is over that ``hold`` has broken off,
-    /// and not before so many seconds.
+    /// The program wants to be online. The attempt is made after the rest of a pause that ``hold`` interrupted, and at
+    /// the earliest after this number of seconds.
     case connect(after: Double)
     /// The stream of the attempt is configured.
     case prepared(Int)
     case bound(Int)
-    /// The session is in use from now on.
+    /// The program has accepted the session.
     case accepted(Int)
-    /// The session is not to be used: its attempt has failed.
+    /// The program has refused the session: its attempt has failed.
     case refused(Int, XMPPError)
-    /// The stream has ended, or could not be configured; nil: this side has closed it.
+    /// The stream has ended, or could not be configured; the error is nil if this side has closed it.
     case ended(Int, XMPPError?, leaving: StreamManagement?)
     case decided(Int, ConnectionVerdict)
     /// The pause is over.
     case timer(Int)
-    /// An address or a route of this machine has changed; the streams whose address is gone.
+    /// The machine's addresses or routes have changed; `gone` has the streams whose local address is gone.
     case networkChanged(gone: Set<Int>)
     /// The server has answered the probe.
     case answered(Int)
   }
 
   public enum Action: Sendable, Equatable {
-    /// Configures a stream of this number, and answers with ``Input/prepared(_:)`` or ``Input/ended(_:_:leaving:)``.
+    /// Configure the stream with this number, and answer with ``Input/prepared(_:)`` or ``Input/ended(_:_:leaving:)``.
     case prepare(Int, StreamSuccession.Remedy?)
-    /// Opens the stream that was configured.
+    /// Open the configured stream.
     case open(Int)
-    /// Closes a stream, or gives up an attempt.
+    /// Close a stream, or give up an attempt.
     case close(Int)
-    /// Ends a stream whose server is silent.
+    /// End a stream whose server is silent.
     case abort(Int)
     case probe(Int)
-    /// Asks what follows on the failure of an attempt, or on the loss of a session that was in use. The answer does not
-    /// matter where another attempt is on its way.
+    /// Ask the program what follows on a failed attempt, or on the loss of a session that was in use. The answer is
+    /// ignored if another attempt is under way.
     case decide(Int, after: XMPPError, wasInUse: Bool)
     case startTimer(Int, seconds: Double)
     case stopTimer(Int)
   }
 
-  /// A session that was lost, until it is decided what follows.
+  /// A lost session until the program has decided what follows.
   private struct Loss {
-    /// Seconds for which it was bound.
+    /// The seconds for which the session was bound.
     var seconds: Double
-    /// The next one does not end for the same reason.
+    /// Whether the next session does not end for the same reason.
     var isCured: Bool
-    /// The link is known to be gone, and why: nothing is to be waited for.
+    /// Whether the reason of the loss is known, so that the client reconnects as after a reset by the server.
     var isExpected: Bool
   }
 
   public private(set) var state = State()
-  /// Nothing is wanted, and nothing is left of a session.
+  /// Whether the program wants to be offline and no session is left.
   public var isOffline: Bool { state == State() }
-  /// The streams of the attempt and of the session.
+  /// The numbers of the streams of the attempt and of the session.
   public private(set) var attemptNumber = 0
   public private(set) var linkNumber = 0
-  /// What the streams leave for the next one.
+  /// The data that streams leave for the next one.
   public var succession = StreamSuccession()
-  /// Why the next session does not end as the last one did; nil where nothing is known of that.
+  /// Why the next session does not end as the last one did; nil where no cure is known.
   public private(set) var cure: StreamSuccession.Remedy?
   public private(set) var policy: ReconnectPolicy
   private var lastNumber = 0
-  /// A session was bound since the program has connected.
+  /// Whether a session was bound since the program has connected.
   public private(set) var wasOnline = false
   private var boundSince = 0.0
   private var loss: Loss?
-  /// When the next attempt is due; nil: at once.
+  /// The time of the next attempt; nil for at once.
   private var due: Double?
   /// Whether a changed network ends the pause.
   public private(set) var mayHurry = false
 
   public init(policy: ReconnectPolicy = ReconnectPolicy()) { self.policy = policy }
 
-  /// The state that follows on an input, and what is to be done.
+  /// Changes the state according to an input and returns the resulting actions.
   ///
-  /// - Parameter now: seconds of a clock that is never set back.
+  /// - Parameter now: the seconds of a monotonic clock.
   public mutating func handle(
     _ input: Input, at now: Double, using generator: inout some RandomNumberGenerator
   ) -> [Action] {
@@ -170,7 +170,7 @@ public struct ConnectionMachine: Sendable {
     }
   }
 
-  /// The same with the system's random numbers.
+  /// Handles an input with the system's random numbers.
   public mutating func handle(_ input: Input, at now: Double) -> [Action] {
     var generator = SystemRandomNumberGenerator()
     return handle(input, at: now, using: &generator)
@@ -178,7 +178,7 @@ public struct ConnectionMachine: Sendable {
 
   private static let givenUp = XMPPError(.cancelled, stage: .connect, .says(.attemptGivenUp))
 
-  // MARK: What the program wants
+  // MARK: Requests of the program
 
   private mutating func replace(after seconds: Double, at now: Double) -> [Action] {
     state.wish = .online
@@ -198,7 +198,7 @@ public struct ConnectionMachine: Sendable {
 
   private mutating func hold(at now: Double) -> [Action] {
     if state.wish == .online { state.wish = .held }
-    // What follows on a loss is still to be learnt.
+    // The decision about a loss is still open.
     let actions = loss == nil ? giveUpAttempt(at: now) : []
     return actions + (state.link == .beginning ? closeLink() : [])
   }
@@ -206,7 +206,7 @@ public struct ConnectionMachine: Sendable {
   private mutating func connect(after seconds: Double, at now: Double) -> [Action] {
     if state.wish == .offline { wasOnline = false }
     state.wish = .online
-    // What would follow on the failure of an attempt does not matter any more.
+    // The decision about a failed attempt does not matter any more.
     let isFree = state.attempt == .none || state.attempt == .deciding && loss == nil
     guard hasNoSession, isFree else { return [] }
     let left = max(0, due.map { $0 - now } ?? 0)
@@ -254,7 +254,7 @@ public struct ConnectionMachine: Sendable {
     }
   }
 
-  /// A stream that nobody wants any more is closed.
+  /// Closes a stream that is not needed any more.
   private func giveUp(_ number: Int) -> [Action] {
     let isWanted =
       number == linkNumber && state.link != .none || number == attemptNumber && state.attempt == .opening
@@ -300,7 +300,7 @@ public struct ConnectionMachine: Sendable {
     switch verdict {
     case .atOnce: seconds = 0
     case .never:
-      // Beside a session only the attempt to replace it is over.
+      // Beside a session, only the attempt to replace it has ended.
       if hasNoSession { state.wish = .offline }
       return []
     case .after(let pause):
@@ -341,7 +341,7 @@ public struct ConnectionMachine: Sendable {
       guard state.attempt == .none else { return [] }
       return cure.map { begin($0) } ?? decide(after: error ?? Self.givenUp)
     }
-    // An attempt to replace the session goes on.
+    // The attempt to replace the session continues.
     guard state.attempt == .none else {
       return [.decide(linkNumber, after: error ?? Self.givenUp, wasInUse: true)]
     }
@@ -356,7 +356,7 @@ public struct ConnectionMachine: Sendable {
     case .waiting where mayHurry:
       policy.restart()
       actions = giveUpAttempt(at: now) + begin()
-    // Nobody ever answers what was sent from an address that this machine has no more.
+    // Answers to what was sent from an address that is gone cannot arrive.
     case .opening where gone.contains(attemptNumber):
       actions = giveUpAttempt(at: now) + begin(.fromAnotherAddress)
     case .none, .waiting, .preparing, .opening, .deciding: break

@@ -1,24 +1,24 @@
 import XMPP
 
-/// What follows when an attempt to connect has failed, or a session has ended.
+/// The reaction to a failed attempt to connect, or to the end of a session.
 public enum ConnectionVerdict: Sendable, Equatable {
-  /// Another attempt is made at once, because it presents something else.
+  /// Retry at once, because the next attempt presents other credentials.
   case atOnce
-  /// Another attempt is made after a pause that grows with each failure (``ReconnectPolicy``).
+  /// Retry after a pause that grows with each failure (``ReconnectPolicy``).
   case afterPause(ReconnectPolicy.Cause, PauseTerms = PauseTerms())
-  /// Another attempt is made after so many seconds.
+  /// Retry after this number of seconds.
   case after(seconds: Double)
-  /// The client stays offline until the program connects it again.
+  /// Stay offline until the program connects the client again.
   case never
 
-  /// What follows for a program that decides nothing itself.
+  /// The default reaction.
   ///
   /// A refused password or certificate, a domain without a service, and a session that another client has replaced are
-  /// final. After everything else the client comes back, since it may be a passing fault: a peer that can make the
-  /// server send one bad stanza must not be able to log the user out.
+  /// final. After every other failure the client reconnects: a peer that makes the server send a single bad stanza must
+  /// not be able to log the user out.
   ///
-  /// - Parameter wasOnline: a session of this client was online before. A certificate that is rejected then may belong to a
-  ///   network that shows its own until its terms are accepted.
+  /// - Parameter wasOnline: whether a session of this client was online before. A certificate that is rejected later
+  ///   may belong to a captive portal.
   public init(after error: XMPPError, wasOnline: Bool) {
     switch error.code {
     case .rateLimited: self = .afterPause(.rateLimit)
@@ -33,23 +33,23 @@ public enum ConnectionVerdict: Sendable, Equatable {
   }
 }
 
-/// What the program knows of a pause whose length ``ReconnectPolicy`` decides.
+/// The program's terms for a pause whose length ``ReconnectPolicy`` decides.
 public struct PauseTerms: Sendable, Equatable {
-  /// Seconds.
+  /// The minimum length in seconds.
   public var atLeast = 0.0
   public var atMost = Double.infinity
-  /// Accounts at the same server, which come back spread over time.
+  /// The number of accounts at the same server, whose attempts are spread over time.
   public var accounts = 1
-  /// A changed network may end the pause.
+  /// Whether a change of the network may end the pause.
   public var mayHurry = true
 
   public init() {}
 }
 
 extension XMPPError {
-  /// Who has ended the stream: the server, if it has said so; else the link.
+  /// Whether the server has ended the stream, which is known where it has sent a condition; otherwise the link broke.
   fileprivate var pauseCause: ReconnectPolicy.Cause {
-    // What the server sends wrong it may send again.
+    // The server may send the same protocol error again.
     guard let condition else { return code == .protocolError ? .server : .link }
     return ["reset", "see-other-host"].contains(condition) ? .reset : .server
   }

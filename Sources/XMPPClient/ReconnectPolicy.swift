@@ -1,49 +1,49 @@
-/// Whether and when a session that was lost, or could not be had, is tried again.
+/// Decides when to retry after a session was lost or an attempt has failed.
 ///
-/// Pure. The pauses are those of RFC 6120 §3.3: the first is random, so that the clients of a server that restarts do
-/// not come back at once; it doubles up to a minute, and each is drawn from the upper half of its range.
+/// Pure. The pauses follow RFC 6120 §3.3: the first is random, so that the clients of a restarted server do not return
+/// at once; it doubles up to a minute, and each pause is drawn from the upper half of its range.
 public struct ReconnectPolicy: Sendable {
-  /// What ended the stream, or kept it from starting.
+  /// What ended the stream or prevented it.
   public enum Cause: Sendable, CaseIterable {
     /// The link was lost.
     case link
-    /// The server runs on and asks this client to come back, or to go elsewhere (RFC 6120 §4.9.3.16, §4.9.3.19).
+    /// The server asks the client to reconnect, or to go to another host (RFC 6120 §4.9.3.16, §4.9.3.19).
     case reset
     /// The server closed the stream.
     case server
-    /// There is no place for this client just now.
+    /// The server has no resources for this client at present.
     case later
     /// The server asked for a slower pace.
     case rateLimit
   }
 
-  /// Seconds.
+  /// The longest pause in seconds.
   public static let longest = 60.0
   public static let longestLater = 600.0
   public static let afterRateLimit = 300.0
-  /// Seconds online after which the end of a session has nothing to do with the one before.
+  /// After this number of seconds online, the end of a session is unrelated to earlier ones.
   public static let settled = 60.0
-  /// Seconds online that make one link good that was lost soon.
+  /// The number of seconds online that compensate for one link that was lost early.
   public static let secondsEachReturn = 2.0
-  /// Accounts of one server that come back within a second.
+  /// The number of accounts of one server that reconnect within a second.
   public static let accountsEachSecond = 100.0
 
-  /// Links that may be lost one soon after the other and taken up again at once.
+  /// The number of links that may be lost early in a row and still be reconnected at once.
   private let quickReturns: Double
 
-  /// - Parameter quickReturns: links that may be lost one soon after the other and taken up again at once.
+  /// - Parameter quickReturns: the number of links that may be lost early in a row and still be reconnected at once.
   public init(quickReturns: Double = 5) { self.quickReturns = quickReturns }
 
-  /// Failed attempts, and sessions that the server ended soon, since the session was last well.
+  /// The number of failed attempts, and of sessions that the server ended early, since the last stable session.
   public private(set) var attempts = 0
 
-  /// Links that were lost soon, as far as no time online has made them good.
+  /// The number of links that were lost early and not compensated by time online.
   private var shortLinks = 0.0
 
-  /// A session ended that was online for so many seconds.
+  /// Records the end of a session after a number of seconds online.
   ///
-  /// A server that lets everybody in and throws them out at once is asked ever more slowly, be it that it cuts the
-  /// connection. A link that breaks now and then is taken up at once, a few times also where it breaks soon.
+  /// A server that accepts sessions and ends them at once is contacted less and less often, even if it only cuts the
+  /// connection. A link that breaks now and then is reconnected at once, a few times even if it breaks early.
   public mutating func lost(after seconds: Double, _ cause: Cause) {
     if seconds >= Self.settled {
       attempts = 0
@@ -55,15 +55,15 @@ public struct ReconnectPolicy: Sendable {
     }
   }
 
-  /// What has failed before says nothing any more.
+  /// Forgets earlier failures.
   public mutating func restart() {
     attempts = 0
     shortLinks = 0
   }
 
-  /// Seconds until the next attempt.
+  /// The seconds until the next attempt.
   ///
-  /// - Parameter accounts: how many of this agent are at the same server: the more, the wider they spread.
+  /// - Parameter accounts: the number of this agent's accounts at the same server, over which attempts are spread.
   public mutating func pause(
     after cause: Cause, among accounts: Int = 1, using generator: inout some RandomNumberGenerator
   ) -> Double {
@@ -83,12 +83,12 @@ public struct ReconnectPolicy: Sendable {
     return Double.random(in: range / 2...range, using: &generator)
   }
 
-  /// Seconds before the first attempt of an agent that has just started.
+  /// The seconds before the first attempt of an agent that has just started.
   public static func start(among accounts: Int, using generator: inout some RandomNumberGenerator) -> Double {
     Double.random(in: 0...spread(of: accounts), using: &generator)
   }
 
-  /// Seconds over which so many accounts spread; a few need none.
+  /// The seconds over which the accounts are spread; 0 for a few accounts.
   private static func spread(of accounts: Int) -> Double {
     Double(accounts) <= accountsEachSecond / 10 ? 0 : Double(accounts) / accountsEachSecond
   }

@@ -2,14 +2,14 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// Who handles which stanzas of a client: by their kind, and by the name and namespace of their payload.
+/// The handlers of a client's stanzas, by kind, and by the name and namespace of their payload.
 ///
-/// A handler that is registered for a payload comes before one that is registered for all stanzas of the kind. The last
-/// one that is registered for the same thing replaces the earlier one.
+/// A handler for a payload takes precedence over a handler for all stanzas of the kind. A later registration replaces
+/// an earlier one for the same stanzas.
 public struct StanzaHandlers: Sendable {
   public typealias MessageHandler = @Sendable (Message, BoundSession) async throws -> Void
   public typealias PresenceHandler = @Sendable (Presence, BoundSession) async throws -> Void
-  /// Gives the payload of the result; throws a ``StanzaError`` to answer with it. Any other error is answered
+  /// Returns the payload of the result, or throws a ``StanzaError`` as the answer. Any other error is answered with
   /// `internal-server-error`.
   public typealias RequestHandler = @Sendable (IQ, BoundSession) async throws -> [XMLElement]
   public typealias SessionHandler = @Sendable (BoundSession) async throws -> Void
@@ -21,28 +21,29 @@ public struct StanzaHandlers: Sendable {
 
   public init() {}
 
-  /// Called for each session that is bound, before its stanzas are handled. A new session is the place to send presence.
+  /// Registers the handler of each bound session, called before its stanzas are handled. In a new session it sends
+  /// presence.
   public mutating func onSession(_ handler: @escaping SessionHandler) { session = handler }
 
-  /// - Parameter payload: a child of the messages; nil: every message that has no handler of its own.
+  /// - Parameter payload: a child element of the messages; nil for every message without a handler of its own.
   public mutating func onMessage(with payload: XMLName? = nil, _ handler: @escaping MessageHandler) {
     messages[payload] = handler
   }
 
-  /// - Parameter payload: a child of the presence; nil: every presence that has no handler of its own.
+  /// - Parameter payload: a child element of the presence; nil for every presence without a handler of its own.
   public mutating func onPresence(with payload: XMLName? = nil, _ handler: @escaping PresenceHandler) {
     presence[payload] = handler
   }
 
-  /// Answers requests of both types, get and set, whose payload has this name (RFC 6120 §8.2.3).
+  /// Registers the handler of requests with this payload, of the types get and set (RFC 6120 §8.2.3).
   public mutating func onRequest(_ payload: XMLName, _ handler: @escaping RequestHandler) {
     requests[payload] = handler
   }
 
-  /// The names of the requests that are answered.
+  /// The payload names of the requests that have a handler.
   var requestNames: Set<XMLName> { Set(requests.keys) }
 
-  /// There is a handler of messages, or of presence, be it only for some of them.
+  /// Whether there is a handler for messages, even if only for some of them.
   var takesMessages: Bool { !messages.isEmpty }
   var takesPresence: Bool { !presence.isEmpty }
 

@@ -2,23 +2,23 @@ import XMPP
 import XMPPStanza
 import XMPPTransport
 
-/// What the streams of one account leave for the next one: the session to resume (XEP-0198 §5), where to connect, and
-/// which peculiarities of the server to respect.
+/// The data that the streams of one account leave for the next one: the session to resume (XEP-0198 §5), the host to
+/// connect to, and peculiarities of the server.
 ///
-/// Pure. A stream is configured by what the streams before it have shown. When an attempt fails, the same attempt made
-/// in another way may succeed: ``failed(_:at:)`` names that way, and each way is proposed once.
+/// Pure. A stream is configured according to the experience with earlier streams. When an attempt fails, the same
+/// attempt may succeed with a change: ``failed(_:at:)`` proposes each such change once.
 public struct StreamSuccession: Sendable {
-  /// How the next attempt differs from the one that has just failed.
+  /// The difference between the next attempt and the one that has failed.
   public enum Remedy: String, Sendable, CaseIterable {
-    /// Stanzas that exceed ``StreamConfiguration/limits`` are left out, however large they are.
+    /// Stanzas that exceed ``StreamConfiguration/limits`` are omitted, however large they are.
     case leavingOutExcess
-    /// The server manages no stream (XEP-0198): it ends one whose client acknowledges too late.
+    /// Stream management (XEP-0198) is not used, because the server ends a stream whose client acknowledges too late.
     case withoutAcknowledgements
     /// The connection is made from an address that this machine still has.
     case fromAnotherAddress
-    /// The server had taken up an attempt that this client has given up, and ended it for the next one.
+    /// The server had accepted an attempt that this client gave up, and has ended that session for the next attempt.
     case afterOwnAttempt
-    /// A new session is begun instead of resuming the earlier one.
+    /// A new session is started instead of resuming the earlier one.
     case withNewSession
     /// The TLS handshake is a full one, without an offer to resume a TLS session (RFC 8446 §2.2).
     case withoutTLSSession
@@ -26,7 +26,7 @@ public struct StreamSuccession: Sendable {
     case stepByStep
   }
 
-  /// What is known of the attempt that is being made.
+  /// The state of the current attempt.
   private struct Attempt {
     var isResuming = false
     var offersTLSSession = false
@@ -34,34 +34,35 @@ public struct StreamSuccession: Sendable {
     var hasBegunAuthentication = false
   }
 
-  /// Seconds for which a server may still take up an attempt that was given up.
+  /// The seconds during which a server may still accept an attempt that was given up.
   static let late = 30.0
-  /// Attempts in a row that may end while the server is asked to resume a session.
+  /// The number of consecutive attempts to resume a session that may end while the server is asked.
   static let maximumFailedResumptions = 2
-  /// Octets of one token in a stanza that is left out.
+  /// The maximum octets of one token in an omitted stanza.
   static let maximumExcess = 1 << 20
 
-  /// The session that the next stream resumes, if the server still has it.
+  /// The session that the next stream tries to resume.
   public private(set) var resumable: StreamManagement?
-  /// Until when the server keeps it, by the caller's clock; nil: the server does not say.
+  /// The time until which the server keeps it, by the caller's clock; nil where the server does not tell.
   private var resumableUntil: Double?
   private var failedResumptions = 0
-  /// Where the server has sent the last stream to (RFC 6120 §4.9.3.19): the next one connects there first.
+  /// The host to which the server has redirected the last stream (RFC 6120 §4.9.3.19); the next stream tries it first.
   private var otherHost: HostAddress?
-  /// Of the last connection: each TLS session is offered once.
+  /// The TLS session of the last connection; each one is offered once.
   private var tlsSession: TLSSession?
-  /// The server fails a handshake that offers to resume a TLS session, instead of making it a full one.
+  /// Whether the server fails a handshake that offers to resume a TLS session, instead of making a full one.
   private var refusesTLSSessions = false
-  /// A handshake with such an offer has failed, and the next attempt shows whether it was for that.
+  /// Whether a handshake with such an offer has failed, so that the next attempt shows whether the offer was the
+  /// reason.
   private var doubtsTLSSessions = false
-  /// Stanzas that exceed the limits are left out, since one of them has ended a session.
+  /// Whether stanzas that exceed the limits are omitted, because one of them has ended a session.
   public private(set) var leavesOutExcess = false
   private var managesStream = true
   private var isStepByStep = false
-  /// When an attempt was given up that the server had not answered.
+  /// The time at which an attempt without an answer from the server was given up.
   private var unanswered: Double?
   private var attempt = Attempt()
-  /// What becomes of the session that was lost last.
+  /// Whether the session that was lost last must not be resumed.
   private var endsSession = false
   private var forgetsLocation = false
 
@@ -72,8 +73,8 @@ public struct StreamSuccession: Sendable {
   /// Configures the stream of the next attempt.
   ///
   /// - Parameters:
-  ///   - now: seconds of a clock that is never set back.
-  ///   - isReplacing: another session is online, which the new one is to replace: there is nothing to resume.
+  ///   - now: the seconds of a monotonic clock.
+  ///   - isReplacing: whether the attempt replaces a session that is online, so that there is nothing to resume.
   public mutating func configure(
     _ configuration: inout StreamConfiguration, at now: Double, isReplacing: Bool = false
   ) {
@@ -90,7 +91,7 @@ public struct StreamSuccession: Sendable {
       configuration.onTLSSession = nil
       return
     }
-    // Another host does not know the session.
+    // Another host does not have the session.
     guard configuration.otherHost == nil else { return }
     configuration.tlsSession = tlsSession ?? configuration.tlsSession
     tlsSession = nil
@@ -105,15 +106,15 @@ public struct StreamSuccession: Sendable {
     attempt.isResuming = configuration.resuming?.canResume == true
   }
 
-  /// The attempt has come to a step.
+  /// Records a step of the attempt.
   public mutating func passed(_ step: LoginStep) {
     if case .logining = step { attempt.hasBegunAuthentication = true }
   }
 
-  /// The server has given a TLS session that the next connection can resume.
+  /// Stores a TLS session that the next connection can resume.
   public mutating func keep(_ session: TLSSession) { tlsSession = session }
 
-  /// A resource is bound: the session that was to be resumed goes on in this stream, or is over.
+  /// Records that a resource is bound, which ends the session to resume or continues it in this stream.
   public mutating func bound() {
     resumable = nil
     resumableUntil = nil
@@ -123,9 +124,9 @@ public struct StreamSuccession: Sendable {
     doubtsTLSSessions = false
   }
 
-  /// The attempt has failed before a resource was bound, or was given up.
+  /// Records that the attempt has failed or was given up before a resource was bound.
   ///
-  /// - Returns: how the same attempt may succeed at once; nil where nothing of that kind is known.
+  /// - Returns: the change with which the attempt may succeed at once; nil where none is known.
   public mutating func failed(_ error: XMPPError, at now: Double) -> Remedy? {
     let attempt = attempt
     self.attempt = Attempt()
@@ -156,7 +157,7 @@ public struct StreamSuccession: Sendable {
     return .withNewSession
   }
 
-  /// What ends one stream after the other, until the client respects it.
+  /// A peculiarity of the server that would end every stream until the client respects it.
   private mutating func peculiarity(of error: XMPPError) -> Remedy? {
     if error.isExcess, !leavesOutExcess {
       leavesOutExcess = true
@@ -171,17 +172,17 @@ public struct StreamSuccession: Sendable {
 
   // MARK: The end of a session
 
-  /// A session has ended without this side's doing; ``leave(_:at:)`` follows.
+  /// Records that a session was lost; ``leave(_:at:)`` must follow.
   ///
-  /// - Parameter isNew: the session was not in use yet: what has ended it so soon ends the next one, too.
-  /// - Returns: why the next session does not end in the same way; nil where nothing is known of that.
+  /// - Parameter isNew: whether the session was not in use yet, so that the same cause would end the next one.
+  /// - Returns: why the next session does not end in the same way; nil where no cure is known.
   public mutating func lost(_ error: XMPPError?, isNew: Bool = false, at now: Double) -> Remedy? {
     resumable = nil
     endsSession = false
     guard let error else { return nil }
     otherHost = error.otherHost
     forgetsLocation = error.isElsewhere
-    // A connection that breaks later is taken to have broken by itself.
+    // A connection that breaks later has probably broken by accident.
     if isNew || error.isExcess || error.condition != nil, let remedy = peculiarity(of: error) {
       return remedy
     }
@@ -194,7 +195,7 @@ public struct StreamSuccession: Sendable {
     return .afterOwnAttempt
   }
 
-  /// The stream of a session that was lost has left this (``XMPPStream/management``).
+  /// Stores the data that the stream of a lost session has left (``XMPPStream/management``).
   public mutating func leave(_ management: StreamManagement?, at now: Double) {
     resumable = management
     resumableUntil = management?.maximum.map { now + Double($0) }
@@ -202,20 +203,20 @@ public struct StreamSuccession: Sendable {
     if forgetsLocation { resumable?.forgetLocation() }
   }
 
-  /// The session of an earlier program goes on.
+  /// Sets the session of an earlier program as the one to resume.
   public mutating func restore(_ management: StreamManagement) { resumable = management }
 
-  /// The server keeps nothing that could be resumed.
+  /// Records that the server keeps no session to resume.
   public mutating func endSession() { resumable?.end() }
 
-  /// Nothing is left of the sessions: this side has ended the last one.
+  /// Forgets the sessions after this side has ended the last one.
   public mutating func forget() {
     resumable = nil
     resumableUntil = nil
     otherHost = nil
   }
 
-  /// Whether a session gave way to an attempt of this client that was given up: such an attempt ends one at most.
+  /// Whether an attempt that this client gave up has replaced the session; each such attempt ends at most one.
   private mutating func isOfOwnAttempt(_ error: XMPPError, at now: Double) -> Bool {
     guard [.kicked, .otherDeviceLogin].contains(error.code), error.condition == "conflict",
       let given = unanswered, now - given < Self.late
@@ -226,7 +227,7 @@ public struct StreamSuccession: Sendable {
 }
 
 extension XMPPError {
-  /// The attempt has ended without a word of the server, which may still have taken it up.
+  /// Whether the attempt ended without an answer from the server, which may still have accepted it.
   fileprivate var isUnanswered: Bool {
     condition == nil && [.networkError, .connectTimeout, .cancelled].contains(code)
   }

@@ -3,10 +3,10 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-// What the streams of a client tell of.
+// Handles the events of a client's streams.
 
 extension XMPPClient {
-  /// - Parameter events: one event, or several messages or requests that have come together.
+  /// - Parameter events: one event, or several messages or requests that arrived together.
   func handle(_ events: [StreamEvent], of connection: Connection, _ number: Int) async {
     var rest = events[...]
     while let event = rest.first {
@@ -21,7 +21,7 @@ extension XMPPClient {
     }
   }
 
-  /// A message or a request that no handler takes.
+  /// Whether the event is a message or request without a handler.
   private func isForNoHandler(_ event: StreamEvent) -> Bool {
     switch event {
     case .message: !configuration.handlers.takesMessages
@@ -44,7 +44,7 @@ extension XMPPClient {
     default:
       guard let session = connection.session, session.isCurrent else { return }
       do { try await handle(event, in: session) } catch {
-        // What is done with a session that has just ended fails, and that it has ended is told anyway.
+        // Calls on a session that has just ended fail, and its end is reported anyway.
         if session.isCurrent { await configuration.onEvent(.handlerFailed(error)) }
       }
     }
@@ -82,7 +82,7 @@ extension XMPPClient {
 
   func ended(_ connection: Connection, _ error: XMPPError?, _ number: Int) async {
     let management = await connection.stream.management
-    // It may be told already.
+    // The end may have been reported already.
     guard connections.removeValue(forKey: number) != nil else { return }
     connection.session?.end()
     let isLink = machine.linkNumber == number && machine.state.link != .none
@@ -95,7 +95,7 @@ extension XMPPClient {
     await carryOut(actions, wasOffline: wasOffline)
   }
 
-  /// A request whose answer takes long does not keep the stanzas behind it from being handled.
+  /// Requests are answered in tasks of their own, so that a slow answer does not delay later stanzas.
   private func answer(_ request: IQ, in session: BoundSession) async throws {
     guard openRequests < Self.maximumRequests else {
       return try await session.send([StanzaRouter.refusal(of: request, .resourceConstraint).element])
@@ -107,10 +107,10 @@ extension XMPPClient {
     }
   }
 
-  /// Tells the server whether the user is there; whether it wants to know.
+  /// Tells the server whether the client is active; returns whether the server wants to know.
   func tellClientState() async -> Bool {
     guard let session, let connection = connections[session.number] else { return false }
-    // After an inline resumption the features may be on their way still.
+    // After an inline resumption, the features may still be under way.
     if let features = await session.features { wantsClientState = ClientState.isOffered(by: features) }
     guard wantsClientState, connection.isActive != isActive else { return wantsClientState }
     connection.isActive = isActive

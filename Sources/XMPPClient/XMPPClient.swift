@@ -5,11 +5,11 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-/// A client that stays connected: it comes back after every passing fault, and resumes its session where the server still
-/// has it (XEP-0198 §5).
+/// A client that stays connected: it reconnects after every temporary failure, and resumes its session if the server
+/// still has it (XEP-0198 §5).
 ///
-/// ``ConnectionMachine`` decides, and the client carries its actions out. The program registers who handles which
-/// stanzas; a handler gets the ``BoundSession`` to answer in.
+/// ``ConnectionMachine`` makes the decisions, and the client carries them out. The program registers handlers for
+/// stanzas; each handler gets the ``BoundSession`` for its answers.
 ///
 ///     var handlers = StanzaHandlers()
 ///     handlers.onSession { session in
@@ -18,49 +18,49 @@ import XMPPXML
 ///     let client = XMPPClient(ClientConfiguration(configuration, handlers: handlers))
 ///     try await client.run()
 public actor XMPPClient {
-  /// A stream that has not ended, or whose end is not told yet.
+  /// A stream that has not ended, or whose end was not reported yet.
   final class Connection {
     let stream: XMPPStream
-    /// What addresses this machine had when it began.
+    /// The addresses of this machine when the connection began.
     let addresses = LocalAddresses.now()
-    /// What it has led to.
+    /// The session of the stream.
     var session: BoundSession?
-    /// What the server knows of the user: a new session is an active one, and so is a resumed one (XEP-0352 §5).
+    /// The state that the server knows: every session, even a resumed one, starts active (XEP-0352 §5).
     var isActive = true
-    /// Handles its events, in order.
+    /// The task that handles the stream's events in order.
     var events: Task<Void, Never>?
 
     init(_ stream: XMPPStream) { self.stream = stream }
   }
 
-  /// How a session is closed.
+  /// How to close a session.
   struct Closing {
-    /// nil: as ``ClientConfiguration/farewell``.
+    /// The last stanzas; nil for those of ``ClientConfiguration/farewell``.
     var farewell: [XMLElement]?
     var patience = TimeAmount.seconds(2)
   }
 
   let configuration: ClientConfiguration
   var machine: ConnectionMachine
-  /// By the numbers of their streams.
+  /// The connections by stream number.
   var connections: [Int: Connection] = [:]
-  /// Preparations, pauses and questions, by the numbers of their attempts.
+  /// The tasks for preparations, pauses and decisions, by attempt number.
   private var work: [Int: Task<Void, Never>] = [:]
   private(set) var isActive = true
-  /// The server has said that it wants to know that.
+  /// Whether the server supports client state indication.
   var wantsClientState = false
-  /// Requests that are being answered.
+  /// The number of requests that are being answered.
   var openRequests = 0
-  /// Why the client is to stay offline; nil where the program wants it so.
+  /// The error that keeps the client offline; nil where the program asked for it.
   private var reason: XMPPError?
-  /// Those who wait until a session is bound, or until the client is offline.
+  /// The callers that wait for a session, or for the client to be offline.
   var waiters: [(isForSession: Bool, continuation: Waiter)] = []
 
   typealias Waiter = CheckedContinuation<Result<BoundSession?, XMPPError>, Never>
 
-  /// Requests that are answered at a time; more are answered `resource-constraint`.
+  /// The maximum number of requests answered at a time; further ones get `resource-constraint`.
   static let maximumRequests = 32
-  /// Messages, or requests, that are taken from a stream together.
+  /// The maximum number of messages or requests handled together.
   private static let maximumTogether = 128
 
   public init(_ configuration: ClientConfiguration) {
@@ -68,7 +68,7 @@ public actor XMPPClient {
     machine = ConnectionMachine(policy: configuration.policy)
   }
 
-  /// What the client is doing.
+  /// The state of the client.
   public var state: ConnectionMachine.State { machine.state }
 
   /// The bound session.
@@ -77,46 +77,46 @@ public actor XMPPClient {
     return connections[machine.linkNumber]?.session
   }
 
-  // MARK: What the program wants
+  // MARK: Requests of the program
 
-  /// Goes online, and returns the session when it is bound. A pause ends at once.
+  /// Goes online and returns the bound session. Ends a pause at once.
   ///
-  /// - Throws: why the client stays offline.
+  /// - Throws: the error that keeps the client offline.
   public func connect() async throws(XMPPError) -> BoundSession {
     if let session { return session }
     guard let session = try await wait(isForSession: true) else { throw Self.disconnected }
     return session
   }
 
-  /// Goes online, and returns when the program has disconnected the client.
+  /// Goes online and returns when the program disconnects the client.
   ///
-  /// - Throws: why the client stays offline.
+  /// - Throws: the error that keeps the client offline.
   public func run() async throws(XMPPError) { _ = try await wait(isForSession: false) }
 
-  /// Says goodbye, and returns when the server has agreed, or has not for too long.
+  /// Ends the session and returns when the server has closed the stream or the time is up.
   ///
   /// - Parameters:
-  ///   - farewell: what is said; nil: as ``ClientConfiguration/farewell``.
-  ///   - patience: how long the server may take.
+  ///   - farewell: the last stanzas; nil for those of ``ClientConfiguration/farewell``.
+  ///   - patience: the time limit for the server.
   public func disconnect(sending farewell: [XMLElement]? = nil, patience: TimeAmount = .seconds(2)) async {
     await end(by: .disconnect, Closing(farewell: farewell, patience: patience))
   }
 
-  /// Begins a new session, as with a changed configuration, in the place of the one that is bound. That one ends when the
-  /// new one is authenticated.
+  /// Starts a new session in the place of the bound one, for example with a changed configuration. The old session ends
+  /// when the new one is authenticated.
   ///
-  /// - Parameter seconds: the pause before that.
+  /// - Parameter seconds: the pause before the attempt.
   public func replace(after seconds: Double = 0) async { await handle(.replace(after: seconds)) }
 
-  /// Makes no attempt until ``goOnline(after:)``, and returns when one that was on its way is given up. A session that was
-  /// accepted goes on.
+  /// Makes no attempt until ``goOnline(after:)``; returns when a running one is given up. An accepted session
+  /// continues.
   public func hold(sending farewell: [XMLElement]? = nil, patience: TimeAmount = .seconds(2)) async {
     await end(by: .hold, Closing(farewell: farewell, patience: patience))
   }
 
-  /// Goes online, and returns at once. A pause that ``hold(sending:patience:)`` has broken off goes on.
+  /// Goes online and returns at once. A pause that ``hold(sending:patience:)`` interrupted is completed first.
   ///
-  /// - Parameter seconds: that the pause takes at least.
+  /// - Parameter seconds: the minimum length of the pause.
   public func goOnline(after seconds: Double = 0) async { await handle(.connect(after: seconds)) }
 
   /// Goes offline until ``wake()``.
@@ -126,49 +126,49 @@ public actor XMPPClient {
     if machine.state.wish == .suspended { await goOnline() }
   }
 
-  /// The session is in use from now on (``ClientConfiguration/acceptsSessions``).
+  /// Accepts the session, which is in use from now on (``ClientConfiguration/acceptsSessions``).
   public func accept(_ session: BoundSession) async {
     await handle(.accepted(session.number))
     _ = await tellClientState()
   }
 
-  /// Ends a session that was not accepted: its attempt has failed.
+  /// Ends a session that was not accepted; its attempt counts as failed.
   public func refuse(_ session: BoundSession, for error: XMPPError, sending farewell: [XMLElement] = []) async
   {
     await handle(.refused(session.number, error), Closing(farewell: farewell))
   }
 
-  /// Nothing is resumed any more: the server has ended the last session.
+  /// Prevents resumption, because the server has ended the last session.
   public func endSession() { machine.succession.endSession() }
 
-  /// The session of an earlier program goes on with the next stream; false where this client has had one of its own.
+  /// Sets the session of an earlier program to resume with the next stream; returns false if this client has had one.
   public func restore(_ management: StreamManagement) -> Bool {
     guard machine.succession.resumable == nil, session == nil else { return false }
     machine.succession.restore(management)
     return true
   }
 
-  /// A stanza of the sessions of this client was too much, and such ones are left out.
+  /// Whether oversized stanzas are omitted, because one has ended a session of this client.
   public var leavesOutExcess: Bool { machine.succession.leavesOutExcess }
 
-  /// Says to the server whether the user is there (XEP-0352), in this session and in all that follow.
+  /// Tells the server whether the user is active (XEP-0352), in this session and in all later ones.
   ///
-  /// - Returns: whether there is a session, and its server wants to know.
+  /// - Returns: whether there is a session and its server supports this.
   @discardableResult
   public func setActive(_ isActive: Bool) async -> Bool {
     self.isActive = isActive
     return await tellClientState()
   }
 
-  /// An address or a route of this machine has changed, or the machine has slept: the server is asked whether it is still
-  /// there, a pause ends, and what comes from an address that is gone begins anew. Returns when the server has answered.
+  /// Handles a change of this machine's addresses or routes, or a sleep: asks the server for a sign of life, ends a
+  /// pause, and restarts attempts whose local address is gone. Returns when the server has answered.
   ///
-  /// - Parameter addresses: those that this machine has now.
+  /// - Parameter addresses: the current addresses of this machine.
   public func networkChanged(addresses: Set<String> = LocalAddresses.now()) async {
     var gone: Set<Int> = []
     for (number, connection) in connections {
       let used = await connection.stream.localAddresses
-      // Before there is a connection nobody knows which address it will have.
+      // Before a connection exists, its address is unknown.
       if used.isEmpty ? !connection.addresses.isSubset(of: addresses) : used.isDisjoint(with: addresses) {
         gone.insert(number)
       }
@@ -176,19 +176,19 @@ public actor XMPPClient {
     await handle(.networkChanged(gone: gone))
   }
 
-  /// Asks the server at once whether it is there: a session without an answer is lost.
+  /// Asks the server at once for a sign of life; a session without an answer is lost.
   ///
-  /// - Returns: whether there is a session, and its server is there.
+  /// - Returns: whether there is a session and its server has answered.
   @discardableResult
   public func probe(timeout: TimeAmount = .seconds(5)) async -> Bool {
     guard let session else { return false }
     do throws(XMPPError) { try await session.probe(timeout: timeout) } catch {
-      // Who has asked does not wait any more: that says nothing of the server.
+      // A caller that was cancelled has learned nothing about the server.
       guard error.code != .cancelled, let connection = connections[session.number] else {
         return session.isCurrent
       }
       await connection.stream.abort(.silentServer)
-      // At once, not when the stream's events come to it: who has asked is to be told the truth.
+      // Ends the session at once instead of with the stream's events, so that the result is correct.
       await ended(connection, .silentServer, session.number)
     }
     return session.isCurrent
@@ -208,7 +208,7 @@ public actor XMPPClient {
     }.get()
   }
 
-  /// Returns when everything has ended that an input ends.
+  /// Returns when everything that the input ends has ended.
   private func end(by input: ConnectionMachine.Input, _ closing: Closing) async {
     let wasOffline = machine.isOffline
     let actions = machine.handle(input, at: configuration.clock.uptime())
@@ -219,7 +219,7 @@ public actor XMPPClient {
     for task in running { await task.value }
   }
 
-  // MARK: What the machine wants
+  // MARK: Actions of the machine
 
   private func handle(_ input: ConnectionMachine.Input, _ closing: Closing = Closing()) async {
     let wasOffline = machine.isOffline
@@ -285,7 +285,7 @@ public actor XMPPClient {
     do throws(XMPPError) { stream = try await configuration.stream() } catch {
       return await handle(.ended(number, error, leaving: nil))
     }
-    // It may have been given up meanwhile.
+    // The attempt may have been given up meanwhile.
     guard isAttempt(number, .preparing) else { return }
     let replaced = session
     stream.requestsForProgram.formUnion(configuration.handlers.requestNames)
@@ -307,7 +307,7 @@ public actor XMPPClient {
 
   private func open(_ number: Int) {
     guard let connection = connections[number] else { return }
-    // A task keeps the memory of its deepest call until it ends: what is handled has one of its own.
+    // A task keeps the memory of its deepest call until it ends, so events are handled in tasks of their own.
     connection.events = Task {
       while let events = await connection.stream.nextEvents(Self.maximumTogether) {
         await Task { await handle(events, of: connection, number) }.value
@@ -338,7 +338,7 @@ public actor XMPPClient {
 }
 
 extension ConnectionMachine.Action {
-  /// The number of the stream or attempt that it ends.
+  /// The number of the stream or attempt that the action ends.
   fileprivate var ends: Int? {
     switch self {
     case .close(let number), .stopTimer(let number): number

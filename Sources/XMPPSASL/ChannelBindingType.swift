@@ -3,7 +3,7 @@ public struct ChannelBindingType: RawRepresentable, Hashable, Sendable, Codable,
   public let rawValue: String
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The name where it is one, `?` for what a server made up against the grammar: safe on a terminal.
+  /// The name; `?` for a name that violates the grammar, so that the description is safe on a terminal.
   public var description: String { isWellFormed ? rawValue : "?" }
 
   private var isWellFormed: Bool {
@@ -20,6 +20,6 @@ public struct ChannelBindingType: RawRepresentable, Hashable, Sendable, Codable,
   /// RFC 5929 §4, the server's certificate.
   public static let tlsServerEndPoint = Self(rawValue: "tls-server-end-point")
 
-  /// Those that this library can use, the strongest first.
+  /// The types that this library supports, strongest first.
   static let supported: [Self] = [.tlsExporter, .tlsUnique, .tlsServerEndPoint]
 }

@@ -1,7 +1,6 @@
 import COpenSSL
 
-/// The hash functions of SCRAM, computed by OpenSSL. The raw value is the name in the IANA registry of hash
-/// names.
+/// The hash functions of SCRAM, computed by OpenSSL. The raw value is the IANA name of the hash.
 public enum Digest: String, Codable, Hashable, Sendable, CaseIterable {
   case sha1 = "SHA-1"
   case sha256 = "SHA-256"
@@ -33,7 +32,7 @@ public enum Digest: String, Codable, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// PBKDF2 with HMAC (RFC 8018 §5.2), giving as many bytes as the hash has. Blocks for as long as it takes.
+  /// PBKDF2 with HMAC (RFC 8018 §5.2); the result is as long as the hash. Blocks during the computation.
   public func pbkdf2(password: Secret, salt: [UInt8], iterations: Int) throws(SASLError) -> Secret {
     try pbkdf2(password: password, salt: salt, iterations: iterations, byteCount: byteCount)
   }
@@ -74,7 +73,7 @@ public func sha256(_ message: some Collection<UInt8>) throws(SASLError) -> [UInt
   try Digest.sha256.hash(message)
 }
 
-/// Bytes that nobody can guess, from OpenSSL's generator.
+/// Unpredictable bytes from OpenSSL's generator.
 public func randomBytes(count: Int) throws(SASLError) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: count)
   guard let length = Int32(exactly: count), RAND_bytes(&bytes, length) == 1 else {

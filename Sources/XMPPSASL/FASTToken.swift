@@ -1,11 +1,11 @@
-/// A token that a server gives to one device, to log in with in one step (XEP-0484).
+/// A token that a server issues to one device for logins in one step (XEP-0484).
 ///
-/// It logs in like the password does, for this device at this server only: store it with the same care.
+/// Like a password, it logs in this device at this server: store it with the same care.
 public struct FASTToken: Hashable, Sendable {
-  /// The mechanism it was issued for: HT-SHA-256-EXPR, -UNIQ, -ENDP or -NONE.
+  /// The mechanism for which it was issued: HT-SHA-256-EXPR, -UNIQ, -ENDP or -NONE.
   public var mechanism: SASLMechanismName
   public var secret: Secret
-  /// RFC 3339: when the server forgets it, as it said.
+  /// RFC 3339: when the token expires, according to the server.
   public var expiry: String?
 
   public init(mechanism: SASLMechanismName, secret: Secret, expiry: String? = nil) {
@@ -18,7 +18,7 @@ public struct FASTToken: Hashable, Sendable {
 extension FASTToken: Codable {
   private enum CodingKeys: String, CodingKey { case mechanism, secret, expiry }
 
-  /// The secret is base64 text.
+  /// The secret is encoded as base64 text.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(mechanism.rawValue, forKey: .mechanism)
@@ -26,7 +26,7 @@ extension FASTToken: Codable {
     try container.encodeIfPresent(expiry, forKey: .expiry)
   }
 
-  /// Throws `DecodingError` for what no server can have issued.
+  /// Throws `DecodingError` for a value that no server can have issued.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     mechanism = SASLMechanismName(try container.decode(String.self, forKey: .mechanism))

@@ -1,11 +1,11 @@
-/// What SCRAM and OAUTHBEARER begin with: `n,,` and its relatives (RFC 5801 §4).
+/// The header with which SCRAM and OAUTHBEARER begin, such as `n,,` (RFC 5801 §4).
 struct GS2Header: Hashable, Sendable, CustomStringConvertible {
-  /// `n`, `y`, or `p=` and the type that the authentication is bound to.
+  /// `n`, `y`, or `p=` and the type of the channel binding.
   let flag: String
-  /// The identity to act as, nil for the one that logs in.
+  /// The authorization identity; nil for that of the login.
   let authzid: String?
 
-  /// Throws `invalidUserName` for a NUL.
+  /// Throws `invalidUserName` for a name with a NUL.
   init(flag: String, authzid: String?) throws(SASLError) {
     self.flag = flag
     self.authzid = authzid.flatMap { $0.isEmpty ? nil : $0 }
@@ -16,7 +16,7 @@ struct GS2Header: Hashable, Sendable, CustomStringConvertible {
 
   var description: String { "\(flag),\(authzid.map { "a=\(Self.escape($0))" } ?? "")," }
 
-  /// `saslname`: `,` and `=` have a meaning of their own (RFC 5802 §5.1).
+  /// Encodes a `saslname`, in which `,` and `=` are escaped (RFC 5802 §5.1).
   static func escape(_ name: String) -> String {
     name.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {

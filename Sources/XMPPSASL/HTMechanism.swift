@@ -1,5 +1,5 @@
-/// The hashed token mechanisms (draft-schmaus-kitten-sasl-ht), with which FAST (XEP-0484) logs in: one message each
-/// way proves on both sides that the token is known, and to which TLS connection it belongs.
+/// The hashed token mechanisms (draft-schmaus-kitten-sasl-ht) of FAST (XEP-0484): one message in each direction proves
+/// knowledge of the token and binds it to the TLS connection.
 public struct HTMechanism: SASLMechanism {
   public let name: SASLMechanismName
 
@@ -12,14 +12,14 @@ public struct HTMechanism: SASLMechanism {
     case start, sent, ended
   }
 
-  /// The mechanisms, the one with the strongest binding first, and what each is bound to.
+  /// The mechanisms with their channel bindings, strongest first.
   static let bindings: [(name: SASLMechanismName, type: ChannelBindingType?)] = [
     (.htSHA256Exporter, .tlsExporter), (.htSHA256Unique, .tlsUnique),
     (.htSHA256EndPoint, .tlsServerEndPoint), (.htSHA256None, nil),
   ]
 
-  /// Throws `mechanismUnavailable` where the mechanism is unknown or TLS lacks what it is bound to, `invalidToken`
-  /// for an empty token, `invalidUserName` for a name that is empty or holds a NUL.
+  /// Throws `mechanismUnavailable` where the mechanism is unknown or TLS lacks its channel binding, `invalidToken` for
+  /// an empty token, `invalidUserName` for a name that is empty or contains a NUL.
   public init(authcid: String, token: FASTToken, context: SASLContext) throws(SASLError) {
     guard let bindingData = Self.bindingData(for: token.mechanism, context) else {
       throw SASLError(.mechanismUnavailable, "\(token.mechanism) cannot be used with this connection")
@@ -34,8 +34,8 @@ public struct HTMechanism: SASLMechanism {
     self.bindingData = bindingData
   }
 
-  /// What a mechanism signs of the TLS connection, nil where it cannot be used. Without TLS none can: the message of
-  /// HT-SHA-256-NONE is the same each time.
+  /// The channel binding data that a mechanism signs; nil where it cannot be used. All mechanisms require TLS, since
+  /// the message of HT-SHA-256-NONE can be replayed.
   static func bindingData(for mechanism: SASLMechanismName, _ context: SASLContext) -> [UInt8]? {
     guard context.isEncrypted, let binding = bindings.first(where: { $0.name == mechanism }) else {
       return nil
@@ -74,7 +74,7 @@ public struct HTMechanism: SASLMechanism {
     }
   }
 
-  /// The state, leaving the end behind: whoever does not set another one has failed.
+  /// Returns the state and replaces it with the end, so that every error path has ended.
   private mutating func consumeState() -> State {
     defer { state = .ended }
     return state

@@ -1,6 +1,6 @@
-/// OAUTHBEARER (RFC 7628): a bearer token (RFC 6750), which is shown to the server, therefore only inside TLS.
+/// OAUTHBEARER (RFC 7628): a bearer token (RFC 6750), which the server sees and which therefore requires TLS.
 ///
-/// A server that refuses the token says why in a challenge, which ``refusal`` gives when the failure follows.
+/// A server that refuses the token gives the reason in a challenge, which is in ``refusal`` when the failure follows.
 public struct OAuthBearerMechanism: SASLMechanism {
   public let name = SASLMechanismName.oauthBearer
   public private(set) var refusal: SASLRefusal?
@@ -12,15 +12,15 @@ public struct OAuthBearerMechanism: SASLMechanism {
     case ended
   }
 
-  /// The name of the pair that carries ``SASLCredentials/loginExtension``. Keys are letters only (RFC 7628 §3.1).
-  /// Of the value, `%` and every byte outside printable ASCII are written as `%` and two hexadecimal digits.
+  /// The name of the pair that carries ``SASLCredentials/loginExtension``. Keys have letters only (RFC 7628 §3.1). In
+  /// the value, `%` and bytes outside printable ASCII are encoded as `%` and two hexadecimal digits.
   public static let loginExtensionKey = "loginext"
 
   /// Throws `invalidToken`, or `invalidUserName` for an identity with a NUL.
   public init(credentials: SASLCredentials) throws(SASLError) {
     let token = try credentials.checkedBearerToken()
     let header = try GS2Header(flag: "n", authzid: credentials.authzid)
-    // The token comes first: not every server looks behind the first pair.
+    // The token comes first, because some servers read only the first pair.
     var message = Array("\(header)\u{1}auth=Bearer ".utf8)
     token.withBytes { message.append(contentsOf: $0) }
     message.append(1)
@@ -50,7 +50,7 @@ public struct OAuthBearerMechanism: SASLMechanism {
     return message.withBytes { Array($0) }
   }
 
-  /// The server's refusal (RFC 7628 §3.2.2), which is answered so that it can say failure.
+  /// The answer to the server's refusal (RFC 7628 §3.2.2), after which the server sends the failure.
   public mutating func challenge(_ data: [UInt8]) throws(SASLError) -> SASLStep {
     defer { state = .ended }
     guard case .sent = state else {
@@ -73,7 +73,7 @@ public struct OAuthBearerMechanism: SASLMechanism {
 }
 
 extension SASLCredentials {
-  /// The token, where it is one that can be sent: printable ASCII without a space (RFC 6750 §2.1 allows less).
+  /// The token; throws if it is not printable ASCII without spaces (RFC 6750 §2.1 allows less).
   func checkedBearerToken() throws(SASLError) -> Secret {
     guard let bearerToken, !bearerToken.isEmpty,
       bearerToken.withBytes({ $0.allSatisfy { (0x21...0x7E).contains($0) } })

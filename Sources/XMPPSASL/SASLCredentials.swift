@@ -1,21 +1,21 @@
-/// Who logs in, and with what.
+/// The identity and secrets of a login.
 public struct SASLCredentials: Sendable {
-  /// The authentication identity: with XMPP nearly always the localpart of the JID.
+  /// The authentication identity: in XMPP usually the localpart of the JID.
   public var authcid: String
-  /// The identity to act as, where it is not the one that `authcid` stands for (RFC 6120 §6.3.8).
+  /// The authorization identity, if it is not the one of `authcid` (RFC 6120 §6.3.8).
   public var authzid: String?
   public var password: Secret?
-  /// Keys derived at earlier logins, which save the derivation or stand in for the password.
+  /// The keys derived in earlier logins, which save the derivation or replace the password.
   public var scramKeys: [SCRAMKeys]
-  /// Somebody's word for who logs in (RFC 6750): OAUTHBEARER and X-OAUTH2, and no other mechanism.
+  /// A bearer token of a third party (RFC 6750), for OAUTHBEARER and X-OAUTH2 only.
   public var bearerToken: Secret?
   /// The server's own token for this device.
   public var fastToken: FASTToken?
-  /// TLS shows a client certificate: EXTERNAL, where there is nothing else to log in with.
+  /// Whether TLS presents a client certificate: EXTERNAL, where there is no other credential.
   public var hasCertificate = false
-  /// Wants whatever identity the server gives, and no other mechanism than ANONYMOUS.
+  /// Whether to accept any identity from the server, with ANONYMOUS only.
   public var isAnonymous = false
-  /// Free text for whoever checks the login, where the mechanism has room for it.
+  /// Additional text for the verifier of the login, where the mechanism has a field for it.
   public var loginExtension: String?
 
   public init(authcid: String, authzid: String? = nil, password: Secret? = nil, scramKeys: [SCRAMKeys] = []) {
@@ -27,7 +27,7 @@ public struct SASLCredentials: Sendable {
 }
 
 extension SASLCredentials {
-  /// What they are good for: each mechanism serves one kind.
+  /// The kind of credentials; each mechanism is for one kind.
   enum Kind: String, Sendable {
     case password = "a password"
     case bearerToken = "a token"
@@ -45,17 +45,17 @@ extension SASLCredentials {
 }
 
 extension SASLCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The name alone: a login extension, too, may be somebody's secret.
+  /// The name alone: a login extension may be secret, too.
   public var description: String { "credentials of \(authcid)" }
   public var debugDescription: String { description }
   public var customMirror: Mirror { Mirror(self, children: ["authcid": authcid]) }
 }
 
-/// The stream that carries an authentication, as far as mechanisms must know it.
+/// The properties of the stream that mechanisms need.
 public struct SASLContext: Sendable {
   /// Whether TLS protects the stream, with the certificate verified.
   public var isEncrypted: Bool
-  /// What TLS can bind to, with the data of each (RFC 5056). Empty: no mechanism binds to the channel.
+  /// The channel bindings of TLS with their data (RFC 5056); empty where there is none.
   public var channelBindings: [ChannelBindingType: [UInt8]]
 
   public init(isEncrypted: Bool, channelBindings: [ChannelBindingType: [UInt8]] = [:]) {

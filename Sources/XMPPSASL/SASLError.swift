@@ -1,10 +1,9 @@
-/// Why an authentication stopped, on this side.
+/// The reason why this side stopped an authentication.
 ///
-/// A SASL `<failure/>` from the server (RFC 6120 §6.5) is not one of these: it belongs to the stream.
-/// `message` is fit for a terminal and a log: it never holds a password, a key, a nonce, or text of the
-/// server beyond letters, digits and `-`.
+/// A SASL `<failure/>` of the server (RFC 6120 §6.5) is an error of the stream instead. `message` is safe for terminals
+/// and logs: it never contains a password, a key, a nonce, or text of the server beyond letters, digits and `-`.
 public struct SASLError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What went wrong; later mechanisms add their own.
+  /// The kind of error, extensible for later mechanisms.
   public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -15,9 +14,9 @@ public struct SASLError: Error, Hashable, Sendable, CustomStringConvertible {
   public let message: String
   /// The value of SCRAM's `e=` (RFC 5802 §7), for example `invalid-proof`; only with ``Code/serverError``.
   public let serverValue: String?
-  /// Which sentence the message is, for whoever translates it; nil where it is none of these.
+  /// The sentence of the message, for translation; nil for other messages.
   public let sentence: Sentence?
-  /// What stands in the sentence, in the order of its places.
+  /// The arguments of the sentence, in the order of its places.
   public let arguments: [String]
 
   public init(
@@ -31,7 +30,7 @@ public struct SASLError: Error, Hashable, Sendable, CustomStringConvertible {
     self.serverValue = serverValue
   }
 
-  /// The sentences that people may do something about.
+  /// The sentences about problems that users can solve.
   public enum Sentence: String, CaseIterable, Sendable {
     case noneOffered, noUsableForPassword, noUsableForToken, noUsableForCertificate, noUsableForAnonymous
     case tokenWithoutTLS, passwordWithoutTLS, passwordBesideSCRAM, needsCertificate
@@ -41,58 +40,57 @@ public struct SASLError: Error, Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(code): \(message)" }
 
-  /// Whether the server broke the mechanism's rules or failed to prove itself.
-  /// Such a server must not be tried again with the same secret.
+  /// Whether the server violated the mechanism or failed to prove its identity. Such a server must not be tried again
+  /// with the same secret.
   public var isProtocolViolation: Bool { Code.protocolViolations.contains(code) }
 }
 
 extension SASLError.Code {
   // Before anything is sent.
 
-  /// Server and client have no mechanism in common that these credentials can serve.
+  /// The server and the client have no mechanism in common for these credentials.
   public static let mechanismUnavailable = Self(rawValue: "mechanismUnavailable")
-  /// The only way left would show the password: without TLS, or where the server has SCRAM.
+  /// Every remaining mechanism would reveal the password: without TLS, or although the server has SCRAM.
   public static let plainRefused = Self(rawValue: "plainRefused")
-  /// All that is offered is weaker than what this server was known to do, or the offer was changed on its way.
+  /// The offer is weaker than the server's earlier one, or was modified in transit.
   public static let downgrade = Self(rawValue: "downgrade")
   /// The password is empty, or SASLprep forbids a character of it.
   public static let invalidPassword = Self(rawValue: "invalidPassword")
-  /// The token is empty, or holds a character that tokens do not have.
+  /// The token is empty or contains an invalid character.
   public static let invalidToken = Self(rawValue: "invalidToken")
   /// The user name is empty, or SASLprep forbids a character of it.
   public static let invalidUserName = Self(rawValue: "invalidUserName")
 
-  // What the server did.
+  // Caused by the server.
 
   /// The message does not follow the mechanism's grammar.
   public static let malformed = Self(rawValue: "malformed")
-  /// The message is longer than any honest one.
+  /// The message exceeds the size limit.
   public static let tooLarge = Self(rawValue: "tooLarge")
   /// The server's nonce does not continue ours.
   public static let nonceMismatch = Self(rawValue: "nonceMismatch")
-  /// Fewer or more iterations than ``SCRAMKeyRequest/iterationRange``.
+  /// The number of iterations is outside ``SCRAMKeyRequest/iterationRange``.
   public static let iterationsOutOfRange = Self(rawValue: "iterationsOutOfRange")
   /// The server demands an extension (`m=`).
   public static let unsupportedExtension = Self(rawValue: "unsupportedExtension")
   /// Success without the server's signature.
   public static let serverSignatureMissing = Self(rawValue: "serverSignatureMissing")
-  /// The server does not know the password, or the token, either.
+  /// The server does not know the password or token.
   public static let serverSignatureMismatch = Self(rawValue: "serverSignatureMismatch")
-  /// A challenge where the mechanism has none.
+  /// The mechanism has no challenge at this point.
   public static let unexpectedChallenge = Self(rawValue: "unexpectedChallenge")
-  /// Success before the client has proved itself.
+  /// The server reported success before the client has authenticated.
   public static let unexpectedSuccess = Self(rawValue: "unexpectedSuccess")
-  /// The mechanism's own refusal, SCRAM's `e=`: see ``SASLError/serverValue``.
+  /// The server's refusal within the mechanism, SCRAM's `e=`: see ``SASLError/serverValue``.
   public static let serverError = Self(rawValue: "serverError")
 
-  // On this side.
+  // Caused by this side.
 
-  /// Stored keys belong to another salt, iteration count or hash, and there is no password to derive new ones
-  /// from.
+  /// The stored keys are for another salt, iteration count or hash, and there is no password for new ones.
   public static let keysOutdated = Self(rawValue: "keysOutdated")
   /// The caller used a mechanism out of order.
   public static let misuse = Self(rawValue: "misuse")
-  /// OpenSSL or ICU could not do its part.
+  /// OpenSSL or ICU has failed.
   public static let libraryFailure = Self(rawValue: "libraryFailure")
 
   static let protocolViolations: Set<Self> = [

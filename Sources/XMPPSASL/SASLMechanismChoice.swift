@@ -1,7 +1,7 @@
-/// Which of the mechanisms that a server offers is used: a pure decision, best first.
+/// Chooses among the mechanisms of a server's offer. Pure.
 public enum SASLMechanismChoice {
-  /// Every mechanism of this library; those for one kind of credentials strongest first. A new one is one file and
-  /// one line here.
+  /// All mechanisms of this library, strongest first for each kind of credentials. A new mechanism is one file and one
+  /// line here.
   static let candidates: [SASLCandidate] = [
     SCRAMMechanism.candidate(.sha512, bindsChannel: true),
     SCRAMMechanism.candidate(.sha256, bindsChannel: true),
@@ -16,22 +16,21 @@ public enum SASLMechanismChoice {
     SingleMessageMechanism.anonymousCandidate,
   ]
 
-  /// The names that ``choose(offer:credentials:context:policy:)`` can give, strongest first.
+  /// The names that ``choose(offer:credentials:context:policy:)`` can return, strongest first.
   public static var supported: [SASLMechanismName] { candidates.map(\.name) }
 
-  /// The strongest mechanism that both sides have, that `credentials` can serve and that `policy` allows.
+  /// The strongest mechanism that both sides have, that fits `credentials` and that `policy` allows.
   ///
-  /// Credentials are of one kind: a password (or keys derived from one), a bearer token, a certificate, or none;
-  /// a mechanism for another kind is never chosen. What shows a password or a token is used only inside TLS, and a
-  /// password is never shown where the server offers any SCRAM: a server that has SCRAM has no need to see it.
+  /// Credentials are of one kind: a password (or keys derived from one), a bearer token, a certificate, or none; a
+  /// mechanism for another kind is never chosen. A mechanism that reveals a password or token is used only with TLS,
+  /// and a password is never revealed to a server that offers SCRAM.
   ///
-  /// A `-PLUS` mechanism is chosen where server and TLS have a type of channel binding in common. For the offer as
-  /// XEP-0474 compares it, give that of the profile of SASL that is used.
+  /// A `-PLUS` mechanism is chosen where server and TLS have a channel binding in common. The offer must be that of the
+  /// SASL profile in use, because XEP-0474 compares it.
   ///
-  /// Throws `mechanismUnavailable` (nothing in common), `plainRefused` (the password or token would have to be
-  /// shown), `keysOutdated` (a password could serve, the keys cannot), `downgrade` (all that is offered is weaker
-  /// than ``SASLPolicy/pinned``), or what is wrong with the credentials (`invalidPassword`, `invalidToken`,
-  /// `invalidUserName`).
+  /// Throws `mechanismUnavailable` (nothing in common), `plainRefused` (the password or token would be revealed),
+  /// `keysOutdated` (a password would do, but the keys do not), `downgrade` (the offer is weaker than
+  /// ``SASLPolicy/pinned``), or the error in the credentials (`invalidPassword`, `invalidToken`, `invalidUserName`).
   public static func choose(
     offer: SASLOffer, credentials: SASLCredentials, context: SASLContext, policy: SASLPolicy = SASLPolicy()
   ) throws(SASLError) -> any SASLMechanism {
@@ -60,10 +59,10 @@ public enum SASLMechanismChoice {
     throw unavailable(kind, offer, context)
   }
 
-  /// The mechanism for ``SASLCredentials/fastToken``; nil without a token, where the server does not take it, or
-  /// where TLS lacks what it is bound to.
+  /// The mechanism for ``SASLCredentials/fastToken``; nil without a token, where the server does not accept it, or
+  /// where TLS lacks its channel binding.
   ///
-  /// - Parameter offered: what the server lists for tokens (XEP-0484 §3.1).
+  /// - Parameter offered: the server's mechanisms for tokens (XEP-0484 §3.1).
   public static func fast(
     offered: [SASLMechanismName], credentials: SASLCredentials, context: SASLContext
   ) -> (any SASLMechanism)? {
@@ -71,11 +70,11 @@ public enum SASLMechanismChoice {
     return try? HTMechanism(authcid: credentials.authcid, token: token, context: context)
   }
 
-  /// The mechanism to ask a token for: the best of those offered that this TLS connection can be bound with.
+  /// The mechanism for a new token: the best offered one that this TLS connection can be bound to.
   ///
   /// - Parameters:
-  ///   - offered: what the server lists for tokens (XEP-0484 §3.1). Some list all there are.
-  ///   - channelBindings: what the server can bind to (XEP-0440), nil where it does not say.
+  ///   - offered: the server's mechanisms for tokens (XEP-0484 §3.1). Some servers list all there are.
+  ///   - channelBindings: the server's channel bindings (XEP-0440), nil where it does not tell.
   public static func tokenMechanism(
     offered: [SASLMechanismName], channelBindings: [ChannelBindingType]? = nil, context: SASLContext
   ) -> SASLMechanismName? {
@@ -85,7 +84,7 @@ public enum SASLMechanismChoice {
     }?.name
   }
 
-  /// A pin is about what a password is proved with; any other name pins nothing.
+  /// Only mechanisms for passwords are pinned; any other name has no effect.
   private static func refuseDowngrade(
     from pinned: SASLMechanismName, to strongest: SASLMechanismName?, _ offer: SASLOffer,
     _ context: SASLContext
@@ -131,12 +130,12 @@ public enum SASLMechanismChoice {
   }
 }
 
-/// What the user and earlier logins say about the choice.
+/// The restrictions of the choice by the user and earlier logins.
 public struct SASLPolicy: Sendable, Hashable {
   /// The mechanisms that may be used; nil for all.
   public var allowed: Set<SASLMechanismName>?
-  /// What this server was last seen to do with a password: it must still offer that, or something stronger.
-  /// Mechanisms that need no password are no measure, and are not measured.
+  /// The mechanism with which this server has verified a password before: it must still offer that or a stronger one.
+  /// Mechanisms without a password are not compared.
   public var pinned: SASLMechanismName?
 
   public init(allowed: Set<SASLMechanismName>? = nil, pinned: SASLMechanismName? = nil) {
@@ -147,13 +146,13 @@ public struct SASLPolicy: Sendable, Hashable {
   func allows(_ name: SASLMechanismName) -> Bool { allowed?.contains(name) ?? true }
 }
 
-/// A line of the list that ``SASLMechanismChoice`` chooses from.
+/// An entry in the list of mechanisms.
 struct SASLCandidate: Sendable {
-  /// What the server gets to see.
+  /// What the server learns from the authentication.
   enum Exposure: Sendable {
     /// Nothing that it could use elsewhere.
     case nothing
-    /// Who has shown a certificate to TLS: without TLS nobody has.
+    /// The certificate shown to TLS, which is therefore required.
     case identity
     case token
     case password
@@ -162,7 +161,7 @@ struct SASLCandidate: Sendable {
   let name: SASLMechanismName
   let kind: SASLCredentials.Kind
   let shows: Exposure
-  /// Whether credentials of this kind hold what this mechanism needs.
+  /// Whether these credentials contain what this mechanism needs.
   var accepts: @Sendable (SASLCredentials) -> Bool = { _ in true }
   let make: @Sendable (SASLCredentials, SASLOffer, SASLContext) throws(SASLError) -> any SASLMechanism
 

@@ -1,6 +1,6 @@
 /// The registered name of a SASL mechanism (RFC 4422 §3.1), for example `SCRAM-SHA-256`.
 ///
-/// Names that this library does not know are kept as they were read.
+/// Unknown names are kept as received.
 public struct SASLMechanismName: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
   public let rawValue: String
 
@@ -8,10 +8,10 @@ public struct SASLMechanismName: RawRepresentable, Hashable, Sendable, Codable, 
 
   public init(_ rawValue: String) { self.rawValue = rawValue }
 
-  /// The name where it is one, `?` for what a server made up against the grammar: safe on a terminal.
+  /// The name; `?` for a name that violates the grammar, so that the description is safe on a terminal.
   public var description: String { isWellFormed ? rawValue : "?" }
 
-  /// Whether this is 1 to 20 capital letters, digits, `-` and `_`.
+  /// Whether the name has 1 to 20 capital letters, digits, `-` and `_`.
   public var isWellFormed: Bool {
     (1...20).contains(rawValue.utf8.count)
       && rawValue.utf8.allSatisfy {
@@ -23,15 +23,16 @@ public struct SASLMechanismName: RawRepresentable, Hashable, Sendable, Codable, 
       }
   }
 
-  /// Whether this is of the SCRAM family (RFC 5802), with any hash, with or without channel binding.
+  /// Whether the mechanism is SCRAM (RFC 5802), with any hash, with or without channel binding.
   public var isSCRAM: Bool { rawValue.hasPrefix("SCRAM-") }
 
-  /// Whether who gets its first message can log in with it again: it holds the secret, or nothing of the connection.
+  /// Whether the first message can be used for another login, because it contains the secret or is not bound to the
+  /// connection.
   public var showsSecret: Bool {
     [.plain, .oauthBearer, .xOAuth2, .htSHA256None, .htSHA256EndPoint].contains(self)
   }
 
-  /// Whether this binds to the TLS channel (RFC 5801 §5.1).
+  /// Whether the mechanism binds to the TLS channel (RFC 5801 §5.1).
   public var bindsChannel: Bool { rawValue.hasSuffix("-PLUS") }
 }
 

@@ -1,8 +1,8 @@
-/// What a server offers to authenticate with.
+/// A server's offer of SASL mechanisms.
 public struct SASLOffer: Sendable, Hashable {
-  /// In the server's order (RFC 6120 §6.4.1).
+  /// The mechanisms in the server's order (RFC 6120 §6.4.1).
   public var mechanisms: [SASLMechanismName]
-  /// What its `-PLUS` mechanisms can bind to (XEP-0440); nil where it does not say.
+  /// The channel bindings of its `-PLUS` mechanisms (XEP-0440); nil where it does not tell.
   public var channelBindings: [ChannelBindingType]?
 
   public init(mechanisms: [SASLMechanismName], channelBindings: [ChannelBindingType]? = nil) {
@@ -10,7 +10,7 @@ public struct SASLOffer: Sendable, Hashable {
     self.channelBindings = channelBindings
   }
 
-  /// What the server says about its offer in SCRAM's `h=` (XEP-0474 §5.1), in base64.
+  /// The hash of the offer in SCRAM's `h=` (XEP-0474 §5.1), in base64.
   func hash(_ hash: Digest) throws(SASLError) -> String {
     func joined(_ names: [String]) -> String {
       names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: "\u{1E}")
@@ -21,7 +21,7 @@ public struct SASLOffer: Sendable, Hashable {
   }
 }
 
-/// Names as text of bounded length.
+/// A text of bounded length with the names.
 func list(_ names: some Collection<some CustomStringConvertible>) -> String {
   if names.isEmpty { return "none" }
   let shown = names.prefix(16).map(\.description).joined(separator: ", ")

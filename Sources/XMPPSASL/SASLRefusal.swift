@@ -1,16 +1,15 @@
 import FoundationEssentials
 
-/// What a server says about a token that it does not take (RFC 7628 §3.2.2).
+/// A server's reason for refusing a token (RFC 7628 §3.2.2).
 public struct SASLRefusal: Hashable, Sendable {
-  /// For example `invalid_token`, `insufficient_scope`, `expired_token`; `other` where the server made up
-  /// something that is not plainly such a name.
+  /// For example `invalid_token`, `insufficient_scope`, `expired_token`; `other` for a status that is not such a name.
   public let status: String
-  /// What the token would have to allow, separated by spaces.
+  /// The scopes that the token would need, separated by spaces.
   public let scope: String?
-  /// Where the server's authorization service describes itself: text of the server, to be checked before use.
+  /// The URL of the authorization service's configuration: text of the server, to be validated before use.
   public let openIDConfiguration: String?
 
-  /// The longest refusal that is read, in bytes.
+  /// The maximum size of a refusal in bytes.
   static let limit = 8192
 
   private struct Fields: Decodable {

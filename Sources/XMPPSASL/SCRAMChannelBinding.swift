@@ -1,13 +1,14 @@
-/// What SCRAM says about the TLS channel (RFC 5802 §6).
+/// SCRAM's statement about the TLS channel (RFC 5802 §6).
 public enum SCRAMChannelBinding: Sendable, Hashable {
   /// The client cannot bind.
   case unsupported
-  /// The client could, but believes that the server cannot: an attacker who removed the offer is found out.
+  /// The client could bind, but the server's offer has no channel binding. This reveals an attacker who has removed the
+  /// offer.
   case notOffered
   /// Bound to this channel.
   case required(ChannelBindingType, data: [UInt8])
 
-  /// For a `-PLUS` mechanism: the strongest type that both sides have, nil where there is none.
+  /// For a `-PLUS` mechanism: the strongest type that both sides have; nil where there is none.
   static func common(_ offer: SASLOffer, _ context: SASLContext) -> Self? {
     for type in ChannelBindingType.supported where offer.binds(to: type) {
       if let data = context.channelBindings[type] { return .required(type, data: data) }
@@ -15,14 +16,14 @@ public enum SCRAMChannelBinding: Sendable, Hashable {
     return nil
   }
 
-  /// For a mechanism without `-PLUS`. `notOffered` is said only where no mechanism of the offer binds at all: a
-  /// server that offers any knows that the claim is wrong, and ends the login.
+  /// For a mechanism without `-PLUS`. `notOffered` is used only where the offer has no mechanism with channel binding:
+  /// otherwise the server would know that the statement is wrong, and end the login.
   static func absent(_ offer: SASLOffer, _ context: SASLContext) -> Self {
     let canBind = ChannelBindingType.supported.contains { context.channelBindings[$0] != nil }
     return canBind && !offer.mechanisms.contains(where: \.bindsChannel) ? .notOffered : .unsupported
   }
 
-  /// Whether this says of the server what its offer does not.
+  /// Whether the statement contradicts the offer.
   func contradicts(_ offer: SASLOffer) -> Bool {
     switch self {
     case .unsupported: false
@@ -31,7 +32,7 @@ public enum SCRAMChannelBinding: Sendable, Hashable {
     }
   }
 
-  /// Why there is nothing in ``common(_:_:)``, for the user.
+  /// Explains to the user why ``common(_:_:)`` is nil.
   static func lack(_ offer: SASLOffer, _ context: SASLContext) -> String {
     let ours = ChannelBindingType.supported.filter { context.channelBindings[$0] != nil }
     if ours.isEmpty { return "this TLS connection has nothing to bind to" }
@@ -45,7 +46,7 @@ public enum SCRAMChannelBinding: Sendable, Hashable {
     if case .required = self { true } else { false }
   }
 
-  /// As in a GS2 header (RFC 5801 §4).
+  /// The flag in a GS2 header (RFC 5801 §4).
   var flag: String {
     switch self {
     case .unsupported: "n"
@@ -60,8 +61,8 @@ public enum SCRAMChannelBinding: Sendable, Hashable {
 }
 
 extension SASLOffer {
-  /// A server that names no types (XEP-0440) is taken to know tls-unique, the oldest, and nothing else: some
-  /// offer `-PLUS` whatever the version of TLS and have no other.
+  /// A server without a list of types (XEP-0440) is assumed to support only the oldest, tls-unique: some servers offer
+  /// `-PLUS` with any version of TLS and support no other type.
   fileprivate func binds(to type: ChannelBindingType) -> Bool {
     (channelBindings ?? [.tlsUnique]).contains(type)
   }

@@ -1,5 +1,4 @@
-/// The messages of one SCRAM exchange up to the proof, as they went over the wire, and what is signed over
-/// them (RFC 5802 §3).
+/// The messages of a SCRAM exchange up to the proof, as sent, and the text that is signed (RFC 5802 §3).
 struct SCRAMExchange: Hashable, Sendable {
   let serverFirst: SCRAMServerFirst
   let clientFirstBare: [UInt8]
@@ -18,7 +17,7 @@ struct SCRAMExchange: Hashable, Sendable {
     return keys.clientKey.withBytes { key in zip(key, signature).map { $0 ^ $1 } }
   }
 
-  /// What the server must answer.
+  /// The signature that the server must send.
   func serverSignature(_ keys: SCRAMKeys) throws(SASLError) -> [UInt8] {
     try keys.hash.hmac(key: keys.serverKey, authMessage)
   }

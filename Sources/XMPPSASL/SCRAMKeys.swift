@@ -1,7 +1,7 @@
-/// The slow part of SCRAM (RFC 5802 §3): what the keys are derived from.
+/// The input of the key derivation, which is the slow part of SCRAM (RFC 5802 §3).
 public struct SCRAMKeyRequest: Hashable, Sendable, CustomStringConvertible {
-  /// How many iterations are accepted: fewer are too easy to guess (RFC 7677 §4), more would be an attack on
-  /// this machine.
+  /// The accepted numbers of iterations: fewer make guessing too easy (RFC 7677 §4), more would be an attack on this
+  /// machine.
   public static let iterationRange = 4096...1_000_000
 
   public let hash: Digest
@@ -29,7 +29,7 @@ public struct SCRAMKeyRequest: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(hash.rawValue), \(iterations) iterations" }
 
-  /// Derives the keys: up to a second of pure computing, never on an event loop.
+  /// Derives the keys. This takes up to a second of computation, so never call it on an event loop.
   public func derive() throws(SASLError) -> SCRAMKeys {
     let saltedPassword = try hash.pbkdf2(password: password, salt: salt, iterations: iterations)
     var clientKey = try hash.hmac(key: saltedPassword, "Client Key".utf8)
@@ -40,9 +40,9 @@ public struct SCRAMKeyRequest: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The keys of one account at one server, good for as long as the server keeps salt and iteration count.
+/// The keys of an account at a server, valid as long as the server keeps salt and iteration count.
 ///
-/// They log in like the password does, at this server only: store them with the same care.
+/// Like a password, they log in at this server: store them with the same care.
 public struct SCRAMKeys: Hashable, Sendable {
   public let hash: Digest
   public let salt: [UInt8]
@@ -58,7 +58,7 @@ public struct SCRAMKeys: Hashable, Sendable {
 extension SCRAMKeys: Codable {
   private enum CodingKeys: String, CodingKey { case hash, salt, iterations, clientKey, serverKey }
 
-  /// Salt and keys are base64 text.
+  /// Salt and keys are encoded as base64 text.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(hash, forKey: .hash)
@@ -68,7 +68,7 @@ extension SCRAMKeys: Codable {
     try container.encode(serverKey.withBytes { Base64.encode($0) }, forKey: .serverKey)
   }
 
-  /// Throws `DecodingError` for what no derivation can have given.
+  /// Throws `DecodingError` for values that no derivation can have produced.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     func bytes(_ key: CodingKeys) throws -> [UInt8] {

@@ -1,7 +1,7 @@
 /// SCRAM (RFC 5802; SHA-256: RFC 7677; SHA-512: draft-melnikov-scram-sha-512).
 ///
-/// The client proves that it knows the password without sending it, and the server must prove the same:
-/// success without the server's signature is an error.
+/// The client proves that it knows the password without sending it, and the server must prove the same: success without
+/// the server's signature is an error.
 public struct SCRAMMechanism: SASLMechanism {
   public let name: SASLMechanismName
 
@@ -19,21 +19,21 @@ public struct SCRAMMechanism: SASLMechanism {
 
   private enum State: Sendable {
     case start
-    /// The client-first message has gone out; kept without its GS2 header, for the signature.
+    /// The client-first message was sent; it is kept without its GS2 header for the signature.
     case firstSent(clientFirstBare: String)
     case deriving(SCRAMExchange)
     case finalSent(serverSignature: [UInt8], SCRAMKeys)
-    /// The server has proved itself in a challenge; its success is missing.
+    /// The server has proved its identity in a challenge; its success is outstanding.
     case verified(SCRAMKeys)
     case succeeded(SCRAMKeys)
     case ended
   }
 
   /// - Parameters:
-  ///   - offer: what the server offers, to be compared with what it says about that itself (XEP-0474).
-  ///   - nonce: for published vectors (printable, no comma); without it one of 24 random bytes is made.
+  ///   - offer: the server's offer, to be compared with the signed one (XEP-0474).
+  ///   - nonce: a nonce for test vectors (printable, no comma); by default 24 random bytes.
   ///
-  /// Throws `invalidUserName` or `invalidPassword` for what SASLprep refuses.
+  /// Throws `invalidUserName` or `invalidPassword` for a value that SASLprep forbids.
   public init(
     hash: Digest,
     credentials: SASLCredentials,
@@ -110,7 +110,7 @@ public struct SCRAMMechanism: SASLMechanism {
 }
 
 extension SCRAMMechanism {
-  /// The state, leaving the end behind: whoever does not set another one has failed.
+  /// Returns the state and replaces it with the end, so that every error path has ended.
   private mutating func consumeState() -> State {
     defer { state = .ended }
     return state
@@ -143,7 +143,7 @@ extension SCRAMMechanism {
     return .derive(request)
   }
 
-  /// The server has signed what it offered: what has arrived must be that (XEP-0474 §5.2).
+  /// Compares the offer that the server has signed with the one that has arrived (XEP-0474 §5.2).
   private func refuseDowngrade(_ serverFirst: SCRAMServerFirst) throws(SASLError) {
     guard let offer, let claimed = serverFirst.offerHash, claimed != (try offer.hash(hash)) else { return }
     throw SASLError(

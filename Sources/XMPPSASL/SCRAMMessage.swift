@@ -1,14 +1,14 @@
-/// What a SCRAM server says first: `r=NONCE,s=SALT,i=COUNT` (RFC 5802 §7).
+/// The first message of a SCRAM server: `r=NONCE,s=SALT,i=COUNT` (RFC 5802 §7).
 struct SCRAMServerFirst: Hashable, Sendable {
-  /// Client's and server's nonce, as the client must repeat it.
+  /// The combined nonce of client and server, which the client must repeat.
   let nonce: String
   let salt: [UInt8]
   let iterations: Int
-  /// What the server says about its offer (XEP-0474), as it is written.
+  /// The hash of the server's offer (XEP-0474), as received.
   let offerHash: String?
 
-  /// Reads the message against the grammar and the bounds of ``SCRAMKeyRequest``; whether the nonce continues
-  /// the client's is not known here. Extensions that are optional are ignored.
+  /// Parses the message and checks the bounds of ``SCRAMKeyRequest``; the caller checks that the nonce continues the
+  /// client's. Optional extensions are ignored.
   init(_ message: [UInt8]) throws(SASLError) {
     var attributes = try SCRAMAttributes(message)
     try attributes.refuseServerError()
@@ -37,7 +37,7 @@ struct SCRAMServerFirst: Hashable, Sendable {
   }
 }
 
-/// What a SCRAM server says last: `v=SIGNATURE`, or `e=ERROR`, which is thrown.
+/// The last message of a SCRAM server: `v=SIGNATURE`, or `e=ERROR`, which is thrown.
 struct SCRAMServerFinal: Hashable, Sendable {
   let signature: [UInt8]
 
@@ -52,12 +52,12 @@ struct SCRAMServerFinal: Hashable, Sendable {
   }
 }
 
-/// The `letter=value` list that every SCRAM message is, read from the front.
+/// The `letter=value` list of a SCRAM message, read from the front.
 struct SCRAMAttributes: Sendable {
-  /// The longest message that is read, in bytes.
+  /// The maximum size of a message in bytes.
   static let limit = 8192
 
-  /// The letters that RFC 5802 gives a meaning at a fixed place, so that no extension can use them.
+  /// The letters that RFC 5802 uses at fixed places, so that no extension can use them.
   private static let reserved = Set("anmrcspive".unicodeScalars)
 
   private var rest: ArraySlice<(letter: Unicode.Scalar, value: String)>
@@ -91,7 +91,7 @@ struct SCRAMAttributes: Sendable {
     return next.value
   }
 
-  /// The value of an extension, which must not come twice.
+  /// The value of an extension; throws where it occurs twice.
   func onlyValue(of letter: Unicode.Scalar) throws(SASLError) -> String? {
     let values = rest.filter { $0.letter == letter }
     guard values.count <= 1 else {
@@ -100,7 +100,7 @@ struct SCRAMAttributes: Sendable {
     return values.first?.value
   }
 
-  /// Throws `serverError` where the message is the server's refusal.
+  /// Throws `serverError` if the message is the server's refusal.
   func refuseServerError() throws(SASLError) {
     guard let first = rest.first, first.letter == "e" else { return }
     let isPlain = first.value.utf8.allSatisfy { $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") }
@@ -108,7 +108,7 @@ struct SCRAMAttributes: Sendable {
     throw SASLError(.serverError, "the server ended SCRAM: \(value)", serverValue: value)
   }
 
-  /// Throws where what is left, which can only be extensions, says something twice or out of place.
+  /// Throws if the remaining attributes, which must be extensions, are reserved or repeated.
   func refuseReserved() throws(SASLError) {
     guard !rest.contains(where: { Self.reserved.contains($0.letter) }) else {
       throw SASLError(.malformed, "the server's message has an attribute out of place")

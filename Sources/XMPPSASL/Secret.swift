@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// Bytes that nobody should see: a password or a key.
+/// Confidential bytes: a password or a key.
 ///
-/// Printing, interpolating, dumping or reflecting one shows `<secret>`. The one copy it owns is wiped when
-/// the last reference goes away. Comparison takes the same time wherever two secrets of one length differ.
-/// Not `Codable`, so that no secret is written by accident.
+/// Printing, interpolating, dumping or reflecting a secret shows `<secret>`. Its only copy is wiped when the last
+/// reference is gone. Comparing two secrets of the same length takes constant time. Not `Codable`, so that secrets are
+/// not written by accident.
 public struct Secret: Hashable, Sendable {
   private let storage: Storage
 
@@ -12,7 +12,7 @@ public struct Secret: Hashable, Sendable {
 
   public init(bytes: some Collection<UInt8>) { storage = Storage(bytes) }
 
-  /// Takes the bytes over and wipes the array.
+  /// Copies the bytes and wipes the array.
   public init(wiping bytes: inout [UInt8]) {
     storage = Storage(bytes)
     bytes.wipe()
@@ -21,7 +21,7 @@ public struct Secret: Hashable, Sendable {
   public var count: Int { storage.bytes.count }
   public var isEmpty: Bool { storage.bytes.isEmpty }
 
-  /// Lends the bytes, valid only inside `body`.
+  /// Gives access to the bytes inside `body` only.
   public func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -29,7 +29,7 @@ public struct Secret: Hashable, Sendable {
     return try body(UnsafeRawBufferPointer(storage.bytes))
   }
 
-  /// The content as text, nil where it is not UTF-8. The copy is the caller's to guard.
+  /// The content as text, nil where it is not UTF-8. The caller must protect the copy.
   public func revealed() -> String? {
     withBytes { String(validating: $0, as: UTF8.self) }
   }
@@ -42,7 +42,7 @@ public struct Secret: Hashable, Sendable {
     withBytes { hasher.combine(bytes: $0) }
   }
 
-  /// Immutable after `init`, therefore safe to share.
+  /// Immutable after `init` and therefore safe to share.
   private final class Storage: @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
 
@@ -65,14 +65,14 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 }
 
 extension Array where Element: BitwiseCopyable {
-  /// Overwrites the elements and empties the array. Wipes this array's own buffer, not copies made before.
+  /// Overwrites the elements and empties the array; earlier copies of the array are not wiped.
   mutating func wipe() {
     withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
     removeAll()
   }
 }
 
-/// Compares without telling by its duration where the first difference is.
+/// Compares in a time that does not depend on the position of the first difference.
 func constantTimeEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
   guard left.count == right.count else { return false }
   guard let first = left.baseAddress, let second = right.baseAddress else { return true }

@@ -1,4 +1,4 @@
-/// A mechanism whose client says one thing and whose server proves nothing, TLS having done so before: PLAIN,
+/// A mechanism with a single message of the client and no proof by the server, which TLS has authenticated: PLAIN,
 /// X-OAUTH2, EXTERNAL and ANONYMOUS.
 public struct SingleMessageMechanism: SASLMechanism {
   public let name: SASLMechanismName
@@ -39,12 +39,13 @@ public struct SingleMessageMechanism: SASLMechanism {
 }
 
 extension SingleMessageMechanism {
-  /// PLAIN (RFC 4616): the password itself, therefore only inside TLS. Servers that know tokens but no mechanism
-  /// for them take one as the password.
+  /// PLAIN (RFC 4616): sends the password itself and therefore requires TLS. Servers with tokens but without a
+  /// mechanism for them accept a token as the password.
   ///
-  /// User name and password are sent as they are: preparing them is the server's part (RFC 4616 §2).
+  /// User name and password are sent unprepared: the server prepares them (RFC 4616 §2).
   ///
-  /// Throws `invalidUserName` or `invalidPassword` for what is empty or holds a NUL, which separates the parts.
+  /// Throws `invalidUserName` or `invalidPassword` for a value that is empty or contains a NUL, which separates the
+  /// parts.
   public static func plain(_ credentials: SASLCredentials) throws(SASLError) -> Self {
     guard let password = credentials.password, !password.isEmpty,
       !password.withBytes({ $0.contains(0) })
@@ -52,15 +53,15 @@ extension SingleMessageMechanism {
     return try Self(.plain, credentials, showing: password)
   }
 
-  /// X-OAUTH2, as ejabberd has it: PLAIN with a bearer token for the password.
+  /// X-OAUTH2, as in ejabberd: PLAIN with a bearer token as the password.
   ///
   /// Throws `invalidUserName` or `invalidToken`.
   public static func xOAuth2(_ credentials: SASLCredentials) throws(SASLError) -> Self {
     try Self(.xOAuth2, credentials, showing: try credentials.checkedBearerToken())
   }
 
-  /// EXTERNAL (RFC 4422 appendix A): TLS has shown who logs in. The message is the identity to act as, empty for
-  /// the certificate's own.
+  /// EXTERNAL (RFC 4422 appendix A): the TLS certificate identifies the client. The message is the authorization
+  /// identity, empty for the certificate's own.
   ///
   /// Throws `invalidUserName` for an identity with a NUL.
   public static func external(_ credentials: SASLCredentials) throws(SASLError) -> Self {
