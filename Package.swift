@@ -57,7 +57,8 @@ let package = Package(
       name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     // A target with sources, since the headers of ICU clash with those inside Foundation.
-    .target(name: "CICU"),
+    .target(name: "CICU", exclude: ["subset-data"]),
+    .target(name: "CEmptyICUData"),
     .systemLibrary(name: "CResolv"),
     .systemLibrary(name: "CLinux"),
 
@@ -126,7 +127,7 @@ let package = Package(
       ],
       swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .executableTarget(
-      name: "imctl-agent", dependencies: ["Agent", "AgentSystem", "AgentProtocol", "Terminal"],
+      name: "imctl-agent", dependencies: ["Agent", "AgentSystem", "AgentProtocol", "Terminal", "CEmptyICUData"],
       exclude: ["read-only.ld"], swiftSettings: strict),
     .executableTarget(
       name: "imctl", dependencies: ["AgentProtocol", "UserCommand", "Terminal", argumentParser],

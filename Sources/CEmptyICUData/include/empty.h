@@ -1,0 +1,3 @@
+#pragma once
+
+extern const unsigned char icudt76_dat[64];
