@@ -5,7 +5,7 @@ import Glibc
 /// A point in time at which a wait ends, or never.
 struct Deadline: Sendable {
   private let nanoseconds: UInt64?
-  /// How much later an answer may come.
+  /// The extra seconds for an answer of an agent that has responded before.
   private var patience = 0.0
 
   static let never = Deadline(Timeout(seconds: 0))

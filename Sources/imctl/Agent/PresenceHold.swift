@@ -6,11 +6,11 @@ import Glibc
 /// The hold ends with its connection to the agent, and therefore with this process. An agent that was killed is started
 /// again; an agent that was stopped is waited for. Remarks on standard error report when the presence is not held.
 final class PresenceHold: Sendable {
-  /// How long there may be no agent before that is told: one that is restarted is back by then.
+  /// The time without an agent after which a remark is printed, long enough for a restart.
   private static let patience = Timeout(seconds: 3)
-  /// What a single attempt may take.
+  /// The time limit of a single attempt.
   private static let attempt = Timeout(seconds: 5)
-  /// Between two attempts, in milliseconds.
+  /// The pause between two attempts in milliseconds.
   private static let pause: Int32 = 100
   private static let longPause: Int32 = 1000
 
