@@ -1,4 +1,4 @@
-/// A call of the agent: its JSON-RPC method name, parameters and result.
+/// A method of the agent: its JSON-RPC name, parameters and result.
 public protocol AgentMethod: Sendable {
   associatedtype Parameters: MethodParameters
   associatedtype Result: Codable & Sendable

@@ -43,8 +43,8 @@ public struct DevicePolicy: Codable, Sendable, Equatable {
     limits.allSatisfy { DeviceIdentity.platforms.contains($0) && Self.limits.contains($1) }
   }
 
-  /// The resources whose sessions end because a device has just logged in, oldest login first. Except with
-  /// ``Rule/single``, they belong to devices of the same platform.
+  /// The resources whose sessions end because a device has just logged in. Except with ``Rule/single``, they belong to
+  /// devices of the same platform, and the oldest login comes first.
   ///
   /// - Parameters:
   ///   - platform: The platform of the device that has logged in; nil for a device without platform.

@@ -66,11 +66,11 @@ public struct Failure: Error, Sendable, Equatable {
   public var message: String { localized(.current).message }
   /// What to do next, in the language of this process.
   public var hint: String { localized(.current).hint }
-  /// The first of ``codes``; 0 where there is none.
+  /// The first of ``codes``; 0 if there is none.
   public var code: Int { codes.first ?? 0 }
   /// The numbers that other IM toolkits use for this failure.
   public var codes: [Int] { FailureTable[name]?.codes(at: stage) ?? [] }
-  /// Exit status of a command that ends with this failure.
+  /// The exit status of a command that ends with this failure.
   public var exit: Int32 { FailureTable[name]?.exit(at: stage) ?? 70 }
   /// Whether trying again without a change may help.
   public var retryable: Bool { FailureTable[name]?.retry.isRetry ?? false }

@@ -10,7 +10,7 @@ public enum FailureTable {
     case again
     /// As `again`, but a manual login reports the failure at once.
     case automatic
-    /// As `automatic`, after a longer pause.
+    /// As `automatic`, but after a longer pause.
     case later
     /// As `again`, after the pause that the server requested, or a long one.
     case after

@@ -18,7 +18,7 @@ public enum LoginKind: String, Codable, Sendable, CaseIterable {
   /// A token and a login extension that a third server evaluates.
   case thirdParty = "third-party"
 
-  /// Whether a given token logs in unless the server's own token for this device does.
+  /// Whether the account logs in with a given token, unless the server has issued its own token for this device.
   public var usesToken: Bool {
     switch self {
     case .token, .jwt, .apiKey, .thirdParty: true

@@ -10,7 +10,7 @@ public struct IQ: Stanza, Equatable {
   public var type: Kind
   public var to: JID?
   public var from: JID?
-  /// Never nil in an IQ from the wire.
+  /// Never nil in a received IQ.
   public var id: String?
   public var language: String?
   public var payload: [XMLElement]

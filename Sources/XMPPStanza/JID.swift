@@ -47,7 +47,7 @@ public struct JID: Hashable, Sendable {
 
   public var isBare: Bool { resource == nil }
 
-  /// The same account with another resource, which is enforced.
+  /// The JID with another resource, on which RFC 7622 is enforced.
   public func with(resource: String) throws(JIDError) -> JID {
     JID(enforcedLocal: local, domain: domain, resource: try ResourcePart.enforce(resource[...]))
   }

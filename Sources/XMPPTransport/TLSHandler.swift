@@ -296,6 +296,6 @@ public final class TLSHandler: ChannelDuplexHandler {
   }
 }
 
-// Handlers belong to the event loop of their channel.
+// A handler is confined to the event loop of its channel.
 @available(*, unavailable)
 extension TLSHandler: Sendable {}

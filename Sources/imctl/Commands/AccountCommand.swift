@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl account`: what is stored in `accounts.json`. Secrets are never printed.
+/// `imctl account`: the accounts in `accounts.json`, and accounts at their servers. Secrets are never printed.
 struct AccountCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "account",

@@ -3,7 +3,7 @@ import ArgumentParser
 import Glibc
 import Terminal
 
-/// `imctl agent`: the process that keeps the sessions.
+/// `imctl agent`: the background process that runs the sessions.
 struct AgentCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "agent",

@@ -4,8 +4,8 @@ import Terminal
 
 /// The COMMAND of `presence … -- COMMAND`: runs in the foreground like a command of a shell.
 ///
-/// It has this process's standard streams and process group, so the terminal's signals reach it directly;
-/// this process ignores SIGINT and SIGQUIT meanwhile (as `make` and `env` do) and passes SIGTERM and SIGHUP on.
+/// It has this process's standard streams and process group, so that the terminal's signals reach it directly.
+/// Meanwhile, this process ignores SIGINT and SIGQUIT (as `make` and `env` do), and forwards SIGTERM and SIGHUP.
 struct HeldCommand {
   let words: [String]
   /// Whether a failure to run the command is printed as JSON.
