@@ -32,7 +32,7 @@ public enum LoginKind: String, Codable, Sendable, CaseIterable {
 
 /// The form in which `accounts.json` stores a secret.
 public enum StorePolicy: String, Codable, Sendable, CaseIterable {
-  /// The secret itself, together with the tokens that the server issued for it.
+  /// The secret itself, together with the server's token and the SCRAM keys.
   case password
   /// Only the SCRAM keys that were derived from the secret.
   case keys

@@ -12,8 +12,8 @@ public struct TCPConnector: Sendable {
   /// - Parameters:
   ///   - proxy: A proxy that resolves the target's name and connects to it, in place of this machine.
   ///   - password: The password of the proxy's user.
-  ///   - timeout: The time limit for the name resolution and all addresses together; with a proxy, for the connection to
-  ///     the proxy and for its answer.
+  ///   - timeout: The time limit for the name resolution and all addresses together; with a proxy, for the connection
+  ///     to the proxy and for its answer.
   ///   - pipeline: Called once, on the event loop, with the connected channel, before any data is read. The channel is
   ///     active; handlers that are added here may or may not receive `channelActive`.
   /// - Returns: The channel, which reads automatically.

@@ -26,7 +26,7 @@ struct XMLTreeBuilder: ~Copyable {
     let position: Int
     /// The bytes after that position that libxml2 was given.
     let unread: [UInt8]
-    /// Whether the unparsed part begins in the child's own start tag.
+    /// Whether the unparsed part begins with the child's own start tag.
     var isTag = false
     var scanner: XMLDepthScanner
   }

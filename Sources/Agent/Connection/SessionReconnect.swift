@@ -94,7 +94,7 @@ extension Session {
     if online == nil, login?.pause?.mayHurry == true, published.status.state == .waiting {
       enter(.netChanged) { $0.interface = change.interface }
     }
-    // A session that is already probing, or has just come online, is not probed again.
+    // A session that is already probing, or is not synchronised yet, does not change its state.
     let isAsked = online?.state == .syncOK
     if isAsked { advance(.netChanged) { $0.interface = change.interface } }
     await client.networkChanged(addresses: addresses)

@@ -13,7 +13,7 @@ struct AcceptedLines: Encodable {
   }
 
   private(set) var tallies: [Tally] = []
-  /// Whether the agent cannot accept further lines that it was sent.
+  /// False if the agent may still accept further lines that it was sent.
   var isExact = true
 
   /// Adds the lines of a call, all of which were accepted.

@@ -48,7 +48,7 @@ struct DeviceUserOptions: ParsableArguments {
       account: try OneTimeAgent.ask(AccountResolveMethod.self, .init(account: user), until: deadline).account)
     login.options = try connection.options()
     if let tokenCommand {
-      // The command runs only once, because its output may be valid only once.
+      // The command runs here, and the agent uses its output instead of running it again.
       login.tokenCommand = tokenCommand
       login.tokenAnswer = try CredentialSource.token(tokenCommand, until: deadline).printed
     } else if tokenStdin {
