@@ -1,4 +1,4 @@
-# Everything here sets itself up: a fresh Debian 12 with Swift needs nothing else. `make help` lists it.
+# Every target installs what it needs: a fresh Debian 12 with Swift suffices. `make help` lists the targets.
 PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS_EACH ?= 60
@@ -9,15 +9,15 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# A short command costs mostly the loading of its executable: LINK=static has the C libraries inside, which saves
-# a good part of it (`make bench`); LINK=shared takes the system's, with their updates.
+# Most of the time of a short command is spent on loading its executable. LINK=static includes the C libraries, which
+# saves a good part of it (`make bench`); LINK=shared uses the system's libraries, with their updates.
 LINK ?= static
 path/static := PKG_CONFIG_PATH=$(CURDIR)/.build/static:$(PKG_CONFIG_PATH)
-# The types that a command is put together from are asked for directly: by their names, which is smaller, each would be
-# looked for among all conformances of the executable when it is first used.
+# Types are accessed directly. Access by name would be smaller, but each type would be searched for among all
+# conformances of the executable when it is first used.
 direct_types := -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
-# Constants and addresses of functions cannot be written once the program runs, nor its stack be run. Addresses are
-# packed where the C library of this machine can read them so, which is a third of a megabyte less to read for each start.
+# Constants and function addresses are read-only at run time, and the stack is not executable. Addresses are packed if
+# this machine's C library supports it, which saves reading a third of a megabyte at each start.
 packed := $(shell printf '%s\n' 2.36 "$$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)" | sort --version-sort --check=quiet \
   && echo -Xlinker -z -Xlinker pack-relative-relocs)
 protection := -Xswiftc -use-ld=lld -Xlinker -T -Xlinker $(CURDIR)/Sources/imctl-agent/read-only.ld -Xlinker -z -Xlinker relro \
@@ -48,8 +48,8 @@ build: ## The release binaries, .build/release/imctl and imctl-agent
 	@Tests/binary $(agent) 80
 	@ls -lL $(binary) $(agent) | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
 
-# A directory that the linker searches before the system's: archives, three of them with what they need themselves, and
-# the small part of ICU's data that is read.
+# A directory that the linker searches before the system's. It contains archives, three of them with their dependencies,
+# and the small part of ICU's data that the agent reads.
 .PHONY: static-libraries
 static-libraries:
 	@Sources/CICU/subset-data .build/static/icu

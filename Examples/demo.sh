@@ -1,6 +1,6 @@
 #!/bin/bash
-# Logs in, changes presence and logs out on a private Prosody, while another client (slixmpp) looks on.
-# Everything happens below a temporary directory and on loopback; your own accounts are not touched.
+# Logs in, changes presence and logs out on a private Prosody, while another client (slixmpp) watches.
+# All files are in a temporary directory, and all connections are on loopback; your own accounts are not used.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ finish() {
   status=$?
   trap - EXIT
   "$imctl_path" agent stop >/dev/null 2>&1 || true
-  # The scripts end with their input, and take down what they started.
+  # The scripts end at the end of their input, together with everything that they have started.
   for input in "${bob_in:-}" "${server_in:-}"; do [ -z "$input" ] || exec {input}>&-; done
   wait 2>/dev/null || true
   rm -rf "$home"
@@ -28,11 +28,11 @@ trap 'exit 143' TERM
 
 if [ -t 1 ]; then bold=$(tput bold 2>/dev/null || true) plain=$(tput sgr0 2>/dev/null || true); else bold='' plain=''; fi
 note() { printf '\n# %s\n' "$*"; }
-# Shows a command as a terminal would, and runs it.
+# Prints a command like a terminal, and runs it.
 show() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; eval "$*"; }
 imctl() { "$imctl_path" "$@"; }
 field() { /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
-# Waits for bob to see a presence that has these words, and shows it.
+# Waits until bob receives a presence that contains these words, and prints it.
 bob_sees() {
   local line word
   while read -r -t 20 line <&"$bob_out"; do

@@ -1,4 +1,4 @@
-// Answers each chat message with its own text, and survives restarts of the server:
+// Answers each chat message with its own text, and reconnects after a restart of the server:
 //     printf 'secret\n' | swift run EchoBot bot@example.org [HOST PORT CA-FILE]
 import XMPP
 import XMPPClient

@@ -1,8 +1,8 @@
-// A whole XMPP client on the library `XMPP`: it logs in, shows itself, prints what arrives, and leaves.
+// A complete XMPP client with the library `XMPP`: it logs in, sends presence, prints what it receives, and logs out.
 //
 //     printf 'secret' | swift run PresenceMonitor alice@example.org --seconds 30
 //
-// A package of its own has the line `.product(name: "XMPP", package: "imctl")` in its target's dependencies.
+// Other packages add `.product(name: "XMPP", package: "imctl")` to their target's dependencies.
 
 import ArgumentParser
 import XMPP
@@ -50,7 +50,7 @@ struct PresenceMonitor: AsyncParsableCommand {
     print("online as \(bound.jid), \(bound.mechanism.rawValue), \(bound.roundTrips) round trips")
     try await stream.send([Presence(status: status).element])
 
-    // A closed stream ends the loop below.
+    // Closing the stream ends the loop below.
     let alarm = Task {
       try await Task.sleep(for: .seconds(seconds))
       await leave(stream)
@@ -79,7 +79,7 @@ struct PresenceMonitor: AsyncParsableCommand {
 
   private func name(_ sender: JID?) -> String { sender?.description ?? account }
 
-  /// Text of others must not command the terminal: what is no visible character is printed escaped.
+  /// Escapes invisible characters, because text from others must not control the terminal.
   private func quoted(_ text: String?) -> String {
     let visible = (text ?? "").unicodeScalars.map { scalar in
       switch scalar.properties.generalCategory {

@@ -7,23 +7,23 @@ import XMPP
 import XMPPClient
 import XMPPStanza
 
-/// One account's life in the agent: its client, what the user wants of it, and what its parts make of it.
+/// The session of one account in the agent: its client, the user's wishes and the parts of the session.
 ///
-/// Every change of state is published. Logins and logouts take turns. Between the turns the client keeps the session
-/// online with ``activePlan``, the plan of the last login that succeeded; a turn begins by giving up such an attempt, and
-/// ends by letting the client go on. A login with a new secret proves the secret on a stream of its own before it replaces
-/// a running session.
+/// Every change of state is published. Logins and logouts take turns. Between turns, the client keeps the session
+/// online with ``activePlan``, the plan of the last successful login. A turn first ends such an attempt, and finally
+/// lets the client continue. A login with a new secret verifies the secret on a stream of its own before it replaces an
+/// online session.
 actor Session {
   let context: SessionContext
   let turns = Turns()
   let published: PublishedState
   let reconnection: Reconnection
   private(set) lazy var client = XMPPClient(clientConfiguration)
-  /// The login that is on its way, by hand or by itself.
+  /// The login in progress, by a user or automatic.
   var login: PendingLogin?
-  /// The session that is bound.
+  /// The bound session.
   var online: OnlineSession?
-  // The parts of the session: they are isolated to it, and each owns what it knows.
+  // The parts of the session. They are isolated to it, and each owns its state.
   private(set) lazy var features = AccountFeatures(of: self, context)
   private(set) lazy var presence = OwnPresence(of: self, context)
   private(set) lazy var contacts = Contacts(of: self, context, presence, features)
@@ -46,32 +46,32 @@ actor Session {
     reconnection = Reconnection(context, pace)
   }
 
-  /// What the session keeps itself online with; nil where nobody wants it online.
+  /// The plan that keeps the session online; nil if it is to be offline.
   var activePlan: LoginPlan? {
     get { reconnection.activePlan }
     set { reconnection.activePlan = newValue }
   }
 
-  /// Why it is not online.
+  /// Why the session is not online.
   var lastFailure: Failure? { reconnection.lastFailure }
 
-  /// Why it is not kept online any more, where nobody has logged out.
+  /// Why the session is no longer kept online, except after a logout.
   var end: Reconnection.End? { reconnection.end }
 
-  /// What the session does while the user looks away; nil: the user is there.
+  /// What the session does while the user is inactive; nil: the user is active.
   var idle: IdleMode? { reconnection.idle }
 
   var boundStream: XMPPStream? { online?.stream.stream }
 
   var isOnline: Bool { online != nil }
 
-  /// The session is online, or trying to be.
+  /// Whether the session is online or connecting.
   var isActive: Bool { online != nil || login != nil }
 
-  /// Something is done for this account: the agent must not end.
+  /// Whether the account is in use, so that the agent must not end.
   var isBusy: Bool { isActive || turns.isTaken || published.writes > 0 || activePlan != nil }
 
-  /// The agent does not end while `body` leaves something in the store.
+  /// Runs `body`, during which the agent does not end, so that it can write to the store.
   func writing<Problem: Error>(
     _ body: () async throws(Problem) -> Void
   ) async throws(Problem) {
@@ -89,7 +89,7 @@ actor Session {
 
   // MARK: Turns
 
-  /// Runs `body` when no other login or logout of this account runs, and no automatic attempt.
+  /// Runs `body` while no other login, logout or automatic attempt of this account is in progress.
   func inTurn<Value: Sendable>(
     _ body: (isolated Session) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -114,7 +114,7 @@ actor Session {
 
   // MARK: States
 
-  /// Goes on to a state and publishes that.
+  /// Enters a state and publishes it.
   func enter(
     _ state: SessionState, cause: Failure? = nil, _ change: (inout StateChange) -> Void = { _ in }
   ) {
@@ -124,7 +124,7 @@ actor Session {
     published.enter(state, cause: cause, fullJID: online?.bound.jid.description, change)
   }
 
-  /// The running session goes on to a state. While a login is made beside it, that is what is told of.
+  /// The online session enters a state. If another login is connecting, its states are published instead.
   func advance(_ state: SessionState, _ change: (inout StateChange) -> Void = { _ in }) {
     if login?.isConnecting != true, published.mayEnter(state) {
       enter(state, cause: nil, change)
@@ -133,14 +133,14 @@ actor Session {
     }
   }
 
-  /// Somebody else, or the server's answer to an attempt, decided that the session is over.
+  /// The session was ended by another party, or by the server's answer to an attempt, and stays offline.
   func over(_ failure: Failure) {
     reconnection.over(failure)
     published.activityChanged()
   }
 
   func currentStatus() async -> SessionStatus {
-    // Asked of the stream first: what follows is of one moment.
+    // The stream is asked first, so that everything after it belongs to the same moment.
     let idleTime = await boundStream?.idleTime
     var status = published.status
     status.presence = presence.status
@@ -150,11 +150,11 @@ actor Session {
     status.lastSeen = published.lastSeen
     status.nextRetry = login?.pause?.end
     guard let online else {
-      // Its stream has just ended, and nobody was told yet.
+      // The stream has just ended, which is not published yet.
       if let state = published.stateToTell, status.isOnline || status.state == .netChanged {
         status.state = state
       }
-      // On its way to come back it is still for this that it is not online.
+      // While the session reconnects, it is still offline because of this failure.
       if status.state != .offline { status.cause = status.cause ?? lastFailure }
       status.attempt = reconnection.attempts > 0 && isActive ? reconnection.attempts : nil
       return status

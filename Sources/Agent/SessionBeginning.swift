@@ -3,23 +3,24 @@ import AgentStore
 import NIOConcurrencyHelpers
 import XMPPClient
 
-/// The beginning of a session: which parts of the account's data are on their way from the server, and who waits for them.
+/// The beginning of a session: the parts of the account's data that the server still has to send, and the task that
+/// waits for them.
 ///
-/// Belongs to one bound stream. The parts of the session that bring something into step are handed it with the stream.
+/// It belongs to one bound stream. The parts of the session that synchronise data receive it together with the stream.
 final class SessionBeginning: Sendable {
   private struct State {
     var synchronisation = Synchronisation([])
-    /// Waits for the parts that are missing.
+    /// The wait for the open parts.
     var wait: DeliveryWait?
   }
 
-  /// Seconds that a login waits for all of it, and the share of the time that is left to the login.
+  /// The maximum seconds for which a login waits for all parts, and the maximum share of its remaining time.
   private static let longest = (seconds: 15.0, share: 0.8)
-  /// Marks the place among a stream's events behind everything that the server sends in answer to the first presence.
+  /// The mark in a stream's events after everything that the server sends in answer to the first presence.
   static let mark = "begun"
 
   let stream: BoundSession
-  /// Ends when the first requests and the presence are on their way.
+  /// Ends when the first requests and the presence have been sent.
   let greeting = Backlog(of: 1)
   private let context: SessionContext
   private let state = NIOLockedValueBox(State())
@@ -31,22 +32,22 @@ final class SessionBeginning: Sendable {
 
   private var synchronisation: Synchronisation { state.withLockedValue { $0.synchronisation } }
 
-  /// How many items there are of a part, and which parts the server has.
+  /// The number of items of each part that the server has.
   var counts: [SyncPart: Int] { synchronisation.counts }
 
-  /// Says which parts come; none where the session goes on with an earlier one.
+  /// Sets the expected parts; none if the session was resumed.
   func expect(_ parts: [SyncPart]) { state.withLockedValue { $0.synchronisation = Synchronisation(parts) } }
 
   func isExpecting(_ part: SyncPart) -> Bool { synchronisation.open.contains(part) }
 
-  /// So many more items of some parts are in the store; none: the server is still sending.
+  /// Counts further items in the store. An empty count reports that the server is still sending.
   func add(_ items: [SyncPart: Int] = [:]) {
     if stream.isCurrent { state.withLockedValue { $0.synchronisation.add(items) } }
   }
 
   /// A part is in the store.
   ///
-  /// - Parameter count: how many items it has; nil: the server lacks it.
+  /// - Parameter count: The number of its items; nil if the server lacks the part.
   func end(_ part: SyncPart, count: Int?) {
     guard stream.isCurrent, state.withLockedValue({ $0.synchronisation.end(part, count) }) else { return }
     let end = SyncedPart(part: part, count: counts[part])
@@ -54,13 +55,13 @@ final class SessionBeginning: Sendable {
     state.withLockedValue { $0.wait }?.done(part.rawValue)
   }
 
-  /// A part is in the store, of which the items were counted as they came.
+  /// A part is in the store, and its items were counted as they arrived.
   func end(_ part: SyncPart) { end(part, count: counts[part] ?? 0) }
 
-  /// Waits until all parts are in the store: for as long as something comes, and not longer than a login may take.
+  /// Waits until all parts are in the store, as long as the server makes progress, and within the login's time limit.
   ///
-  /// - Parameter seconds: what is left to the login; nil: nobody waits for it.
-  /// - Returns: the parts that are late. They go on, and their ends are published as those of the others.
+  /// - Parameter seconds: The remaining seconds of the login; nil: no command waits for it.
+  /// - Returns: The late parts. Their synchronisation continues, and its end is published as usual.
   func partsCame(within seconds: Double?) async -> [SyncPart] {
     let limit = min(Self.longest.seconds, (seconds ?? .infinity) * Self.longest.share)
     let end = ContinuousClock.now + .seconds(limit)
@@ -78,7 +79,7 @@ final class SessionBeginning: Sendable {
     return stream.isCurrent ? synchronisation.missing : []
   }
 
-  /// The stream has ended: nobody waits any more.
+  /// The stream has ended, and so do all waits.
   func end() {
     state.withLockedValue { $0.wait }?.end()
     greeting.end()

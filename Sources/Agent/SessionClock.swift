@@ -5,8 +5,8 @@ import XMPPClient
 struct SessionClock: Sendable {
   /// Seconds since 1970.
   var now: @Sendable () -> Double = { Date().timeIntervalSince1970 }
-  /// As ``ConnectionClock/uptime``.
+  /// The same as ``ConnectionClock/uptime``.
   var uptime = ConnectionClock().uptime
-  /// As ``ConnectionClock/sleep``.
+  /// The same as ``ConnectionClock/sleep``.
   var sleep = ConnectionClock().sleep
 }

@@ -5,7 +5,7 @@ import GRDB
 import Logging
 import XMPPStanza
 
-/// What all parts of a session work with: whose session it is, the stores, the events and the clock.
+/// The objects that all parts of a session use: the account, the stores, the events and the clock.
 struct SessionContext: Sendable {
   let account: JID
   let hub: EventHub
@@ -17,11 +17,11 @@ struct SessionContext: Sendable {
   let clock: SessionClock
   let refusals = Refusals()
 
-  /// Changes the store, and publishes the events that come of it under cursors that were reserved for them: what happens
-  /// to an account is stored before anybody is told of it.
+  /// Changes the store, and publishes the resulting events with reserved cursors, so that every event is stored before
+  /// it is published.
   ///
-  /// - Parameter maximumEvents: cursors that the change may need.
-  /// - Returns: the events.
+  /// - Parameter maximumEvents: The maximum number of events of the change.
+  /// - Returns: The events.
   @discardableResult
   func storeAndPublish(
     _ maximumEvents: Int, _ body: @escaping @Sendable (Database, Range<Int64>) throws -> [Event]
@@ -37,7 +37,7 @@ struct SessionContext: Sendable {
     }
   }
 
-  /// RFC 3339: so many seconds from now.
+  /// RFC 3339: the time in this number of seconds.
   func timestamp(_ seconds: Double = 0) -> String {
     Timestamp.text(Date(timeIntervalSince1970: clock.now() + seconds))
   }

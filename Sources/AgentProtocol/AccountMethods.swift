@@ -1,6 +1,6 @@
-/// Changes the account's password at its server, and what is stored of it.
+/// Changes the account's password at its server and in the store.
 ///
-/// On the session where there is one, else, or where `currentPassword` is given, on a stream of its own.
+/// The request uses the account's session. Without a session, or with `currentPassword`, it opens a stream of its own.
 public enum AccountPasswdMethod: AgentMethod {
   public static let name = "account.passwd"
   public static let asksServer = true
@@ -8,11 +8,11 @@ public enum AccountPasswdMethod: AgentMethod {
     /// Absent: the default account.
     public var account: String?
     public var newPassword: String
-    /// The command that printed `newPassword`: it takes the place of a stored one.
+    /// The command that printed `newPassword`; it replaces a stored command.
     public var newPasswordCommand: String?
-    /// Verified with the server. Absent: the session, or what is stored, is enough.
+    /// Verified with the server. Absent: the session or the stored credentials suffice.
     public var currentPassword: String?
-    /// Only the options given now; absent ones have their stored value. For a stream of its own.
+    /// Options for a stream of its own. Absent ones have their stored value.
     @Default<ConnectionOptions> public var options: ConnectionOptions
     /// Seconds.
     @Default<Seconds<30>> public var timeout: Double
@@ -29,7 +29,7 @@ public enum AccountPasswdMethod: AgentMethod {
   public struct Result: Codable, Sendable, Equatable {
     /// Bare JID.
     public var account: String
-    /// A command is stored that has to print the new password from now on.
+    /// Whether a command is stored, which has to print the new password from now on.
     public var usesCommand: Bool
     public init(account: String, usesCommand: Bool) {
       self.account = account
@@ -38,16 +38,16 @@ public enum AccountPasswdMethod: AgentMethod {
   }
 }
 
-/// Deletes the account at its server, ends its session, and deletes what is stored of it.
+/// Deletes the account at its server, ends its session, and deletes its stored data.
 public enum AccountDeleteMethod: AgentMethod {
   public static let name = "account.delete"
   public static let asksServer = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// Verified with the server. Absent: the session, or what is stored, is enough.
+    /// Verified with the server. Absent: the session or the stored credentials suffice.
     public var currentPassword: String?
-    /// Only the options given now; absent ones have their stored value. For a stream of its own.
+    /// Options for a stream of its own. Absent ones have their stored value.
     @Default<ConnectionOptions> public var options: ConnectionOptions
     /// Seconds.
     @Default<Seconds<30>> public var timeout: Double
@@ -64,7 +64,7 @@ public enum AccountDeleteMethod: AgentMethod {
   }
 }
 
-/// Ends the account's session if it has one, and deletes what is stored of it.
+/// Ends the account's session, if there is one, and deletes the account's stored data.
 public enum AccountRemoveMethod: AgentMethod {
   public static let name = "account.remove"
   public struct Parameters: MethodParameters {
@@ -74,7 +74,7 @@ public enum AccountRemoveMethod: AgentMethod {
   public typealias Result = Nothing
 }
 
-/// Has the server forget its token for this device, and deletes it.
+/// Revokes this device's token at the server and deletes the token.
 public enum TokenRevokeMethod: AgentMethod {
   public static let name = "token.revoke"
   public static let asksServer = true
@@ -90,7 +90,7 @@ public enum TokenRevokeMethod: AgentMethod {
     public func validate() throws(RPCError) { try check(seconds: timeout) }
   }
   public struct Result: Codable, Sendable, Equatable {
-    /// There was a token.
+    /// Whether there was a token.
     public var revoked: Bool
     public init(revoked: Bool) { self.revoked = revoked }
   }

@@ -1,19 +1,20 @@
-/// A call of the agent: its JSON-RPC method name, parameters and result.
+/// A method of the agent: its JSON-RPC name, parameters and result.
 public protocol AgentMethod: Sendable {
   associatedtype Parameters: MethodParameters
   associatedtype Result: Codable & Sendable
   static var name: String { get }
-  /// Whether carrying it out twice is as good as once: such a request need not wait to know the agent's version.
+  /// Whether the request may be carried out twice without harm, so that it may be sent before the agent's version is
+  /// known.
   static var isIdempotent: Bool { get }
-  /// Whether everything is as it was when a client gives the request up: it only asks, or the agent undoes it.
+  /// Whether the request has no lasting effect if its client gives up: it only reads, or the agent undoes it.
   static var isQuestion: Bool { get }
-  /// Whether a one-time agent asks a server for the answer.
+  /// Whether a one-time agent has to ask a server for the answer.
   static var asksServer: Bool { get }
-  /// Whether the request fails while the agent does something for as many clients as it can.
+  /// Whether the request counts towards the number of clients that the agent serves at once, and fails at the limit.
   static var needsPlace: Bool { get }
-  /// Whether the client keeps its place after the answer, for as long as its connection lives.
+  /// Whether the client still counts after the answer, until its connection closes.
   static func keepsPlace(_ parameters: Parameters) -> Bool
-  /// Whether its answer is written ahead of the answers that earlier requests of the connection still wait for.
+  /// Whether the answer precedes the pending answers to earlier requests of the connection.
   static var isPrompt: Bool { get }
 }
 
@@ -26,13 +27,13 @@ extension AgentMethod {
   public static var isPrompt: Bool { false }
 }
 
-/// A method that stores something to be sent, and answers when it is known what has become of it.
+/// A method that stores something to be sent, and answers when its fate is known.
 ///
-/// The agent takes the next requests of the connection while an answer is waited for. Where there is no place the request
-/// waits for one, within its time limit.
+/// Meanwhile, the agent reads the next requests of the connection. If the agent serves as many clients as it can, the
+/// request waits for its turn, within its time limit.
 public protocol SubmissionMethod: AgentMethod where Parameters: SubmissionParameters {}
 
-/// What a method is called with.
+/// The parameters of a method.
 public protocol MethodParameters: Codable, Sendable {
   /// Throws an error that names the first parameter whose value is not allowed.
   func validate() throws(RPCError)
@@ -41,7 +42,7 @@ public protocol MethodParameters: Codable, Sendable {
 extension MethodParameters {
   public func validate() throws(RPCError) {}
 
-  /// Throws unless a `Duration` surely holds the seconds: at most a year.
+  /// Throws unless the value is between 0 and one year, which every `Duration` can represent.
   func check(seconds: Double, _ name: String = "timeout") throws(RPCError) {
     guard seconds >= 0, seconds <= 31_536_000 else { throw .invalidParameter(name) }
   }
@@ -55,7 +56,7 @@ public protocol AccountParameters: MethodParameters {
 
 /// Parameters of a ``SubmissionMethod``.
 public protocol SubmissionParameters: AccountParameters {
-  /// Seconds until the answer at the latest; 0 for no bound.
+  /// The time limit of the answer, in seconds; 0: none.
   var timeout: Double { get set }
 }
 

@@ -1,15 +1,15 @@
-/// What a one-time agent tells its client beside the answer to a request: the notification `notice`. A field that is
-/// absent says nothing.
+/// The notification `notice`: information from a one-time agent to its client that is not the answer to a request.
+/// Usually, a single field is present.
 public struct AgentNotice: Codable, Sendable, Equatable {
-  /// Something that the server of the account wants to know.
+  /// A question of the account's server.
   public struct Question: Codable, Sendable, Equatable {
     public var name: String
-    /// The server's words.
+    /// The question in the server's words.
     public var label: String?
     public var isSecret: Bool
-    /// The values to choose from; empty: any.
+    /// The values to choose from; empty: any value.
     public var options: [String]
-    /// What has to be looked at for the answer.
+    /// URIs of media that show the question, such as an image with letters to type.
     public var media: [String]
 
     public init(name: String, label: String?, isSecret: Bool, options: [String], media: [String]) {
@@ -21,13 +21,14 @@ public struct AgentNotice: Codable, Sendable, Equatable {
     }
   }
 
-  /// Something unsafe about the stored accounts was put right: a sentence in the language of the agent's environment.
+  /// A sentence, in the language of the agent's environment, that says which unsafe state of the stored accounts was
+  /// repaired.
   public var repair: String?
-  /// How far the upgrade of the database is, in percent.
+  /// The progress of the database upgrade, in percent.
   public var upgrade: Int?
-  /// What the server tells the person who makes an account.
+  /// The server's instructions for a person who registers an account.
   public var instructions: String?
-  /// To be answered with ``QuestionAnswerMethod``: the request waits for that.
+  /// A question, for whose answer (``QuestionAnswerMethod``) the request waits.
   public var question: Question?
 
   public init() {}
@@ -45,7 +46,7 @@ public struct AgentNotice: Codable, Sendable, Equatable {
 public enum QuestionAnswerMethod: AgentMethod {
   public static let name = "question.answer"
   public struct Parameters: MethodParameters {
-    /// Absent: there is nobody to ask.
+    /// Absent: no person can be asked.
     public var answer: String?
     public init(answer: String?) { self.answer = answer }
   }

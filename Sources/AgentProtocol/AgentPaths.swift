@@ -1,37 +1,37 @@
 import Glibc
 
-/// Where the agent keeps its files and is found.
+/// The paths of the agent's files and of its socket.
 public struct AgentPaths: Sendable, Equatable {
   /// `$XDG_CONFIG_HOME/imctl`, else `~/.config/imctl`.
   public let configuration: String
   /// `$XDG_STATE_HOME/imctl`, else `~/.local/state/imctl`.
   public let state: String
-  /// The agent's Unix socket: in ``state``, or in ``shortDirectory`` where that path would be too long.
+  /// The agent's Unix socket: in ``state``, or in ``shortDirectory`` if its path in ``state`` would be too long.
   public let socket: String
   private let uid: uid_t
 
   package static let lockName = "agent.lock"
   package static let upgradeSuffix = ".upgrade"
 
-  /// Octets that a socket's path may have (`sun_path` without its NUL).
+  /// The maximum length of a socket's path in octets (`sun_path` without its NUL).
   public static let maximumSocketPath = 107
 
   public var accounts: String { configuration + "/accounts.json" }
   public var database: String { state + "/imctl.sqlite" }
   public var lock: String { state + "/" + Self.lockName }
-  /// How far the upgrade of a ``database`` is, in percent: whoever does that holds a lock on the file.
+  /// The file with the progress of the ``database`` upgrade, in percent. The upgrading process holds a lock on it.
   public var upgrade: String { database + Self.upgradeSuffix }
   public var pid: String { state + "/agent.pid" }
   public var log: String { state + "/agent.log" }
-  /// Directory of sockets whose own path would be too long.
+  /// The directory of sockets whose path in ``state`` would be too long.
   public var shortDirectory: String { "/tmp/imctl-\(uid)" }
-  /// The directory ``socket`` is in.
+  /// The directory that contains ``socket``.
   public var socketDirectory: String { String(socket[..<(socket.lastIndex(of: "/") ?? socket.endIndex)]) }
 
-  /// Name of the agent among sockets that have no file.
+  /// The agent's name in the abstract socket namespace, whose sockets have no file.
   public var abstractName: String { "imctl-agent/\(uid)/\(Self.hash(state))" }
 
-  /// FNV-1a: the same directory gives the same in every process.
+  /// FNV-1a, whose value for a directory is the same in every process.
   private static func hash(_ path: String) -> String {
     String(
       path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
@@ -46,9 +46,9 @@ public struct AgentPaths: Sendable, Equatable {
     return paths
   }
 
-  /// `nil` where neither the environment nor the user database tell a home directory.
+  /// Returns nil if neither the environment nor the user database names a home directory.
   ///
-  /// Relative paths in `XDG_…` are ignored, as the XDG base directory specification says.
+  /// Relative paths in `XDG_…` are ignored (XDG Base Directory Specification).
   public init?(environment: (String) -> String?, uid: uid_t) {
     func absolute(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
     func directory(_ name: String, _ underHome: String) -> String? {

@@ -1,6 +1,6 @@
-/// Tells somebody what the account is doing in the conversation with them (XEP-0085).
+/// Sends a chat state to the other side of a conversation (XEP-0085).
 ///
-/// It is true now or never: nothing is stored, and without a session that is online it is `notLoggedIn`.
+/// A chat state is never stored: without an online session, the request fails with `notLoggedIn`.
 public enum ChatStateSendMethod: AgentMethod {
   public static let name = "chatState.send"
   public static let isIdempotent = true

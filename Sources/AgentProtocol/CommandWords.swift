@@ -1,9 +1,9 @@
-/// A command line that the user gave, as words.
+/// Splits a command line of the user into words.
 package enum CommandWords {
-  /// Splits as a shell would (POSIX shell §2.2): blanks, `'…'`, `"…"`, backslash. Nothing is expanded: `$`, `~`,
+  /// Splits a line as a shell would (POSIX shell §2.2): blanks, `'…'`, `"…"`, backslash. Nothing is expanded: `$`, `~`,
   /// `*` and `;` stand for themselves.
   ///
-  /// Throws `credentialSourceFailed` at the stage `input` where a quote is not closed or there is no word.
+  /// Throws `credentialSourceFailed` at the stage `input` for an open quote or a line without words.
   package static func split(_ line: String) throws(Failure) -> [String] {
     enum Quote { case none, single, double }
     var words: [String] = []
@@ -27,7 +27,7 @@ package enum CommandWords {
         word = nil
       case (.none, "\\"):
         guard let next = scalars.next() else { throw incomplete() }
-        // A line that goes on.
+        // A backslash before a newline continues the line.
         if next != "\n" { word = (word ?? .init()) + [next] }
       case (.double, "\\"):
         guard let next = scalars.next() else { throw incomplete() }

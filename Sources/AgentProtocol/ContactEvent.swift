@@ -1,38 +1,38 @@
-/// Fields of the event `contact`: something has changed between the account and somebody else.
+/// Fields of the event `contact`: the relationship between the account and another JID has changed.
 public struct ContactEvent: Codable, Sendable, Equatable {
-  /// What has happened.
+  /// The kind of change.
   public enum Action: String, Codable, Sendable, CaseIterable {
-    /// Somebody is in the contact list now.
+    /// A contact was added to the contact list.
     case add
-    /// A contact has another name or other groups.
+    /// A contact's name or groups have changed.
     case update
-    /// A contact is not in the list any more.
+    /// A contact was removed from the contact list.
     case remove
-    /// Somebody asks to see the account's presence.
+    /// Another user asks to see the account's presence.
     case request
-    /// A request was withdrawn by who has made it.
+    /// A request was withdrawn by its sender.
     case withdraw
-    /// A request was accepted: the contact sees the account's presence.
+    /// A request was accepted: the contact now sees the account's presence.
     case accept
     /// A request was declined.
     case decline
-    /// A contact is to see the account's presence as soon as it asks.
+    /// A contact was approved in advance: it will see the account's presence as soon as it asks (RFC 6121 §3.4).
     case approve
-    /// A contact was asked to show its presence.
+    /// The account asked to see a contact's presence.
     case subscribe
-    /// The contact shows its presence.
+    /// The account now sees the contact's presence.
     case subscribed
-    /// The contact shows its presence no more, or does not want to.
+    /// The account no longer sees the contact's presence, or the contact declined the account's request.
     case unsubscribed
-    /// The contact sees the account's presence no more.
+    /// The contact no longer sees the account's presence.
     case unsubscribe
-    /// Nothing gets through to or from somebody.
+    /// An address was blocked (XEP-0191).
     case ban
-    /// What was banned is so no more.
+    /// An address was unblocked.
     case allow
   }
 
-  /// Whose doing it is.
+  /// The cause of a change.
   public enum Actor: String, Codable, Sendable {
     /// A command of this agent.
     case own = "self"
@@ -42,13 +42,13 @@ public struct ContactEvent: Codable, Sendable, Equatable {
   }
 
   public var action: Action
-  /// Bare JID, but for what was banned.
+  /// Bare JID; with `ban` and `allow`, any JID.
   public var jid: String
-  /// Null where that cannot be known.
+  /// Null if unknown.
   @Nullable public var by: Actor?
-  /// What came with a request.
+  /// The text of a request.
   @Nullable public var text: String?
-  /// A contact whom the JID of a request can be taken for (UTS #39).
+  /// The contact with which the JID of a request can be confused (UTS #39).
   public var looksLike: String?
 
   public init(_ action: Action, jid: String, by: Actor?, text: String? = nil) {

@@ -1,6 +1,6 @@
-/// Presence of one device of a contact.
+/// The presence of one device of a contact.
 public struct ContactPresence: Codable, Sendable, Equatable {
-  /// Null: the contact has shown itself without one.
+  /// Null if the presence came from the bare JID.
   @Nullable public var resource: String?
   public var show: PresenceShow
   @Nullable public var status: String?
@@ -13,21 +13,21 @@ public struct ContactPresence: Codable, Sendable, Equatable {
   }
 }
 
-/// Somebody in the contact list, as `contacts list --json` prints it.
+/// An item of the contact list, as `contacts list --json` prints it.
 public struct Contact: Codable, Sendable, Equatable {
   public var jid: String
   @Nullable public var name: String?
   public var groups: [String]
   /// `none`, `to`, `from`, `both` (RFC 6121 §2.1.2.5).
   public var subscription: String
-  /// `subscribe`: the contact was asked to show its presence, and has not answered.
+  /// `subscribe`: the contact has not yet answered the request to see its presence.
   @Nullable public var ask: String?
-  /// It sees the account's presence as soon as it asks.
+  /// Whether the contact will see the account's presence as soon as it asks (RFC 6121 §3.4).
   public var approved: Bool
   public var blocked: Bool
-  /// Its devices that are online; none where that is not known.
+  /// The contact's online devices; empty if they are unknown.
   public var presence: [ContactPresence]
-  /// What is kept may not be what the server has.
+  /// Whether the stored contact may differ from the server's.
   public var stale: Bool
   public init(
     jid: String, name: String? = nil, groups: [String] = [], subscription: String = "none",
@@ -46,18 +46,18 @@ public struct Contact: Codable, Sendable, Equatable {
   }
 }
 
-/// The contact list, by JID, a part of it at a time.
+/// The contact list in pages, ordered by JID.
 public enum ContactsListMethod: AgentMethod {
   public static let name = "contacts.list"
   public static let isQuestion = true
   public static let isIdempotent = true
 
-  /// Contacts of one answer.
+  /// The maximum number of contacts in an answer.
   public static let maximumContacts = 500
 
   public struct Parameters: AccountParameters {
     public var account: String?
-    /// The contacts behind this JID; absent: from the first one on.
+    /// The JID after which the page begins; absent: the first page.
     public var after: String?
     public init(account: String?, after: String? = nil) {
       self.account = account
@@ -67,7 +67,7 @@ public enum ContactsListMethod: AgentMethod {
 
   public struct Result: Codable, Sendable, Equatable {
     public var contacts: [Contact]
-    /// There are more behind the last one.
+    /// Whether there are more contacts after the last one.
     public var more: Bool
     public var stale: Bool
     public init(contacts: [Contact], more: Bool, stale: Bool) {
@@ -78,7 +78,7 @@ public enum ContactsListMethod: AgentMethod {
   }
 }
 
-/// Who asks to see the account's presence and has no answer, oldest first.
+/// The unanswered requests to see the account's presence, oldest first.
 public enum ContactRequestsMethod: AgentMethod {
   public static let name = "contacts.requests"
   public static let isQuestion = true
@@ -89,11 +89,11 @@ public enum ContactRequestsMethod: AgentMethod {
   }
   public struct Entry: Codable, Sendable, Equatable {
     public var jid: String
-    /// RFC 3339: when it came first.
+    /// RFC 3339: when the first request arrived.
     public var received: String
-    /// What came with it.
+    /// The text of the request.
     @Nullable public var text: String?
-    /// A contact whom it can be taken for (UTS #39).
+    /// The contact with which the JID can be confused (UTS #39).
     public var looksLike: String?
     public var stale: Bool
     public init(jid: String, received: String, text: String?, stale: Bool) {
@@ -113,7 +113,7 @@ public enum ContactRequestsMethod: AgentMethod {
   }
 }
 
-/// Who is blocked, by JID.
+/// The blocked addresses, ordered by JID.
 public enum ContactsBlockedMethod: AgentMethod {
   public static let name = "contacts.blocked"
   public static let isQuestion = true
@@ -140,29 +140,29 @@ public enum ContactsBlockedMethod: AgentMethod {
   }
 }
 
-/// Changes something between the account and somebody else; answered when the server has done it. The session has to be
-/// online.
+/// Changes the relationship between the account and another JID. The session must be online; the answer comes when the
+/// server has made the change.
 public enum ContactsChangeMethod: AgentMethod {
   public static let name = "contacts.change"
 
-  /// Octets of a name, a group's too: what every server takes.
+  /// The maximum length of a contact's or group's name in octets, which every server accepts.
   static let maximumName = 1023
-  /// Groups of a contact.
+  /// The maximum number of a contact's groups.
   package static let maximumGroups = 64
-  /// Octets of a text with a request.
+  /// The maximum length of a request's text in octets.
   package static let maximumText = 1024
 
   public enum Change: String, Codable, Sendable, CaseIterable {
-    /// Puts it into the list with `name` and `groups`, and asks for its presence unless `asks` is false.
+    /// Adds the JID to the contact list with `name` and `groups`, and asks to see its presence unless `asks` is false.
     case add
     case remove
-    /// Gives it `name`; absent: takes the name away.
+    /// Sets the contact's name; without `name`, removes it.
     case rename
-    /// Puts it into `groups`, or with `adds` or `removes` into these too, and out of those.
+    /// Sets the contact's groups to `groups`, or adds it to those in `adds` and removes it from those in `removes`.
     case group
-    /// Accepts its request, or where there is none yet one that may come.
+    /// Accepts the contact's request, or approves a future one in advance.
     case approve
-    /// Declines its request, or takes an approval back.
+    /// Declines the contact's request, or withdraws an approval.
     case deny
     case block
     case unblock
@@ -172,16 +172,16 @@ public enum ContactsChangeMethod: AgentMethod {
   public struct Parameters: AccountParameters, Equatable {
     public var account: String?
     public var change: Change
-    /// Of whom; absent only with `unblockAll`.
+    /// The JID in question; absent only with `unblockAll`.
     public var jid: String?
     public var name: String?
     public var groups: [String]?
     @Default<NoStrings> public var adds: [String]
     @Default<NoStrings> public var removes: [String]
     @Default<True> public var asks: Bool
-    /// What goes with the request for its presence.
+    /// The text of the request to see the JID's presence.
     public var text: String?
-    /// Seconds for the answer of the server.
+    /// The time limit of the server's answer in seconds.
     @Default<Seconds<10>> public var timeout: Double
     public init(account: String?, _ change: Change, jid: String?) {
       self.account = account
@@ -202,9 +202,9 @@ public enum ContactsChangeMethod: AgentMethod {
   }
 
   public struct Result: Codable, Sendable, Equatable {
-    /// What has happened, as events tell it; null: all was like this already.
+    /// The change, as in events; null if nothing had to be changed.
     @Nullable public var action: ContactEvent.Action?
-    /// Normalised.
+    /// The normalised JID.
     @Nullable public var jid: String?
     public init(action: ContactEvent.Action?, jid: String?) {
       self.action = action
@@ -214,6 +214,6 @@ public enum ContactsChangeMethod: AgentMethod {
 }
 
 extension String {
-  /// Whether it has none of the controls that XML does not have, or that end a line.
+  /// Whether the string has no control characters, which are not allowed in XML or end a line.
   var isOneLine: Bool { !unicodeScalars.contains { $0.properties.generalCategory == .control } }
 }

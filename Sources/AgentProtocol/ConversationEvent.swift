@@ -1,32 +1,32 @@
-/// Fields of the event `conversation`: something of a conversation has changed that is in no message of it.
+/// Fields of the event `conversation`: a conversation has changed other than by a message.
 public struct ConversationEvent: Codable, Sendable, Equatable {
-  /// What has happened.
+  /// The kind of change.
   public enum Action: String, Codable, Sendable, CaseIterable {
-    /// It is shown before others, or is so no more.
+    /// The conversation was pinned before the others, or unpinned.
     case pinned, unpinned
-    /// Nothing is to be heard of its messages, or is again.
+    /// Its notifications were muted, or unmuted.
     case mute, unmute
-    /// It has other marks: ``ConversationEvent/marks`` are all of them.
+    /// Its marks have changed; ``ConversationEvent/marks`` has all of them.
     case mark
-    /// Everything in it was read, up to some message.
+    /// It was read up to some message.
     case read
-    /// Its messages up to now are not shown any more.
+    /// Its messages so far were hidden.
     case historyRemoved
-    /// It was deleted: with its messages, its marks and whatever else was set.
+    /// It was deleted, together with its messages, marks and settings.
     case delete
   }
 
-  /// ``by`` where it was a command of this agent.
+  /// The value of ``by`` for a command of this agent.
   public static let own = "self"
-  /// ``by`` where it was a device that does not say which.
+  /// The value of ``by`` for a device that does not identify itself.
   public static let otherDevice = "other-device"
 
   public var action: Action
   /// The conversation: a bare JID, or the full JID of another device of the account.
   public var jid: String
-  /// `self`, the id of another device of the account, or `other-device` where that is not known.
+  /// `self`, the id of another device of the account, or `other-device` for an unidentified one.
   public var by: String
-  /// With `mark`; else absent.
+  /// All marks, with the action `mark`; otherwise absent.
   public var marks: [String]?
 
   public init(_ action: Action, jid: String, by: String, marks: [String]? = nil) {

@@ -2,14 +2,14 @@
 public struct Conversation: Codable, Sendable, Equatable {
   /// A bare JID, or the full JID of another device of the account.
   public var jid: String
-  /// Messages of the other side that were not read on any device of the account.
+  /// The number of messages from the other side that no device of the account has read.
   public var unread: Int
   public var pinned: Bool
   public var muted: Bool
   public var marks: [String]
-  /// The newest message, an event `message`; null where there is none.
+  /// The newest message as an event `message`; null if there is none.
   @Nullable public var last: Event?
-  /// Something of it was set and is not known to the account's other devices yet.
+  /// Whether a change has not been published to the account's other devices yet.
   public var pending: Bool
 
   public init(
@@ -25,12 +25,12 @@ public struct Conversation: Codable, Sendable, Equatable {
   }
 }
 
-/// Changes what belongs to a conversation. It is stored at once; the account's other devices are told now, or when the
-/// session is online the next time.
+/// Changes the settings of a conversation. The change is stored at once; it is published to the account's other devices
+/// now, or when the session is next online.
 public enum ConversationsChangeMethod: AgentMethod {
   public static let name = "conversations.change"
 
-  /// Marks of a conversation, and octets of each.
+  /// The maximum number of a conversation's marks, and the maximum length of each in octets.
   package static let maximumMarks = 32
   package static let maximumMark = 256
 
@@ -43,13 +43,13 @@ public enum ConversationsChangeMethod: AgentMethod {
     public var account: String?
     public var change: Change
     public var jid: String
-    /// With `mark`: marks to add and to remove.
+    /// With `mark`: the marks to add and to remove.
     @Default<NoStrings> public var adds: [String]
     @Default<NoStrings> public var removes: [String]
-    /// With `clear`: the messages are to be removed from the account's archive first, by ejabberd's API at this address;
-    /// empty: where it is by default. Where that fails nothing is changed.
+    /// With `clear`: removes the messages from the account's archive first, through ejabberd's API at this address;
+    /// empty: its default address. If that fails, nothing is changed.
     public var purge: String?
-    /// Seconds; 0: no bound. The change is stored in any case.
+    /// The time limit in seconds; 0: none. The change is stored in any case.
     @Default<Seconds<10>> public var timeout: Double
     public init(account: String?, _ change: Change, jid: String) {
       self.account = account
@@ -69,11 +69,11 @@ public enum ConversationsChangeMethod: AgentMethod {
 
   public struct Result: Codable, Sendable, Equatable {
     public var jid: String
-    /// What has changed; null: it was so already.
+    /// The change; null if nothing had to be changed.
     @Nullable public var action: ConversationEvent.Action?
-    /// The account's other devices can know of it.
+    /// Whether the change has been published to the account's other devices.
     public var published: Bool
-    /// Why they cannot, where a server was asked.
+    /// Why the server did not publish the change.
     public var cause: Failure?
     public init(
       jid: String, action: ConversationEvent.Action?, published: Bool, cause: Failure? = nil

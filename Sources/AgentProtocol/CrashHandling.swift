@@ -1,9 +1,9 @@
 import Glibc
 
-/// What a crash does.
+/// The consequences of a crash.
 public enum CrashHandling {
-  /// A crash ends the process and runs nothing: in a static executable that was found through PATH, the Swift
-  /// runtime takes the current directory for its own and would run a `swift-backtrace` that lies there.
+  /// Makes a crash end the process without running a program: in a static executable that was found through PATH, the
+  /// Swift runtime would look for `swift-backtrace` in the current directory and run it.
   public static func runNothing() {
     #if !DEBUG
       let ignored = unsafeBitCast(SIG_IGN, to: Int.self)
@@ -15,7 +15,7 @@ public enum CrashHandling {
 }
 
 extension Failure {
-  /// Command and agent are of different versions, and would not understand each other.
+  /// The failure for a command and an agent of different versions, which would not understand each other.
   public static func versions(command: String, agent: String) -> Failure {
     Failure(.internalError, stage: .request, detail: .agent(.versions, command, agent))
   }

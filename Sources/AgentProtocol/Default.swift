@@ -1,4 +1,4 @@
-/// A property that has a value though its key is absent from the JSON, or null.
+/// A property with a default value for when its key is absent from the JSON, or null.
 ///
 ///     @Default<Seconds<30>> public var timeout: Double
 @propertyWrapper
@@ -9,7 +9,7 @@ public struct Default<Source: DefaultValue>: Sendable {
   public init(wrappedValue: Source.Value) { self.wrappedValue = wrappedValue }
 }
 
-/// Names the value of a property whose key is absent.
+/// The default value of a property whose key is absent.
 public protocol DefaultValue {
   associatedtype Value: Codable & Sendable & Equatable
   static var defaultValue: Value { get }
@@ -44,7 +44,8 @@ extension KeyedDecodingContainer {
     Default(wrappedValue: try decodeLocated(Source.Value.self, forKey: key) ?? Source.defaultValue)
   }
 
-  // The decoder does not tell where a number stood that does not fit. These take the place of the standard library's.
+  // The errors of the standard library's methods for numbers out of range do not name the key. These methods replace
+  // them.
 
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
     try decodeLocated(type, forKey: key)
@@ -58,7 +59,7 @@ extension KeyedDecodingContainer {
     try decodeLocated(type, forKey: key)
   }
 
-  /// As `decodeIfPresent`, and every error names the key.
+  /// Like `decodeIfPresent`, but every error names the key.
   func decodeLocated<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
     do {
       return try decodeIfPresent(type, forKey: key)

@@ -1,29 +1,29 @@
-/// Fields of the event `device`: something has changed about a device of the account.
+/// Fields of the event `device`: a device of the account has changed.
 public struct DeviceEvent: Codable, Sendable, Equatable {
-  /// What has happened.
+  /// The kind of change.
   public enum Action: String, Codable, Sendable, CaseIterable {
-    /// It shows itself online.
+    /// The device is online.
     case online
-    /// It does so no more.
+    /// The device is offline.
     case offline
-    /// It was not known before.
+    /// The device is new.
     case add
-    /// Its user calls it something else.
+    /// The user renamed the device.
     case rename
-    /// It is no device of the account any more.
+    /// The device no longer belongs to the account.
     case remove
-    /// This one has ended its session.
+    /// The session of the device was ended by this device.
     case kick
-    /// The device policy wants this one to end its session, and it could not: it is tried again.
+    /// The device policy requires this device to end that session, but the attempt failed and will be repeated.
     case stay
   }
 
   public var action: Action
-  /// The device's full JID; the account's where that is not known.
+  /// The full JID of the device; the account's bare JID if that is unknown.
   public var jid: String
-  /// Null where that cannot be known.
+  /// Null if unknown.
   @Nullable public var by: ContactEvent.Actor?
-  /// What the device's user calls it.
+  /// The user's name for the device.
   @Nullable public var name: String?
 
   public init(_ action: Action, jid: String, by: ContactEvent.Actor?, name: String? = nil) {

@@ -1,11 +1,11 @@
-/// What the user says of a device, for the other devices of the account.
+/// The user's description of a device, for the other devices of the account.
 public struct DeviceIdentity: Codable, Sendable, Equatable {
-  /// Characters of each text.
+  /// The maximum length of each text in characters.
   public static let maximumLength = 256
   public static let platforms = 1...100
 
   @Nullable public var name: String?
-  /// 1…100: what kind of device it is, to those who count devices.
+  /// The kind of device as a number in 1…100, by which device policies count.
   @Nullable public var platform: Int?
   @Nullable public var ext: String?
 
@@ -15,14 +15,14 @@ public struct DeviceIdentity: Codable, Sendable, Equatable {
     self.ext = ext
   }
 
-  /// What `other` says in the place of this; an empty text takes one away.
+  /// Returns the identity with the fields that `other` sets; an empty text in `other` removes a text.
   public func overridden(by other: DeviceIdentity) -> DeviceIdentity {
     func text(_ new: String?, _ old: String?) -> String? { new.map { $0.isEmpty ? nil : $0 } ?? old }
     return DeviceIdentity(
       name: text(other.name, name), platform: other.platform ?? platform, ext: text(other.ext, ext))
   }
 
-  /// Nothing in it is longer or greater than may be, and no text has a control character.
+  /// Whether every field is within its limits and no text contains a control character.
   public var isValid: Bool {
     [name, ext].compactMap(\.self).allSatisfy { text in
       text.unicodeScalars.count <= Self.maximumLength

@@ -1,18 +1,18 @@
 /// A device of the account, as `devices list --json` prints it.
 public struct Device: Codable, Sendable, Equatable {
-  /// Null where the server tells of a device and not of its session.
+  /// Null if the server lists the device without its session.
   @Nullable public var resource: String?
-  /// What the device calls its installation; null for the software of others.
+  /// The id of imctl's installation on the device; null for other software.
   @Nullable public var id: String?
-  /// What its user calls it.
+  /// The user's name for the device.
   @Nullable public var name: String?
   @Nullable public var model: String?
-  /// 1…100: what kind of device it is, to those who count devices.
+  /// The kind of device as a number in 1…100, by which device policies count.
   @Nullable public var platform: Int?
   @Nullable public var software: String?
   @Nullable public var ext: String?
   public var online: Bool
-  /// It is this one.
+  /// Whether this is the device of this agent.
   public var isSelf: Bool
   /// RFC 3339.
   @Nullable public var lastLogin: String?
@@ -29,7 +29,7 @@ public struct Device: Codable, Sendable, Equatable {
   }
 }
 
-/// The devices of the account: asked on its session, else on a short stream of its own without presence.
+/// The devices of the account, requested on its session or, without one, on a short stream without presence.
 public enum DevicesListMethod: AgentMethod {
   public static let name = "devices.list"
   public static let asksServer = true
@@ -47,7 +47,7 @@ public enum DevicesListMethod: AgentMethod {
     public func validate() throws(RPCError) { try check(seconds: timeout) }
   }
   public struct Result: Codable, Sendable, Equatable {
-    /// Those that are online come first.
+    /// The online devices come first.
     public var devices: [Device]
     public init(devices: [Device]) { self.devices = devices }
   }
@@ -60,13 +60,14 @@ public enum DevicesKickMethod: AgentMethod {
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// Absent: all but this one.
+    /// Absent: all devices but this one.
     public var resource: String?
-    /// Bare JID of somebody else, whose sessions the account ends as an administrator of the server.
+    /// The bare JID of another account whose sessions are ended; the own account must be an administrator of the
+    /// server.
     public var of: String?
-    /// Becomes the account's password before anybody is kicked, so that nobody comes back with the old one.
+    /// The new password, which is set before any session is ended, so that the old one no longer logs in.
     public var newPassword: String?
-    /// The command that printed `newPassword`: it takes the place of a stored one.
+    /// The command that printed `newPassword`; it replaces a stored command.
     public var newPasswordCommand: String?
     /// Seconds.
     @Default<Seconds<30>> public var timeout: Double
@@ -82,30 +83,30 @@ public enum DevicesKickMethod: AgentMethod {
       if newPassword.isEmpty || resource != nil || of != nil { throw .invalidParameter("newPassword") }
     }
   }
-  /// What has become of a device.
+  /// The outcome for one device.
   public struct Outcome: Codable, Sendable, Equatable {
     public enum State: String, Codable, Sendable {
       case kicked
-      /// It was not there.
+      /// The device was not online.
       case notOnline
-      /// The server keeps it.
+      /// The server refused to end the session.
       case refused
-      /// Nobody can tell whether there is something left: see ``left``.
+      /// It is unknown whether there are more sessions or tokens: see ``left``.
       case unknown
     }
-    /// What may be left after all devices were kicked.
+    /// What may still exist after all known devices were kicked.
     public enum Remainder: String, Codable, Sendable {
       /// Sessions of clients without a device record, which the server does not list.
       case sessions
-      /// Tokens that the server gave to clients without a device record, and keeps through a change of the password.
+      /// Tokens of clients without a device record, which the server keeps when the password changes.
       case tokens
     }
-    /// Null where an administrator has ended all sessions of somebody, and with ``State/unknown``.
+    /// Null if an administrator ended all sessions of another account, and with ``State/unknown``.
     @Nullable public var resource: String?
     public var state: State
-    /// Why the server keeps it.
+    /// Why the server refused.
     public var error: Failure?
-    /// With ``State/unknown``.
+    /// What may still exist, with ``State/unknown``.
     public var left: Remainder?
     public init(resource: String?, state: State, error: Failure? = nil) {
       self.resource = resource
@@ -119,7 +120,7 @@ public enum DevicesKickMethod: AgentMethod {
   }
   public struct Result: Codable, Sendable, Equatable {
     public var outcomes: [Outcome]
-    /// A command is stored that has to print the new password from now on.
+    /// Whether a command is stored, which has to print the new password from now on.
     public var usesCommand: Bool
     public init(outcomes: [Outcome], usesCommand: Bool = false) {
       self.outcomes = outcomes
@@ -128,14 +129,14 @@ public enum DevicesKickMethod: AgentMethod {
   }
 }
 
-/// This device, and what its user calls it.
+/// This device, and the user's name for it.
 public enum DevicesSelfMethod: AgentMethod {
   public static let name = "devices.self"
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// From now on; empty: none. Absent: as before.
+    /// The new name; empty: no name. Absent: no change.
     public var name: String?
     public init(account: String?, name: String? = nil) {
       self.account = account
@@ -148,7 +149,7 @@ public enum DevicesSelfMethod: AgentMethod {
   public typealias Result = Device
 }
 
-/// Sends a message to another device of the account, and to that one alone.
+/// Sends a message to exactly one other device of the account.
 public enum DevicesSendMethod: SubmissionMethod {
   public static let name = "devices.send"
   public struct Parameters: SubmissionParameters {
@@ -156,7 +157,7 @@ public enum DevicesSendMethod: SubmissionMethod {
     public var account: String?
     public var resource: String
     public var body: String
-    /// Of the message; absent: one is made.
+    /// The id of the message; absent: a new one is generated.
     public var id: String?
     /// Seconds.
     @Default<Seconds<30>> public var timeout: Double

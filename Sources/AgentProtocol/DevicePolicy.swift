@@ -1,27 +1,28 @@
-/// Which devices of the account may be online at a time, as the one that logs in last sees to it. Every device of imctl
-/// obeys it.
+/// The devices of the account that may be online at the same time. The device that logs in last ends the sessions of
+/// others as the policy requires; every device with imctl obeys the policy.
 public struct DevicePolicy: Codable, Sendable, Equatable {
   public enum Rule: String, Codable, Sendable, CaseIterable {
     case all
-    /// The other devices of its platform make way.
+    /// A login ends the sessions of other devices of the same platform.
     case onePerPlatform = "one-per-platform"
-    /// All others make way.
+    /// A login ends the sessions of all other devices.
     case single
   }
 
-  /// What a device that logs in by itself must be.
+  /// The condition for an automatic login of a device.
   public enum Check: String, Codable, Sendable, CaseIterable {
-    /// One that the server gave a token to, where it gives them.
+    /// The device has a token of the server, if the server issues tokens.
     case token
-    /// The one that logged in last, by what the devices tell each other, too.
+    /// As ``token``; in addition, the device was the last to log in, according to the records of all devices.
     case last
   }
 
-  /// Devices of a platform at most that a limit may be.
+  /// The allowed limits: numbers of devices per platform.
   public static let limits = 0...4
 
   public var rule: Rule
-  /// Devices that may be online, by platform; the one that logged in first makes way. With 0 none logs in.
+  /// The number of devices that may be online, by platform. The session with the oldest login ends first; with 0, no
+  /// device of the platform may log in.
   public var limits: [Int: Int]
   /// Absent: ``Check/token``.
   public var check: Check?
@@ -32,7 +33,7 @@ public struct DevicePolicy: Codable, Sendable, Equatable {
     self.check = check
   }
 
-  /// Other devices may have to make way.
+  /// Whether the policy may end sessions of other devices.
   public var endsOthers: Bool { rule != .all || !limits.isEmpty }
 
   /// Whether a device of the platform may log in at all.
@@ -42,12 +43,12 @@ public struct DevicePolicy: Codable, Sendable, Equatable {
     limits.allSatisfy { DeviceIdentity.platforms.contains($0) && Self.limits.contains($1) }
   }
 
-  /// Resources of those that make way for the one that has just logged in, the oldest first; never of another platform
-  /// than its own, but for ``Rule/single``.
+  /// The resources whose sessions end because a device has just logged in. Except with ``Rule/single``, they belong to
+  /// devices of the same platform, and the oldest login comes first.
   ///
   /// - Parameters:
-  ///   - platform: of the one that has logged in; one that names none is of no platform.
-  ///   - devices: all, it among them.
+  ///   - platform: The platform of the device that has logged in; nil for a device without platform.
+  ///   - devices: All devices, including the one that has logged in.
   public func victims(of platform: Int?, among devices: [Device]) -> [String] {
     let others = devices.filter { $0.online && !$0.isSelf && $0.resource != nil }
     if rule == .single { return others.compactMap(\.resource) }
@@ -60,25 +61,25 @@ public struct DevicePolicy: Codable, Sendable, Equatable {
   }
 }
 
-/// Which devices of the account may be online at a time, from the next login of a device on. It is published for all of
-/// them, at once or at the next login here.
+/// Changes which devices of the account may be online at the same time, beginning with the next login of a device. The
+/// policy is published for all devices, at once or at the next login of this device.
 public enum DevicesPolicyMethod: AgentMethod {
   public static let name = "devices.policy"
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// Absent: as before.
+    /// Absent: no change.
     public var rule: DevicePolicy.Rule?
-    /// A limit by platform. Absent: as before.
+    /// Limits by platform. Absent: no change.
     public var limits: [Int: Int]?
-    /// Platforms that are to have no limit any more.
+    /// Platforms whose limit is removed.
     public var unlimited: [Int]?
-    /// Absent: as before.
+    /// Absent: no change.
     public var check: DevicePolicy.Check?
     public init(account: String?) { self.account = account }
 
-    /// Something is to be as it is not now.
+    /// Whether the request changes the policy.
     public var isChange: Bool { rule != nil || limits != nil || unlimited != nil || check != nil }
 
     public func validate() throws(RPCError) {
@@ -89,12 +90,12 @@ public enum DevicesPolicyMethod: AgentMethod {
       if !areLimits || !arePlatforms { throw .invalidParameter("limits") }
     }
   }
-  /// The policy's fields, and whether the account's other devices can know of it.
+  /// The fields of the policy, and whether the policy has been published for the account's other devices.
   public struct Result: Codable, Sendable, Equatable {
     public var policy: DevicePolicy
-    /// False: it is stored, and published at the next login.
+    /// False: the policy is stored and will be published at the next login.
     public var published: Bool
-    /// Why the server, which was asked, did not publish it.
+    /// Why the server did not publish the policy.
     public var cause: Failure?
 
     public init(_ policy: DevicePolicy, published: Bool, cause: Failure? = nil) {
@@ -122,7 +123,7 @@ public enum DevicesPolicyMethod: AgentMethod {
 }
 
 extension DevicePolicy {
-  /// What `change` says in the place of this.
+  /// Returns the policy with the changes of the request.
   public func changed(by change: DevicesPolicyMethod.Parameters) -> DevicePolicy {
     var policy = self
     policy.rule = change.rule ?? rule

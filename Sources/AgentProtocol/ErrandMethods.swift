@@ -1,4 +1,4 @@
-/// What a server offers inside TLS to whoever is not logged in, as `login --list-mechanisms --json` prints it.
+/// The features that a server offers inside TLS before a login, as `login --list-mechanisms --json` prints them.
 public enum ServerMechanismsMethod: AgentMethod {
   public static let name = "server.mechanisms"
   public static let asksServer = true
@@ -8,7 +8,7 @@ public enum ServerMechanismsMethod: AgentMethod {
     /// A JID or a domain.
     public var address: String
     @Default<ConnectionOptions> public var options: ConnectionOptions
-    /// Seconds, 0 for no bound.
+    /// The time limit in seconds; 0: none.
     public var timeout: Double
     public init(address: String, options: ConnectionOptions, timeout: Double) {
       self.address = address
@@ -22,17 +22,17 @@ public enum ServerMechanismsMethod: AgentMethod {
   }
   public struct Result: Codable, Sendable, Equatable {
     public var domain: String
-    /// SASL (RFC 6120 §6), in the server's order.
+    /// The SASL mechanisms (RFC 6120 §6), in the server's order.
     public var sasl: [String]
-    /// The mechanisms of SASL2 (XEP-0388); null where the server does not have it.
+    /// The SASL2 mechanisms (XEP-0388); null if the server lacks SASL2.
     @Nullable public var sasl2: [String]?
-    /// What `-PLUS` mechanisms can bind to (XEP-0440); null where the server does not say.
+    /// The channel bindings for `-PLUS` mechanisms (XEP-0440); null if the server does not list them.
     @Nullable public var channelBindings: [String]?
-    /// What a token of the server serves for (XEP-0484).
+    /// The mechanisms for logins with a token of the server (XEP-0484).
     public var fast: [String]
-    /// A resource can be bound with the login (XEP-0386).
+    /// Whether a resource can be bound as part of the login (XEP-0386).
     public var bind2: Bool
-    /// Anybody may make an account (XEP-0077).
+    /// Whether an account can be registered (XEP-0077).
     public var registration: Bool
     public init(domain: String, sasl: [String], fast: [String], bind2: Bool, registration: Bool) {
       self.domain = domain
@@ -44,7 +44,7 @@ public enum ServerMechanismsMethod: AgentMethod {
   }
 }
 
-/// Fails for connection options with which no stream could be opened, before anybody is asked for a secret.
+/// Fails for connection options with which no stream could be opened, so that no secret is asked for in vain.
 public enum ConnectionCheckMethod: AgentMethod {
   public static let name = "connection.check"
   public static let isQuestion = true
@@ -53,19 +53,19 @@ public enum ConnectionCheckMethod: AgentMethod {
   public typealias Result = Nothing
 }
 
-/// Makes an account at a server that lets anybody do so (XEP-0077), and keeps its JID and connection options.
+/// Registers an account at a server with open registration (XEP-0077), and stores its JID and connection options.
 public enum AccountRegisterMethod: AgentMethod {
   public static let name = "account.register"
   public static let asksServer = true
   public struct Parameters: MethodParameters {
     public var account: String
     public var password: String
-    /// To the server's further questions, by field name.
+    /// Answers to the server's further questions, by field name.
     public var answers: [String: [String]]
-    /// Somebody can be asked what is required and has no answer: with an ``AgentNotice``.
+    /// Whether required fields without an answer may be asked for with an ``AgentNotice``.
     public var asks: Bool
     @Default<ConnectionOptions> public var options: ConnectionOptions
-    /// Seconds, 0 for no bound.
+    /// The time limit in seconds; 0: none.
     public var timeout: Double
     public init(account: String, password: String, answers: [String: [String]], asks: Bool, timeout: Double) {
       self.account = account
@@ -86,23 +86,23 @@ public enum AccountRegisterMethod: AgentMethod {
   }
 }
 
-/// Sends messages on a short stream of its own, without a session and without presence. Nothing is stored of them. Each
-/// outcome is told as an item, a ``MessageSendMethod/Outcome``.
+/// Sends messages on a short stream, without a session and without presence. Nothing is stored. Each result is sent as
+/// an item of type ``MessageSendMethod/Outcome``.
 public enum MessageSendDirectlyMethod: AgentMethod {
   public static let name = "message.sendDirectly"
   public static let asksServer = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// Absent: what is stored.
+    /// Absent: the stored credentials.
     public var currentPassword: String?
-    /// Only the options given now; absent ones have their stored value.
+    /// Absent options have their stored value.
     @Default<ConnectionOptions> public var options: ConnectionOptions
     public var messages: [OutgoingMessage]
     public var asksReceipts: Bool
-    /// Clients of the recipients are waited for, within `timeout`.
+    /// Whether the request waits for receipts of the recipients, within `timeout`.
     public var awaitsReceipts: Bool
-    /// Seconds, 0 for no bound.
+    /// The time limit in seconds; 0: none.
     public var timeout: Double
     public init(
       account: String?, messages: [OutgoingMessage], asksReceipts: Bool, awaitsReceipts: Bool, timeout: Double
@@ -121,27 +121,27 @@ public enum MessageSendDirectlyMethod: AgentMethod {
   public typealias Result = Nothing
 }
 
-/// The devices of an account that need not be logged in, nor stored: what is stored stays as it is.
+/// The devices of an account that need not be logged in or stored. Stored data does not change.
 public enum UserDevicesListMethod: AgentMethod {
   public static let name = "user.devices.list"
   public static let asksServer = true
   public static let isQuestion = true
   public static let isIdempotent = true
-  /// How to log in; its `timeout` is that of the whole request.
+  /// The login parameters; their `timeout` applies to the whole request.
   public typealias Parameters = LoginMethod.Parameters
   public typealias Result = DevicesListMethod.Result
 }
 
-/// Ends sessions of an account that need not be logged in, nor stored: what is stored stays as it is.
+/// Ends sessions of an account that need not be logged in or stored. Stored data does not change.
 public enum UserDevicesKickMethod: AgentMethod {
   public static let name = "user.devices.kick"
   public static let asksServer = true
   public struct Parameters: MethodParameters {
-    /// How to log in; its `timeout` is that of the whole request.
+    /// The login parameters; their `timeout` applies to the whole request.
     public var login: LoginMethod.Parameters
-    /// Absent: all.
+    /// Absent: all resources.
     public var resource: String?
-    /// Becomes the account's password before anybody is kicked.
+    /// The new password, which is set before any session is ended.
     public var newPassword: String?
     public init(login: LoginMethod.Parameters, resource: String?, newPassword: String?) {
       self.login = login

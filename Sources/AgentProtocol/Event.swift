@@ -1,17 +1,17 @@
-/// Something that happened in an account, as `imctl watch` prints it.
+/// An event of an account, as `imctl watch` prints it.
 ///
-/// Written as one flat JSON object: the envelope (`event`, `account`, `time`, `cursor`) and the fields of
-/// ``Body`` beside it.
+/// Its JSON is one flat object: the envelope (`event`, `account`, `time`, `cursor`) together with the fields of
+/// ``Body``.
 public struct Event: Sendable, Equatable {
   /// Bare JID of the account.
   public var account: String
   /// RFC 3339, UTC, with milliseconds: `2026-11-21T02:42:13.123Z`.
   public var time: String
-  /// Grows with every event of the agent, restarts included.
+  /// Grows with every event of the agent, across restarts.
   public var cursor: Int64
   public var body: Body
 
-  /// On the heap: the largest of them has hundreds of octets, which every copy of a list of events would move.
+  /// Indirect, because the largest bodies have hundreds of octets, which every copy of a list of events would move.
   public indirect enum Body: Sendable, Equatable {
     case state(StateChange)
     case synced(SyncedPart)
@@ -25,13 +25,13 @@ public struct Event: Sendable, Equatable {
     case receipt(ReceiptEvent)
     case chatState(ChatStateEvent)
     case wire(WireLine)
-    /// The token command gave none: what was given beforehand is tried in its place.
+    /// The token command failed; the credentials given beforehand are tried instead.
     case tokenUnavailable(cause: Failure)
     case kicked(Kick)
     case loginRequired(LoginRequired)
     case stanzaRefused(StanzaRefused)
     case store(StoreChange)
-    /// Events between the wanted cursor and this one are not replayed.
+    /// Events between the requested cursor and this one are not replayed.
     case gap
   }
 
@@ -68,7 +68,7 @@ public struct Event: Sendable, Equatable {
 }
 
 extension Event {
-  /// Names of the events that are kept, and told again to who asks for what came since a cursor.
+  /// The names of the events that are stored and replayed to clients that ask for the events since a cursor.
   public static let keptNames: Set<String> = ["message", "receipt", "contact", "conversation", "device"]
 
   public var isKept: Bool {
@@ -78,7 +78,7 @@ extension Event {
     }
   }
 
-  /// Octets of what others write into it and nobody has shortened.
+  /// The total length of the texts from other users, which are not shortened, in octets.
   public var octets: Int {
     let texts: [String?] =
       switch body {
@@ -91,7 +91,7 @@ extension Event {
   }
 }
 
-/// State of a session. A full login passes `linking linkOK logining loginOK syncing syncOK`, in this order.
+/// The state of a session. A full login passes `linking linkOK logining loginOK syncing syncOK`, in this order.
 public enum SessionState: String, Codable, Sendable, CaseIterable {
   case offline, linking, linkOK, logining, loginOK, syncing, syncOK
   case loseConnection, netChanged, waiting, linkFailed, loginFailed, kicked
@@ -112,14 +112,14 @@ public struct StateChange: Codable, Sendable, Equatable {
   public var roundTrips: Int?
   public var host: String?
   public var port: Int?
-  /// What has changed of the network, where the state is `netChanged`; absent after a sleep of the machine.
+  /// With `netChanged`: the network interface that has changed; absent after a sleep of the machine.
   public var interface: String?
-  /// What a new session brings into step with the server, where the state is `syncing`.
+  /// With `syncing`: the parts that the new session synchronises.
   public var parts: [SyncPart]?
-  /// How many there are of the parts that are in step by now, where the state is `syncOK`. What the server lacks, or is
-  /// still on its way, is not among them.
+  /// With `syncOK`: the number of items in each synchronised part. Parts that the server lacks, or that are still being
+  /// synchronised, are missing.
   public var counts: [SyncPart: Int]?
-  /// Parts that took too long, where the state is `syncOK`: they are still on their way. Absent where there are none.
+  /// With `syncOK`: the parts that took too long and are still being synchronised. Absent if there are none.
   public var late: [SyncPart]?
 
   public init(state: SessionState, previous: SessionState) {
@@ -128,20 +128,20 @@ public struct StateChange: Codable, Sendable, Equatable {
   }
 }
 
-/// What a new session brings into step with its server.
+/// A part of the data that a new session synchronises with its server.
 public enum SyncPart: String, Codable, CodingKeyRepresentable, Sendable, CaseIterable {
-  /// Contacts, and blocked addresses.
+  /// Contacts; blocked addresses.
   case roster, blocklist
-  /// Bookmarks of rooms; settings of conversations; how far conversations were read on other devices.
+  /// Bookmarks of rooms; settings of conversations; markers of what other devices have read.
   case groups, conversations, markers
-  /// Messages that came meanwhile, from the archive and as the server has kept them; requests to see presence.
+  /// Messages from the archive; messages that the server stored while offline; requests to see presence.
   case roaming, offline, notices
 }
 
-/// Fields of the event `synced`: a part of a new session is in the local store.
+/// Fields of the event `synced`: a part of a new session is synchronised with the local store.
 public struct SyncedPart: Codable, Sendable, Equatable {
   public var part: SyncPart
-  /// How many there are. Messages count where they were not known before. Absent where the server lacks the part.
+  /// The number of items; of messages, only new ones count. Absent if the server lacks the part.
   public var count: Int?
   public init(part: SyncPart, count: Int?) {
     self.part = part
@@ -165,9 +165,9 @@ public struct LoginSuccess: Codable, Sendable, Equatable {
   public var userId: String
   public var fullJID: String
   public var milliseconds: Int
-  /// Parts of the session that were still on their way. Absent where there are none.
+  /// The parts that are still being synchronised. Absent if there are none.
   public var late: [SyncPart]?
-  /// Always `loginSuccess`; absent from an earlier agent.
+  /// Always `loginSuccess`; absent in events of earlier agents.
   public var result: LoginResult? = .loginSuccess
   public init(userId: String, fullJID: String, milliseconds: Int) {
     self.userId = userId
@@ -178,7 +178,7 @@ public struct LoginSuccess: Codable, Sendable, Equatable {
 
 /// Fields of the event `presence`. `show` is one of `online chat away xa dnd offline`.
 public struct PresenceChange: Codable, Sendable, Equatable {
-  /// Full or bare JID of whose presence this is.
+  /// The full or bare JID that sent the presence.
   public var from: String
   public var show: PresenceShow
   @Nullable public var status: String?
@@ -191,19 +191,19 @@ public struct PresenceChange: Codable, Sendable, Equatable {
   }
 }
 
-/// Fields of the event `kicked`: somebody else ended the session.
+/// Fields of the event `kicked`: the session was ended by another party.
 public struct Kick: Codable, Sendable, Equatable {
-  /// What is known of why: `condition` and `text` are the server's.
+  /// The cause, with the `condition` and `text` of the server.
   public var cause: Failure
-  /// Who the session was.
+  /// The full JID of the ended session.
   public var fullJID: String
-  /// RFC 3339: since when it was online.
+  /// RFC 3339: when the session came online.
   public var onlineSince: String?
-  /// What follows.
+  /// The agent's reaction.
   public var next: OnKick
-  /// Seconds until then; absent where nothing follows.
+  /// Seconds until the reaction; absent if there is none.
   public var retryIn: Double?
-  /// The device of the account that did it; null where it has not said so.
+  /// The device of the account that ended the session; null if unknown.
   @Nullable public var by: DeviceIdentity?
   public init(cause: Failure, fullJID: String, onlineSince: String?, next: OnKick, retryIn: Double? = nil) {
     self.cause = cause
@@ -214,10 +214,10 @@ public struct Kick: Codable, Sendable, Equatable {
   }
 }
 
-/// Fields of the event `loginRequired`: what was stored to log in with is refused.
+/// Fields of the event `loginRequired`: the stored credentials were refused.
 public struct LoginRequired: Codable, Sendable, Equatable {
   public var cause: Failure
-  /// True while the user's own command is asked for a fresh secret; false where only the user can go on.
+  /// True while the user's command is asked for a new secret; false if only the user can continue.
   public var asksCommand: Bool
   public init(cause: Failure, asksCommand: Bool) {
     self.cause = cause
@@ -225,12 +225,11 @@ public struct LoginRequired: Codable, Sendable, Equatable {
   }
 }
 
-/// Fields of the event `store`: what the agent keeps on the disk was damaged or cannot be read or written, or all of it
-/// can be again.
+/// Fields of the event `store`: the agent's files were damaged, or cannot be read or written, or work again.
 public struct StoreChange: Codable, Sendable, Equatable {
-  /// Absent: the obstacle is gone.
+  /// Absent: the problem is solved.
   public var cause: Failure?
-  /// Ids of this account's messages that waited to be sent and are lost; absent where none is known to be.
+  /// Ids of this account's unsent messages that are lost; absent if none is known to be lost.
   public var lost: [String]?
   public init(cause: Failure?, lost: [String]? = nil) {
     self.cause = cause
@@ -238,8 +237,8 @@ public struct StoreChange: Codable, Sendable, Equatable {
   }
 }
 
-/// Fields of the event `wire`: an element that was sent or received, its secrets replaced. Only who asks for `wire`
-/// by name gets it, of sessions that were logged in with `wire`.
+/// Fields of the event `wire`: an element that was sent or received, without its secrets. Only clients that name `wire`
+/// explicitly get it, and only for sessions that were logged in with `wire`.
 public struct WireLine: Codable, Sendable, Equatable {
   /// `sent` or `received`.
   public var direction: String

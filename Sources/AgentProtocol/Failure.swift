@@ -1,14 +1,14 @@
-/// A failure as every surface shows it: `login --json`, `status`, JSON-RPC errors, exit statuses.
+/// A failure as every interface shows it: `login --json`, `status`, JSON-RPC errors, exit statuses.
 ///
-/// It carries facts. The sentences are made of them by ``localized(_:)`` in the process that shows them, because
-/// the agent's locale may be another one than the command's.
+/// It contains facts. The process that shows it turns them into sentences (``localized(_:)``), because the locales of
+/// the agent and the command may differ.
 public struct Failure: Error, Sendable, Equatable {
-  /// Which part of the work failed.
+  /// The stage of the work that failed.
   public enum Stage: String, Codable, Sendable, CaseIterable {
     case input, store, dns, connect, proxy, tls, stream, authenticate, bind, sync, request
   }
 
-  /// A name of ``FailureTable``, open for names of later agents.
+  /// A name in ``FailureTable``, or an unknown name from a later agent.
   public struct Name: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -26,13 +26,13 @@ public struct Failure: Error, Sendable, Equatable {
 
   public let name: Name
   public let stage: Stage
-  /// What is to be known beside the name: an address, a path, the word that is wrong. Never a secret.
+  /// Details such as an address, a path or an invalid word. Never a secret.
   public let detail: FailureDetail?
-  /// The condition on the wire, `not-authorized` or `conflict`: nil where none came from there.
+  /// The condition on the wire, such as `not-authorized`; nil if there was none.
   public let condition: String?
-  /// What the server said: nil where it said nothing. At most ``maximumText`` characters of it are kept.
+  /// The text from the server, shortened to ``maximumText`` characters; nil if there was none.
   public let text: String?
-  /// What an agent of another version says about a name that is not in our table.
+  /// The text from an agent of another version for a name that is not in this version's table.
   private let foreign: Text?
 
   public static let maximumText = 1000
@@ -54,7 +54,7 @@ public struct Failure: Error, Sendable, Equatable {
     self.foreign = foreign
   }
 
-  /// A bound in words, as precise as anybody wants to know it.
+  /// A number of seconds in words, rounded to a tenth.
   public static func seconds(_ seconds: Double) -> String { FailureDetail.seconds(seconds).text(.english) }
 
   private static func bounded(_ text: String?) -> String? {
@@ -66,18 +66,18 @@ public struct Failure: Error, Sendable, Equatable {
   public var message: String { localized(.current).message }
   /// What to do next, in the language of this process.
   public var hint: String { localized(.current).hint }
-  /// The first of ``codes``; 0 where there is none.
+  /// The first of ``codes``; 0 if there is none.
   public var code: Int { codes.first ?? 0 }
   /// The numbers that other IM toolkits use for this failure.
   public var codes: [Int] { FailureTable[name]?.codes(at: stage) ?? [] }
-  /// Exit status of a command that ends with this failure.
+  /// The exit status of a command that ends with this failure.
   public var exit: Int32 { FailureTable[name]?.exit(at: stage) ?? 70 }
-  /// Trying again may help without anything being changed.
+  /// Whether trying again without a change may help.
   public var retryable: Bool { FailureTable[name]?.retry.isRetry ?? false }
 
-  /// The sentences for the user: which stage failed, why, what the server said; and what to do next.
+  /// The sentences for the user: the stage that failed, the cause, the text from the server; and what to do next.
   ///
-  /// May contain text of the server: neutralise control characters before showing it on a terminal.
+  /// They may contain text from the server: neutralise control characters before showing them on a terminal.
   public func localized(_ language: Language) -> Text {
     guard let row = FailureTable[name] else {
       return foreign ?? Text(name.rawValue, hint: FailureTable.internalErrorHint(language))
@@ -100,12 +100,12 @@ public struct Failure: Error, Sendable, Equatable {
 }
 
 extension Failure {
-  /// What was said answers a stanza: whoever that went to may have said it, or a server on the way.
+  /// Whether the failure answers a stanza. Its text may come from the stanza's recipient, or from a server on the way.
   private var isAnswer: Bool { name == .stanzaError }
 }
 
 extension Failure.Stage {
-  /// The stage in the user's words.
+  /// The name of the stage for users.
   public func title(_ language: Language) -> String {
     let titles: (english: String, chinese: String) =
       switch self {
@@ -126,15 +126,15 @@ extension Failure.Stage {
 }
 
 extension CodingUserInfoKey {
-  /// Whether an encoder writes `sentence`: for what another process or a later one shows, and not for `--json`.
+  /// Whether an encoder writes `sentence`. True for another or a later process; false for `--json`.
   public static let keepsSentences = CodingUserInfoKey(rawValue: "keepsSentences").unsafelyUnwrapped
 }
 
-/// The error object: `name code codes exit stage message hint detail condition text retryable`. `detail` is in English, and
-/// may be absent; `condition` and `text` are null where the server said nothing.
+/// The error object: `name code codes exit stage message hint detail condition text retryable`. `detail` is in English,
+/// and may be absent; `condition` and `text` are null if the server gave none.
 ///
-/// Where the encoder keeps sentences (``CodingUserInfoKey/keepsSentences``), `sentence` has the detail with its key and its
-/// arguments. Without it, or with a key of another version, the detail is a text.
+/// If the encoder keeps sentences (``CodingUserInfoKey/keepsSentences``), `sentence` has the detail as key and
+/// arguments. Without `sentence`, or with a key of another version, the detail is a plain text.
 extension Failure: Codable {
   private enum Key: String, CodingKey {
     case name, code, codes, exit, stage, message, hint, detail, sentence, condition, text, retryable
@@ -159,8 +159,8 @@ extension Failure: Codable {
     try fields.encode(retryable, forKey: .retryable)
   }
 
-  /// Takes the facts. Message and hint are kept only for a name that is not in ``FailureTable``; a stage that is
-  /// not known counts as `request`.
+  /// Decodes the facts. Message and hint are kept only for a name that is not in ``FailureTable``. An unknown stage
+  /// becomes `request`.
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Key.self)
     let name = Name(rawValue: try fields.decode(String.self, forKey: .name))

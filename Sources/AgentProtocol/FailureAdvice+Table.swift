@@ -1,8 +1,8 @@
 extension FailureAdvice {
-  /// What is more particular comes first.
+  /// All advice; more specific advice precedes more general advice.
   static let all: [FailureAdvice] = input + local + tls + stream + authentication + answers
 
-  /// Wrong arguments that another command helps with.
+  /// Advice on invalid arguments where another command helps.
   private static let input: [FailureAdvice] = [
     FailureAdvice(
       name: .invalidParameter, details: [.usage(.unknownCommand), .usage(.unknownCommandNear)],
@@ -45,7 +45,7 @@ extension FailureAdvice {
       hint: Sentence("Name a program that prints the secret.", "请指定一个输出密码或令牌的程序。")),
   ]
 
-  /// This machine.
+  /// Advice on failures of the local machine.
   private static let local: [FailureAdvice] = [
     FailureAdvice(
       name: .databaseError, details: [.store(.locked)],
@@ -137,7 +137,7 @@ extension FailureAdvice {
         "请检查 @ 之后的部分和 --host；若均正确，则可能有人在您与服务器之间窃听，或服务器管理员需要为该域名申请证书。")),
   ]
 
-  /// Ends of a stream, and answers of its server before there is a session.
+  /// Advice on ends of a stream, and on errors from its server before there is a session.
   private static let stream: [FailureAdvice] = [
     FailureAdvice(
       name: .networkError, conditions: ["reset"],
@@ -200,7 +200,7 @@ extension FailureAdvice {
         "请检查 JID 和 --authcid 后重新登录：imctl login JID")),
   ]
 
-  /// Stanza errors (RFC 6120 §8.3.3).
+  /// Advice on stanza errors (RFC 6120 §8.3.3).
   private static let answers: [FailureAdvice] = [
     FailureAdvice(
       name: .stanzaError, conditions: ["service-unavailable", "feature-not-implemented"],

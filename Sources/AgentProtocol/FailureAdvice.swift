@@ -1,20 +1,20 @@
-/// What a failure says and advises where its condition, stage or detail tells more than its name.
+/// The message and hint of a failure whose condition, stage or detail is more specific than its name.
 ///
-/// A row of ``FailureTable`` has one text for every failure of its name. Some names stand for many causes, each with a
-/// remedy of its own: these are told here.
+/// A row of ``FailureTable`` has one text for all failures of its name. Some names have several causes, each with its
+/// own remedy; these are listed here.
 struct FailureAdvice: Sendable {
   let name: Failure.Name
-  /// Conditions that this is about; empty: any, or none.
+  /// The conditions to which the advice applies; empty: any condition, or none.
   var conditions: Set<String> = []
-  /// The stage that this is about; nil: any.
+  /// The stage to which the advice applies; nil: any stage.
   var stage: Failure.Stage?
-  /// Sentences of which the detail mentions one; empty: whatever it says.
+  /// Keys of which the failure's detail must mention one; empty: any detail.
   var details: Set<FailureDetail.Key> = []
-  /// What happened, in the place of the row's message; nil: the row's message is right.
+  /// The message that replaces the row's; nil: the row's message applies.
   var message: Sentence?
   let hint: Sentence
 
-  /// The first advice that fits; nil where the row says it all.
+  /// The first advice that fits; nil if the row's text applies.
   static func of(_ failure: Failure) -> FailureAdvice? { all.first { $0.fits(failure) } }
 
   private func fits(_ failure: Failure) -> Bool {

@@ -1,13 +1,12 @@
-/// What a failure says beside its name: the key of a sentence with its arguments, or a text.
+/// The detail of a failure: a sentence as its key and arguments, or a text.
 ///
-/// The process that shows the failure makes the sentence of it, in its own language.
+/// The process that shows the failure formats the sentence in its own language.
 public indirect enum FailureDetail: Sendable, Equatable {
-  /// A fact, or what somebody else has said: an address, a path, the words of a server or of the operating system. It is
-  /// shown as it is.
+  /// A fact, such as an address or a path, or a text of a server or the operating system. It is shown unchanged.
   case text(String)
-  /// A sentence of ours; the arguments are in the order of the numbers of its places.
+  /// A sentence of this package; the arguments are in the order of its numbered placeholders.
   case sentence(Key, [FailureDetail])
-  /// What an earlier failure says, with its stage.
+  /// An earlier failure, shown with its stage.
   case failure(Failure)
 
   /// The text in one language.
@@ -19,16 +18,16 @@ public indirect enum FailureDetail: Sendable, Equatable {
     }
   }
 
-  /// Whether the detail differs between the languages.
+  /// Whether the detail differs between languages.
   var isTranslated: Bool { if case .text = self { false } else { true } }
 
-  /// Whether the detail is a sentence of one of the keys, or has one among its arguments.
+  /// Whether the detail, or one of its arguments, is a sentence with one of the keys.
   public func mentions(_ keys: Set<Key>) -> Bool {
     guard case .sentence(let key, let arguments) = self else { return false }
     return keys.contains(key) || arguments.contains { $0.mentions(keys) }
   }
 
-  /// The same with at most so many characters of each text.
+  /// Returns the detail with each text shortened to `length` characters.
   func bounded(to length: Int) -> FailureDetail {
     switch self {
     case .text(let text): .text(String(String.UnicodeScalarView(text.unicodeScalars.prefix(length))))
@@ -44,7 +43,7 @@ extension FailureDetail: CustomStringConvertible {
 }
 
 extension FailureDetail {
-  /// The name of a sentence.
+  /// The key of a sentence.
   public enum Key: Hashable, Sendable {
     case form(Form)
     case login(Login)
@@ -58,7 +57,7 @@ extension FailureDetail {
     case request(Request)
     case address(Address)
 
-    /// Every key there is.
+    /// All keys.
     static let all: [Key] =
       Form.allCases.map(Key.form) + Login.allCases.map(Key.login) + Store.allCases.map(Key.store)
       + Agent.allCases.map(Key.agent) + Session.allCases.map(Key.session) + Usage.allCases.map(Key.usage)
@@ -68,7 +67,7 @@ extension FailureDetail {
 
     private static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Nil for the name of a key of another version.
+    /// Returns nil for the name of a key of another version.
     public init?(name: String) {
       guard let key = Self.named[name] else { return nil }
       self = key
@@ -109,7 +108,7 @@ extension FailureDetail {
   }
 }
 
-// The sentences of each topic. An argument is a detail, or a value whose description is shown.
+// The sentences of each topic. An argument is a detail, or a value that is shown by its description.
 extension FailureDetail {
   public typealias Argument = any Sendable & CustomStringConvertible
 
@@ -157,12 +156,12 @@ extension FailureDetail {
     sentence(.address(key), of: arguments)
   }
 
-  /// What something is told about: a path, a command, a JID.
+  /// A statement about a subject such as a path, a command or a JID.
   public static func about(_ subject: Argument, _ what: Argument) -> FailureDetail {
     .form(.about, subject, what)
   }
 
-  /// A number of seconds, to a tenth.
+  /// A number of seconds, rounded to a tenth.
   public static func seconds(_ seconds: Double) -> FailureDetail {
     let rounded = "\((seconds * 10).rounded() / 10)"
     return .form(.seconds, rounded.hasSuffix(".0") ? String(rounded.dropLast(2)) : rounded)
@@ -174,7 +173,8 @@ extension FailureDetail {
   }
 }
 
-/// A text is a string; a sentence is an object of `key` and `arguments`; an earlier failure is its error object.
+/// JSON: a text is a string; a sentence is an object with `key` and `arguments`; an earlier failure is its error
+/// object.
 extension FailureDetail: Codable {
   private enum Field: String, CodingKey {
     case key, arguments

@@ -1,26 +1,26 @@
-/// Every failure there is: its seed codes, exit status, retry class, what it clears of the stored login, its text.
+/// All failures with their seed codes, exit status, retry class, effect on the stored login, and text.
 public enum FailureTable {
   /// Whether trying again may help.
   public enum Retry: Sendable, Equatable {
     /// Only a change by the user helps.
     case fatal
-    /// Something else took over: the session ends and is not taken back by itself.
+    /// Something else took over: the session ends and does not come back automatically.
     case stop
     /// The next attempt may succeed.
     case again
-    /// As `again`, but a manual login reports it at once.
+    /// As `again`, but a manual login reports the failure at once.
     case automatic
-    /// As `automatic`, after a longer pause.
+    /// As `automatic`, but after a longer pause.
     case later
-    /// As `again`, after the pause that the server asked for or a long one.
+    /// As `again`, after the pause that the server requested, or a long one.
     case after
     /// One attempt with a fresh token, then fatal.
     case freshToken
 
-    /// Trying again may help without anything being changed.
+    /// Whether trying again without a change may help.
     public var isRetry: Bool { self == .again || self == .automatic || self == .later || self == .after }
 
-    /// Whether a login tries again: `automatic` is the agent's own, else the user waits for it.
+    /// Whether a login tries again: `automatic` for the agent's own logins, false for a login whose user waits.
     public func retries(automatic: Bool) -> Bool {
       switch self {
       case .again, .after: true
@@ -30,12 +30,12 @@ public enum FailureTable {
     }
   }
 
-  /// What a failure removes from the stored login. Account and domain always stay.
+  /// What a failure removes from the stored login. Account and domain always remain.
   public enum Clears: Sendable, Equatable {
     case nothing
-    /// The secret that was refused, and `isLogin`.
+    /// The refused secret, and `isLogin`.
     case secret
-    /// The token that was refused; a password beside it stays.
+    /// The refused token; a password remains.
     case token
     /// Only `isLogin`.
     case isLogin
@@ -44,11 +44,11 @@ public enum FailureTable {
   public struct Row: Sendable {
     public let name: Failure.Name
     public let codes: [Int]
-    /// The numbers where the failure is at the stage `input`, if they are others.
+    /// The codes at the stage `input`, if they differ.
     public let codesAtInput: [Int]?
     /// Exit status.
     public let exit: Int32
-    /// Exit status where the failure is at the stage `input`, if it is another one.
+    /// The exit status at the stage `input`, if it differs.
     public let exitAtInput: Int32?
     public let retry: Retry
     public let clears: Clears

@@ -1,12 +1,12 @@
-/// Fetches from the account's archive what the local store lacks for the answer to a question about the past: fills
-/// gaps, then reads backwards until there are enough messages, or no older ones.
+/// Fetches messages from the account's archive that the local store lacks for a query: fills gaps, then reads backwards
+/// until there are enough messages, or no older ones.
 ///
-/// What is fetched is no event. The messages are read from the local store.
+/// Fetched messages cause no events. The client reads them from the local store.
 public enum HistorySyncMethod: AgentMethod {
   public static let name = "history.sync"
   public static let isIdempotent = true
 
-  /// Words that can be searched for at a time, and characters of them.
+  /// The maximum number of search words, and of their characters together.
   package static let maximumWords = 32
   package static let maximumText = 1000
 
@@ -15,12 +15,12 @@ public enum HistorySyncMethod: AgentMethod {
     public var account: String?
     /// Absent: all conversations.
     public var with: String?
-    /// All of these are in each message that counts.
+    /// Search words, all of which a message must contain to count.
     @Default<NoStrings> public var words: [String]
-    /// Seconds since 1970: messages not before, and before.
+    /// Seconds since 1970: the earliest time (inclusive) and the latest time (exclusive).
     public var after: Double?
     public var before: Double?
-    /// How many messages are wanted.
+    /// The number of messages that the local store should have.
     public var limit: Int
     public init(account: String?, with: String? = nil, limit: Int) {
       self.account = account
@@ -35,9 +35,9 @@ public enum HistorySyncMethod: AgentMethod {
   }
 
   public struct Result: Codable, Sendable, Equatable {
-    /// Messages that are new in the local store.
+    /// The number of messages that are new in the local store.
     public var fetched: Int
-    /// Nothing that belongs to the answer is left at the server.
+    /// Whether the archive has no more messages for the query.
     public var complete: Bool
     public init(fetched: Int = 0, complete: Bool = false) {
       self.fetched = fetched

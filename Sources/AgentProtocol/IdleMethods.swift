@@ -1,17 +1,17 @@
-/// What a session does while the user looks away.
+/// What a session does while the user is inactive.
 public enum IdleMode: String, Codable, Sendable, CaseIterable {
-  /// It stays, and the server is told that what can wait may wait (XEP-0352).
+  /// The session continues, and the server may delay unimportant stanzas (XEP-0352).
   case csi
-  /// It is ended, and comes back with ``AgentActiveMethod``.
+  /// The session ends, and resumes with ``AgentActiveMethod``.
   case disconnect
 }
 
-/// Whether the user of an account looks away, and whether that is in effect.
+/// Whether the user of an account is inactive, and whether the idle mode is in effect.
 public struct IdleStatus: Codable, Sendable, Equatable {
   public var account: String
-  /// Null: the user is there.
+  /// Null: the user is active.
   @Nullable public var idle: IdleMode?
-  /// False where the server does not want to know, or there is no session that could tell it.
+  /// False if the server does not support client state, or if there is no session.
   public var applied: Bool
   public init(account: String, idle: IdleMode?, applied: Bool) {
     self.account = account
@@ -20,14 +20,15 @@ public struct IdleStatus: Codable, Sendable, Equatable {
   }
 }
 
-/// The user looks away: remembered until ``AgentActiveMethod``, and told again after every reconnect.
+/// The user is inactive. The agent remembers this until ``AgentActiveMethod``, and tells the server after every
+/// reconnect.
 public enum AgentIdleMethod: AgentMethod {
   public static let name = "agent.idle"
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
-    /// Absent: every account, also those that log in later.
+    /// Absent: all accounts, including those that log in later.
     public var account: String?
-    /// Absent: as the agent was started with.
+    /// Absent: the mode that the agent was started with.
     public var mode: IdleMode?
     public init(account: String?, mode: IdleMode? = nil) {
       self.account = account
@@ -37,12 +38,12 @@ public enum AgentIdleMethod: AgentMethod {
   public typealias Result = [IdleStatus]
 }
 
-/// The user is back.
+/// The user is active again.
 public enum AgentActiveMethod: AgentMethod {
   public static let name = "agent.active"
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
-    /// Absent: every account.
+    /// Absent: all accounts.
     public var account: String?
     public init(account: String?) { self.account = account }
   }

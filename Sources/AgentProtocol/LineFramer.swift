@@ -1,12 +1,12 @@
-/// Cuts a stream of bytes into lines: JSON texts that end with a line feed.
+/// Splits a stream of bytes into lines, which are JSON texts that end with a line feed.
 ///
-/// Pure. Append what was read, then take lines with ``next()`` until it gives `nil`. Memory is bounded by
+/// Does no I/O. Append the bytes that were read, then call ``next()`` until it returns nil. Memory is bounded by
 /// ``maximumLine`` and the size of the last chunk.
 public struct LineFramer: Sendable {
-  /// Octets a line may have, its line feed not counted.
+  /// The maximum length of a line in octets, without its line feed.
   public static let maximumLine = 1 << 20
 
-  /// What ends the conversation with this peer.
+  /// A violation of the framing, which ends the connection with the peer.
   public enum Violation: Error, Sendable, Equatable {
     case tooLong
     case invalidUTF8
@@ -14,15 +14,15 @@ public struct LineFramer: Sendable {
 
   private let limit: Int
   private var buffer: [UInt8] = []
-  /// Where the unfinished line starts.
+  /// The index at which the unfinished line begins.
   private var start = 0
-  /// Up to where no line feed was found.
+  /// The index up to which there is no line feed.
   private var scanned = 0
   private var violation: Violation?
 
   public init(limit: Int = maximumLine) { self.limit = limit }
 
-  /// Octets kept for a line that is not complete yet.
+  /// The number of octets of the unfinished line.
   public var pending: Int { buffer.count - start }
 
   public mutating func append(_ bytes: some Sequence<UInt8>) {
@@ -30,7 +30,7 @@ public struct LineFramer: Sendable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// The next complete line without its line feed; empty lines are left out. After a violation only that.
+  /// Returns the next complete line that is not empty, without its line feed. After a violation, every call throws it.
   public mutating func next() throws(Violation) -> String? {
     if let violation { throw violation }
     while let end = buffer[scanned...].firstIndex(of: 0x0A) {

@@ -1,24 +1,24 @@
-/// How somebody proves who they are.
+/// The kind of credentials of a login.
 public enum LoginKind: String, Codable, Sendable, CaseIterable {
   case password
-  /// A password, with an e-mail address for the local part (XEP-0106).
+  /// A password; the local part is an e-mail address (XEP-0106).
   case email
-  /// Nobody in particular: the server gives the JID, and nothing is stored.
+  /// Anonymous: the server assigns the JID, and nothing is stored.
   case anonymous
   /// A client certificate (RFC 4422 appendix A).
   case external
-  /// A token of whoever knows the user: shown as a password, or as a bearer token where the server takes those.
+  /// A token of a service that knows the user, sent as a password, or as a bearer token where the server accepts those.
   case token
   /// A JSON Web Token (RFC 7519).
   case jwt
   /// A long-lived bearer token (RFC 6750).
   case apiKey = "api-key"
-  /// A JSON document that a function at the server decides by.
+  /// A JSON document that a function at the server evaluates.
   case function
-  /// A token and a login extension that a third server decides by.
+  /// A token and a login extension that a third server evaluates.
   case thirdParty = "third-party"
 
-  /// A token logs in, where one of the server for this device does not.
+  /// Whether the account logs in with a given token, unless the server has issued its own token for this device.
   public var usesToken: Bool {
     switch self {
     case .token, .jwt, .apiKey, .thirdParty: true
@@ -26,99 +26,101 @@ public enum LoginKind: String, Codable, Sendable, CaseIterable {
     }
   }
 
-  /// A password or a document logs in.
+  /// Whether a password or a document logs in.
   public var usesPassword: Bool { self == .password || self == .email || self == .function }
 }
 
-/// What `accounts.json` keeps of a secret.
+/// The form in which `accounts.json` stores a secret.
 public enum StorePolicy: String, Codable, Sendable, CaseIterable {
-  /// All of it, with what the server gave for it.
+  /// The secret itself, together with the server's token and the SCRAM keys.
   case password
-  /// Only the SCRAM keys that were derived from it.
+  /// Only the SCRAM keys that were derived from the secret.
   case keys
   /// Only the server's token for this device.
   case token
-  /// Only the command that prints it.
+  /// Only the command that prints the secret.
   case command
   case none
 }
 
-/// What a session does that somebody else ended.
+/// The reaction of a session that was ended by another party.
 public enum OnKick: String, Codable, Sendable, CaseIterable {
-  /// Stays away.
+  /// The account remains offline.
   case stop
-  /// Comes back under another resource.
+  /// The account logs in again with another resource.
   case reconnect
-  /// Comes back under its own resource, and so ends who has it.
+  /// The account logs in again with its own resource, which ends the session that uses the resource.
   case fight
 }
 
-/// Goes online; answers when the session is synced. Its steps arrive as `state` events meanwhile.
+/// Brings an account online; answers when the session is synchronised. Meanwhile, `state` events report the progress.
 public enum LoginMethod: AgentMethod {
   public static let name = "login"
   public static let isQuestion = true
-  /// UTF-16 units of a login extension.
+  /// The maximum length of a login extension in UTF-16 code units.
   package static let maximumExtension = 1024
-  /// Of ``Parameters/maxRetries``: what failed is tried again without end.
+  /// The value of ``Parameters/maxRetries`` for unlimited retries.
   public static let unlimitedRetries = -1
   public struct Parameters: MethodParameters {
-    /// A JID; of the kind `anonymous` a domain.
+    /// A JID; for the kind `anonymous`, a domain.
     public var account: String
-    /// Absent: as stored, else the kind that what is given now belongs to.
+    /// Absent: the stored kind, or the kind of the given credentials.
     public var auth: LoginKind?
-    /// The name to authenticate as, where it is not the JID's local part.
+    /// The authentication identity, if it is not the JID's local part.
     public var authcid: String?
-    /// A secret given now: always verified with the server. Absent: the stored one. Of the kind `function` the
-    /// JSON document.
+    /// A new secret, which is always verified with the server; for the kind `function`, the JSON document. Absent: the
+    /// stored secret.
     public var password: String?
-    /// The command that printed `password`: kept with `store: command`, run again at auto-login.
+    /// The command that printed `password`. With `store: command` it is stored, and runs again at auto-login.
     public var passwordCommand: String?
-    /// A token given now.
+    /// A new token.
     public var token: String?
-    /// Prints a token, bare or as `{"token":…,"expires":RFC 3339,"jid":…}`: run by the agent for every attempt,
-    /// unless the last answer is still good.
+    /// Prints a token, bare or as `{"token":…,"expires":RFC 3339,"jid":…}`. The agent runs the command for every
+    /// attempt, unless the last token is still valid.
     public var tokenCommand: String?
-    /// What `tokenCommand` has printed just now: for the first attempt.
+    /// The current output of `tokenCommand`, for the first attempt.
     public var tokenAnswer: String?
-    /// At most 1024 UTF-16 units for whoever checks the login.
+    /// The login extension for the server's authentication, at most 1024 UTF-16 code units.
     public var loginExt: String?
-    /// Prints the login extension: what it prints beats `loginExt`, unless that is nothing.
+    /// Prints the login extension. Its output, unless empty, takes precedence over `loginExt`.
     public var loginExtCommand: String?
-    /// Of the kind `third-party`: token and extension go as one JSON object where a password goes.
+    /// For the kind `third-party`: token and extension are sent as one JSON object in place of the password.
     @Default<False> public var extInPassword: Bool
-    /// Absolute paths of PEM files, for the kind `external`.
+    /// Absolute paths of PEM files for the kind `external`.
     public var certFile: String?
     public var keyFile: String?
-    /// Only the options given now; absent ones keep their stored value.
+    /// Absent options keep their stored value.
     @Default<ConnectionOptions> public var options: ConnectionOptions
     public var store: StorePolicy?
-    /// Seconds for the whole login, 0: no bound and retries.
+    /// The time limit of the whole login in seconds; 0: no limit, with retries.
     @Default<Seconds<30>> public var timeout: Double
-    /// The rules of a login by itself: what is stored, tried as often as may help, on the device of the last login.
+    /// Applies the rules of automatic logins: stored credentials, useful retries, and only on the device of the last
+    /// login.
     @Default<False> public var auto: Bool
-    /// With `auto`: from any device.
+    /// With `auto`: logs in from any device.
     @Default<False> public var forced: Bool
-    /// How often what failed is tried again, also later when a session is lost; -1: without end. Absent: as stored, else
-    /// without end.
+    /// The number of retries, both of this login and when a session is lost later; -1: unlimited. Absent: the stored
+    /// number, or unlimited.
     public var maxRetries: Int?
-    /// What follows on a kick; absent: as stored, else `stop`.
+    /// The reaction to a kick; absent: the stored reaction, or `stop`.
     public var onKick: OnKick?
-    /// What the other devices are told of this one; what is absent is as stored, empty texts are none.
+    /// The description of this device for the other devices. Absent fields keep their stored value, empty texts are
+    /// removed.
     public var device: DeviceIdentity?
-    /// Run once when an automatic login is refused: prints a fresh secret, bare or as the JSON object of
-    /// `tokenCommand`. Absent: as stored; empty: none.
+    /// The command to run once if an automatic login is refused. It prints a new secret, bare or as the JSON object of
+    /// `tokenCommand`. Absent: the stored command; empty: none.
     public var onAuthFailure: String?
-    /// Answers at once and goes on in the background.
+    /// Answers at once; the login continues in the background.
     @Default<False> public var detach: Bool
-    /// Presence to show; absent: the stored desired presence.
+    /// The presence to send; absent: the stored desired presence.
     public var presence: PresenceShow?
-    /// Sends no presence at all.
+    /// Sends no presence.
     @Default<False> public var noPresence: Bool
-    /// Makes the session report what goes over the wire, as events `wire`.
+    /// Reports the elements that the session sends and receives as events `wire`.
     @Default<False> public var wire: Bool
-    /// Answers after `loginOK`.
+    /// Answers after `loginOK`, without waiting for synchronisation.
     @Default<False> public var noSync: Bool
-    /// Fails with `alreadyRunning` where the login would take the place of a session that is online.
+    /// Fails with `alreadyRunning` if the login would replace a session that is online.
     @Default<False> public var noReplace: Bool
     public init(account: String) { self.account = account }
 
@@ -140,15 +142,15 @@ public enum LoginMethod: AgentMethod {
     }
   }
   public struct Result: Codable, Sendable, Equatable {
-    /// Absent where the login goes on in the background.
+    /// Absent if the login continues in the background.
     public var success: LoginSuccess?
-    /// The session was online already and nothing was done.
+    /// Whether the session was online already, so that nothing was done.
     public var already: Bool
     public var mechanism: String?
     public var tls: TLSSummary?
-    /// What is stored of the secret, where it is less than was asked for.
+    /// The form in which the secret is stored, if it is less than requested.
     public var kept: StorePolicy?
-    /// True where the server was not given the login extension: the mechanism has no room for it.
+    /// True if the login extension was not sent, because the mechanism cannot carry it.
     public var leavesOutExtension: Bool?
     public init(success: LoginSuccess?, already: Bool) {
       self.success = success

@@ -1,19 +1,19 @@
-/// What has come of a login, for programs that only tell a few outcomes apart.
+/// The result of a login, for programs that distinguish only a few outcomes.
 ///
-/// `login --json` prints it as `result`, in the event `success` and beside an error.
+/// `login --json` prints it as `result`, in the event `success` and in an error.
 public enum LoginResult: String, Codable, Sendable, CaseIterable {
-  /// It goes on in the background.
+  /// The login continues in the background.
   case logining
   case loginSuccess
-  /// Whoever logs in was refused, or the login is not possible as it was asked for.
+  /// The credentials were refused, or the requested login is impossible.
   case loginFailure
-  /// The network, or the server, did not answer in time or as it has to.
+  /// The network or the server did not answer in time, or answered incorrectly.
   case netError
-  /// There is no such domain, or the server does not serve it.
+  /// The domain does not exist, or the server does not serve it.
   case unknownDomain
-  /// Nobody listens at the server's address.
+  /// The server's address refuses connections.
   case connectionRefused
-  /// The user gave up.
+  /// The user cancelled the login.
   case cancelled
 
   public init(_ failure: Failure) {

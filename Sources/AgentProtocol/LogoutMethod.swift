@@ -1,4 +1,4 @@
-/// Ends a session: flush, unavailable, close.
+/// Ends a session: waits for acknowledgements, sends unavailable presence and closes the stream.
 public enum LogoutMethod: AgentMethod {
   public static let name = "logout"
   public static let asksServer = true
@@ -8,11 +8,11 @@ public enum LogoutMethod: AgentMethod {
     @Default<False> public var all: Bool
     @Default<False> public var forget: Bool
     @Default<False> public var force: Bool
-    /// Seconds to wait for acknowledgements.
+    /// The time limit of the wait for acknowledgements, in seconds.
     @Default<Seconds<10>> public var flush: Double
-    /// The server is told to forget its token for this device.
+    /// Whether to revoke this device's token at the server.
     @Default<False> public var revoke: Bool
-    /// Seconds for which the caller waits, within which everything else is divided; 0: no bound.
+    /// The time limit of the whole request in seconds; 0: none.
     @Default<Seconds<0>> public var timeout: Double
     public init(account: String?) { self.account = account }
     public func validate() throws(RPCError) {
@@ -21,15 +21,15 @@ public enum LogoutMethod: AgentMethod {
     }
   }
   public struct Result: Codable, Sendable, Equatable {
-    /// Bare JIDs that were logged out.
+    /// The bare JIDs that were logged out.
     public var accounts: [String]
-    /// Messages that could not be sent, and are sent after the next login.
+    /// The number of unsent messages, which will be sent after the next login.
     public var unsent: Int
-    /// Why the server has not forgotten a token, which is kept for `token.revoke`. Absent: nothing went wrong.
+    /// Why the server did not revoke a token, which remains stored for `token.revoke`. Absent: no error.
     public var unrevoked: Failure?
-    /// Why it could not be stored that they are logged out: the next agent logs them in. Absent: nothing went wrong.
+    /// Why the logout could not be stored, so that the next agent will log the accounts in. Absent: no error.
     public var unstored: Failure?
-    /// What stays stored of the secrets, by account; absent where nothing does.
+    /// The form in which secrets remain stored, by account; absent if none do.
     public var kept: [String: StorePolicy]?
     public init(accounts: [String], unsent: Int = 0, unrevoked: Failure? = nil) {
       self.accounts = accounts
@@ -37,7 +37,7 @@ public enum LogoutMethod: AgentMethod {
       self.unrevoked = unrevoked
     }
 
-    /// The end of other sessions, too.
+    /// Adds the result of other sessions.
     public mutating func add(_ other: Self) {
       accounts += other.accounts
       unsent += other.unsent

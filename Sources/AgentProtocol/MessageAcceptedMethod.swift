@@ -1,7 +1,7 @@
-/// Tells which messages were accepted, whatever has become of them: those that earlier requests of the connection have
-/// sent, and whatever was accepted before.
+/// Reports which messages were accepted, whatever their delivery state: by earlier requests of the connection, or
+/// before.
 ///
-/// Answered at once, ahead of the answers that wait for a server.
+/// The answer does not wait for pending answers from a server.
 public enum MessageAcceptedMethod: AgentMethod {
   public static let name = "message.accepted"
   public static let isQuestion = true
@@ -9,7 +9,7 @@ public enum MessageAcceptedMethod: AgentMethod {
   public static let needsPlace = false
   public static let isPrompt = true
 
-  /// Ids of one call.
+  /// The maximum number of ids in a call.
   public static let maximumIDs = 256
 
   public struct Parameters: AccountParameters {
@@ -25,6 +25,6 @@ public enum MessageAcceptedMethod: AgentMethod {
     }
   }
 
-  /// Those of the ids that messages were accepted under.
+  /// The ids that belong to accepted messages.
   public typealias Result = [String]
 }

@@ -1,10 +1,10 @@
-/// Fields of the event `message`: a message that was received or sent, by this device or by another one.
+/// Fields of the event `message`: a message that was received or sent by this device or another one of the account.
 public struct MessageEvent: Codable, Sendable, Equatable {
   /// Why a message was refused (RFC 6120 §8.3).
   public struct Refusal: Codable, Sendable, Equatable {
     /// The defined condition, such as `service-unavailable`.
     public var condition: String
-    /// What was said beside it; written by a peer.
+    /// The explanation in the error, written by a peer.
     public var text: String?
     public init(condition: String, text: String? = nil) {
       self.condition = condition
@@ -14,9 +14,9 @@ public struct MessageEvent: Codable, Sendable, Equatable {
 
   public enum Direction: String, Codable, Sendable { case `in`, out }
 
-  /// The id that its sender gave it.
+  /// The id from the sender.
   @Nullable public var id: String?
-  /// Its id in the account's archive at the server.
+  /// The id in the account's archive at the server.
   @Nullable public var stanzaId: String?
   @Nullable public var from: String?
   @Nullable public var to: String?
@@ -26,23 +26,22 @@ public struct MessageEvent: Codable, Sendable, Equatable {
   @Nullable public var body: String?
   @Nullable public var subject: String?
   @Nullable public var thread: String?
-  /// The server has copied it from another device of the account.
+  /// Whether the server copied the message from another device of the account.
   public var carbon: Bool
-  /// It comes later than it was sent; `time` is when that was.
+  /// Whether the message arrived late; `time` is when it was sent.
   public var delayed: Bool
-  /// What is in it can be read by its recipient only; `body` may say so.
+  /// Whether the content is encrypted for its recipient; `body` may say so.
   public var encrypted: Bool
-  /// The id of an earlier message of the same sender, whose place this one takes (XEP-0308).
+  /// The id of an earlier message of the same sender that this one corrects (XEP-0308).
   @Nullable public var replaces: String?
-  /// The id of an earlier message of the same sender, which is taken back (XEP-0424); there is no `body` then.
+  /// The id of an earlier message of the same sender that this one retracts (XEP-0424); there is no `body` then.
   @Nullable public var retracts: String?
-  /// True of a message that its sender has taken back since: there is no `body`. Else absent.
+  /// True if the sender has retracted the message since, so that there is no `body`. Otherwise absent.
   public var retracted: Bool?
-  /// True of a message that is told with the text of its newest correction, as the newest one of a conversation is. Else
-  /// absent.
+  /// True if the text is that of the newest correction, as in the newest message of a conversation. Otherwise absent.
   public var edited: Bool?
-  /// Of a message of the type `error`: why the message with this `id` was refused. Of a message of the account: it was
-  /// refused, and this is why. Else absent.
+  /// For a message of the type `error`: why the message with this `id` was refused. For a message of the account: why
+  /// it was refused. Otherwise absent.
   public var error: Refusal?
 
   public init(
@@ -68,9 +67,9 @@ public struct MessageEvent: Codable, Sendable, Equatable {
 }
 
 extension MessageEvent {
-  /// What the sender does, where the body says so (XEP-0245): "/me laughs" gives "laughs".
+  /// The action in a body that begins with `/me` (XEP-0245): "laughs" for "/me laughs".
   public var action: String? {
-    // The command is these four characters exactly (§3).
+    // The command is exactly these four characters (§3).
     guard let body, body.hasPrefix("/me ") else { return nil }
     return String(body.dropFirst(4))
   }

@@ -1,12 +1,12 @@
 /// A message to be sent.
 public struct OutgoingMessage: Codable, Sendable, Equatable {
-  /// Octets of an id.
+  /// The maximum length of an id in octets.
   public static let maximumID = 256
-  /// Octets of body, subject and thread together, as they are written in XML: what every server takes.
+  /// The maximum length of body, subject and thread together, as octets of XML, which every server accepts.
   public static let maximumText = 200_000
 
-  /// Unique to the account, and the message's for ever: what is sent twice under one id is sent once. Absent: the
-  /// agent makes one.
+  /// The permanent id of the message, unique in the account: a message that is sent again under its id is sent only
+  /// once. Absent: the agent generates an id.
   public var id: String?
   public var to: String
   /// `chat` (default), `normal`, `headline`, `groupchat`.
@@ -14,15 +14,15 @@ public struct OutgoingMessage: Codable, Sendable, Equatable {
   public var body: String?
   public var subject: String?
   public var thread: String?
-  /// The message takes the place of one that the account has sent to the same recipient (XEP-0308); its type is that of
-  /// the other one.
+  /// The message of the account to the same recipient that this one corrects (XEP-0308). The correction has the type of
+  /// that message.
   public var corrects: Correction?
 
-  /// Which message another one corrects.
+  /// The message that a correction replaces.
   public enum Correction: Codable, Sendable, Equatable {
-    /// The newest to the recipient that has a text.
+    /// The newest message to the recipient that has a body.
     case last
-    /// The one with this id.
+    /// The message with this id.
     case message(String)
 
     private enum Key: String, CodingKey { case id, last }
@@ -48,7 +48,7 @@ public struct OutgoingMessage: Codable, Sendable, Equatable {
     self.body = body
   }
 
-  /// - Parameter path: where the message is among the parameters.
+  /// - Parameter path: The path of the message in the parameters.
   func check(at path: String) throws(RPCError) {
     if let id, !(1...Self.maximumID).contains(id.utf8.count) { throw .invalidParameter("\(path).id") }
     if case .message(let id) = corrects, !(1...1024).contains(id.utf8.count) {
@@ -62,7 +62,7 @@ public struct OutgoingMessage: Codable, Sendable, Equatable {
     if octets > Self.maximumText { throw .invalidParameter("\(path).body") }
   }
 
-  /// Octets of a text in XML, where it is written with references.
+  /// The length of a text in octets once it is escaped for XML.
   public static func octets(_ text: String) -> Int {
     var text = text
     return text.withUTF8 { bytes in
@@ -78,34 +78,35 @@ public struct OutgoingMessage: Codable, Sendable, Equatable {
   }
 }
 
-/// How far a message has come.
+/// How far the delivery of a message has progressed.
 public enum DeliveryState: String, Codable, Sendable {
-  /// The agent has it, and sends it as soon as it can.
+  /// The agent has stored the message, and sends it as soon as possible.
   case queued
-  /// The server has it.
+  /// The server has the message.
   case sent
-  /// A client of its recipient has confirmed it (XEP-0184).
+  /// A client of the recipient has confirmed the message (XEP-0184).
   case delivered
 }
 
-/// Sends messages: all of them are stored, in their order, or none is. They are sent as soon as the session is online.
+/// Sends messages. Either all of them are stored, in order, or none. They are sent as soon as the session is online.
 ///
-/// The agent takes the next requests of the connection while this one waits for the server; answers keep their order.
+/// The agent reads the next requests of the connection while this one waits for the server; answers keep their order.
 public enum MessageSendMethod: SubmissionMethod {
   public static let name = "message.send"
-  // Under its id a message is sent once.
+  // A message is sent only once under its id.
   public static let isIdempotent = true
 
-  /// Messages of one call.
+  /// The maximum number of messages in a call.
   public static let maximumMessages = 256
 
-  /// Until when the answer waits.
+  /// The event for which the answer waits.
   public enum Wait: String, Codable, Sendable, CaseIterable {
     /// The messages are stored.
     case none
-    /// The server has acknowledged them, or `timeout` is over.
+    /// The server has acknowledged the messages, or `timeout` has passed.
     case server
-    /// Clients of their recipients have confirmed them, or `timeout` is over. Only for the types `chat` and `normal`.
+    /// Clients of the recipients have confirmed the messages, or `timeout` has passed. Only for the types `chat` and
+    /// `normal`.
     case delivered
   }
 
@@ -114,7 +115,7 @@ public enum MessageSendMethod: SubmissionMethod {
     public var messages: [OutgoingMessage]
     @Default<Wait> public var wait: Wait
     @Default<Seconds<30>> public var timeout: Double
-    /// Clients of the recipients are asked to confirm them (XEP-0184, XEP-0333); always where `wait` waits for that.
+    /// Whether to ask the recipients' clients for confirmations (XEP-0184, XEP-0333); always with the wait `delivered`.
     @Default<True> public var asksReceipts: Bool
     public init(account: String?, messages: [OutgoingMessage]) {
       self.account = account
@@ -123,13 +124,13 @@ public enum MessageSendMethod: SubmissionMethod {
 
     public func validate() throws(RPCError) { try check(at: "messages", count: maximumMessages) }
 
-    /// - Parameter path: where the messages are among the parameters.
+    /// - Parameter path: The path of the messages in the parameters.
     func check(at path: String, count: Int) throws(RPCError) {
       try check(seconds: timeout)
       guard (1...count).contains(messages.count) else { throw .invalidParameter(path) }
       for message in messages {
         try message.check(at: path)
-        // Nobody confirms these.
+        // Messages of these types are not confirmed.
         if wait == .delivered, let type = message.type, ["headline", "groupchat"].contains(type) {
           throw .invalidParameter("wait")
         }
@@ -137,12 +138,12 @@ public enum MessageSendMethod: SubmissionMethod {
     }
   }
 
-  /// A message of the call.
+  /// The outcome for one message.
   public struct Outcome: Codable, Sendable, Equatable {
     public var id: String
     public var to: String
     public var state: DeliveryState
-    /// Why it will not come any further: refused, or cancelled.
+    /// Why the message will not be delivered: it was refused or cancelled.
     public var error: Failure?
     public init(id: String, to: String, state: DeliveryState, error: Failure? = nil) {
       self.id = id
@@ -152,11 +153,11 @@ public enum MessageSendMethod: SubmissionMethod {
     }
   }
 
-  /// In the order of the call.
+  /// The outcomes in the order of the messages.
   public typealias Result = [Outcome]
 }
 
-/// The messages that the server is not known to have, oldest first.
+/// The messages that the server is not known to have received, oldest first.
 public enum OutboxListMethod: AgentMethod {
   public static let name = "outbox.list"
   public static let isQuestion = true
@@ -172,7 +173,7 @@ public enum OutboxListMethod: AgentMethod {
     @Nullable public var body: String?
     /// RFC 3339.
     public var accepted: String
-    /// It was handed to a server, which has not acknowledged it.
+    /// Whether the message was sent to a server that has not acknowledged it.
     public var handedOver: Bool
     public init(id: String, to: String, body: String?, accepted: String, handedOver: Bool) {
       self.id = id
@@ -185,7 +186,7 @@ public enum OutboxListMethod: AgentMethod {
   public typealias Result = [Entry]
 }
 
-/// Takes messages out of the outbox that were not handed to a server.
+/// Removes messages from the outbox that were not yet sent to a server.
 public enum OutboxCancelMethod: AgentMethod {
   public static let name = "outbox.cancel"
   public static let needsPlace = false
@@ -202,9 +203,9 @@ public enum OutboxCancelMethod: AgentMethod {
     public func validate() throws(RPCError) { if all != ids.isEmpty { throw .invalidParameter("ids") } }
   }
   public struct Result: Codable, Sendable, Equatable {
-    /// Ids of the messages that will not be sent.
+    /// The ids of messages that will not be sent.
     public var cancelled: [String]
-    /// Those of the wanted ones that were handed to a server already, which may have them.
+    /// The ids of messages that may have reached the server and cannot be cancelled.
     public var handedOver: [String]
     public init(cancelled: [String], handedOver: [String]) {
       self.cancelled = cancelled

@@ -1,25 +1,25 @@
-/// Sends lines to one recipient, each as a message: what ``MessageSendMethod`` does, with a fraction of what there is to
-/// write and to read.
+/// Sends each line of a text as a message to one recipient. Does the same as ``MessageSendMethod`` with much less JSON.
 public enum MessageSendLinesMethod: SubmissionMethod {
   public static let name = "message.sendLines"
-  // Under its id a message is sent once.
+  // A message is sent only once under its id.
   public static let isIdempotent = true
 
-  /// Lines of one call that are not empty.
+  /// The maximum number of non-empty lines in a call.
   public static let maximumLines = 512
 
   public struct Parameters: SubmissionParameters, Equatable {
     public var account: String?
-    /// The message of a line has it, a dot, and the number of the line in this call, from 0: unique to the account.
+    /// The prefix of the messages' ids, unique in the account: a message has this prefix, a dot, and the number of its
+    /// line from 0.
     public var id: String
     public var to: String
-    /// As those of ``OutgoingMessage``, of every message.
+    /// The fields of ``OutgoingMessage`` for all messages.
     public var type: String?
     public var subject: String?
     public var thread: String?
-    /// Lines with line feeds between them, at most ``maximumLines``; empty ones are left out, and have no number.
+    /// The lines, separated by line feeds; at most ``maximumLines``. Empty lines are skipped and not counted.
     public var text: String
-    /// As those of ``MessageSendMethod``.
+    /// The same as in ``MessageSendMethod``.
     @Default<MessageSendMethod.Wait> public var wait: MessageSendMethod.Wait
     @Default<Seconds<30>> public var timeout: Double
     @Default<True> public var asksReceipts: Bool
@@ -36,10 +36,10 @@ public enum MessageSendLinesMethod: SubmissionMethod {
       try messages.check(at: "text", count: maximumLines)
     }
 
-    /// The id of a line's message.
+    /// The id of the message of a line.
     public func id(of line: Int) -> String { "\(id).\(line)" }
 
-    /// The same as messages.
+    /// The equivalent parameters of ``MessageSendMethod``.
     public var messages: MessageSendMethod.Parameters {
       var text = text
       let lines = text.withUTF8 { bytes in
@@ -61,7 +61,7 @@ public enum MessageSendLinesMethod: SubmissionMethod {
       return parameters
     }
 
-    /// What became of the message of each line.
+    /// The outcome for each line's message.
     public func outcomes(_ runs: Result) -> MessageSendMethod.Result {
       var outcomes: MessageSendMethod.Result = []
       for run in runs {
@@ -73,11 +73,11 @@ public enum MessageSendLinesMethod: SubmissionMethod {
     }
   }
 
-  /// Lines that follow each other, and of whose messages the same has become.
+  /// Consecutive lines whose messages have the same outcome.
   public struct Run: Codable, Sendable, Equatable {
     public var count: Int
     public var state: DeliveryState
-    /// Why they will not come any further.
+    /// Why the messages will not be delivered.
     public var error: Failure?
     public init(count: Int, state: DeliveryState, error: Failure? = nil) {
       self.count = count
@@ -86,7 +86,7 @@ public enum MessageSendLinesMethod: SubmissionMethod {
     }
   }
 
-  /// In the order of the lines.
+  /// The runs in the order of the lines.
   public typealias Result = [Run]
 
   public static func runs(of outcomes: MessageSendMethod.Result) -> Result {

@@ -1,6 +1,7 @@
-/// An optional property whose key is always written: null where there is no value.
+/// An optional property whose key is always written, with null for no value.
 ///
-/// What scripts read has every key. An optional property without this wrapper is absent where there is no value.
+/// Scripts find every key in what they read. Without this wrapper, the key of an optional property without value is
+/// absent.
 @propertyWrapper
 public struct Nullable<Value: Codable & Sendable>: Sendable {
   public var wrappedValue: Value?
@@ -28,7 +29,8 @@ extension KeyedEncodingContainer {
     try encode(value, forKey: key)
   }
 
-  // A coder takes several times as long for a value of any type as for a string. Synthesised conformances choose these.
+  // A coder needs several times as long for a generic value as for a string. Synthesised conformances choose these
+  // methods.
 
   mutating func encode(_ value: Nullable<String>, forKey key: Key) throws {
     guard let value = value.wrappedValue else { return try encodeNil(forKey: key) }

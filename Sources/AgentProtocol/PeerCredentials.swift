@@ -1,6 +1,6 @@
 import Glibc
 
-/// Who is at the other end of a Unix socket: the `struct ucred` of `SO_PEERCRED`, unix(7).
+/// The process at the other end of a Unix socket: the `struct ucred` of `SO_PEERCRED`, unix(7).
 public struct PeerCredentials: Sendable, Equatable {
   public var pid: pid_t = 0
   public var uid: uid_t = 0
@@ -8,7 +8,7 @@ public struct PeerCredentials: Sendable, Equatable {
 
   public init() {}
 
-  /// `nil` where `socket` is no connected Unix socket.
+  /// Returns nil if `socket` is not a connected Unix socket.
   public init?(socket: Int32) {
     self.init()
     var length = socklen_t(MemoryLayout<Self>.size)

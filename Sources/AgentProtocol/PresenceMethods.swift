@@ -1,10 +1,9 @@
-/// What the user calls the kinds of presence. `online` is RFC 6121 availability without `<show/>`,
-/// `offline` is unavailability.
+/// The kinds of presence. `online` is RFC 6121 availability without `<show/>`; `offline` is unavailability.
 public enum PresenceShow: String, Codable, Sendable, CaseIterable {
   case online, chat, away, xa, dnd, offline
 }
 
-/// The desired presence, and whether the server has it.
+/// The desired presence, and whether the server has received it.
 public struct PresenceStatus: Codable, Sendable, Equatable {
   public var show: PresenceShow
   @Nullable public var status: String?
@@ -31,28 +30,29 @@ public enum PresenceGetMethod: AgentMethod {
   public typealias Result = PresenceStatus
 }
 
-/// Sets the desired presence, sends it when online, stores it always.
+/// Sets and stores the desired presence, and sends it if the session is online.
 public enum PresenceSetMethod: AgentMethod {
   public static let name = "presence.set"
   public static let isIdempotent = true
   public static func keepsPlace(_ parameters: Parameters) -> Bool { parameters.hold }
 
-  /// Octets of a status text.
+  /// The maximum length of a status text in octets.
   static let maximumStatus = 10_000
 
   public struct Parameters: AccountParameters {
     public var account: String?
     public var show: PresenceShow
     public var status: String?
-    /// Absent: the priority stays.
+    /// Absent: the priority does not change.
     public var priority: Int?
-    /// Directed presence (RFC 6121 §4.6) to this JID; desired presence stays.
+    /// Sends directed presence (RFC 6121 §4.6) to this JID; the desired presence does not change.
     public var to: String?
-    /// Seconds after which what was before comes back.
+    /// Seconds after which the previous presence returns.
     public var duration: Double?
-    /// Held while this connection to the agent lives; of overlapping holds the newest alive wins.
+    /// Whether the presence applies only while this connection to the agent is open. The newest of several open holds
+    /// applies.
     @Default<False> public var hold: Bool
-    /// When the hold began, in seconds since 1970, where it goes on with another agent; absent: now.
+    /// When the hold began, in seconds since 1970, if it continues with a new agent; absent: now.
     public var since: Double?
     public init(account: String?, show: PresenceShow) {
       self.account = account

@@ -2,18 +2,19 @@ import Glibc
 
 /// A directory that only its owner can enter.
 public enum PrivateDirectory {
-  /// Makes `path` (and what is missing above it) a directory of mode 0700, whatever the umask.
+  /// Makes `path` (and missing directories above it) a directory of mode 0700, whatever the umask.
   ///
-  /// A directory of ours that others can enter is repaired; a symbolic link, something that is no directory, or
-  /// a directory of someone else is refused with ``Failure/Name/databaseError``.
+  /// A directory of this user that others can enter is repaired. A symbolic link, a file or a directory of another user
+  /// is refused with ``Failure/Name/databaseError``.
   public static func ensure(_ path: String) throws(Failure) {
     try create(path)
     try check(path, repair: true)
   }
 
-  /// Refuses what ``ensure(_:)`` refuses, and a directory that others can enter; creates and changes nothing.
+  /// Refuses everything that ``ensure(_:)`` refuses, and a directory that others can enter; creates and changes
+  /// nothing.
   ///
-  /// A client calls this before it trusts the socket inside.
+  /// A client calls this before it trusts the socket in the directory.
   public static func verify(_ path: String) throws(Failure) {
     try check(path, repair: false)
   }
@@ -24,7 +25,7 @@ public enum PrivateDirectory {
     if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
       try create(String(path[..<slash]))
     }
-    // Another process may be making it at this moment.
+    // Another process may create the directory at the same time.
     if mkdir(path, 0o700) != 0 {
       if errno != EEXIST { throw refusal(path, .text(String(cString: strerror(errno)))) }
     } else if chmod(path, 0o700) != 0 {
@@ -47,7 +48,7 @@ public enum PrivateDirectory {
       throw refusal(path, .store(.openToOthers))
     }
     if chmod(path, 0o700) == 0 { return }
-    // Nobody can change what is on a read-only file system.
+    // The mode cannot be changed on a read-only file system, which is safe.
     if errno != EROFS { throw refusal(path, .text(String(cString: strerror(errno)))) }
   }
 

@@ -1,4 +1,4 @@
-/// Who the agent is. The first call of every client.
+/// Describes the running agent. This is the first call of every client.
 public enum AgentStatusMethod: AgentMethod {
   public static let name = "agent.status"
   public static let isQuestion = true
@@ -12,15 +12,15 @@ public enum AgentStatusMethod: AgentMethod {
     public var started: String
     public var accounts: Int
     public var online: Int
-    /// Clients connected, this one included.
+    /// The number of connected clients, including this one.
     public var clients: Int
-    /// A service manager has started it.
+    /// Whether a service manager started the agent.
     public var service: Bool?
-    /// Why the stored accounts cannot be read; what they were before holds.
+    /// Why the stored accounts cannot be read; their last known state applies.
     public var accountsError: Failure?
-    /// Where the local store was moved that was damaged: this agent has begun a fresh one.
+    /// The path to which a damaged local store was moved; this agent created a new one.
     public var damagedStore: String?
-    /// As ``SessionStatus/warnings``.
+    /// The same as ``SessionStatus/warnings``.
     public var warnings: [Failure]?
     public init(version: String, pid: Int, started: String, accounts: Int, online: Int, clients: Int) {
       self.version = version
@@ -33,7 +33,7 @@ public enum AgentStatusMethod: AgentMethod {
   }
 }
 
-/// Ends the agent; `isLogin` and secrets stay. Answered before the sessions are closed.
+/// Ends the agent; `isLogin` and secrets remain. The answer precedes the end of the sessions.
 public enum AgentStopMethod: AgentMethod {
   public static let name = "agent.stop"
   public static let isIdempotent = true

@@ -1,13 +1,13 @@
-/// What somebody tells of themself (XEP-0054).
+/// The profile of a user (XEP-0054).
 public struct Profile: Codable, Sendable, Equatable {
-  /// What there may be in a profile, in the order in which it is shown.
+  /// The fields of a profile, in the order of display.
   public enum Field: String, Sendable, CaseIterable {
     case name, nickname, email, phone, organization, title, role, birthday, url, jid, note
   }
 
-  /// Whose it is.
+  /// The JID of the user.
   public var jid: String
-  /// By the name of a ``Field``, those that are there.
+  /// The existing fields, by the name of a ``Field``.
   public var fields: [String: String]
   public init(jid: String, fields: [String: String]) {
     self.jid = jid
@@ -15,7 +15,7 @@ public struct Profile: Codable, Sendable, Equatable {
   }
 }
 
-/// Asks for a profile.
+/// Requests a profile.
 public enum ProfileGetMethod: AgentMethod {
   public static let name = "profile.get"
   public static let isQuestion = true
@@ -24,7 +24,7 @@ public enum ProfileGetMethod: AgentMethod {
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// Whose profile; absent: the account's own.
+    /// The JID of the user; absent: the account's own profile.
     public var jid: String?
     /// Seconds.
     public var timeout: Double
@@ -37,14 +37,15 @@ public enum ProfileGetMethod: AgentMethod {
   }
 }
 
-/// Changes fields of the account's own profile; the others stay. The result is what the server has kept.
+/// Changes fields of the account's own profile; the other fields remain. The result is the profile that the server has
+/// stored.
 public enum ProfileSetMethod: AgentMethod {
   public static let name = "profile.set"
   public typealias Result = Profile
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// By name; an empty text removes a field.
+    /// The values by field name; an empty value removes the field.
     public var fields: [String: String]
     /// Seconds.
     public var timeout: Double

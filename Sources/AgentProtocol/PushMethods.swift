@@ -1,5 +1,5 @@
-/// Has the server tell a push service of what comes while no device is there, or no more; answered when the server does.
-/// The session has to be online.
+/// Enables or disables push notifications (XEP-0357), with which the server tells a push service about stanzas while no
+/// device is connected. The session must be online; the answer comes when the server has answered.
 public enum PushMethod: AgentMethod {
   public static let name = "push"
   public static let isIdempotent = true
@@ -7,15 +7,15 @@ public enum PushMethod: AgentMethod {
   public struct Parameters: AccountParameters, Equatable {
     /// Absent: the default account.
     public var account: String?
-    /// True: from now on; false: no more.
+    /// True enables, false disables.
     public var enabled: Bool
-    /// JID of the service.
+    /// The JID of the push service.
     public var service: String
-    /// What the service knows this device by; absent only with `enabled` false: all nodes of the service.
+    /// The node for this device at the service. May be absent only with `enabled` false, for all nodes of the service.
     public var node: String?
-    /// What the service wants to see with each notification.
+    /// The secret that the service requires in each notification.
     public var secret: String?
-    /// Seconds for the answer of the server.
+    /// The time limit of the server's answer in seconds.
     public var timeout: Double
 
     public init(account: String?, enabled: Bool, service: String, node: String?) {
@@ -32,10 +32,10 @@ public enum PushMethod: AgentMethod {
     }
   }
 
-  /// What it is now.
+  /// The new state.
   public struct Result: Codable, Sendable, Equatable {
     public var service: String
-    /// Null where all nodes of the service are meant.
+    /// Null for all nodes of the service.
     @Nullable public var node: String?
     public var enabled: Bool
 

@@ -2,7 +2,7 @@
 public enum RPCID: Hashable, Sendable, Codable {
   case number(Int64)
   case string(String)
-  /// Only in the answer to what could not be read.
+  /// Only in the answer to an unreadable request.
   case null
 
   public init(from decoder: any Decoder) throws {
@@ -30,7 +30,7 @@ public enum RPCID: Hashable, Sendable, Codable {
 public struct RPCError: Error, Codable, Sendable, Equatable {
   public let code: Int
   public let message: String
-  /// What the command line shows and exits with.
+  /// The failure that the command line shows, and whose exit status it returns.
   public let data: Failure?
 
   public init(code: Int, message: String, data: Failure? = nil) {
@@ -39,7 +39,7 @@ public struct RPCError: Error, Codable, Sendable, Equatable {
     self.data = data
   }
 
-  /// A request was understood and failed.
+  /// The error for a valid request that failed.
   public init(_ failure: Failure) {
     self.init(code: Self.failed, message: failure.message, data: failure)
   }
@@ -56,12 +56,12 @@ public struct RPCError: Error, Codable, Sendable, Equatable {
     RPCError(code: invalidRequest, message: "Invalid Request: \(why)")
   }
 
-  /// No method is called so.
+  /// The error for an unknown method.
   public static func unknownMethod(_ name: String) -> RPCError {
     RPCError(code: methodNotFound, message: "Method not found: \(name.prefix(100))")
   }
 
-  /// A parameter has a value that is not allowed.
+  /// The error for a parameter whose value is not allowed.
   public static func invalidParameter(_ name: String) -> RPCError {
     parameters(.agent(.parameterValue, name))
   }
@@ -72,7 +72,7 @@ public struct RPCError: Error, Codable, Sendable, Equatable {
       data: Failure(.invalidParameter, stage: .input, detail: why))
   }
 
-  /// The failure to show, whatever kind of error this is.
+  /// The failure to show for any kind of error.
   public var failure: Failure {
     data ?? Failure(.internalError, stage: .request, detail: .text("\(message) (\(code))"))
   }

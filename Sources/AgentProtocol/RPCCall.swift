@@ -1,13 +1,13 @@
-/// A request or notification as the agent receives it. Its parameters are decoded once the method is known.
+/// A request or notification that the agent has received. Its parameters are decoded once the method is known.
 public struct RPCCall: Sendable {
-  /// `nil`: a notification, which gets no answer.
+  /// Nil for a notification, which has no answer.
   public let id: RPCID?
   public let method: String
   private let line: String
 
   /// Reads one line.
   ///
-  /// An array is refused: batches are not spoken here. The error's answer carries the id `null`.
+  /// Arrays are refused, because batches are not supported. The answer to an error has the id `null`.
   public init(line: String) throws(RPCError) {
     struct Envelope: Decodable {
       enum Key: String, CodingKey { case jsonrpc, id, method }
@@ -36,7 +36,7 @@ public struct RPCCall: Sendable {
     }
   }
 
-  /// The parameters as `Method` declares them, checked. Absent ones count as `{}`.
+  /// The validated parameters of `Method`. Absent parameters are equivalent to `{}`.
   public func parameters<Method: AgentMethod>(of _: Method.Type) throws(RPCError) -> Method.Parameters {
     let parameters = try decode(Method.Parameters.self)
     try parameters.validate()

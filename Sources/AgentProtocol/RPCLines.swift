@@ -1,20 +1,20 @@
 import FoundationEssentials
 
-/// JSON-RPC 2.0 as lines: what agent and command line write.
+/// Writes the JSON-RPC 2.0 messages of the agent and the command line as lines.
 ///
-/// Every function gives one JSON object with sorted keys and its line feed.
+/// Every function returns one JSON object with sorted keys, followed by a line feed.
 public enum RPC {
   /// The method of the notification that carries an ``Event``.
   public static let eventMethod = "event"
   /// The method of the notification that carries an ``AgentNotice``.
   public static let noticeMethod = "notice"
-  /// The method of the notification that carries one of the values that a request asks for. The command line prints such a
-  /// value as it is.
+  /// The method of the notification that carries one of the values that a request asks for. The command line prints
+  /// such a value unchanged.
   public static let itemMethod = "item"
-  /// The methods of the notifications whose parameters are passed on as they are.
+  /// The methods of the notifications whose parameters clients pass on unchanged.
   static let passedOn = [eventMethod, itemMethod].map { (method: $0, start: start(of: $0)) }
 
-  /// What the line of a notification begins with: its parameters follow, and one closing brace.
+  /// The beginning of a notification's line, which its parameters and one closing brace follow.
   private static func start(of method: String) -> String {
     #"{"jsonrpc":"2.0","method":"\#(method)","params":"#
   }
@@ -48,7 +48,7 @@ public enum RPC {
   /// Any value as one line of JSON, as `--json` prints it.
   public static func line(_ value: some Encodable) -> String { line(value, by: plainEncoder) }
 
-  /// A failure as the line that tells of it to the command that has started the agent.
+  /// The line with which a failing agent reports a failure to the command that has started it.
   public static func report(_ failure: Failure) -> String { message(failure) }
 
   /// A line for another process, which shows failures in its own language.
@@ -100,13 +100,13 @@ public enum RPC {
     try JSONDecoder().decode(type, from: Data(line.utf8))
   }
 
-  /// A NUL would make the decoder take the line for UTF-16.
+  /// Refuses a NUL, with which the decoder would mistake the line for UTF-16.
   static func requireText(_ line: String) throws(RPCError) {
     let hasNUL = line.utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? line.utf8.contains(0)
     if hasNUL { throw .parse() }
   }
 
-  /// Of what is not understood: tells what is no JSON from JSON that is no object.
+  /// Throws the error for an undecodable line: invalid JSON, or JSON that is not an object.
   static func requireObject(_ line: String) throws(RPCError) {
     struct AnyJSON: Decodable {
       let isObject: Bool
@@ -122,7 +122,7 @@ public enum RPC {
     guard json.isObject else { throw .invalid("not an object; batches are not supported") }
   }
 
-  /// Where and why, without the value: it may be a secret.
+  /// The place and kind of a decoding error, without the value, which may be a secret.
   static func describe(_ error: any Error) -> FailureDetail {
     func path(_ context: DecodingError.Context, _ last: (any CodingKey)? = nil) -> String {
       let path = (context.codingPath + (last.map { [$0] } ?? [])).map(\.stringValue)

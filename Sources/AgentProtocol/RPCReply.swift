@@ -1,11 +1,11 @@
-/// What the agent sends: an answer, or a notification.
+/// A line from the agent: an answer or a notification.
 public struct RPCReply: Sendable {
-  /// `nil`: a notification.
+  /// Nil for a notification.
   public let id: RPCID?
-  /// `nil`: an answer.
+  /// Nil for an answer.
   public let method: String?
   private let line: String
-  /// What the notification `event` or `item` carries, as the text of a JSON object; empty for any other line.
+  /// The parameters of the notification `event` or `item` as the text of a JSON object; empty for any other line.
   public let payload: Substring
 
   public init(line: String) throws(RPCError) {
@@ -39,7 +39,7 @@ public struct RPCReply: Sendable {
     }
   }
 
-  /// The result of `Method`, or the error that answered instead.
+  /// The result of `Method`; throws the error of the answer.
   public func result<Method: AgentMethod>(of _: Method.Type) throws(RPCError) -> Method.Result {
     let envelope: Outcome<Method.Result>
     do {
@@ -60,11 +60,11 @@ public struct RPCReply: Sendable {
   /// The notice of the notification `notice`.
   public func notice() throws(RPCError) -> AgentNotice { try parameters() }
 
-  /// Whether a ``Failure`` stands in the payload: its message and hint are in the agent's language.
+  /// Whether the payload contains a ``Failure``, whose message and hint are in the agent's language.
   ///
-  /// The words of others cannot look like this: a quotation mark within a JSON string has a backslash before it.
+  /// Texts of others cannot match, because a quotation mark in a JSON string is preceded by a backslash.
   public var tellsOfFailure: Bool {
-    // Not `contains`, which takes longer than decoding the line would.
+    // `contains` would take longer than decoding the line.
     let mark = Array(#""codes":["#.utf8)
     var payload = payload
     return payload.withUTF8 { text in

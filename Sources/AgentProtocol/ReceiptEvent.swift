@@ -1,22 +1,22 @@
-/// Fields of the event `receipt`: how far a message of the account has come.
+/// Fields of the event `receipt`: the delivery of a message of the account has progressed.
 public struct ReceiptEvent: Codable, Sendable, Equatable {
   public enum Kind: String, Codable, Sendable, CaseIterable {
-    /// The own server has it.
+    /// The account's server has the message.
     case server
-    /// A client of its recipient has it (XEP-0184).
+    /// A client of the recipient has the message (XEP-0184).
     case delivered
-    /// Its recipient may have seen it, and all before it (XEP-0333).
+    /// The recipient may have seen the message and all earlier ones (XEP-0333).
     case displayed
-    /// It was refused.
+    /// The message was refused.
     case failed
   }
 
-  /// Id of the message.
+  /// The id of the message.
   public var id: String
   public var kind: Kind
-  /// Who says so: the domain of the own server, or a JID of the recipient.
+  /// The source of the receipt: the domain of the account's server, or a JID of the recipient.
   public var from: String
-  /// Why it was refused: the condition of RFC 6120 §8.3.3, and what was said beside it.
+  /// Why the message was refused: the condition (RFC 6120 §8.3.3) and the text of the error.
   public var condition: String?
   public var text: String?
 
@@ -29,7 +29,7 @@ public struct ReceiptEvent: Codable, Sendable, Equatable {
   }
 }
 
-/// Fields of the event `chatState`: what somebody is doing in the conversation with the account (XEP-0085).
+/// Fields of the event `chatState`: the other side of a conversation has sent its chat state (XEP-0085).
 public struct ChatStateEvent: Codable, Sendable, Equatable {
   /// Full JID.
   public var from: String

@@ -1,14 +1,14 @@
-/// Whom words mean that a user calls recipients by: JIDs, domains, and the names of contacts and bookmarked rooms.
+/// Resolves words by which users name recipients: JIDs, domains, and the names of contacts and bookmarked rooms.
 ///
-/// A word with an `@` is a JID. One without is the exact name of one contact or room, or else a domain with a dot; `xmpp:`
-/// in front or a dot at the end says that it is a domain. Whoever is meant need not be online, nor the account.
-/// `invalidParameter` where nobody is meant, or more than one: with those that come close.
+/// A word with an `@` is a JID. A word without is the exact name of one contact or room, or else a domain with a dot; a
+/// prefix `xmpp:` or a trailing dot marks a domain. Neither the recipient nor the account need be online. Fails with
+/// `invalidParameter` for an unknown or ambiguous word; the failure names similar recipients.
 public enum RecipientsResolveMethod: AgentMethod {
   public static let name = "recipients.resolve"
   public static let isQuestion = true
   public static let isIdempotent = true
 
-  /// Words of one call.
+  /// The maximum number of words in a call.
   public static let maximumWords = 256
 
   public struct Parameters: AccountParameters, Equatable {
@@ -24,10 +24,10 @@ public enum RecipientsResolveMethod: AgentMethod {
     }
   }
 
-  /// JIDs, in the order of the words.
+  /// The JIDs in the order of the words.
   public typealias Result = [String]
 
-  /// What a word means without a look at the names; nil: they have to be looked at.
+  /// The JID that a word denotes regardless of contacts and rooms; nil if it may be a name.
   public static func jid(_ word: String) -> String? {
     let scheme = "xmpp:"
     if word.hasPrefix(scheme) { return withoutLastDot(String(word.dropFirst(scheme.count))) }

@@ -1,4 +1,4 @@
-/// A text for the user in both languages, with `{1}`, `{2}` and so on where its arguments stand.
+/// A text for the user in both languages, with the placeholders `{1}`, `{2}` and so on for its arguments.
 public struct Sentence: Sendable, Hashable {
   public let english: String
   public let chinese: String
@@ -8,10 +8,10 @@ public struct Sentence: Sendable, Hashable {
     self.chinese = chinese
   }
 
-  /// The text with its places as they are.
+  /// The text with its placeholders.
   public func text(_ language: Language) -> String { language == .chinese ? chinese : english }
 
-  /// The text with the arguments in its places. A place without an argument is left empty.
+  /// The text with its arguments. A placeholder without an argument becomes empty.
   func text(_ language: Language, _ arguments: [String]) -> String {
     Self.pieces(text(language)).reduce(into: "") { text, piece in
       switch piece {
@@ -21,7 +21,7 @@ public struct Sentence: Sendable, Hashable {
     }
   }
 
-  /// The numbers of the places in one of the languages.
+  /// The numbers of the placeholders in one of the languages.
   func places(_ language: Language) -> Set<Int> {
     Set(
       Self.pieces(text(language)).compactMap { piece in

@@ -1,10 +1,10 @@
-/// What every question to the account's server says.
+/// The parameters of every query to the account's server.
 public struct ServerQuestion: AccountParameters {
   /// Absent: the default account.
   public var account: String?
-  /// Seconds for the server to answer, and for a session that is on its way to come online; 0 for an hour.
+  /// The time limit in seconds, which includes waiting for a session that is being established; 0 for an hour.
   @Default<Seconds<10>> public var timeout: Double
-  /// Asks although the last answer could be used.
+  /// Whether to ask the server even if the last answer is recent enough.
   @Default<False> public var fresh: Bool
   public init(account: String?, timeout: Double = 10, fresh: Bool = false) {
     self.account = account
@@ -14,10 +14,10 @@ public struct ServerQuestion: AccountParameters {
   public func validate() throws(RPCError) { try check(seconds: timeout) }
 }
 
-/// What time it is at the server (XEP-0202).
+/// The time at the server (XEP-0202).
 ///
-/// The last answer is carried forward by a clock that is never set, and asked for again when it is a minute old. A server
-/// that does not answer, or not rightly, leaves the last answer: then ``ServerTime/cause`` says why.
+/// The last answer is extrapolated with a monotonic clock, and renewed when it is a minute old. If the server does not
+/// answer, or answers incorrectly, the last answer still applies, and ``ServerTime/cause`` has the reason.
 public enum ServerTimeMethod: AgentMethod {
   public static let name = "server.time"
   public static let isQuestion = true
@@ -32,16 +32,15 @@ public struct ServerTime: Codable, Sendable, Equatable {
   public var server: String
   /// RFC 3339, UTC, with milliseconds.
   public var time: String
-  /// Time zone of the server: `Z`, `+02:00`.
+  /// The server's time zone: `Z`, `+02:00`.
   public var zone: String
-  /// Seconds that the server's clock is ahead of this machine's.
+  /// The seconds by which the server's clock is ahead of this machine's.
   public var ahead: Double
-  /// Seconds since the server was asked; 0 where it was asked for this answer.
+  /// The seconds since the server was asked; 0 if it was asked for this answer.
   public var age: Double
-  /// The server was not asked for this answer.
+  /// Whether the server was not asked for this answer.
   public var cached: Bool
-  /// Why the server could not be asked for this answer though it should have been: then it is the last one that it has
-  /// given. Absent: nothing went wrong.
+  /// Why the server did not answer, so that the result is based on an earlier answer. Absent: no error.
   public var cause: Failure?
   public init(
     account: String, server: String, time: String, zone: String, ahead: Double, age: Double, cached: Bool,
@@ -58,7 +57,7 @@ public struct ServerTime: Codable, Sendable, Equatable {
   }
 }
 
-/// How long a question takes there and back (XEP-0199).
+/// The round-trip time to the server (XEP-0199).
 public enum ServerPingMethod: AgentMethod {
   public static let name = "server.ping"
   public static let isQuestion = true
@@ -76,7 +75,7 @@ public enum ServerPingMethod: AgentMethod {
   }
 }
 
-/// What software a server is, as it says; null where it does not.
+/// The software of a server; null for facts that it does not reveal.
 public struct ServerSoftware: Codable, Sendable, Equatable {
   @Nullable public var name: String?
   @Nullable public var version: String?
@@ -88,7 +87,7 @@ public struct ServerSoftware: Codable, Sendable, Equatable {
   }
 }
 
-/// What software the server is (XEP-0092).
+/// The software of the server (XEP-0092).
 public enum ServerVersionMethod: AgentMethod {
   public static let name = "server.version"
   public static let isQuestion = true
@@ -106,7 +105,8 @@ public enum ServerVersionMethod: AgentMethod {
   }
 }
 
-/// What the server is, what it can do for this account, and what belongs to it (XEP-0030, XEP-0157).
+/// The identities and features of the server for this account, and its services and contact addresses (XEP-0030,
+/// XEP-0157).
 public enum ServerInfoMethod: AgentMethod {
   public static let name = "server.info"
   public static let isQuestion = true
@@ -116,11 +116,11 @@ public enum ServerInfoMethod: AgentMethod {
     public var account: String
     public var server: String
     public var identities: [Identity]
-    /// Null where the server does not tell.
+    /// Null if the server does not reveal it.
     @Nullable public var software: ServerSoftware?
-    /// Whom to write to, by what for: `abuse`, `admin`, `security`.
+    /// Contact addresses by purpose: `abuse`, `admin`, `security`.
     public var contact: [String: [String]]
-    /// Other addresses of the server: rooms, uploads.
+    /// Other services of the server, such as rooms and uploads.
     public var services: [Service]
     /// Sorted.
     public var features: [Feature]
@@ -153,9 +153,9 @@ public enum ServerInfoMethod: AgentMethod {
   }
   public struct Feature: Codable, Sendable, Equatable {
     public var feature: String
-    /// The domain has it.
+    /// Whether the domain has the feature.
     public var server: Bool
-    /// The account has it.
+    /// Whether the account has the feature.
     public var account: Bool
     public init(feature: String, server: Bool, account: Bool) {
       self.feature = feature

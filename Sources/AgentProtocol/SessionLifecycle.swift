@@ -1,42 +1,42 @@
-/// The life of a session: which state follows which, on what event.
+/// The state machine of a session: the events and the state that follows each.
 ///
-/// Pure, and all there is: ``transitions`` is the whole diagram, which `imctl agent states` prints. What is not in it
-/// does not happen: a session neither enters nor publishes such a state.
+/// Does no I/O. ``transitions`` is the complete diagram, which `imctl agent states` prints: a session neither enters
+/// nor publishes a state through any other transition.
 public struct SessionLifecycle: Sendable, Equatable {
-  /// What happens to a session.
+  /// An event of a session.
   public enum Event: String, Codable, Sendable, CaseIterable {
-    /// A connection is being made to one of the server's addresses: also beside a running session, for a login with
-    /// another secret, and once more where the server wants to be spoken to otherwise.
+    /// A connection to one of the server's addresses begins. This may happen during an online session, for a login with
+    /// another secret, and again if the server requires another kind of connection.
     case connect
-    /// The stream is open, and secure where it is to be.
+    /// The stream is open, and secured if required.
     case connected
-    /// A mechanism begins.
+    /// An authentication mechanism begins.
     case authenticate
-    /// A resource is bound, or a session resumed.
+    /// A resource was bound, or a session resumed.
     case bound
     /// The queries of a new session begin.
     case synchronise
-    /// The session is in step with the server: its queries are answered, or it answers on the changed network.
+    /// The session is synchronised: its queries were answered, or the server answered on the changed network.
     case synchronised
-    /// A login beside the running session is over without success: that one goes on.
+    /// A login during an online session failed; the session continues.
     case stayed
-    /// The network has changed: the server is asked whether it is still there, or tried again at once.
+    /// The network has changed: the server is probed, or the next attempt begins at once.
     case networkChange
-    /// The connection has ended without anybody's will.
+    /// The connection was lost.
     case lost
-    /// Somebody else ended the session.
+    /// The session was ended by another party.
     case thrownOut
-    /// The server could not be reached, or its stream not be opened.
+    /// The server could not be reached, or the stream could not be opened.
     case unreachable
     /// The login failed.
     case refused
-    /// The next attempt is to come.
+    /// The session waits for the next attempt.
     case pause
     /// The user logs out or gives up, or the agent ends.
     case leave
   }
 
-  /// One arrow of the diagram.
+  /// One transition of the diagram.
   public struct Transition: Hashable, Codable, Sendable {
     public let from: SessionState
     public let event: Event
@@ -49,12 +49,12 @@ public struct SessionLifecycle: Sendable, Equatable {
     }
   }
 
-  /// The state now.
+  /// The current state.
   public private(set) var state: SessionState
 
   public init(_ state: SessionState = .offline) { self.state = state }
 
-  /// Goes on to the state that follows; false, and nothing changes, where the event cannot happen now.
+  /// Enters the state that follows; returns false, without a change, if the event is not possible in this state.
   @discardableResult
   public mutating func handle(_ event: Event) -> Bool {
     guard let next = Self.state(after: event, in: state) else { return false }
@@ -62,17 +62,17 @@ public struct SessionLifecycle: Sendable, Equatable {
     return true
   }
 
-  /// The state that follows; nil where the event cannot happen in this one.
+  /// The state that follows an event; nil if the event is not possible.
   public static func state(after event: Event, in state: SessionState) -> SessionState? {
     origins(of: event).contains(state) ? target(of: event) : nil
   }
 
-  /// The event that leads from one state to another; nil where none does.
+  /// The event that leads from one state to another; nil if there is none.
   public static func event(from: SessionState, to: SessionState) -> Event? {
     Event.allCases.first { target(of: $0) == to && origins(of: $0).contains(from) }
   }
 
-  /// All there are, in the order of the states.
+  /// All transitions, in the order of the states.
   public static let transitions: [Transition] = SessionState.allCases.flatMap { from in
     Event.allCases.compactMap { event in
       state(after: event, in: from).map { Transition(from: from, event: event, to: $0) }
@@ -109,16 +109,16 @@ public struct SessionLifecycle: Sendable, Equatable {
     case .networkChange: online.union([.waiting])
     case .lost, .thrownOut: online
     case .unreachable: resting.union([.linking, .linkOK, .syncOK, .netChanged])
-    // A command that gives no secret fails a login before anything was sent.
+    // A command that prints no secret fails a login before anything is sent.
     case .refused: Set(SessionState.allCases)
     case .pause: resting
     case .leave: Set(SessionState.allCases).subtracting([.offline])
     }
   }
 
-  /// A resource is bound.
+  /// The states in which a resource is bound.
   private static let online: Set<SessionState> = [.loginOK, .syncing, .syncOK, .netChanged]
-  /// Neither online nor trying to be.
+  /// The states in which the session is neither online nor connecting.
   private static let resting: Set<SessionState> = [
     .offline, .loseConnection, .waiting, .linkFailed, .loginFailed, .kicked,
   ]

@@ -6,7 +6,7 @@ public struct SessionStatus: Codable, Sendable, Equatable {
     @Nullable public var tls: TLSSummary?
     @Nullable public var mechanism: String?
     @Nullable public var software: String?
-    /// What the login took, from TCP connect to a bound resource.
+    /// The number of round trips of the login, from the TCP connection to the bound resource.
     @Nullable public var roundTrips: Int?
     public init() {}
   }
@@ -22,26 +22,26 @@ public struct SessionStatus: Codable, Sendable, Equatable {
   public var resumes: Int = 0
   @Nullable public var lastSeen: String?
   @Nullable public var nextRetry: String?
-  /// Attempts to come online so far; absent while online or offline.
+  /// The number of attempts to come online so far; absent while online or offline.
   public var attempt: Int?
-  /// Messages that were accepted and that the server is not known to have.
+  /// The number of accepted messages that the server is not known to have received.
   public var queued: Int = 0
-  /// Messages that were sent again though the server may have had them, since the agent was started.
+  /// The number of messages that were sent again since the agent's start, although the server may have received them.
   public var uncertain: Int = 0
-  /// How much of what came was refused since the agent was started, by why: `carbon archive push receipt
-  /// approval request stanza`. Absent: nothing.
+  /// The numbers of refused incoming items since the agent's start, by reason: `carbon archive push receipt approval
+  /// request stanza`. Absent: none.
   public var refused: [String: Int]?
-  /// What the session does while the user looks away; null: the user is there.
+  /// What the session does while the user is inactive; null: the user is active.
   @Nullable public var idle: IdleMode?
-  /// Why the session is in this state, where it is a failure.
+  /// The failure that led to this state, if any.
   public var cause: Failure?
-  /// What keeps the agent from working as it should, whatever the state is: the stored accounts cannot be read, the local
-  /// store was damaged or cannot be written. Absent: nothing.
+  /// Problems of the agent that do not depend on the state: the stored accounts cannot be read, or the local store was
+  /// damaged or cannot be written. Absent: none.
   public var warnings: [Failure]?
   public init(account: String, state: SessionState) {
     self.account = account
     self.state = state
   }
-  /// `status` exits 0: the session is bound and synced (or syncing).
+  /// Whether the session is bound and synchronised, or synchronising, so that `status` exits with 0.
   public var isOnline: Bool { state == .syncOK || state == .syncing || state == .loginOK }
 }

@@ -1,6 +1,6 @@
-/// How near words are to each other.
+/// The similarity of words.
 public enum Spelling {
-  /// How many characters have to be added, left out or replaced.
+  /// The number of characters that have to be added, removed or replaced.
   public static func distance(_ one: String, _ other: String) -> Int {
     let one = Array(one)
     let other = Array(other)

@@ -1,13 +1,13 @@
-/// Fields of the event `stanzaRefused`: a stanza was more than the client takes, and nothing of it is kept. The server is
-/// told that it has come.
+/// Fields of the event `stanzaRefused`: a stanza exceeded the client's limits and was discarded. The server was told
+/// that it was received.
 public struct StanzaRefused: Codable, Sendable, Equatable {
-  /// Full or bare JID of the sender; null where there was none, as of what the own server sends.
+  /// The full or bare JID of the sender; null if there was none, as in stanzas from the account's server.
   @Nullable public var from: String?
-  /// The sender's `id`.
+  /// The stanza's `id`.
   @Nullable public var id: String?
-  /// Octets on the wire.
+  /// The size on the wire in octets.
   public var size: Int
-  /// What was too much, in English.
+  /// The limit that was exceeded, in English.
   public var reason: String
 
   public init(from: String?, id: String?, size: Int, reason: String) {

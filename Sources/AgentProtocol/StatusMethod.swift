@@ -1,4 +1,4 @@
-/// State of the sessions, as `status --json` prints it, one object an account.
+/// The states of the sessions, as `status --json` prints them: one object for each account.
 public enum StatusMethod: AgentMethod {
   public static let name = "status"
   public static let isQuestion = true
@@ -7,9 +7,9 @@ public enum StatusMethod: AgentMethod {
   public struct Parameters: AccountParameters {
     public var account: String?
     @Default<False> public var all: Bool
-    /// Asks the servers first whether they are there; a session whose server does not answer is not online.
+    /// Whether to probe the servers first; a session whose server does not answer is not online.
     @Default<False> public var probe: Bool
-    /// Seconds for the answer of a server.
+    /// The time limit of a server's answer in seconds.
     @Default<Seconds<5>> public var timeout: Double
     public init(account: String?, all: Bool = false, probe: Bool = false, timeout: Double = 5) {
       self.account = account

@@ -3,7 +3,7 @@ public struct AccountSummary: Codable, Sendable, Equatable {
   public var account: String
   public var domain: String
   public var `default`: Bool
-  /// Logged in, and logged in again by the agent when it starts.
+  /// Whether the account is logged in, so that the agent logs it in again when it starts.
   public var isLogin: Bool
   public var store: StorePolicy
 
@@ -25,7 +25,7 @@ public enum AccountListMethod: AgentMethod {
   public typealias Result = [AccountSummary]
 }
 
-/// Makes a stored account the default one, and tells what is stored of it.
+/// Makes a stored account the default, and returns its summary.
 public enum AccountUseMethod: AgentMethod {
   public static let name = "account.use"
   public static let isIdempotent = true
@@ -36,20 +36,20 @@ public enum AccountUseMethod: AgentMethod {
   public typealias Result = AccountSummary
 }
 
-/// The account of the last login, which the next one proposes.
+/// The account of the last login, which the next login proposes.
 public enum AccountLastMethod: AgentMethod {
   public static let name = "account.last"
   public static let isQuestion = true
   public static let isIdempotent = true
   public typealias Parameters = Nothing
   public struct Result: Codable, Sendable, Equatable {
-    /// Bare JID; absent where none is stored.
+    /// The bare JID; absent if none is stored.
     public var account: String?
     public init(account: String?) { self.account = account }
   }
 }
 
-/// Which account a spelling means, and what is stored to log it in with.
+/// Resolves an account as a user spells it, and reports which of its credentials are stored.
 public enum AccountResolveMethod: AgentMethod {
   public static let name = "account.resolve"
   public static let isQuestion = true
@@ -57,11 +57,11 @@ public enum AccountResolveMethod: AgentMethod {
   public struct Parameters: MethodParameters {
     /// A JID, or an e-mail address with `domain`. Absent: the default account.
     public var account: String?
-    /// The domain of the account that an e-mail address stands for (XEP-0106).
+    /// The domain of the account for an e-mail address (XEP-0106).
     public var domain: String?
-    /// The request fails where the account is not stored.
+    /// Whether the request fails for an account that is not stored.
     @Default<False> public var isStored: Bool
-    /// Kind of login that ``Result/hasSecret`` is about; absent: any.
+    /// The kind of login to which ``Result/hasSecret`` refers; absent: any.
     public var kind: LoginKind?
     public init(account: String?, domain: String? = nil, isStored: Bool = false, kind: LoginKind? = nil) {
       self.account = account
@@ -73,13 +73,13 @@ public enum AccountResolveMethod: AgentMethod {
   public struct Result: Codable, Sendable, Equatable {
     /// Bare JID.
     public var account: String
-    /// Logged in, and logged in again by the agent when it starts.
+    /// Whether the account is logged in, so that the agent logs it in again when it starts.
     public var isLogin: Bool
-    /// How the account logs in.
+    /// The account's kind of login.
     public var kind: LoginKind
-    /// Something is stored that the agent can log in with.
+    /// Whether credentials are stored with which the agent can log in.
     public var hasSecret: Bool
-    /// A password is stored, or what stands for it.
+    /// Whether a password, or its equivalent, is stored.
     public var hasPassword: Bool
     public init(
       account: String, isLogin: Bool = false, kind: LoginKind = .password, hasSecret: Bool = false,
@@ -94,13 +94,13 @@ public enum AccountResolveMethod: AgentMethod {
   }
 }
 
-/// Fails where the account may not be logged in without a question.
+/// Fails if the account may not be logged in automatically.
 public enum AccountAllowAutoMethod: AgentMethod {
   public static let name = "account.allowAuto"
   public static let isQuestion = true
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
-    /// Absent: none was named, and none is stored as the last one.
+    /// Absent: no account was named, and no last account is stored.
     public var account: String?
     public var forced: Bool
     public init(account: String?, forced: Bool) {
@@ -111,14 +111,14 @@ public enum AccountAllowAutoMethod: AgentMethod {
   public typealias Result = Nothing
 }
 
-/// What is remembered of the account's server and is trusted, and the way to forget it.
+/// Shows or resets what is remembered about the account's server and trusted.
 public enum AccountTrustMethod: AgentMethod {
   public static let name = "account.trust"
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// Forgets what is remembered.
+    /// Whether to reset the remembered data.
     @Default<False> public var reset: Bool
     public init(account: String?, reset: Bool) {
       self.account = account
@@ -138,15 +138,15 @@ public enum AccountTrustMethod: AgentMethod {
   }
 }
 
-/// Stores the accounts of a JSON file of another program.
+/// Imports the accounts of a JSON file from another program.
 public enum AccountImportMethod: AgentMethod {
   public static let name = "account.import"
   public struct Parameters: MethodParameters {
-    /// Path in the directory of the command, which is that of a one-time agent; absent: their standard input.
+    /// The path relative to the directory of the command, which a one-time agent shares; absent: their standard input.
     public var path: String?
-    /// What the file is called in a failure.
+    /// The name of the file in failures.
     public var name: String
-    /// The secret of the file takes the place of a stored one.
+    /// Whether a secret in the file replaces a stored one.
     public var replace: Bool
     public init(path: String?, name: String, replace: Bool) {
       self.path = path
@@ -154,12 +154,12 @@ public enum AccountImportMethod: AgentMethod {
       self.replace = replace
     }
   }
-  /// What has become of an account.
+  /// The result for an account.
   public enum Action: String, Codable, Sendable {
     case added
-    /// There was no secret before, or `replace` was given.
+    /// The account had no secret before, or `replace` was true.
     case changed
-    /// It is stored with a secret already.
+    /// The account was stored with a secret already.
     case kept
   }
   public struct Outcome: Codable, Sendable, Equatable {
@@ -173,7 +173,7 @@ public enum AccountImportMethod: AgentMethod {
   }
   public struct Result: Codable, Sendable, Equatable {
     public var outcomes: [Outcome]
-    /// The file can be read by other users, who see the secrets in it.
+    /// Whether other users can read the file, and therefore its secrets.
     public var isOpenToOthers: Bool
     public init(outcomes: [Outcome], isOpenToOthers: Bool) {
       self.outcomes = outcomes
@@ -182,24 +182,24 @@ public enum AccountImportMethod: AgentMethod {
   }
 }
 
-/// A stored token as `token list --json` prints it: everything but itself.
+/// A stored token as `token list --json` prints it, without the token itself.
 public struct TokenSummary: Codable, Sendable, Equatable {
   public enum Use: String, Codable, Sendable {
-    /// The server's, for this device (XEP-0484).
+    /// The server's token for this device (XEP-0484).
     case device
-    /// Given with a login.
+    /// A token that was given with a login.
     case given
-    /// The last answer of the token command.
+    /// The last token from the token command.
     case issued
   }
 
   public var account: String
   public var use: Use
-  /// How the account logs in.
+  /// The account's kind of login.
   public var auth: LoginKind
-  /// What the token is for; null where any that carries it will do.
+  /// The mechanism of the token; null if it can be used with several.
   @Nullable public var mechanism: String?
-  /// RFC 3339; null where it is not known.
+  /// RFC 3339; null if unknown.
   @Nullable public var expires: String?
   public var expired: Bool
 
@@ -215,7 +215,7 @@ public struct TokenSummary: Codable, Sendable, Equatable {
   }
 }
 
-/// The tokens that are stored, without themselves: of an account the one that logs in comes first.
+/// The stored tokens, without the tokens themselves; for each account, the one that logs in comes first.
 public enum TokenListMethod: AgentMethod {
   public static let name = "token.list"
   public static let isQuestion = true
@@ -223,7 +223,7 @@ public enum TokenListMethod: AgentMethod {
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// Of every account.
+    /// Whether to list the tokens of all accounts.
     @Default<False> public var all: Bool
     public init(account: String?, all: Bool) {
       self.account = account
@@ -233,7 +233,7 @@ public enum TokenListMethod: AgentMethod {
   public typealias Result = [TokenSummary]
 }
 
-/// The token that logs in, itself.
+/// The value of the token that logs in.
 public enum TokenPrintMethod: AgentMethod {
   public static let name = "token.print"
   public static let isQuestion = true

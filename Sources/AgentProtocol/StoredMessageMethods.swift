@@ -1,4 +1,4 @@
-/// Messages of the past from the local store. Each is told as an item, an event `message`.
+/// Reads messages from the local store. Each is sent as an item, which is an event `message`.
 public enum HistoryReadMethod: AgentMethod {
   public static let name = "history.read"
   public static let isQuestion = true
@@ -6,18 +6,18 @@ public enum HistoryReadMethod: AgentMethod {
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// A recipient as a user calls it: only messages of this conversation.
+    /// A recipient as a user names it, to select the messages of one conversation.
     public var with: String?
     public var thread: String?
-    /// All of these are in each message.
+    /// Search words, all of which a message must contain.
     @Default<NoStrings> public var words: [String]
-    /// A corrected message once, with its newest text; else every event as it came.
+    /// True: each corrected message once, with its newest text. False: every event as it was received.
     @Default<False> public var isFolded: Bool
     @Default<False> public var newestFirst: Bool
-    /// Seconds since 1970: messages not before, and before.
+    /// Seconds since 1970: the earliest time (inclusive) and the latest time (exclusive).
     public var after: Double?
     public var before: Double?
-    /// At most so many, the newest; absent: all.
+    /// The maximum number of messages, of which the newest are chosen; absent: all.
     public var limit: Int?
     public init(account: String?) { self.account = account }
     public func validate() throws(RPCError) {
@@ -29,12 +29,12 @@ public enum HistoryReadMethod: AgentMethod {
 
 /// A thread as `threads list --json` prints it.
 public struct MessageThread: Codable, Sendable, Equatable {
-  /// The conversation.
+  /// The JID of the conversation.
   public var jid: String
-  /// Chosen by whoever has begun the thread.
+  /// The thread's id, which its first sender has chosen.
   public var thread: String
   public var messages: Int
-  /// When the first and the last of them were sent: RFC 3339.
+  /// RFC 3339: when the first and the last message were sent.
   public var first: String
   public var last: String
 
@@ -47,8 +47,7 @@ public struct MessageThread: Codable, Sendable, Equatable {
   }
 }
 
-/// The threads that stored messages name, the one with the newest message first. Each is told as an item, a
-/// ``MessageThread``.
+/// The threads of stored messages, newest message first. Each is sent as an item of type ``MessageThread``.
 public enum ThreadsListMethod: AgentMethod {
   public static let name = "threads.list"
   public static let isQuestion = true
@@ -56,9 +55,9 @@ public enum ThreadsListMethod: AgentMethod {
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// A recipient as a user calls it: only threads of this conversation.
+    /// A recipient as a user names it, to select the threads of one conversation.
     public var with: String?
-    /// At most so many; absent: all.
+    /// The maximum number of threads; absent: all.
     public var limit: Int?
     public init(account: String?, with: String?, limit: Int?) {
       self.account = account
@@ -69,7 +68,7 @@ public enum ThreadsListMethod: AgentMethod {
   public typealias Result = Nothing
 }
 
-/// The stored conversations, pinned ones first, then by their newest message. Each is told as an item, a
+/// The stored conversations: pinned ones first, then by newest message. Each is sent as an item of type
 /// ``Conversation``.
 public enum ConversationsListMethod: AgentMethod {
   public static let name = "conversations.list"
@@ -78,7 +77,7 @@ public enum ConversationsListMethod: AgentMethod {
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
     public var account: String?
-    /// Only those with unread messages.
+    /// Whether to list only conversations with unread messages.
     @Default<False> public var unread: Bool
     public init(account: String?, unread: Bool) {
       self.account = account
@@ -88,7 +87,7 @@ public enum ConversationsListMethod: AgentMethod {
   public typealias Result = Nothing
 }
 
-/// Bare and full JIDs in their one spelling, in the order in which they are given. Fails where one is none.
+/// Normalises bare and full JIDs, keeping their order. Fails for an invalid JID.
 public enum RecipientsNormaliseMethod: AgentMethod {
   public static let name = "recipients.normalise"
   public static let isQuestion = true

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Times as the agent writes them: RFC 3339, UTC, with milliseconds, `2026-11-21T02:42:13.123Z`.
+/// Times in the format of the agent: RFC 3339, UTC, with milliseconds, `2026-11-21T02:42:13.123Z`.
 public enum Timestamp {
   private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
@@ -8,6 +8,6 @@ public enum Timestamp {
 
   public static func text(_ date: Date) -> String { date.formatted(style) }
 
-  /// `nil` where `text` is no time of this form.
+  /// Returns nil for a text in any other format.
   public static func date(_ text: String) -> Date? { try? Date(text, strategy: style) }
 }

@@ -1,13 +1,13 @@
-// The agent has as many clients as it may have: of those that it does something for, or of connections at all. Then its
-// first and last line is an error with the id null.
+// The agent has reached its maximum number of connections, or of clients that it serves at once. In the first case, its
+// only line is an error with the id null.
 
 extension Failure {
-  /// - Parameter maximum: how many there may be.
+  /// - Parameter maximum: The maximum number of clients.
   public static func tooManyClients(_ maximum: Int) -> Failure {
     Failure(.agentUnreachable, stage: .request, detail: .agent(.crowded, maximum))
   }
 
-  /// Whether it is over as soon as some of the others have gone.
+  /// Whether the failure disappears as soon as other clients disconnect.
   public var isTooManyClients: Bool {
     name == .agentUnreachable && detail?.mentions([.agent(.crowded)]) == true
   }

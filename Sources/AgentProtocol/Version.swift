@@ -1,4 +1,4 @@
-/// The version of this program. A command asks an agent of another version to make way for one of its own.
+/// The version of this program. A command replaces a running agent of another version.
 public enum Version {
   public static let current = "0.1.0"
 }

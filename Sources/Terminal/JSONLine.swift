@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// One object of `--json`: a line, keys sorted, free of anything a terminal would obey.
+/// One object of `--json`: a line with sorted keys, without characters that control a terminal.
 ///
-/// Scalars that ``TerminalText`` would replace are written as `\uXXXX`; JSON itself is ASCII, so they can
-/// only stand inside of strings.
+/// Scalars that ``TerminalText`` would escape are written as `\uXXXX`. They occur only inside strings, because JSON
+/// itself is ASCII.
 package enum JSONLine {
   package static func encode(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()

@@ -1,11 +1,11 @@
-/// The format characters of a text that its script needs: without them Persian words fall apart, the parts of an emoji
-/// stand side by side, and Hebrew with numbers is in disorder.
+/// The format characters that the script of a text requires, such as joiners in Persian words and in emoji, and the
+/// direction marks of Hebrew text with numbers.
 ///
-/// None of them changes the order of what follows the text: isolates and embeddings are among them only where they are
+/// None of them affects the order of what follows the text: isolates and embeddings are included only if they are
 /// closed (UAX #9, BD9 and BD11), and overrides never.
 struct ScriptControls {
   private let scalars: [Unicode.Scalar]
-  /// By the places of the scalars.
+  /// Whether each scalar is required, by its index.
   private var isNeeded: [Bool]
 
   init(in scalars: [Unicode.Scalar]) {
@@ -18,8 +18,8 @@ struct ScriptControls {
 
   func contains(_ index: Int) -> Bool { isNeeded[index] }
 
-  /// Joiners and marks of direction, but for those inside a word of letters that have an upper and a lower case: such
-  /// letters neither join nor change direction, and the word would only be another one that looks the same.
+  /// Finds joiners and direction marks, except for those inside a word of letters that have an upper and a lower case.
+  /// Such letters neither join nor change direction, so that the mark would only disguise a different word.
   private mutating func findNeededMarks() {
     var start = 0
     while start < scalars.count {
@@ -34,10 +34,10 @@ struct ScriptControls {
     }
   }
 
-  /// Isolates with their end, and embeddings with theirs that do not cross an isolate.
+  /// Finds isolates with their ends, and embeddings with their ends that do not cross an isolate.
   private mutating func findNeededPairs() {
     var open: [(index: Int, isIsolate: Bool)] = []
-    /// Their places in `open`.
+    /// The indices of isolates in `open`.
     var isolates: [Int] = []
     for (index, scalar) in scalars.enumerated() {
       switch scalar {
@@ -46,7 +46,7 @@ struct ScriptControls {
         open.append((index, true))
       case "\u{202a}", "\u{202b}", "\u{202d}", "\u{202e}": open.append((index, false))
       case "\u{2069}":
-        // It ends the embeddings inside of the isolate, too.
+        // The end of an isolate also closes the embeddings inside it.
         guard let isolate = isolates.popLast() else { continue }
         setNeeded(open[isolate].index, index)
         open.removeSubrange(isolate...)
@@ -64,7 +64,8 @@ struct ScriptControls {
     isNeeded[end] = true
   }
 
-  /// Flags of parts of a country: a black flag, the code of the part in tags, and their end (UTS #51, ED-14a).
+  /// Finds flags of a country's subdivisions: a black flag, the subdivision's code as tags, and the end tag (UTS #51,
+  /// ED-14a).
   private mutating func findNeededFlags() {
     for flag in scalars.indices where scalars[flag] == "\u{1f3f4}" {
       let tags = scalars[(flag + 1)...].prefix(while: \.isTagOfFlag)
@@ -76,7 +77,7 @@ struct ScriptControls {
 }
 
 extension Unicode.Scalar {
-  /// ZWNJ and ZWJ, LRM and RLM, and the Arabic mark of their kind.
+  /// ZWNJ, ZWJ, LRM, RLM and the Arabic letter mark.
   fileprivate var isMark: Bool {
     (0x200c...0x200f).contains(value) || value == 0x61c
   }
@@ -85,12 +86,12 @@ extension Unicode.Scalar {
     [.uppercaseLetter, .lowercaseLetter, .titlecaseLetter].contains(properties.generalCategory)
   }
 
-  /// Digits and small letters.
+  /// Tags of digits and small letters.
   fileprivate var isTagOfFlag: Bool {
     (0xe0030...0xe0039).contains(value) || (0xe0061...0xe007a).contains(value)
   }
 
-  /// A format character that is seen, such as the Arabic end of ayah; the interlinear annotations are not.
+  /// A visible format character, such as the Arabic end of ayah; interlinear annotations are excluded.
   fileprivate var isVisibleFormat: Bool {
     properties.generalCategory == .format && !properties.isDefaultIgnorableCodePoint
       && !(0xfff9...0xfffb).contains(value)

@@ -1,8 +1,8 @@
-/// Text of somebody else, made harmless for a terminal: what a peer, a server or a file says is shown, never obeyed.
+/// Text from a peer, a server or a file that is safe to print on a terminal.
 ///
-/// Escape sequences start with ESC or a C1 control, lines are forged with CR and LF, and bidirectional and invisible
-/// characters make one name look like another. Each such scalar is shown as an escape (`\x1b`, `\n`, `\u{202e}`), in a
-/// pipe too. Those that the script of the text needs pass (``ScriptControls``), and everything visible does.
+/// Escape sequences begin with ESC or a C1 control, CR and LF can forge lines, and bidirectional and invisible
+/// characters can disguise a name. Each such scalar is printed as an escape (`\x1b`, `\n`, `\u{202e}`), even to a pipe.
+/// Visible characters remain, as do invisible ones that the text's script requires (``ScriptControls``).
 package struct TerminalText: CustomStringConvertible, Equatable, Sendable {
   package let description: String
 
@@ -24,9 +24,9 @@ package struct TerminalText: CustomStringConvertible, Equatable, Sendable {
     description = shown
   }
 
-  /// Whether something in the text has to be escaped.
+  /// Whether a scalar of the text may have to be escaped.
   static func hasUnsafeScalars(_ text: String) -> Bool {
-    // Most texts are ASCII, whose octets are looked at faster than scalars are decoded.
+    // Most texts are ASCII, for which checking octets is faster than decoding scalars.
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return false }
     return text.unicodeScalars.contains(where: \.isUnsafeOnTerminal)
   }
@@ -46,8 +46,8 @@ package struct TerminalText: CustomStringConvertible, Equatable, Sendable {
 }
 
 extension Unicode.Scalar {
-  /// Controls (C0, DEL, C1), format characters (bidi, zero-width, tags), line and paragraph separators, and
-  /// what else is invisible by default, but for variation selectors. A text may need some of them nevertheless.
+  /// Whether the scalar is a control (C0, DEL, C1), a format character (bidi, zero-width, tags), a line or paragraph
+  /// separator, or otherwise invisible by default, except for variation selectors. Some texts require some of them.
   package var isUnsafeOnTerminal: Bool {
     if value >= 0x20 && value < 0x7f { return false }
     switch properties.generalCategory {
@@ -58,7 +58,7 @@ extension Unicode.Scalar {
 }
 
 extension DefaultStringInterpolation {
-  /// Text of somebody else inside a line of output.
+  /// Inserts untrusted text into a line of output.
   package mutating func appendInterpolation(peer text: String) {
     appendLiteral(TerminalText(text).description)
   }

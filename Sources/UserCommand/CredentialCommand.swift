@@ -2,30 +2,30 @@ import AgentProtocol
 import Subprocess
 import Synchronization
 
-/// A command of the user that prints a secret: `pass show xmpp`.
+/// A command of the user that prints a secret, such as `pass show xmpp`.
 ///
-/// It is run without a shell, in a session of its own without a terminal and with the environment of this process,
-/// in which no secret of ours is. When its time is up everything in its process group is killed.
+/// It runs without a shell, in a session of its own without a terminal. It inherits the environment of this process,
+/// which contains no secrets of imctl. After the time limit, its whole process group is killed.
 package struct CredentialCommand: Sendable, Equatable {
-  /// Octets it may print.
+  /// The maximum size of the output in octets.
   static let maximumOutput = 1 << 16
-  /// Octets of its errors that are kept for the failure.
+  /// The number of octets of standard error that are kept for a failure.
   private static let maximumErrors = 1 << 12
 
   private let words: [String]
   private let timeLimit: Duration
 
-  /// - Parameter line: split by ``CommandWords/split(_:)``.
+  /// - Parameter line: The command line, which ``CommandWords/split(_:)`` splits.
   package init(_ line: String, timeLimit: Duration = .seconds(60)) throws(Failure) {
     words = try CommandWords.split(line)
     self.timeLimit = timeLimit
   }
 
-  /// Runs the command and gives the first line that it prints.
+  /// Runs the command and returns the first line of its output.
   ///
-  /// Throws `credentialSourceFailed`: at the stage `input` (64) where the command cannot be run, at `authenticate`
-  /// (77) where it gives nothing, too much or in too long a time, or ends with an error. The last line of its
-  /// standard error is in the failure, its output never.
+  /// Throws `credentialSourceFailed`: at the stage `input` (64) if the command cannot be run; at `authenticate` (77) if
+  /// its output is empty or too long, or if it fails or exceeds the time limit. The failure contains the last line of
+  /// standard error, but never the output.
   package func line() async throws(Failure) -> String {
     let (output, errors) = try await output()
     let line = output.prefix { $0 != 0x0A }
@@ -35,9 +35,9 @@ package struct CredentialCommand: Sendable, Equatable {
     return secret
   }
 
-  /// Runs the command and gives all it prints as text without its last line end, which may be empty.
+  /// Runs the command and returns its whole output without the last line feed. The output may be empty.
   ///
-  /// - Parameter input: what it may read.
+  /// - Parameter input: The command's standard input.
   package func text(input: String = "") async throws(Failure) -> String {
     let (output, _) = try await output(input: input)
     guard var text = String(validating: output, as: UTF8.self) else { throw failed(.login(.notUTF8)) }
@@ -45,7 +45,7 @@ package struct CredentialCommand: Sendable, Equatable {
     return text
   }
 
-  /// What the command printed before it ended well. Throws as ``line()`` does, but for what was printed.
+  /// The output of a command that succeeded. Throws like ``line()``, except for errors about the content.
   package func output(input: String = "") async throws(Failure) -> (output: [UInt8], errors: [UInt8]) {
     let tail = Tail()
     let outcome: Outcome
@@ -113,7 +113,7 @@ package struct CredentialCommand: Sendable, Equatable {
     }
   }
 
-  /// The last octets of a stream: known also where the command is not waited for any more.
+  /// The last octets of a stream, which are available even when the command is no longer awaited.
   private final class Tail: Sendable {
     private let kept = Mutex<[UInt8]>([])
 
@@ -129,7 +129,7 @@ package struct CredentialCommand: Sendable, Equatable {
     }
   }
 
-  /// Of what was printed on standard error, the last line; nil where there is none.
+  /// The last line of standard error; nil if there is none.
   private static func lastLine(_ errors: [UInt8]) -> String? {
     let text = String(decoding: errors, as: UTF8.self)
     guard let line = text.split(whereSeparator: \.isNewline).last else { return nil }
@@ -150,9 +150,9 @@ package struct CredentialCommand: Sendable, Equatable {
     }
   }
 
-  /// The command has given what is of no use, for this reason.
+  /// The failure for an unusable output.
   ///
-  /// - Parameter errors: what it has printed on standard error, of which the last line is told.
+  /// - Parameter errors: The standard error of the command, of which the last line is reported.
   package func failed(_ why: FailureDetail, _ errors: [UInt8] = []) -> Failure {
     let detail = Self.lastLine(errors).map { FailureDetail.about(why, $0) } ?? why
     return Failure(.credentialSourceFailed, stage: .authenticate, detail: .about(words[0], detail))

@@ -9,35 +9,35 @@ import Synchronization
   import SystemPackage
 #endif
 
-/// A command of the user that is run when something happens.
+/// A command of the user that runs on an event.
 ///
-/// It is run without a shell, in a session of its own without a terminal. What happened is one line of JSON on its
-/// standard input, never an argument: nothing that came from a peer is ever taken for an option, a word or a name. When
-/// its time is up everything in its process group is killed.
+/// It runs without a shell, in a session of its own without a terminal. The event is one line of JSON on its standard
+/// input and never an argument, so that no text from a peer can be interpreted as an option or a word. After the time
+/// limit, its whole process group is killed.
 package struct HookCommand: Sendable {
-  /// How a run ended.
+  /// The result of a run.
   package enum End: Sendable, Equatable {
     case exited(Int32)
     case signaled(Int32)
-    /// Its time was up: it was killed.
+    /// The command was killed after its time limit.
     case timedOut
-    /// The caller gave it up: it was killed.
+    /// The command was killed because the caller was cancelled.
     case cancelled
-    /// It could not be run.
+    /// The command could not be run.
     case notRun(String)
   }
 
   package let words: [String]
   private let timeLimit: Duration
 
-  /// - Parameter words: the command and its arguments; at least one.
+  /// - Parameter words: The command and its arguments; not empty.
   package init(words: [String], timeLimit: Duration) {
     self.words = words
     self.timeLimit = timeLimit
   }
 
-  /// Runs it once; its output goes where this process's goes. It need not read its input, so this process has to ignore
-  /// SIGPIPE.
+  /// Runs the command once, with this process's standard output and error. The command need not read its input;
+  /// therefore, this process has to ignore SIGPIPE.
   package func run(input: String) async -> End {
     await withTaskGroup(of: End.self) { group in
       group.addTask { await execute(input) }
@@ -51,7 +51,7 @@ package struct HookCommand: Sendable {
       }
       let first = await group.next() ?? .cancelled
       group.cancelAll()
-      // Returns when the command is no more.
+      // Waits for the end of the command.
       await group.waitForAll()
       return first
     }
@@ -65,7 +65,7 @@ package struct HookCommand: Sendable {
       .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(200))
     ]
     let group = Mutex<pid_t?>(nil)
-    // Who does not obey, and what its leader has left behind.
+    // Kills processes that ignored SIGTERM, including children of a leader that has ended.
     defer { if Task.isCancelled, let group = group.withLock({ $0 }) { kill(-group, SIGKILL) } }
     do {
       let result = try await Subprocess.run(
@@ -76,7 +76,7 @@ package struct HookCommand: Sendable {
         error: .fileDescriptor(.standardError, closeAfterSpawningProcess: false)
       ) { execution in
         group.withLock { $0 = execution.processIdentifier.value }
-        // It need not read what it is told.
+        // The command need not read its input.
         _ = try? await execution.standardInputWriter.write(input)
         try? await execution.standardInputWriter.finish()
       }

@@ -4,23 +4,24 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-/// A command that an entity carries out for who may ask for it (XEP-0050).
+/// Runs ad-hoc commands of an entity (XEP-0050).
 public enum AdHocCommand {
   public static let namespace = "http://jabber.org/protocol/commands"
 
-  /// Ends sessions of an account: for administrators of its server (XEP-0133 §4.5).
+  /// Ends sessions of an account; for administrators of its server (XEP-0133 §4.5).
   public static let endUserSession = "http://jabber.org/protocol/admin#end-user-session"
 
-  /// Tells of an account, its online resources among it: for administrators of its server (XEP-0133 §4.9).
+  /// Returns statistics of an account, including its online resources; for administrators of its server (XEP-0133
+  /// §4.9).
   public static let userStatistics = "http://jabber.org/protocol/admin#user-stats"
 
-  /// Resources of an account that are read of an answer.
+  /// The maximum number of resources that are read from an answer.
   static let maximumResources = 1000
 
-  /// The resources that have a session, as an administrator of the server is told (XEP-0133 §4.9).
+  /// The online resources of an account, as its server reports them to an administrator (XEP-0133 §4.9).
   ///
-  /// - Returns: nil where the server does not tell.
-  /// - Throws: as ``execute(_:at:answers:on:timeout:)``.
+  /// - Returns: nil if the server does not report them.
+  /// - Throws: The errors of ``execute(_:at:answers:on:timeout:)``.
   public static func onlineResources(
     of account: JID, at server: JID, on stream: some RequestStream, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> Set<String>? {
@@ -28,19 +29,19 @@ public enum AdHocCommand {
     let form = try await execute(
       userStatistics, at: server, answers: answers, on: stream, timeout: timeout)
     guard let field = form?.fields.first(where: { $0.name == "onlineresources" }) else { return nil }
-    // Some servers send one value with a line for each resource.
+    // Some servers send one value with one line for each resource.
     let lines = field.values.lazy.flatMap { $0.split(separator: "\n") }.map(String.init)
     return Set(lines.prefix(maximumResources))
   }
 
-  /// Has a command carried out that wants one form: its last stage.
+  /// Executes a command that requires one form, and returns the result.
   ///
   /// - Parameters:
-  ///   - node: which command.
-  ///   - answers: to fields of the form by name, of which the form need not have all.
-  /// - Returns: the form of the result, where there is one.
-  /// - Throws: `stanzaError` where the entity refuses, `protocolError` for what is no form, and where the form has no
-  ///   field that there is an answer to.
+  ///   - node: The node of the command.
+  ///   - answers: The values by field name. The form need not have all of these fields.
+  /// - Returns: The form of the result, if there is one.
+  /// - Throws: `stanzaError` if the entity refuses; `protocolError` if there is no form, or if it has none of the
+  ///   fields.
   @discardableResult
   public static func execute(
     _ node: String, at entity: JID, answers: [String: [String]], on stream: some RequestStream,
@@ -60,7 +61,7 @@ public enum AdHocCommand {
         .stanzaError, stage: .request, .says(.commandNotDone),
         text: notes.first.map { String($0.text.prefix(1000)) })
     }
-    // Some servers send a result as a form to fill in.
+    // Some servers send the result as a form of the type `form`.
     return last.elements.lazy.compactMap { DataForm($0, type: "result") ?? DataForm($0) }.first
   }
 

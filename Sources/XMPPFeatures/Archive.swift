@@ -5,50 +5,50 @@ import XMPPXML
 
 /// The account's archive of messages at its server (XEP-0313).
 ///
-/// A page is asked for with an IQ. What is in it comes as messages, and its end as the answer:
+/// A page is requested with an IQ. Its contents arrive as messages, and its end is in the answer:
 ///
 ///     var page = ArchivePage(.after(position), maximum: 100)
 ///     let answer = try await stream.request(page.request)
 ///     page.ended(with: answer)
-///     // and for every message that the stream has given until `page.isComplete`:
+///     // and for every message that the stream has received until `page.isComplete`:
 ///     if let result = page.collect(message, own: bound.jid.bare).result { … }
 public enum Archive {
   public static let namespace = "urn:xmpp:mam:2"
 
-  /// A message of the archive.
+  /// A message from the archive.
   public struct Result: Sendable, Equatable {
-    /// The request that it answers.
+    /// The id of the request.
     public var queryID: String
-    /// Its id in the archive: what a stanza-id of the own account says, too.
+    /// The message's id in the archive, which is also in the stanza-id of the own account.
     public var id: String
     public var message: Message
-    /// When the server got it.
+    /// When the server received the message.
     public var delay: Delay?
   }
 
-  /// Whether the own account has an archive, by what it says it can do (§5). Its stanza-ids may be believed then.
+  /// Whether the own account has an archive (§5). If so, its stanza-ids can be trusted.
   public static func isOffered(in discovery: ServiceDiscovery) -> Bool {
     discovery.features.contains(namespace)
   }
 
-  /// Asks what goes into the archive (§7, now XEP-0441).
+  /// The request for the archiving preferences (§7, now XEP-0441).
   public static func preferencesRequest() -> IQ {
     IQ(type: .get, payload: [XMLElement("prefs", namespace: namespace)])
   }
 
-  /// Whether an answer says that every message goes into the archive; a server that has no preferences keeps all.
+  /// Whether all messages are archived, according to an answer. A server without preferences archives all.
   public static func keepsEverything(_ answer: IQ) -> Bool {
     guard let preferences = answer.first("prefs", namespace) else { return true }
     let isEmpty = preferences.first("never")?.elements.isEmpty ?? true
     return preferences["default"] == "always" && isEmpty
   }
 
-  /// Whether the message claims to be out of an archive, whoever has sent it.
+  /// Whether the message claims to come from an archive, whoever sent it.
   public static func isClaimed(by message: Message) -> Bool {
     message.first("result", namespace) != nil
   }
 
-  /// The result in a message; nil where it is none of the own account's archive.
+  /// The result in a message; nil if it does not come from the own account's archive.
   public static func result(in message: Message, own: JID) -> Result? {
     guard let wrapper = wrapper(in: message, own: own), let queryID = wrapper["queryid"],
       let id = StanzaID.bounded(wrapper["id"]), let forwarded = Forwarded(in: wrapper)
@@ -56,25 +56,25 @@ public enum Archive {
     return Result(queryID: queryID, id: id, message: forwarded.message, delay: forwarded.delay)
   }
 
-  /// What only the own server may have sent.
+  /// The result element, which only the account's server may send.
   static func wrapper(in message: Message, own: JID) -> XMLElement? {
     guard message.from == nil || message.from == own.bare else { return nil }
     return message.first("result", namespace)
   }
 }
 
-/// One page of the archive, while it arrives.
+/// A page of the archive while it arrives.
 public struct ArchivePage: Sendable {
-  /// What the server calls the request.
+  /// The query id of the request.
   public let id: String
   public let request: IQ
-  /// How many messages have come.
+  /// The number of messages that have arrived.
   public private(set) var count = 0
   private let maximum: Int
   private var ids: [String] = []
   private var end: End?
 
-  /// How a page has ended (§4.4).
+  /// The end of a page (§4.4).
   private struct End {
     var first: String?
     var last: String?
@@ -82,11 +82,11 @@ public struct ArchivePage: Sendable {
   }
 
   /// - Parameters:
-  ///   - part: where in the archive; ids are those of ``Archive/Result/id``.
-  ///   - maximum: messages of the page; the server may give less.
-  ///   - with: only what was exchanged with this JID.
-  ///   - start: nothing older than this.
-  ///   - end: nothing newer than this.
+  ///   - part: The position in the archive; ids are those of ``Archive/Result/id``.
+  ///   - maximum: The maximum number of messages; the server may send fewer.
+  ///   - with: Only messages that were exchanged with this JID.
+  ///   - start: Only messages since this time.
+  ///   - end: Only messages until this time.
   public init(
     _ part: ResultSet.Part, maximum: Int, with: JID? = nil, start: Date? = nil, end: Date? = nil,
     id: String = IQ.makeID()
@@ -118,7 +118,7 @@ public struct ArchivePage: Sendable {
       children: [XMLElement("value", namespace: Namespaces.dataForm, text: value)])
   }
 
-  /// Whether the message belongs to this page; if so, what is in it: nothing where that cannot be understood.
+  /// Adds a message if it belongs to this page. The result is nil if it cannot be parsed.
   public mutating func collect(_ message: Message, own: JID) -> (belongs: Bool, result: Archive.Result?) {
     guard let element = Archive.wrapper(in: message, own: own), element["queryid"] == id, count < maximum
     else { return (false, nil) }
@@ -127,13 +127,13 @@ public struct ArchivePage: Sendable {
     return (true, Archive.result(in: message, own: own))
   }
 
-  /// Takes over what ``collect(_:own:)`` has left in a copy of this page.
+  /// Adopts the messages that a copy of this page has collected.
   public mutating func merge(_ copy: ArchivePage) {
     count = copy.count
     ids = copy.ids
   }
 
-  /// Takes the answer to the request; false where it is an error.
+  /// Handles the answer to the request. Returns false for an error.
   public mutating func ended(with answer: IQ) -> Bool {
     guard answer.type == .result, let fin = answer.first("fin", Archive.namespace) else { return false }
     let ends = ResultSet.ends(of: fin)
@@ -141,21 +141,21 @@ public struct ArchivePage: Sendable {
     return true
   }
 
-  /// The end was told, and all that was to come before it has come.
+  /// Whether the end has arrived, and all messages before it.
   public var isComplete: Bool {
     guard let end else { return false }
     return end.last.map(ids.contains) ?? true
   }
 
-  /// Whether a message of the archive was in this page.
+  /// Whether a message of the archive was on this page.
   public func contains(_ id: String) -> Bool { ids.contains(id) }
 
-  /// Nothing is left behind this page; before it, where it was read backwards.
+  /// Whether no messages follow this page in the direction of reading.
   public var isLast: Bool { end?.isWhole == true || end.map { $0.last == nil } == true }
 
-  /// Where the next page goes on; nil where this one is empty.
+  /// The position for the next page forwards; nil if this page is empty.
   public var position: String? { end?.last }
 
-  /// Where the next page goes on backwards; nil where this one is empty.
+  /// The position for the next page backwards; nil if this page is empty.
   public var first: String? { end?.first }
 }

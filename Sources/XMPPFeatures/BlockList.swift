@@ -2,24 +2,24 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// Those from whom nothing gets through to the account, nor anything of it to them (XEP-0191).
+/// The addresses that the account blocks in both directions (XEP-0191).
 ///
-/// An entry may be a full or bare JID or a domain, with or without a resource (§2). Pushes tell of changes to every device
-/// that has asked for the list.
+/// An entry is a full or bare JID, or a domain with or without a resource (§2). Pushes announce changes to every device
+/// that has requested the list.
 public struct BlockList: Sendable, Equatable {
-  /// Entries that are kept; what is beyond that is left out.
+  /// The maximum number of stored entries; others are dropped.
   public static let maximumEntries = 20_000
   public static let namespace = "urn:xmpp:blocking"
 
-  /// What the server says of a change (§3.3, §3.4).
+  /// A change that the server announces (§3.3, §3.4).
   public enum Push: Sendable, Equatable {
     case block([JID])
     case unblock([JID])
     case unblockAll
 
-    /// Nil for what is no push that the own server may send. Entries that are no JIDs are left out.
+    /// Returns nil if the request is not a push from the account's server. Invalid JIDs are skipped.
     public init?(_ request: IQ, own: JID) {
-      // Some servers leave `from` out, as with pushes of the roster.
+      // Some servers omit `from`, as in roster pushes.
       guard request.type == .set, request.from == nil || request.from == own.bare else { return nil }
       if let element = request.first("block", BlockList.namespace) {
         self = .block(BlockList.entries(in: element))
@@ -35,13 +35,13 @@ public struct BlockList: Sendable, Equatable {
 
   public init(_ jids: Set<JID> = []) { self.jids = jids }
 
-  /// The list in a result; nil where it holds none.
+  /// The list in a result; nil if there is none.
   public init?(_ answer: IQ) {
     guard answer.type == .result, let list = answer.first("blocklist", Self.namespace) else { return nil }
     jids = Set(Self.entries(in: list))
   }
 
-  /// The request for the list (§3.2): from then on there are pushes.
+  /// The request for the list (§3.2), which also subscribes to pushes.
   public static func request() -> IQ {
     IQ(type: .get, payload: [XMLElement("blocklist", namespace: namespace)])
   }
@@ -52,7 +52,7 @@ public struct BlockList: Sendable, Equatable {
   /// The request to unblock (§3.4).
   public static func unblock(_ jids: [JID]) -> IQ { change("unblock", jids) }
 
-  /// The request to unblock everybody (§3.5).
+  /// The request to unblock all addresses (§3.5).
   public static func unblockAll() -> IQ { change("unblock", []) }
 
   private static func change(_ what: String, _ jids: [JID]) -> IQ {
@@ -60,7 +60,7 @@ public struct BlockList: Sendable, Equatable {
     return IQ(type: .set, payload: [XMLElement(what, namespace: namespace, children: items)])
   }
 
-  /// Takes a push over.
+  /// Applies a push.
   public mutating func apply(_ push: Push) {
     switch push {
     case .block(let new): for jid in new where jids.count < Self.maximumEntries { jids.insert(jid) }
@@ -69,13 +69,13 @@ public struct BlockList: Sendable, Equatable {
     }
   }
 
-  /// Whether nothing gets through to or from somebody, by the JID itself, its bare form or its domain (§2).
+  /// Whether a JID is blocked, by the JID itself, its bare form or its domain (§2).
   public func blocks(_ jid: JID) -> Bool {
     jids.contains(jid) || jids.contains(jid.bare)
       || jids.contains { $0.local == nil && $0.domain == jid.domain && $0.resource == nil }
   }
 
-  /// Acknowledges pushes that the own server may send.
+  /// Acknowledges valid pushes from the account's server.
   public static func responders(own: JID) -> [(XMLName, StreamConfiguration.Responder)] {
     ["block", "unblock"].map { name in
       (

@@ -2,27 +2,27 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// Rooms that the account wants to find again, and to be in (XEP-0402; XEP-0048 where a server knows no better).
+/// A bookmark of a room (XEP-0402, or XEP-0048 on older servers).
 public struct Bookmark: Sendable, Equatable {
   public static let node = PrivateNode(namespace)
   static let namespace = "urn:xmpp:bookmarks:1"
   static let pinning = "urn:xmpp:bookmarks-pinning:0"
-  /// All bookmarks in one element, in a node of this name or in private storage (XEP-0048 §3, XEP-0049).
+  /// The name of the element, node or private storage with all bookmarks (XEP-0048 §3, XEP-0049).
   static let storage = "storage:bookmarks"
 
-  /// Bare JID of the room.
+  /// The bare JID of the room.
   public var jid: JID
   public var name: String?
   public var nick: String?
-  /// To be joined at login.
+  /// Whether to join the room at login.
   public var joins = false
   public var password: String?
-  /// Shown before others (XEP-0469).
+  /// Whether the room is pinned before others (XEP-0469).
   public var isPinned = false
-  /// What a user wants to hear of it (XEP-0492); nil: that is not said.
+  /// The notification setting (XEP-0492); nil if there is none.
   public var notification: NotificationSetting?
 
-  /// A bookmark of the node; nil for what is none, or whose id is no bare JID.
+  /// Parses an item of the node. Returns nil if it is not a bookmark, or if its id is not a bare JID.
   public init?(_ item: PubSub.Item) {
     guard let jid = try? JID(item.id), jid.isBare, let conference = item.payload,
       conference.name == XMLName("conference", Self.namespace)
@@ -51,7 +51,7 @@ public struct Bookmark: Sendable, Equatable {
     joins = ["true", "1"].contains(conference["autojoin"])
   }
 
-  /// The payload of a bookmark with these settings: whatever else is in it stays (§3.4).
+  /// The payload with these settings. All other content of the bookmark remains (§3.4).
   public static func payload(
     _ conference: XMLElement, isPinned: Bool?, notification: NotificationSetting??
   ) -> XMLElement {
@@ -84,23 +84,23 @@ public struct Bookmark: Sendable, Equatable {
       ])
   }
 
-  /// The bookmarks of an answer out of private storage.
+  /// The bookmarks in an answer from private storage.
   public static func privateStorage(_ answer: IQ) -> [Bookmark] {
     guard answer.type == .result else { return [] }
     return old(answer.first("query", "jabber:iq:private")?.first("storage", storage))
   }
 
-  /// The node of all bookmarks in one item (XEP-0048 §3.1).
+  /// The node with all bookmarks in one item (XEP-0048 §3.1).
   public static let oldNode = PrivateNode(storage)
 
-  /// The bookmarks of an item of ``oldNode``.
+  /// The bookmarks in an item of ``oldNode``.
   public static func old(_ storage: XMLElement?) -> [Bookmark] {
     guard let storage, storage.name == XMLName("storage", Self.storage) else { return [] }
     return Array(storage.elements.lazy.compactMap(Bookmark.init(old:)).prefix(PubSub.maximumItems))
   }
 }
 
-/// What a user wants to hear of a conversation (XEP-0492).
+/// The notification setting of a conversation (XEP-0492).
 public enum NotificationSetting: String, Sendable, CaseIterable {
   case always
   case onMention = "on-mention"
@@ -110,7 +110,7 @@ public enum NotificationSetting: String, Sendable, CaseIterable {
   private static let category = "client"
   private static let type = "console"
 
-  /// The setting that is meant for a client on a console; nil where none is (§3).
+  /// The setting for a client of the type `console`; nil if there is none (§3).
   public init?(_ notify: XMLElement) {
     let settings = notify.elements.filter { $0.name.namespace == Self.namespace }
     func setting(_ category: String?, _ type: String?) -> Self? {
@@ -122,8 +122,8 @@ public enum NotificationSetting: String, Sendable, CaseIterable {
     self = found
   }
 
-  /// The element with this setting for all clients; nil where nothing is left in it. What others have said for their
-  /// kinds of client, and what `advanced` settings there are, stays (§3).
+  /// The element with this setting for all clients; nil if it would be empty. Settings for other kinds of clients, and
+  /// `advanced` settings, remain (§3).
   public static func element(_ setting: Self?, in old: XMLElement?) -> XMLElement? {
     var notify = old ?? XMLElement("notify", namespace: namespace)
     var advanced: [XMLElement] = []
@@ -134,12 +134,12 @@ public enum NotificationSetting: String, Sendable, CaseIterable {
       advanced += child.elements.filter { $0.name == XMLName("advanced", namespace) }
       return true
     }
-    // There may be one of them.
+    // There may be only one `advanced` element.
     let kept = advanced.first.map { [$0] } ?? []
     guard let name = setting ?? (kept.isEmpty ? nil : .always) else {
       return notify.elements.isEmpty ? nil : notify
     }
-    // What is said for all clients would win over what is said for everybody.
+    // A setting for the category `client` takes precedence over the one for all clients.
     if notify.elements.contains(where: { $0["identity-category"] == category && $0["identity-type"] == nil })
     {
       notify.children.append(
@@ -152,7 +152,7 @@ public enum NotificationSetting: String, Sendable, CaseIterable {
     return notify
   }
 
-  /// It applies to a client on a console: whatever it says would win over, or is, the setting for all.
+  /// Whether the element applies to console clients, or to all clients.
   private static func isOurs(_ child: XMLElement) -> Bool {
     switch (child["identity-category"], child["identity-type"]) {
     case (nil, nil), (category, type): true
@@ -162,7 +162,7 @@ public enum NotificationSetting: String, Sendable, CaseIterable {
 }
 
 extension XMLElement {
-  /// Replaces the first child of this name, or adds it; nil removes all of them.
+  /// Replaces the first child of this name, or adds it; nil removes all children of this name.
   mutating func replace(_ name: XMLName, with child: XMLElement?) {
     let index = children.firstIndex { if case .element(let old) = $0 { old.name == name } else { false } }
     children.removeAll { if case .element(let old) = $0 { old.name == name } else { false } }

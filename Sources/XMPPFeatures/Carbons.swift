@@ -1,25 +1,25 @@
 import XMPPStanza
 import XMPPXML
 
-/// Copies of what the other devices of the account send and receive (XEP-0280).
+/// Copies of the messages that other devices of the account send and receive (XEP-0280).
 public enum Carbons {
-  /// A copy that the own server has made.
+  /// A copy that the account's server has made.
   public struct Copy: Sendable, Equatable {
-    /// Another device of the account has sent it; else one has received it.
+    /// True if another device of the account sent the message, false if one received it.
     public var isSent: Bool
     public var message: Message
     public var delay: Delay?
   }
 
-  /// The request for copies (§4); a server that does not know them answers with an error.
+  /// The request to enable copies (§4); a server without this feature answers with an error.
   public static func request() -> IQ {
     IQ(type: .set, payload: [XMLElement("enable", namespace: Namespaces.carbons)])
   }
 
-  /// Whether the message claims to be a copy, whoever has sent it.
+  /// Whether the message claims to be a copy, whoever sent it.
   public static func isClaimed(by message: Message) -> Bool { wrapper(in: message) != nil }
 
-  /// The copy in a message; nil where it is none that `own`, the own bare JID, has sent (§11).
+  /// The copy in a message; nil unless `own`, the own bare JID, has sent it (§11).
   public static func copy(in message: Message, own: JID) -> Copy? {
     guard message.from == own, own.isBare, let wrapper = wrapper(in: message),
       let forwarded = Forwarded(in: wrapper)

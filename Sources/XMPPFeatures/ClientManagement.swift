@@ -1,31 +1,31 @@
 import XMPPStanza
 import XMPPXML
 
-/// What the server tells of the clients that may log in to the account, online or not (XEP-0494 §3.1).
+/// A client that may log in to the account, online or not, as the server reports it (XEP-0494 §3.1).
 ///
-/// It knows no resources: a client is known by the name that it gave when it logged in.
+/// The report has no resources: a client is identified by the name that it gave when it logged in.
 public struct ManagedClient: Sendable, Equatable {
-  /// Clients that are kept of an answer, and characters of each text.
+  /// The maximum number of clients of an answer, and of characters of each text.
   static let maximumClients = 100
   static let maximumLength = 256
 
-  /// The namespaces of the specification and of the module that it was made from.
+  /// The namespaces of the specification and of the module that preceded it.
   public static let namespaces = ["urn:xmpp:cam:0", "xmpp:prosody.im/protocol/manage-clients"]
 
   public var id: String
   public var isConnected: Bool
-  /// As the server writes times: RFC 3339.
+  /// RFC 3339, from the server.
   public var lastSeen: String?
   public var software: String?
-  /// What the client has called its device.
+  /// The name that the client has given to its device.
   public var device: String?
 
-  /// - Parameter namespace: one of ``namespaces``; no server says beforehand whether it knows it.
+  /// - Parameter namespace: One of ``namespaces``; servers do not announce which one they support.
   public static func request(_ namespace: String) -> IQ {
     IQ(type: .get, payload: [XMLElement("list", namespace: namespace)])
   }
 
-  /// The clients of an answer; none where it is an error.
+  /// The clients in an answer; empty if it is an error.
   public static func clients(of answer: IQ) -> [ManagedClient] {
     guard answer.type == .result, let list = answer.child, namespaces.contains(list.name.namespace),
       list.name.local == "clients"

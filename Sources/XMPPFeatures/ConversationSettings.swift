@@ -2,7 +2,7 @@ import FoundationEssentials
 import XMPPStanza
 import XMPPXML
 
-/// What belongs to a conversation and to no message of it, as the devices of an account share it: of this project.
+/// The settings of a conversation, which the devices of an account share. This project's own format.
 ///
 ///     <conversation xmlns='urn:imctl:conversations:0' device='d1'>
 ///       <pinned/><mark>work</mark><hidden before='2026-11-21T20:00:00.000Z'/>
@@ -10,22 +10,22 @@ import XMPPXML
 ///     </conversation>
 public struct ConversationSettings: Sendable, Equatable {
   public static let node = PrivateNode(Namespaces.conversations)
-  /// Marks of a conversation, and octets of each.
+  /// The maximum number of marks, and the maximum length of each in octets.
   public static let maximumMarks = 32
   public static let maximumMark = 256
 
   public var isPinned = false
   public var notification: NotificationSetting?
-  /// In the order of their octets.
+  /// Sorted by octets.
   public var marks: [String] = []
-  /// Messages up to this time are not shown; seconds since 1970, to the millisecond.
+  /// The time up to which messages are hidden, in seconds since 1970, to the millisecond.
   public var hiddenBefore: Double?
-  /// It was deleted, and nothing was set since.
+  /// Whether the conversation was deleted, and nothing was set since.
   public var isDeleted = false
 
   public init() {}
 
-  /// The settings in a payload; what cannot be understood is as if it were not there.
+  /// The settings in a payload; invalid parts are ignored.
   public init(_ payload: XMLElement?) {
     guard let payload, payload.name == XMLName("conversation", Namespaces.conversations) else { return }
     isPinned = payload.first("pinned") != nil
@@ -38,16 +38,16 @@ public struct ConversationSettings: Sendable, Equatable {
     self.marks = Set(marks.prefix(Self.maximumMarks)).sorted()
   }
 
-  /// Whether a text can be a mark: one line, not empty, not too long.
+  /// Whether a text is a valid mark: a single line that is neither empty nor too long.
   public static func isMark(_ text: String) -> Bool {
     (1...maximumMark).contains(text.utf8.count)
       && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
   }
 
-  /// The id of the device that has set it last; nil where it does not say.
+  /// The id of the device that made the last change; nil if it is missing.
   public static func device(in payload: XMLElement?) -> String? { StanzaID.bounded(payload?["device"]) }
 
-  /// The payload with these settings: whatever else is in it stays.
+  /// The payload with these settings. All other content of the payload remains.
   public func payload(_ old: XMLElement?, device: String?) -> XMLElement {
     let namespace = Namespaces.conversations
     var payload = XMLElement("conversation", namespace: namespace)
@@ -64,7 +64,7 @@ public struct ConversationSettings: Sendable, Equatable {
     let hidden = hiddenBefore.map { seconds in
       XMLElement(
         "hidden", namespace: namespace,
-        // The text has whole milliseconds, and what is behind them is cut off.
+        // The text has whole milliseconds and is not rounded but truncated.
         attributes: ["before": DateTime.text(Date(timeIntervalSince1970: seconds + 0.0005))])
     }
     payload.replace(XMLName("hidden", namespace), with: hidden)
@@ -77,12 +77,12 @@ public struct ConversationSettings: Sendable, Equatable {
   }
 }
 
-/// Something that a device of the account has done and of which no server tells the others: of this project.
+/// An action of one of the account's devices that servers do not report to the others. This project's own format.
 ///
 ///     <event xmlns='urn:imctl:events:0' kind='decline' jid='romeo@montague.example' device='d1'/>
 public struct AccountEvent: Sendable, Equatable {
   public static let node = PrivateNode(Namespaces.events)
-  /// Events that are kept: the oldest ones are removed.
+  /// The maximum number of stored events; the oldest are removed.
   public static let maximumKept = 200
 
   public struct Kind: RawRepresentable, Hashable, Sendable {
@@ -94,7 +94,7 @@ public struct AccountEvent: Sendable, Equatable {
 
   public var kind: Kind
   public var jid: JID
-  /// The id of the device that has done it.
+  /// The id of the device that performed the action.
   public var device: String?
 
   public init(_ kind: Kind, jid: JID, device: String?) {
@@ -103,7 +103,7 @@ public struct AccountEvent: Sendable, Equatable {
     self.device = device
   }
 
-  /// Nil for what is none.
+  /// Returns nil if the item is not an event.
   public init?(_ item: PubSub.Item) {
     guard let event = item.payload, event.name == XMLName("event", Namespaces.events),
       let kind = StanzaID.bounded(event["kind"]), let jid = event["jid"].flatMap({ try? JID($0) })
@@ -111,9 +111,9 @@ public struct AccountEvent: Sendable, Equatable {
     self.init(Kind(rawValue: kind), jid: jid, device: StanzaID.bounded(event["device"]))
   }
 
-  /// The item, under an id that comes behind those of earlier items.
+  /// The item, with an id that is greater than those of earlier items.
   ///
-  /// - Parameter time: now, in seconds since 1970.
+  /// - Parameter time: The current time in seconds since 1970.
   public func item(at time: Double) -> PubSub.Item {
     let event = XMLElement(
       "event", namespace: Namespaces.events,
@@ -122,7 +122,7 @@ public struct AccountEvent: Sendable, Equatable {
       DateTime.text(Date(timeIntervalSince1970: time)) + "-" + String(IQ.makeID().prefix(8)), event)
   }
 
-  /// Which of the items are too many: the oldest, by their ids.
+  /// The ids of the oldest items beyond the maximum.
   public static func excess(of items: [PubSub.Item]) -> [String] {
     Array(items.map(\.id).sorted().dropLast(maximumKept))
   }

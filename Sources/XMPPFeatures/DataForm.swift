@@ -1,59 +1,59 @@
 import XMPPStanza
 import XMPPXML
 
-/// A form that a service wants to have filled in (XEP-0004).
+/// A form of a service that is to be filled in (XEP-0004).
 public struct DataForm: Sendable, Equatable {
-  /// What is asked in one place (§3.2).
+  /// A field of the form (§3.2).
   public struct Field: Sendable, Equatable {
-    /// How the answer looks (§3.3); what XEP-0004 does not know is kept and counts as `text-single`.
+    /// The type of the answer (§3.3); a type that XEP-0004 does not define is kept, and counts as `text-single`.
     public struct Kind: RawRepresentable, Hashable, Sendable {
       public let rawValue: String
       public init(rawValue: String) { self.rawValue = rawValue }
 
       public static let boolean = Kind(rawValue: "boolean")
-      /// A text of the service; there is nothing to answer.
+      /// A text of the service, which has no answer.
       public static let fixed = Kind(rawValue: "fixed")
-      /// Goes back as it came.
+      /// A value that is returned unchanged.
       public static let hidden = Kind(rawValue: "hidden")
       public static let jidMulti = Kind(rawValue: "jid-multi")
       public static let jidSingle = Kind(rawValue: "jid-single")
       public static let listMulti = Kind(rawValue: "list-multi")
       public static let listSingle = Kind(rawValue: "list-single")
       public static let textMulti = Kind(rawValue: "text-multi")
-      /// Not to be seen while it is typed.
+      /// A text that is not displayed while it is typed.
       public static let textPrivate = Kind(rawValue: "text-private")
       public static let textSingle = Kind(rawValue: "text-single")
 
-      /// More than one value may be given.
+      /// Whether several values are allowed.
       public var takesMany: Bool { [.jidMulti, .listMulti, .textMulti].contains(self) }
     }
 
-    /// One of the values to choose from.
+    /// One of the allowed values.
     public struct Option: Sendable, Equatable {
       public var label: String?
       public var value: String
     }
 
-    /// Name of the field: `var`.
+    /// The name of the field: `var`.
     public var name: String
     public var kind: Kind
     public var label: String?
     public var isRequired: Bool
-    /// What the service proposes, and what the answer is when nobody gives another.
+    /// The values that the service proposes, which are also the answer if no other is given.
     public var values: [String]
     public var options: [Option]
-    /// Addresses of pictures and sounds that belong to the question (XEP-0221).
+    /// URIs of images and sounds that belong to the field (XEP-0221).
     public var media: [String]
   }
 
-  /// What more than this is no form for a person.
+  /// The maximum number of fields.
   static let maximumFields = 256
 
   public var title: String?
   public var instructions: [String]
   public var fields: [Field]
 
-  /// The form in `<x/>` of a type; nil for another element, and for more fields than a person fills in.
+  /// The form in an `<x/>` of a type; nil for another element, and for a form with too many fields.
   public init?(_ element: XMLElement, type: String = "form") {
     guard element.name == XMLName("x", Namespaces.dataForm), element["type"] == type else { return nil }
     let parts = element.elements.filter { $0.name.namespace == Namespaces.dataForm }
@@ -64,12 +64,12 @@ public struct DataForm: Sendable, Equatable {
     self.fields = fields.compactMap(Field.init)
   }
 
-  /// What the form is for: the value of the hidden field `FORM_TYPE` (XEP-0068).
+  /// The purpose of the form: the value of the hidden field `FORM_TYPE` (XEP-0068).
   public var formType: String? {
     fields.first { $0.name == "FORM_TYPE" && $0.kind == .hidden }?.values.first
   }
 
-  /// The form as a result: its fields with their values (§3.1).
+  /// The form as a result, with its fields and their values (§3.1).
   public var result: XMLElement {
     let fields = fields.map { field in
       XMLElement(
@@ -82,7 +82,7 @@ public struct DataForm: Sendable, Equatable {
       "x", namespace: Namespaces.dataForm, attributes: ["type": "result"], children: title + fields)
   }
 
-  /// The form with `answers`, by field name: what nobody has answered goes back as the service proposed it (§3.2).
+  /// The form with `answers` by field name. Fields without an answer have the values that the service proposed (§3.2).
   public func submission(_ answers: [String: [String]]) -> XMLElement {
     let filled = fields.compactMap { field -> XMLElement? in
       let values = answers[field.name] ?? field.values
@@ -97,7 +97,7 @@ public struct DataForm: Sendable, Equatable {
 }
 
 extension DataForm.Field {
-  /// Only a text of the service may be without a name.
+  /// Returns nil for a field without a name, unless it is a fixed text.
   init?(_ element: XMLElement) {
     kind = element["type"].map(Kind.init) ?? .textSingle
     guard let name = element["var"] ?? (kind == .fixed ? "" : nil) else { return nil }

@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// Dates and times as XMPP writes them (XEP-0082): in the Gregorian calendar throughout, also before there was one
-/// (RFC 3339 §1).
+/// Dates and times in the format of XMPP (XEP-0082). They are always in the Gregorian calendar, even before its
+/// introduction (RFC 3339 §1).
 public enum DateTime {
-  /// Octets of a text that is read.
+  /// The maximum length of a parsed text in octets.
   private static let maximumLength = 256
 
-  /// `2026-11-21T02:42:13.123Z` (§3.2), of the years 0001 to 9999; for a time outside of them that nearest to it.
+  /// `2026-11-21T02:42:13.123Z` (§3.2). Years are limited to 0001 to 9999.
   public static func text(_ date: Date) -> String {
     let since = (date.timeIntervalSince1970 * 1000).rounded(.down)
     let earliest = -62_135_596_800_000.0
-    // In this order, no time at all is the earliest one.
+    // With the operands in this order, NaN becomes the earliest time.
     let milliseconds = Int(since > earliest ? min(since, 253_402_300_799_999) : earliest)
     let (days, time) = quotient(milliseconds, 86_400_000)
     let day = GregorianDay(number: days)
@@ -23,9 +23,9 @@ public enum DateTime {
       + "." + padded(time % 1000, 3) + "Z"
   }
 
-  /// A time of §3.2, with a fraction of a second or without one, in UTC or beside it: of the years 0001 to 9999.
+  /// Parses a time of §3.2 with an optional fraction of a second and a time zone, in the years 0001 to 9999.
   ///
-  /// Nil for what is none: a day that no month has, the hour 25, more behind it.
+  /// Returns nil for any other text, such as one with an impossible day, the hour 25 or trailing characters.
   public static func date(_ text: String) -> Date? {
     let bytes = Array(text.utf8)
     guard (20...maximumLength).contains(bytes.count), fits(bytes[..<19], "dddd-dd-ddTdd:dd:dd") else {
@@ -43,7 +43,7 @@ public enum DateTime {
     else { return nil }
     let day = GregorianDay(
       year: number(bytes[..<4]), month: number(bytes[5...6]), day: number(bytes[8...9]))
-    // A day that its month does not have would be one of the next.
+    // A day that the month lacks would become a day of the next month.
     guard day.year > 0, GregorianDay(number: day.number) == day else { return nil }
     let midnight = Date(timeIntervalSince1970: Double(day.number * 86_400))
     let seconds =
@@ -52,7 +52,7 @@ public enum DateTime {
     return midnight + (Double(seconds) + part)
   }
 
-  /// Seconds that a time zone is ahead of UTC: `Z`, `+02:00`, `-07:30` (§3.2, §3.3).
+  /// Parses a time zone: `Z`, `+02:00`, `-07:30` (§3.2, §3.3). Returns its offset from UTC in seconds.
   public static func offset(_ text: String) -> Int? {
     if text == "Z" { return 0 }
     let bytes = Array(text.utf8)
@@ -66,7 +66,7 @@ public enum DateTime {
     }
   }
 
-  /// The time zone of so many seconds, as ``offset(_:)`` reads it.
+  /// The time zone with this offset in seconds, in the format of ``offset(_:)``.
   public static func zone(_ seconds: Int) -> String {
     if seconds == 0 { return "Z" }
     let minutes = abs(max(-50_400, min(50_400, seconds))) / 60
@@ -74,7 +74,7 @@ public enum DateTime {
     return (seconds < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60)
   }
 
-  /// Of a division whose remainder is not negative.
+  /// A quotient with a remainder that is not negative.
   private static func quotient(_ number: Int, _ divisor: Int) -> (Int, Int) {
     let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
@@ -84,7 +84,7 @@ public enum DateTime {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 
-  /// Whether there is a digit where the pattern has a `d`, and else what the pattern has.
+  /// Whether the text has digits where the pattern has `d`, and otherwise equals the pattern.
   private static func fits(_ bytes: ArraySlice<UInt8>, _ pattern: StaticString) -> Bool {
     let pattern = pattern.withUTF8Buffer { Array($0) }
     return bytes.count == pattern.count
@@ -93,7 +93,7 @@ public enum DateTime {
       }
   }
 
-  /// The number of a few digits.
+  /// The number with these decimal digits.
   private static func number(_ digits: ArraySlice<UInt8>) -> Int {
     digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
   }

@@ -2,10 +2,10 @@ import FoundationEssentials
 import XMPPStanza
 import XMPPXML
 
-/// When a message was sent that arrives later (XEP-0203).
+/// The original time of a delayed message (XEP-0203).
 public struct Delay: Sendable, Equatable {
   public var stamp: Date
-  /// Who says so; nil where nobody does.
+  /// The entity that added the element; nil if it is missing.
   public var from: JID?
 
   public init(stamp: Date, from: JID? = nil) {
@@ -13,7 +13,7 @@ public struct Delay: Sendable, Equatable {
     self.from = from
   }
 
-  /// Nil for another element, and for what is no time of XEP-0082.
+  /// Returns nil for another element, and for a time that is not valid (XEP-0082).
   public init?(_ element: XMLElement) {
     guard element.name == XMLName("delay", Namespaces.delay),
       let stamp = element["stamp"].flatMap(DateTime.date)
@@ -21,7 +21,7 @@ public struct Delay: Sendable, Equatable {
     self.init(stamp: stamp, from: element["from"].flatMap { try? JID($0) })
   }
 
-  /// The first that is in a message; nil where there is none.
+  /// The first delay in a message; nil if there is none.
   public init?(of message: Message) {
     guard let delay = message.payload.lazy.compactMap(Delay.init).first else { return nil }
     self = delay

@@ -1,20 +1,21 @@
 import XMPPStanza
 import XMPPXML
 
-/// Which devices of the account may be online at a time: an item beside those of the devices, in the same private node.
+/// The account's device policy: which devices may be online at the same time. It is an item beside those of the devices
+/// in the same private node.
 public struct DevicePolicyRecord: Sendable, Equatable {
-  /// The item's id, which no installation has.
+  /// The id of the item, which no installation has.
   public static let id = "policy"
-  /// Limits that are read of an item, and platforms that there are.
+  /// The valid platforms and limits; the maximum length of a text in octets.
   static let platforms = 1...100
   static let limits = 0...4
   static let maximumLength = 64
 
-  /// What becomes of the other devices when one logs in.
+  /// The rule for the other devices when one logs in.
   public var rule: String
-  /// What a device that logs in by itself must be.
+  /// The condition for an automatic login of a device.
   public var check: String?
-  /// Devices that may be online, by platform.
+  /// The number of devices that may be online, by platform.
   public var limits: [Int: Int]
 
   public init(rule: String, check: String? = nil, limits: [Int: Int] = [:]) {
@@ -23,7 +24,7 @@ public struct DevicePolicyRecord: Sendable, Equatable {
     self.limits = limits
   }
 
-  /// Nil for what is no policy. Limits that are out of bounds are left out.
+  /// Returns nil if the item is not a policy. Limits outside the valid range are skipped.
   public init?(_ item: PubSub.Item) {
     guard item.id == Self.id, let element = item.payload,
       element.name == XMLName("policy", DeviceRecord.namespace), let rule = element["rule"],

@@ -1,21 +1,21 @@
 import XMPPStanza
 import XMPPXML
 
-/// What a device of the account tells the others of itself, in a private node: an item whose id is that of the
+/// The description of a device for the account's other devices: an item in a private node, whose id is that of the
 /// installation.
 public struct DeviceRecord: Sendable, Equatable {
   static let namespace = Namespaces.devices
-  /// Only the account sees it.
+  /// The private node, which only the account can access.
   public static let node = PrivateNode(namespace)
-  /// Characters that are kept of each text.
+  /// The maximum length of each text in characters.
   static let maximumLength = 256
 
-  /// The installation.
+  /// The id of the installation.
   public var id: String
-  /// What the user calls the device.
+  /// The user's name for the device.
   public var name: String?
   public var model: String?
-  /// 1…100.
+  /// The kind of device, 1…100.
   public var platform: Int?
   public var software: String?
   public var resource: String?
@@ -25,7 +25,7 @@ public struct DeviceRecord: Sendable, Equatable {
 
   public init(id: String) { self.id = id }
 
-  /// Nil for what is no device.
+  /// Returns nil if the item is not a device.
   public init?(_ item: PubSub.Item) {
     guard let element = item.payload, element.name == XMLName("device", Self.namespace) else { return nil }
     func text(_ name: String) -> String? {

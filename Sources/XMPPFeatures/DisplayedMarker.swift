@@ -1,14 +1,14 @@
 import XMPPStanza
 import XMPPXML
 
-/// How far the account has read a conversation, which its devices tell each other (XEP-0490).
+/// How far the account has read a conversation, shared among its devices (XEP-0490).
 public struct DisplayedMarker: Sendable, Equatable {
   public static let node = PrivateNode(namespace)
   static let namespace = "urn:xmpp:mds:displayed:0"
 
-  /// The conversation: the bare JID of the contact or room, or the full one of an occupant.
+  /// The conversation: the bare JID of a contact or room, or the full JID of an occupant.
   public var jid: JID
-  /// The id of the newest message that was read, in the archive of ``by``.
+  /// The id of the newest message that was read, assigned by the archive of ``by``.
   public var id: String
   public var by: JID
 
@@ -18,7 +18,7 @@ public struct DisplayedMarker: Sendable, Equatable {
     self.by = by
   }
 
-  /// Nil for an item that is none.
+  /// Returns nil if the item is not a marker.
   public init?(_ item: PubSub.Item) {
     guard let jid = try? JID(item.id), let displayed = item.payload,
       displayed.name == XMLName("displayed", Self.namespace),

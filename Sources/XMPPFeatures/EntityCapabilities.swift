@@ -2,33 +2,33 @@ import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
-/// A word that stands for all that an entity can do (XEP-0115): it goes with every presence, so that nobody has to ask.
+/// A hash of all features of an entity (XEP-0115). It is part of every presence, so that most entities need not ask.
 public struct EntityCapabilities: Sendable, Equatable {
-  /// A URI of the software.
+  /// A URI that identifies the software.
   public var node: String
-  /// The verification string, a SHA-1 in base64.
+  /// The verification string: a SHA-1 hash in base64.
   public var version: String
 
-  /// Nil where no hash can be computed.
+  /// Returns nil if the hash cannot be computed.
   public init?(node: String, of discovery: ServiceDiscovery) {
     guard let version = Self.verification(of: discovery) else { return nil }
     self.node = node
     self.version = version
   }
 
-  /// What goes into a presence (§4).
+  /// The element for presence stanzas (§4).
   public var element: XMLElement {
     XMLElement(
       "c", namespace: Namespaces.capabilities, attributes: ["hash": "sha-1", "node": node, "ver": version])
   }
 
-  /// What others ask for to learn what the word stands for (§6.2).
+  /// The node at which others request the features (§6.2).
   public var discoveryNode: String { node + "#" + version }
 
-  /// The verification string of what an entity says of itself (§5.1).
+  /// The verification string of an entity's description (§5.1).
   ///
-  /// Nil for what is ill-formed (§5.4): an identity, a feature or a form that is there twice, or a form of several types.
-  /// A form without a hidden `FORM_TYPE` is left out.
+  /// Nil for an ill-formed description (§5.4): one with a duplicate identity, feature or form, or with a form of
+  /// several types. A form without a hidden `FORM_TYPE` is ignored.
   public static func verification(of discovery: ServiceDiscovery) -> String? {
     guard discovery.isExact, Set(discovery.identities).count == discovery.identities.count else { return nil }
     var text = ""
@@ -50,12 +50,12 @@ public struct EntityCapabilities: Sendable, Equatable {
     return (try? Digest.sha1.hash(text.utf8)).map(Base64.encode)
   }
 
-  /// By the first part in which they differ.
+  /// Compares the first parts that differ.
   private static func precedes(_ one: [String], _ other: [String]) -> Bool {
     one.lexicographicallyPrecedes(other) { precedes($0, $1) }
   }
 
-  /// By octets (`i;octet`, RFC 4790 §9.3).
+  /// Compares octets (`i;octet`, RFC 4790 §9.3).
   private static func precedes(_ one: String, _ other: String) -> Bool {
     one.utf8.lexicographicallyPrecedes(other.utf8)
   }
@@ -64,12 +64,12 @@ public struct EntityCapabilities: Sendable, Equatable {
 }
 
 extension ServiceDiscovery.Identity {
-  /// In the order in which identities are sorted, and written (§5.1).
+  /// The fields in the order in which identities are sorted and written (§5.1).
   fileprivate var sortKey: [String] { [category, type, language ?? "", name ?? ""] }
 }
 
 extension DataForm {
-  /// There is one hidden `FORM_TYPE`, and its values do not differ.
+  /// Whether there is exactly one hidden `FORM_TYPE`, whose values are equal.
   fileprivate var hasOneType: Bool {
     let types = fields.filter { $0.name == "FORM_TYPE" && $0.kind == .hidden }
     return types.count == 1 && types.allSatisfy { Set($0.values).count == 1 }

@@ -3,10 +3,10 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// What time it is at an entity (XEP-0202).
+/// The time at an entity (XEP-0202).
 public struct EntityTime: Sendable, Equatable {
   public var utc: Date
-  /// Seconds that its time zone is ahead of UTC.
+  /// The offset of its time zone from UTC in seconds.
   public var offset: Int
 
   static let name = XMLName("time", Namespaces.time)
@@ -20,7 +20,7 @@ public struct EntityTime: Sendable, Equatable {
     IQ(type: .get, to: entity, payload: [XMLElement(name.local, namespace: name.namespace)])
   }
 
-  /// Nil where the answer tells no time; a time zone that cannot be understood counts as none.
+  /// Returns nil if the answer has no time. An invalid time zone counts as UTC.
   public init?(_ answer: IQ) {
     guard answer.type == .result, let time = answer.first(Self.name.local, Self.name.namespace),
       let utc = time.first("utc").flatMap({ DateTime.date($0.text) })
@@ -39,7 +39,7 @@ public struct EntityTime: Sendable, Equatable {
       ])
   }
 
-  /// Answers every question for the time with what `now` gives.
+  /// Answers every request with the time from `now`.
   public static func responder(
     _ now: @escaping @Sendable () -> EntityTime
   ) -> (XMLName, StreamConfiguration.Responder) {

@@ -1,12 +1,12 @@
 import XMPPStanza
 import XMPPXML
 
-/// A message inside of another stanza (XEP-0297).
+/// A message that is forwarded in another stanza (XEP-0297).
 struct Forwarded: Sendable, Equatable {
   var message: Message
   var delay: Delay?
 
-  /// Nil where `wrapper` has no message forwarded in it.
+  /// Returns nil if `wrapper` contains no forwarded message.
   init?(in wrapper: XMLElement) {
     guard let forwarded = wrapper.first("forwarded", Namespaces.forward),
       let message = forwarded.first("message", Namespaces.client).flatMap(Message.init)

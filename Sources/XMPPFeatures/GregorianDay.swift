@@ -1,4 +1,4 @@
-/// A day of the Gregorian calendar, which is carried on to all days before its introduction (ISO 8601).
+/// A day of the Gregorian calendar, including days before its introduction (ISO 8601).
 struct GregorianDay: Equatable {
   var year: Int
   /// 1 to 12.
@@ -12,9 +12,10 @@ struct GregorianDay: Equatable {
     self.day = day
   }
 
-  // Years begin with March here, so that the leap day is the last one. 400 of them have 146,097 days.
+  // The calculations use years that begin in March, so that the leap day is the last day. 400 such years have 146,097
+  // days.
 
-  /// The day that is so many days after 1970-01-01.
+  /// The day with this number of days since 1970-01-01.
   init(number: Int) {
     let days = number + 719_468
     let era = (days >= 0 ? days : days - 146_096) / 146_097
@@ -27,7 +28,7 @@ struct GregorianDay: Equatable {
     year = yearOfEra + era * 400 + (self.month <= 2 ? 1 : 0)
   }
 
-  /// Days since 1970-01-01; a month or day that does not exist counts on into the next.
+  /// The number of days since 1970-01-01. An excess month or day counts into the next year or month.
   var number: Int {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400

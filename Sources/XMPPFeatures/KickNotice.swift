@@ -1,15 +1,15 @@
 import XMPPStanza
 import XMPPXML
 
-/// What a device tells another one of the account whose session it is about to end: who does it.
+/// A notice from a device to another one of the account whose session it is about to end.
 ///
-/// Nobody else sees it, and no server keeps it (XEP-0280 §6.2, XEP-0334).
+/// No other device receives it, and no server stores it (XEP-0280 §6.2, XEP-0334).
 public struct KickNotice: Sendable, Equatable {
   static let namespace = "urn:imctl:kick:0"
 
-  /// What the user calls the device that does it.
+  /// The user's name for the sending device.
   public var name: String?
-  /// 1…100.
+  /// The kind of device, 1…100.
   public var platform: Int?
   public var ext: String?
 
@@ -19,9 +19,9 @@ public struct KickNotice: Sendable, Equatable {
     self.ext = ext
   }
 
-  /// Nil for what is no notice of another device of the account.
+  /// Returns nil if the message is not a notice from another device of the account.
   ///
-  /// - Parameter own: the own full JID.
+  /// - Parameter own: The own full JID.
   public init?(_ message: Message, own: JID) {
     guard message.type == .headline, let from = message.from, from.bare == own.bare, !from.isBare,
       from != own,

@@ -4,30 +4,30 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-/// A node of the own account that only the account sees (XEP-0223): what its devices keep in common.
+/// A node of the own account that only the account can access (XEP-0223), for data that its devices share.
 ///
 ///     let node = PrivateNode("urn:xmpp:mds:displayed:0")
 ///     let account = try await ServiceDiscovery.ask(bound.jid.bare, on: stream)
 ///     try await node.publish(.init("romeo@montague.example", payload), on: stream, of: account)
 ///     for item in try await node.items(on: stream) { … }
 ///
-/// The devices whose capabilities list ``notification`` hear of what changes: ``PubSub/Event``. Some servers tell the same
-/// twice, and some do not tell of retractions.
+/// Devices whose capabilities contain ``notification`` receive changes as ``PubSub/Event``. Some servers send an event
+/// twice, and some send none for retractions.
 public struct PrivateNode: Hashable, Sendable {
   public let name: String
 
   public init(_ name: String) { self.name = name }
 
-  /// What a device lists among its features to hear of changes.
+  /// The feature of a device that wants to receive changes.
   public var notification: String { PubSub.notify(name) }
 
-  /// Whether something of the own account can be kept private, by what the account says it can do: a server that does
-  /// not heed publish-options shows what is published to all contacts.
+  /// Whether the own account can have private nodes. A server that ignores publish-options would show the items to all
+  /// contacts.
   public static func isOffered(in account: ServiceDiscovery) -> Bool {
     account.features.contains(PubSub.publishOptions)
   }
 
-  /// On what an item is published: others must not see it, and the server keeps it.
+  /// The minimal conditions of a publication: others have no access, and the server stores the item.
   private static let conditions: KeyValuePairs = [
     "pubsub#persist_items": "true", "pubsub#access_model": "whitelist",
   ]
@@ -35,7 +35,7 @@ public struct PrivateNode: Hashable, Sendable {
     "pubsub#persist_items": "true", "pubsub#max_items": "max",
     "pubsub#send_last_published_item": "never", "pubsub#access_model": "whitelist",
   ]
-  /// Where a server has to be told, it has to be told of retractions too.
+  /// The configuration of an existing node, which also has to enable notifications of retractions.
   private static let configuration: KeyValuePairs = [
     "pubsub#persist_items": "true", "pubsub#max_items": "max", "pubsub#notify_retract": "true",
     "pubsub#send_last_published_item": "never", "pubsub#access_model": "whitelist",
@@ -43,8 +43,8 @@ public struct PrivateNode: Hashable, Sendable {
 
   // MARK: Requests
 
-  /// The request to publish an item, on condition that nobody else sees it (XEP-0060 §7.1.5): where there is no such node
-  /// it is made.
+  /// The request to publish an item on the condition that no one else has access (XEP-0060 §7.1.5). It creates a
+  /// missing node.
   public func publication(of item: PubSub.Item) -> IQ { publication(of: item, Self.options) }
 
   private func publication(of item: PubSub.Item, _ options: KeyValuePairs<String, String>) -> IQ {
@@ -56,7 +56,7 @@ public struct PrivateNode: Hashable, Sendable {
     return PubSub.iq(.set, [publication, options])
   }
 
-  /// The request to make a node that is there a private one (XEP-0060 §8.2).
+  /// The request to make an existing node private (XEP-0060 §8.2).
   private func configuration() -> IQ {
     let form = PubSub.form(PubSub.namespace + "#node_config", Self.configuration)
     let configuration = XMLElement(
@@ -64,7 +64,7 @@ public struct PrivateNode: Hashable, Sendable {
     return PubSub.iq(.set, [configuration], namespace: PubSub.ownerNamespace)
   }
 
-  /// The request to remove items, and to tell the other devices (XEP-0060 §7.2).
+  /// The request to remove items and to notify the other devices (XEP-0060 §7.2).
   public func retraction(of ids: [String]) -> IQ {
     let items = ids.map { PubSub.Item($0).element }
     return PubSub.iq(
@@ -78,11 +78,11 @@ public struct PrivateNode: Hashable, Sendable {
 
   // MARK: With a stream
 
-  /// Publishes an item in the place of the one with its id. A node that others could see is made private first.
+  /// Publishes an item, which replaces the one with its id. A node that others can access is made private first.
   ///
-  /// - Parameter account: what the own account says it can do.
-  /// - Throws: `stanzaError` with `feature-not-implemented`, nothing having been sent, where the server would not keep
-  ///   it private; `stanzaError` where it refuses; `networkError` without an answer.
+  /// - Parameter account: The features of the own account.
+  /// - Throws: `stanzaError` with `feature-not-implemented`, before anything is sent, if the server would not keep the
+  ///   item private; `stanzaError` if it refuses; `networkError` without an answer.
   public func publish(
     _ item: PubSub.Item, on stream: some RequestStream, of account: ServiceDiscovery?,
     timeout: TimeAmount = .seconds(30)
@@ -102,33 +102,33 @@ public struct PrivateNode: Hashable, Sendable {
     if let error { throw refusal(error) }
   }
 
-  /// How some servers refuse a device while another one makes the same node.
+  /// The conditions with which some servers refuse an item while another device creates the same node.
   private static let conditionsOfContention: Set<StanzaError.Condition> = [
     .itemNotFound, .conflict, .internalServerError,
   ]
-  /// Before it is tried again.
+  /// The pauses before further attempts.
   private static let pauses: [Duration] = [.milliseconds(100), .milliseconds(500), .seconds(2)]
 
-  /// For a node that is there and is not as it has to be, and for a server that does not know all of the conditions.
+  /// Publishes to an existing node with another configuration, or on a server that does not support all conditions.
   ///
-  /// Gives why the item was refused.
+  /// Returns the error if the item was refused.
   private func configureAndPublish(
     _ item: PubSub.Item, on stream: some RequestStream, timeout: TimeAmount
   ) async throws(XMPPError) -> StanzaError? {
-    // If there is no node it is made by the publication, and is complete after that.
+    // A missing node is created by the publication, after which its configuration is completed.
     let requests = [configuration(), publication(of: item, Self.conditions), configuration()]
     let answers = try await stream.exchange(requests.map { $0.withID.element }, timeout: timeout)
     if let error = try answers.dropFirst().first?.get().error { return error }
     guard try answers.first?.get().error?.condition == .itemNotFound else { return nil }
-    // The node is new. Some servers let another device make it in the place of this one, with nothing in it.
+    // The node is new. Some servers let another device replace it at the same time, and lose the item.
     try? await Task.sleep(for: .milliseconds(100))
     let isThere = try await !items([item.id], on: stream, timeout: timeout).isEmpty
     return isThere ? nil : StanzaError(.itemNotFound)
   }
 
-  /// The items with these ids, or all, ``PubSub/maximumItems`` at most; none where there is no such node.
+  /// The items with these ids, or all items, up to ``PubSub/maximumItems``; empty if the node does not exist.
   ///
-  /// - Parameter timeout: of each page.
+  /// - Parameter timeout: The time limit of each page.
   public func items(
     _ ids: [String]? = nil, on stream: some RequestStream, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> [PubSub.Item] {
@@ -152,7 +152,7 @@ public struct PrivateNode: Hashable, Sendable {
       }
       let new = page.items.filter { known.insert($0.id).inserted }
       items += new
-      // A page with nothing new leads nowhere.
+      // A page without new items would lead to an endless loop.
       guard ids == nil, let next = page.next, next != position, !new.isEmpty,
         page.count.map({ items.count < $0 }) ?? true
       else { break }
@@ -161,11 +161,11 @@ public struct PrivateNode: Hashable, Sendable {
     return Array(items.prefix(PubSub.maximumItems))
   }
 
-  /// Removes items; one that is not there is no error.
+  /// Removes items; a missing item is not an error.
   public func retract(
     _ ids: [String], on stream: some RequestStream, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) {
-    // Not every server takes more than one at a time.
+    // Some servers accept only one item in a request.
     let answers = try await stream.exchange(
       ids.map { retraction(of: [$0]).withID.element }, timeout: timeout)
     for answer in answers {

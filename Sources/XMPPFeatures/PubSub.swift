@@ -1,31 +1,31 @@
 import XMPPStanza
 import XMPPXML
 
-/// Nodes to which items are published, and whose subscribers hear of that (XEP-0060). What is here is for the account as
-/// its own service (XEP-0163).
+/// Nodes to which items are published, and whose subscribers are notified (XEP-0060). This type covers the own account
+/// as a service (XEP-0163).
 public enum PubSub {
   public static let namespace = "http://jabber.org/protocol/pubsub"
   public static let ownerNamespace = namespace + "#owner"
   public static let eventNamespace = namespace + "#event"
   public static let errorNamespace = namespace + "#errors"
-  /// The server publishes only under the conditions that come with the item (XEP-0060 §7.1.5).
+  /// The feature of a server that publishes an item only under the conditions sent with it (XEP-0060 §7.1.5).
   public static let publishOptions = namespace + "#publish-options"
-  /// The id of the item of a node that has one item only.
+  /// The id of the item in a node with a single item.
   public static let onlyItem = "current"
 
-  /// Items that are read of one node; what is beyond that is left out.
+  /// The maximum number of items that are read from a node; others are dropped.
   public static let maximumItems = 10_000
-  /// Items that are asked for at a time.
+  /// The number of items of a page.
   static let pageSize = 250
 
-  /// What an entity can do lists this where it wants to hear of a node of its contacts and of its own account
-  /// (XEP-0163 §4.3.1).
+  /// The feature of an entity that wants to receive events of a node of its contacts and of its own account (XEP-0163
+  /// §4.3.1).
   public static func notify(_ node: String) -> String { node + "+notify" }
 
-  /// Something that was published.
+  /// A published item.
   public struct Item: Sendable, Equatable {
     public var id: String
-    /// Nil where the node tells of items without what is in them.
+    /// Nil if the node sends items without payload.
     public var payload: XMLElement?
 
     public init(_ id: String, _ payload: XMLElement? = nil) {
@@ -33,7 +33,7 @@ public enum PubSub {
       self.payload = payload
     }
 
-    /// Nil for what is no item, or has no id.
+    /// Returns nil if the element is not an item, or has no id.
     init?(_ element: XMLElement) {
       guard element.name.local == "item", let id = StanzaID.bounded(element["id"]) else { return nil }
       self.id = id
@@ -47,21 +47,21 @@ public enum PubSub {
     }
   }
 
-  /// Something has happened at a node of the own account (XEP-0060 §7.1.2.1, XEP-0163 §4.3).
+  /// An event at a node of the own account (XEP-0060 §7.1.2.1, XEP-0163 §4.3).
   public struct Event: Sendable, Equatable {
     public enum Change: Sendable, Equatable {
       case published(Item)
-      /// The item with this id is gone.
+      /// The item with this id was removed.
       case retracted(String)
-      /// All items are gone, or the node is.
+      /// All items were removed, or the node was deleted.
       case purged
     }
 
     public var node: String
-    /// In the order in which they are told.
+    /// The changes in their order in the message.
     public var changes: [Change]
 
-    /// Nil where the message tells of none that `own`, the own bare JID, has sent: anybody can write what looks like one.
+    /// Returns nil unless the event was sent by `own`, the own bare JID: anyone can send a message that looks like one.
     public init?(_ message: Message, own: JID) {
       guard message.type != .error, own.isBare, message.from == own,
         let event = message.first("event", eventNamespace)
@@ -95,7 +95,7 @@ public enum PubSub {
     IQ(type: type, payload: [XMLElement("pubsub", namespace: namespace, children: children)])
   }
 
-  /// A form that is filled in (XEP-0004 §3.2, XEP-0068).
+  /// A submitted form (XEP-0004 §3.2, XEP-0068).
   static func form(_ type: String, _ fields: KeyValuePairs<String, String>) -> XMLElement {
     func field(_ name: String, _ value: String, _ kind: String?) -> XMLElement {
       XMLElement(
@@ -108,15 +108,15 @@ public enum PubSub {
   }
 }
 
-/// A part of a node's items, as it was answered (XEP-0060 §6.5).
+/// A page of a node's items (XEP-0060 §6.5).
 struct ItemsPage: Sendable, Equatable {
   var items: [PubSub.Item]
-  /// Where the next page goes on; nil where there is none.
+  /// The position of the next page; nil if there is none.
   var next: String?
-  /// How many items the node has, where that is told.
+  /// The number of the node's items, if the server sends it.
   var count: Int?
 
-  /// Nil where the answer is none.
+  /// Returns nil if the answer contains no page.
   init?(_ answer: IQ, node: String) {
     guard answer.type == .result, let pubsub = answer.first("pubsub", PubSub.namespace) else { return nil }
     let list = pubsub.first("items")
@@ -126,7 +126,7 @@ struct ItemsPage: Sendable, Equatable {
     count = ResultSet.count(in: pubsub)
   }
 
-  /// The items with these ids, or a part of all of them.
+  /// The request for the items with these ids, or for a page of all items.
   static func request(
     _ node: String, ids: [String]? = nil, after: String? = nil, maximum: Int = PubSub.pageSize
   ) -> IQ {

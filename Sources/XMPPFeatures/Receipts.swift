@@ -1,20 +1,20 @@
 import XMPPStanza
 import XMPPXML
 
-/// Says that a message has arrived at a client of its recipient (XEP-0184).
+/// Receipts confirm that a message has reached a client of its recipient (XEP-0184).
 ///
-///     message.payload.append(Receipts.request)            // who sends it, with an id
-///     if let answer = Receipts.answer(to: message) { … }   // who gets it
-///     if let id = Receipts.confirmed(by: answer) { … }     // the message that has arrived
+///     message.payload.append(Receipts.request)            // the sender; the message must have an id
+///     if let answer = Receipts.answer(to: message) { … }   // the recipient
+///     if let id = Receipts.confirmed(by: answer) { … }     // the sender, for the confirmed message
 ///
-/// An answer tells its receiver that somebody is there: it is only for those who may know that (§8).
+/// A receipt reveals that the recipient is online. Send it only to contacts that may know this (§8).
 public enum Receipts {
   public static let namespace = "urn:xmpp:receipts"
 
-  /// What asks for a receipt (§5.1).
+  /// The element that requests a receipt (§5.1).
   public static let request = XMLElement("request", namespace: namespace)
 
-  /// The receipt that a message asks for (§5.2); nil where it asks for none, or may not (§5.3, §5.4).
+  /// The requested receipt (§5.2); nil if the message requests none, or must not (§5.3, §5.4).
   public static func answer(to message: Message) -> Message? {
     guard message.first("request", namespace) != nil, message.first("received", namespace) == nil,
       message.type != .error, message.type != .groupchat, let id = StanzaID.bounded(message.id),
@@ -24,7 +24,7 @@ public enum Receipts {
     return Message(type: message.type, to: sender, payload: [received, MessageHints.store])
   }
 
-  /// The id of the message that has arrived; nil where the message is no receipt.
+  /// The id of the confirmed message; nil if the message is not a receipt.
   public static func confirmed(by message: Message) -> String? {
     guard message.type != .error, message.type != .groupchat else { return nil }
     return StanzaID.bounded(message.first("received", namespace)?["id"])

@@ -4,18 +4,18 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-/// Makes an account, changes its password and deletes it, in band (XEP-0077).
+/// In-band registration: creates and deletes accounts, and changes passwords (XEP-0077).
 ///
-/// ``form(on:domain:timeout:)`` and ``register(_:on:domain:timeout:)`` are for a stream that is not logged in
-/// (`XMPPStream.connectBeforeLogin()`), the others for the stream of the account.
+/// ``form(on:domain:timeout:)`` and ``register(_:on:domain:timeout:)`` require a stream without login
+/// (`XMPPStream.connectBeforeLogin()`), the other functions the stream of the account.
 public enum Registration {
-  /// The stream feature of a server that lets accounts be registered (§6).
+  /// The stream feature of a server with open registration (§6).
   public static let feature = XMLName("register", "http://jabber.org/features/iq-register")
 
-  /// Asks what the server wants to know (§3.1.1).
+  /// Requests the registration form (§3.1.1).
   ///
-  /// - Throws: `stanzaError` where no account can be registered, `rateLimited` where none can for a while,
-  ///   `protocolError` for what is no form.
+  /// - Throws: `stanzaError` if registration is closed; `rateLimited` if it is closed for a while; `protocolError` if
+  ///   the answer is not a form.
   public static func form(
     on stream: some RequestStream, domain: String, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) -> RegistrationForm {
@@ -28,11 +28,11 @@ public enum Registration {
     return form
   }
 
-  /// Hands a filled form in: there is an account when this returns (§3.1.1).
+  /// Submits the form; the account exists when this returns (§3.1.1).
   ///
-  /// - Parameter submission: what ``RegistrationForm/submission(_:)`` has given.
-  /// - Throws: `stanzaError` with the condition `conflict` for a name that is taken, or `not-acceptable` for an
-  ///   answer that the server does not like; and as ``form(on:domain:timeout:)``.
+  /// - Parameter submission: The result of ``RegistrationForm/submission(_:)``.
+  /// - Throws: `stanzaError` with the condition `conflict` if the name is taken, or `not-acceptable` if the server
+  ///   rejects an answer; otherwise the errors of ``form(on:domain:timeout:)``.
   public static func register(
     _ submission: XMLElement, on stream: some RequestStream, domain: String,
     timeout: TimeAmount = .seconds(30)
@@ -42,7 +42,7 @@ public enum Registration {
     _ = try await ask(request, on: stream, timeout: timeout, for: .registration)
   }
 
-  /// Changes the password of the account that the stream is logged in to (§3.3).
+  /// Changes the password of the stream's account (§3.3).
   public static func changePassword(
     of account: JID, to password: String, on stream: some RequestStream, timeout: TimeAmount = .seconds(30)
   ) async throws(XMPPError) {
@@ -55,7 +55,7 @@ public enum Registration {
     _ = try await ask(request, on: stream, timeout: timeout, for: .passwordChange)
   }
 
-  /// Deletes the account that the stream is logged in to (§3.2); the server ends its sessions then.
+  /// Deletes the stream's account (§3.2); the server then ends its sessions.
   public static func cancel(on stream: some RequestStream, timeout: TimeAmount = .seconds(30))
     async throws(XMPPError)
   {
@@ -79,11 +79,11 @@ public enum Registration {
     }
   }
 
-  /// What is asked for, which every sentence names.
+  /// The purpose of a request, on which the sentences of its errors depend.
   enum Purpose {
     case registration, passwordChange, deletion
 
-    /// One of three sentences.
+    /// Chooses one of three sentences.
     func choose(
       _ ofRegistration: RequestSentence, _ ofPassword: RequestSentence, _ ofDeletion: RequestSentence
     ) -> ErrorReason {
@@ -94,7 +94,7 @@ public enum Registration {
       }
     }
 
-    /// The server has nobody do this.
+    /// The sentence for a server that does not offer this.
     var closed: ErrorReason { choose(.registrationClosed, .passwordClosed, .deletionClosed) }
   }
 
@@ -116,7 +116,7 @@ public enum Registration {
     return answer
   }
 
-  /// What an error answer means here, in words that need no specification.
+  /// The error for an error answer, in plain words.
   static func refusal(_ error: StanzaError, of purpose: Purpose) -> XMPPError {
     let code: XMPPError.Code
     let reason: ErrorReason
@@ -139,7 +139,7 @@ public enum Registration {
       code, stage: .request, reason, condition: error.condition.rawValue, text: error.text)
   }
 
-  /// ejabberd ends the stream of whoever asks for what it does not have.
+  /// ejabberd ends the stream when a client requests a feature that it lacks.
   private static func refusal(_ error: XMPPError, of purpose: Purpose) -> XMPPError {
     guard error.code == .protocolError, error.condition == StreamError.Condition.notAuthorized.rawValue else {
       return error

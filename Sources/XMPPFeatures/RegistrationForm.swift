@@ -3,37 +3,37 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-/// What a server wants to know of who registers: a data form, or the older list of fields (XEP-0077 §3.1.1, §4).
+/// The fields of a registration: a data form, or the older list of fields (XEP-0077 §3.1.1, §4).
 public struct RegistrationForm: Sendable, Equatable {
-  /// A field to answer, of either kind of form.
+  /// A field of either kind of form.
   public struct Field: Sendable, Equatable {
     public var name: String
-    /// The server's words for it.
+    /// The label from the server.
     public var label: String?
     public var isRequired: Bool
-    /// Not to be seen while it is typed.
+    /// Whether the value is not displayed while it is typed.
     public var isSecret = false
     public var takesMany = false
-    /// What the server proposes.
+    /// The values that the server proposes.
     public var values: [String] = []
-    /// The values there are to choose from; empty: any.
+    /// The values to choose from; empty: any value.
     public var options: [String] = []
-    /// Where the picture or sound is that this asks about (XEP-0158).
+    /// URIs of the images or sounds to which the field refers (XEP-0158).
     public var media: [String] = []
   }
 
-  /// The server's words to the user.
+  /// The server's instructions for the user.
   public var instructions: String?
   public var fields: [Field]
-  /// Where to register, or what to look at, with a browser (XEP-0066, XEP-0158).
+  /// The address at which to register, or at which an image is shown, in a browser (XEP-0066, XEP-0158).
   public var address: String?
   private var form: DataForm?
 
   private static let noFields: Set = ["instructions", "registered", "x", "key"]
-  /// What a server may put an address into that is no question (XEP-0158 §3).
+  /// Fields that contain an address and are not questions (XEP-0158 §3).
   private static let addressFields: Set = ["url", "captcha-fallback-url"]
 
-  /// The form in an answer; nil where there is none, or one of more fields than a person fills in.
+  /// The form in an answer; nil if there is none, or if it has too many fields.
   public init?(_ answer: IQ) {
     guard let query = answer.child, query.name == XMLName("query", Namespaces.register) else { return nil }
     let plain = query.elements.filter { $0.name.namespace == Namespaces.register }
@@ -49,7 +49,7 @@ public struct RegistrationForm: Sendable, Equatable {
         .map(Field.init)
       address = address ?? form.fields.first(where: Self.isAddress)?.values.first.flatMap(Self.nonempty)
     } else {
-      // All that is listed is wanted.
+      // All listed fields are required.
       fields = plain.filter { !Self.noFields.contains($0.name.local) }.map {
         Field(
           name: $0.name.local, isRequired: true, isSecret: $0.name.local == "password",
@@ -58,11 +58,12 @@ public struct RegistrationForm: Sendable, Equatable {
     }
   }
 
-  /// The filled form, to be handed in.
+  /// The filled form to submit.
   ///
-  /// - Parameter answers: by field name; what is not answered stays as the server proposes it.
-  /// - Throws: `invalidParameter` for an answer to what was not asked or that cannot be chosen, and for a required
-  ///   field without one, with the names of all that are; `protocolError` for a form that asks for no user name.
+  /// - Parameter answers: The values by field name. Fields without an answer have the values that the server proposed.
+  /// - Throws: `invalidParameter` for an answer without a field, for a value that is not among the options, and for
+  ///   required fields without a value, all of which the error names; `protocolError` for a form without user name or
+  ///   password.
   public func submission(_ answers: [String: [String]]) throws(XMPPError) -> XMLElement {
     try check(answers)
     if let form {
@@ -78,7 +79,7 @@ public struct RegistrationForm: Sendable, Equatable {
       })
   }
 
-  /// The required fields that neither `answers` nor the server has a value for.
+  /// The required fields without a value, neither in `answers` nor from the server.
   public func missing(in answers: [String: [String]]) -> [Field] {
     fields.filter { field in
       field.isRequired && (answers[field.name] ?? field.values).allSatisfy(\.isEmpty)
@@ -130,7 +131,7 @@ extension RegistrationForm.Field: CustomStringConvertible {
       media: field.media)
   }
 
-  /// The name, with the server's words for it.
+  /// The name, with the label from the server.
   public var description: String {
     let words = [label].compactMap { $0 } + media
     return words.isEmpty ? name : "\(name) (\(words.joined(separator: ", ")))"

@@ -1,7 +1,7 @@
 import XMPP
 import XMPPTransport
 
-/// What a server answers to requests of these features instead of doing what it was asked for.
+/// Sentences about a server's refusal of these features' requests.
 public enum RequestSentence: String, ErrorSentence {
   case accountExists, tooMany, registrationClosed, passwordClosed, deletionClosed
   case registrationNotAccepted, passwordNotAccepted, deletionNotAccepted, registrationRefused
@@ -49,7 +49,7 @@ public enum RequestSentence: String, ErrorSentence {
 }
 
 extension ErrorReason {
-  /// A sentence about a request.
+  /// The reason for a sentence about a request.
   static func says(
     _ sentence: RequestSentence, _ arguments: any Sendable & CustomStringConvertible...
   ) -> ErrorReason {

@@ -1,19 +1,19 @@
 import XMPPStanza
 import XMPPXML
 
-/// A part of a long list (XEP-0059).
+/// A page of a long list (XEP-0059).
 public enum ResultSet {
   static let namespace = "http://jabber.org/protocol/rsm"
 
-  /// Which part is wanted.
+  /// The position of the page.
   public enum Part: Sendable, Equatable {
-    /// The items behind this one; nil: from the first one on.
+    /// The items after this one; nil: from the first one.
     case after(String?)
-    /// The items before this one, those next to it; nil: the last ones.
+    /// The items directly before this one; nil: the last ones.
     case before(String?)
   }
 
-  /// The request for at most `maximum` items.
+  /// The request for a page of at most `maximum` items.
   static func request(_ part: Part, maximum: Int) -> XMLElement {
     var children = [XMLElement("max", namespace: namespace, text: String(maximum))]
     switch part {
@@ -24,12 +24,12 @@ public enum ResultSet {
     return XMLElement("set", namespace: namespace, children: children)
   }
 
-  /// How many items the whole list has; nil where that is not told.
+  /// The number of items of the whole list; nil if the server does not send it.
   static func count(in element: XMLElement) -> Int? {
     element.first("set", namespace)?.first("count").flatMap { Int($0.text) }
   }
 
-  /// The ends of the part that was given: nil where it is empty.
+  /// The first and the last item of the page; nil if it is empty.
   static func ends(of element: XMLElement) -> (first: String, last: String)? {
     guard let set = element.first("set", namespace), let first = StanzaID.bounded(set.first("first")?.text),
       let last = StanzaID.bounded(set.first("last")?.text)

@@ -2,35 +2,35 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// The contact list that the server keeps (RFC 6121 §2).
+/// The contact list at the server (RFC 6121 §2).
 ///
-/// A program that keeps the roster asks with the version that it has, and gets nothing where that is the newest one.
-/// What changes later comes as pushes, which ``responder(own:)`` answers and the stream reports:
+/// A program that stores the roster sends its version with the request, and gets an empty answer if that version is the
+/// newest. Later changes are pushes, which ``responder(own:)`` answers and the stream reports:
 ///
 ///     let answer = try await stream.request(Roster.request(version: roster.version ?? ""))
 ///     roster = Roster(answer) ?? roster
 ///     // and for every StreamEvent.request(let request):
 ///     if let push = Roster.Push(request, own: bound.jid) { roster.apply(push) }
 public struct Roster: Sendable, Equatable {
-  /// Contacts that are kept of one roster; what is beyond that is left out.
+  /// The maximum number of stored contacts; others are dropped.
   public static let maximumItems = 50_000
-  /// Characters of a name, or of a group's; the rest is left out.
+  /// The maximum length of a contact's or group's name in characters; the rest is dropped.
   public static let maximumText = 1024
-  /// Groups that are kept of one contact.
+  /// The maximum number of a contact's groups.
   public static let maximumGroups = 64
 
-  /// Whose presence is shown to whom (§2.1.2.5).
+  /// The direction of presence between user and contact (§2.1.2.5).
   public enum Subscription: String, Sendable, Hashable {
     case none
-    /// The user sees the contact's.
+    /// The user sees the contact's presence.
     case to
-    /// The contact sees the user's.
+    /// The contact sees the user's presence.
     case from
     case both
 
-    /// The user sees the contact's presence.
+    /// Whether the user sees the contact's presence.
     public var isTo: Bool { self == .to || self == .both }
-    /// The contact sees the user's presence.
+    /// Whether the contact sees the user's presence.
     public var isFrom: Bool { self == .from || self == .both }
   }
 
@@ -38,11 +38,11 @@ public struct Roster: Sendable, Equatable {
     public var jid: JID
     public var name: String?
     public var subscription: Subscription
-    /// The user's request to see the contact's presence has not been answered (§2.1.2.2).
+    /// Whether the user's request to see the contact's presence is unanswered (§2.1.2.2).
     public var isAsked: Bool
-    /// The contact's request is approved before it comes (§3.4).
+    /// Whether the contact's future request was approved in advance (§3.4).
     public var isApproved: Bool
-    /// In the order of the server, each once.
+    /// The groups in the server's order, without duplicates.
     public var groups: [String]
 
     public init(
@@ -58,16 +58,16 @@ public struct Roster: Sendable, Equatable {
     }
   }
 
-  /// What the server says of a change (§2.1.6).
+  /// A change that the server announces (§2.1.6).
   public struct Push: Sendable, Equatable {
     public enum Change: Sendable, Equatable {
-      /// The contact is new, or is like this from now on.
+      /// The contact was added or changed.
       case set(Item)
       case remove(JID)
     }
 
     public var change: Change
-    /// Version of the roster after it (§2.6).
+    /// The version of the roster after the change (§2.6).
     public var version: String?
 
     public var jid: JID {
@@ -77,7 +77,7 @@ public struct Roster: Sendable, Equatable {
       }
     }
 
-    /// Nil for what is no push that the own server may send, or does not have exactly one contact in it.
+    /// Returns nil if the request is not a push from the account's server, or does not have exactly one contact.
     public init?(_ request: IQ, own: JID) {
       guard Roster.accepts(push: request, own: own), let query = request.first("query", Namespaces.roster),
         query.elements.count == 1, let element = query.elements.first, let item = Item(element)
@@ -88,7 +88,7 @@ public struct Roster: Sendable, Equatable {
   }
 
   public var items: [Item]
-  /// Version of the roster, where the server keeps one (§2.6).
+  /// The version of the roster, if the server supports versions (§2.6).
   public var version: String?
 
   public init(items: [Item] = [], version: String? = nil) {
@@ -96,29 +96,30 @@ public struct Roster: Sendable, Equatable {
     self.version = version
   }
 
-  /// The request for the roster (§2.1.3): goes out before the initial presence (§2.2).
+  /// The request for the roster (§2.1.3), which precedes the initial presence (§2.2).
   ///
-  /// - Parameter version: of the roster that is kept, empty where none is: for servers that offer
-  ///   ``isVersioned(_:)``. Where it is the newest, the answer holds no roster, and pushes tell what has changed.
+  /// - Parameter version: The version of the stored roster, or an empty text without one, for servers that offer
+  ///   ``isVersioned(_:)``. If it is the newest version, the answer contains no roster, and pushes announce later
+  ///   changes.
   public static func request(version: String? = nil) -> IQ {
     IQ(
       type: .get,
       payload: [XMLElement("query", namespace: Namespaces.roster, attributes: ["ver": version])])
   }
 
-  /// Whether a server knows versions of the roster (§2.6.1).
+  /// Whether a server supports versions of the roster (§2.6.1).
   public static func isVersioned(_ features: StreamFeatures) -> Bool {
     features.offers("ver", Namespaces.rosterVersioning)
   }
 
-  /// The roster in a result; nil when it holds none. Items whose JID is not valid are left out.
+  /// The roster in a result; nil if there is none. Items with an invalid JID are skipped.
   public init?(_ answer: IQ) {
     guard answer.type == .result, let query = answer.first("query", Namespaces.roster) else { return nil }
     version = query["ver"]
     items = Array(query.elements.lazy.compactMap(Item.init).prefix(Self.maximumItems))
   }
 
-  /// The request that adds a contact, or changes name and groups of one (§2.3, §2.4).
+  /// The request that adds a contact, or changes its name and groups (§2.3, §2.4).
   public static func set(_ jid: JID, name: String?, groups: [String]) -> IQ {
     let groups = groups.map { XMLElement("group", namespace: Namespaces.roster, text: $0) }
     return set(
@@ -127,7 +128,7 @@ public struct Roster: Sendable, Equatable {
         children: groups))
   }
 
-  /// The request that removes a contact, and with it the subscriptions of both sides (§2.5).
+  /// The request that removes a contact and the subscriptions in both directions (§2.5).
   public static func remove(_ jid: JID) -> IQ {
     set(
       XMLElement(
@@ -139,7 +140,7 @@ public struct Roster: Sendable, Equatable {
     IQ(type: .set, payload: [XMLElement("query", namespace: Namespaces.roster, children: [item])])
   }
 
-  /// Takes a push over.
+  /// Applies a push.
   public mutating func apply(_ push: Push) {
     let index = items.firstIndex { $0.jid == push.jid }
     switch (push.change, index) {
@@ -151,12 +152,12 @@ public struct Roster: Sendable, Equatable {
     version = push.version ?? version
   }
 
-  /// A push counts only without `from` or from the own bare JID (§2.1.6); others get `service-unavailable`.
+  /// Whether a push is valid: it has no `from`, or the own bare JID (§2.1.6). Others get `service-unavailable`.
   public static func accepts(push: IQ, own: JID) -> Bool {
     push.type == .set && (push.from == nil || push.from == own.bare)
   }
 
-  /// Acknowledges pushes that the own server may send.
+  /// Acknowledges valid pushes from the account's server.
   public static func responder(own: JID) -> (XMLName, StreamConfiguration.Responder) {
     (
       XMLName("query", Namespaces.roster),
@@ -172,7 +173,7 @@ extension Roster.Item {
     else { return nil }
     self.jid = jid
     name = element["name"].map(Self.bounded).flatMap { $0.isEmpty ? nil : $0 }
-    // What is not known stands for none (RFC 6121 §2.1.2.5).
+    // Unknown values are equivalent to `none` (RFC 6121 §2.1.2.5).
     subscription = element["subscription"].flatMap(Roster.Subscription.init) ?? .none
     isAsked = element["ask"] == "subscribe"
     isApproved = element["approved"] == "true" || element["approved"] == "1"

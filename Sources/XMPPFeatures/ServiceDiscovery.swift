@@ -3,14 +3,14 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// What an entity says it is and can do (XEP-0030 §3), with the forms that say more of it (XEP-0128).
+/// The identities and features of an entity (XEP-0030 §3), and forms with details (XEP-0128).
 public struct ServiceDiscovery: Sendable, Equatable {
-  /// What kind of thing an entity is (§3.1): `server`, `im`.
+  /// The kind of an entity (§3.1), such as `server` with the type `im`.
   public struct Identity: Hashable, Sendable {
     public var category: String
     public var type: String
     public var name: String?
-    /// `xml:lang` of the name.
+    /// The `xml:lang` of the name.
     public var language: String?
 
     public init(category: String, type: String, name: String? = nil, language: String? = nil) {
@@ -21,17 +21,16 @@ public struct ServiceDiscovery: Sendable, Equatable {
     }
   }
 
-  /// Features that are kept of one answer.
+  /// The maximum number of features in an answer.
   static let maximumFeatures = 1000
-  /// Identities, and forms, that are kept of one answer.
+  /// The maximum numbers of identities and of forms in an answer.
   static let maximumIdentities = 50
 
   public var identities: [Identity]
   public var features: Set<String>
-  /// Of type `result`.
+  /// Forms of the type `result`.
   public var forms: [DataForm]
-  /// False for an answer that named a feature twice or had more than is kept of it: nothing can be verified by it
-  /// (XEP-0115 §5.4).
+  /// False if the answer had a duplicate feature or exceeded a maximum, so that it cannot be verified (XEP-0115 §5.4).
   public private(set) var isExact = true
 
   static let question = XMLName("query", Namespaces.discoInfo)
@@ -42,14 +41,14 @@ public struct ServiceDiscovery: Sendable, Equatable {
     self.forms = forms
   }
 
-  /// - Parameter entity: nil stands for the own account.
+  /// - Parameter entity: The entity; nil for the own account.
   public static func request(_ entity: JID? = nil, node: String? = nil) -> IQ {
     IQ(
       type: .get, to: entity,
       payload: [XMLElement("query", namespace: Namespaces.discoInfo, attributes: ["node": node])])
   }
 
-  /// Nil where the answer tells no features.
+  /// Returns nil if the answer has no features.
   public init?(_ answer: IQ) {
     guard answer.type == .result, let query = answer.first("query", Namespaces.discoInfo) else { return nil }
     let parts = query.elements
@@ -63,14 +62,14 @@ public struct ServiceDiscovery: Sendable, Equatable {
     isExact = features.count == self.features.count && others <= Self.maximumIdentities
   }
 
-  /// Asks, and gives what was answered; nil for an error.
+  /// Sends the request and returns the answer; nil for an error.
   public static func ask(
     _ entity: JID? = nil, on stream: some RequestStream, timeout: TimeAmount = .seconds(10)
   ) async throws(XMPPError) -> ServiceDiscovery? {
     ServiceDiscovery(try await stream.request(request(entity), timeout: timeout))
   }
 
-  /// The answer to who asks for `node`.
+  /// The answer to a request for `node`.
   public func element(node: String? = nil) -> XMLElement {
     XMLElement(
       "query", namespace: Namespaces.discoInfo, attributes: ["node": node],
@@ -80,7 +79,7 @@ public struct ServiceDiscovery: Sendable, Equatable {
         } + forms.map(\.result))
   }
 
-  /// Answers who asks what this is, or for one of `nodes`; there is nothing else here (§3.1).
+  /// Answers requests for this entity, or for one of `nodes`; other nodes do not exist (§3.1).
   public func responder(nodes: Set<String> = []) -> (XMLName, StreamConfiguration.Responder) {
     (
       Self.question,
@@ -111,9 +110,9 @@ extension ServiceDiscovery.Identity {
   }
 }
 
-/// A thing that belongs to an entity (XEP-0030 §4): a service of a server.
+/// An item of an entity (XEP-0030 §4), such as a service of a server.
 public struct ServiceItem: Sendable, Equatable {
-  /// Items that are kept of one answer.
+  /// The maximum number of items in an answer.
   static let maximumItems = 1000
 
   public var jid: JID
@@ -124,13 +123,13 @@ public struct ServiceItem: Sendable, Equatable {
     IQ(type: .get, to: entity, payload: [XMLElement("query", namespace: Namespaces.discoItems)])
   }
 
-  /// The items of an answer; nil where it is none. Those without a JID that is valid are left out.
+  /// The items in an answer; nil if it has none. Items with an invalid JID are skipped.
   public static func items(of answer: IQ) -> [ServiceItem]? {
     guard answer.type == .result, let query = answer.first("query", Namespaces.discoItems) else { return nil }
     return Array(query.elements.lazy.compactMap(ServiceItem.init).prefix(maximumItems))
   }
 
-  /// Answers that there is nothing: for those who have nothing that belongs to them.
+  /// Answers requests for items with an empty list.
   public static let responder: (XMLName, StreamConfiguration.Responder) = (
     XMLName("query", Namespaces.discoItems),
     { question in

@@ -2,14 +2,14 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// What software an entity is (XEP-0092).
+/// The software of an entity (XEP-0092).
 public struct SoftwareVersion: Sendable, Equatable {
-  /// Characters that are kept of each.
+  /// The maximum length of each text in characters.
   static let maximumLength = 256
 
   public var name: String?
   public var version: String?
-  /// The operating system, of those who tell.
+  /// The operating system, if the entity reveals it.
   public var system: String?
 
   static let question = XMLName("query", Namespaces.version)
@@ -24,7 +24,7 @@ public struct SoftwareVersion: Sendable, Equatable {
     IQ(type: .get, to: entity, payload: [XMLElement(question.local, namespace: question.namespace)])
   }
 
-  /// Nil where the answer tells nothing.
+  /// Returns nil if the answer is empty.
   public init?(_ answer: IQ) {
     guard answer.type == .result, let query = answer.first(Self.question.local, Self.question.namespace)
     else { return nil }
@@ -45,7 +45,7 @@ public struct SoftwareVersion: Sendable, Equatable {
       })
   }
 
-  /// Answers every question for the software with this.
+  /// Answers every request with this software.
   public var responder: (XMLName, StreamConfiguration.Responder) {
     (
       Self.question,

@@ -1,16 +1,16 @@
 import XMPPStanza
 import XMPPXML
 
-/// The ids that tell a message from every other one, wherever its copies turn up (XEP-0359).
+/// Ids that identify a message uniquely in all its copies (XEP-0359).
 public enum StanzaID {
   public static let namespace = "urn:xmpp:sid:0"
-  /// Octets of an id; a longer one counts as none.
+  /// The maximum length of an id in octets; a longer id is ignored.
   public static let maximumLength = 1024
 
-  /// The id that `archive` has given the message; nil where it has given none.
+  /// The id that `archive` has assigned to the message; nil if there is none.
   ///
-  /// It says something only where `archive` announces this feature or an archive of its own: such a server removes
-  /// what others have written in its name (§5).
+  /// It can be trusted only if `archive` announces this feature or an archive. Such a server removes ids that others
+  /// have added in its name (§5).
   public static func given(to message: Message, by archive: JID) -> String? {
     let element = message.payload.first { child in
       child.name == XMLName("stanza-id", namespace)
@@ -19,21 +19,21 @@ public enum StanzaID {
     return bounded(element?["id"])
   }
 
-  /// The id that the sender has given it: worth as much as the sender is.
+  /// The id from the sender, which is only as trustworthy as the sender.
   public static func origin(of message: Message) -> String? {
     bounded(message.first("origin-id", namespace)?["id"])
   }
 
-  /// What says that `id` is the sender's own.
+  /// The element with the sender's own id.
   public static func origin(_ id: String) -> XMLElement {
     XMLElement("origin-id", namespace: namespace, attributes: ["id": id])
   }
 
-  /// The `id` of a message, where it can be one that its sender gives to no other: some clients count their messages from
-  /// 1 on, each time anew.
+  /// The `id` of a message, if it may be unique for its sender; nil for a short id, because some clients count their
+  /// messages from 1 in each session.
   public static func unique(_ id: String?) -> String? { id.flatMap { $0.utf8.count < 8 ? nil : $0 } }
 
-  /// The id, unless it is empty or longer than anybody's.
+  /// The id, unless it is empty or too long.
   public static func bounded(_ id: String?) -> String? {
     guard let id, (1...maximumLength).contains(id.utf8.count) else { return nil }
     return id

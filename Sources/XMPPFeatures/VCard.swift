@@ -2,14 +2,14 @@ import XMPP
 import XMPPStanza
 import XMPPXML
 
-/// What somebody tells of themself: a card (XEP-0054).
+/// The profile of a user as a vCard (XEP-0054).
 ///
-/// Only plain fields are read and set. What else is on a card, such as a picture, stays there when it is changed.
+/// Only plain fields can be read and set. Other content, such as a picture, remains when the card is changed.
 public struct VCard: Sendable, Equatable {
   public enum Field: String, Sendable, CaseIterable {
     case name, nickname, email, phone, organization, title, role, birthday, url, jid, note
 
-    /// Where it is on the card; of several the first one counts.
+    /// The path of the field in the card; the first of several such elements counts.
     fileprivate var path: [String] {
       switch self {
       case .name: ["FN"]
@@ -27,7 +27,7 @@ public struct VCard: Sendable, Equatable {
     }
   }
 
-  /// Characters that are kept of a field.
+  /// The maximum length of a field in characters.
   static let maximumLength = 4096
   private static let root = XMLName("vCard", "vcard-temp")
 
@@ -35,21 +35,21 @@ public struct VCard: Sendable, Equatable {
 
   public init() {}
 
-  /// - Parameter entity: nil stands for the own account.
+  /// - Parameter entity: The entity; nil for the own account.
   public static func request(_ entity: JID? = nil) -> IQ {
     IQ(type: .get, to: entity, payload: [XMLElement(name: root)])
   }
 
-  /// The card of an answer, empty where there is none; nil where the answer is an error that says anything else.
+  /// The card in an answer, empty if the entity has none; nil for any other error.
   public init?(_ answer: IQ) {
     guard answer.type == .result || answer.error?.condition == .itemNotFound else { return nil }
     if let element = answer.first(Self.root.local, Self.root.namespace) { self.element = element }
   }
 
-  /// The request to make this the card of the own account.
+  /// The request to publish the card as that of the own account.
   public var publication: IQ { IQ(type: .set, payload: [element]) }
 
-  /// The text of a field; nil where there is none, or to remove it.
+  /// The text of a field; nil if it is missing, or to remove it.
   public subscript(field: Field) -> String? {
     get {
       let found = field.path.reduce(element as XMLElement?) { $0?.first($1) }
@@ -61,7 +61,7 @@ public struct VCard: Sendable, Equatable {
 }
 
 extension XMLElement {
-  /// Makes it the text behind a path of children; nil removes the child with which the path begins.
+  /// Sets the text at a path of children; nil removes the first child of the path.
   fileprivate mutating func set(_ text: String?, at path: ArraySlice<String>) {
     guard let first = path.first else {
       children = text.map { [.text($0)] } ?? []

@@ -1,6 +1,6 @@
 import CICU
 
-/// What a code point is good for, derived from its Unicode properties and not from a table of our own.
+/// The class of a code point, derived from its Unicode properties rather than from tables of this package.
 enum CodePointClass {
   /// PVALID.
   case valid
@@ -45,7 +45,7 @@ extension Unicode.Scalar {
     return icu_category(value) == icu_category_letter_digit ? .valid : .disallowed
   }
 
-  /// The category Exceptions, the same in RFC 5892 §2.6 and RFC 8264 §9.6.
+  /// The category Exceptions, which is the same in RFC 5892 §2.6 and RFC 8264 §9.6.
   private var exception: CodePointClass? {
     switch value {
     case 0x00DF, 0x03C2, 0x06FD, 0x06FE, 0x0F0B, 0x3007: .valid

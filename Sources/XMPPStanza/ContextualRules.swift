@@ -2,7 +2,7 @@ import CICU
 
 /// The contextual rules of RFC 5892 Appendix A, which PRECIS shares.
 enum ContextualRules {
-  /// Whether the code point at `index`, which is of the class `contextual`, may stand there.
+  /// Whether the code point at `index`, which is of the class `contextual`, is allowed there.
   static func allow(_ index: Int, in label: [Unicode.Scalar]) -> Bool {
     guard label.indices.contains(index) else { return false }
     let before = index > 0 ? label[index - 1] : nil
@@ -24,7 +24,7 @@ enum ContextualRules {
     }
   }
 
-  /// Whether a zero-width non-joiner stands between two letters that would else be joined (Appendix A.1).
+  /// Whether a zero-width non-joiner is between two letters that would otherwise join (Appendix A.1).
   private static func joins(_ index: Int, _ label: [Unicode.Scalar]) -> Bool {
     let before = label[..<index].last { $0.joiningType != icu_joining_transparent }?.joiningType
     let after = label[(index + 1)...].first { $0.joiningType != icu_joining_transparent }?.joiningType

@@ -8,7 +8,7 @@ enum DomainPart {
     return try full(part)
   }
 
-  /// The domain when it is plainly a valid one, of NR-LDH labels only; nil leaves the decision to `full`.
+  /// The domain if it obviously consists of valid NR-LDH labels; nil leaves the decision to `full`.
   static func plain(_ part: Substring) -> String? {
     var part = part
     if part.utf8.last == UInt8(ascii: ".") { part = part.dropLast() }
@@ -22,7 +22,7 @@ enum DomainPart {
         guard length > 0, last != UInt8(ascii: "-") else { return nil }
         length = -1
       case UInt8(ascii: "-"):
-        // Not first; and not third and fourth, which marks A-labels and what is reserved.
+        // Rejects a hyphen at the beginning, and hyphens in the third and fourth position, which mark reserved labels.
         guard length > 0, length != 3 || last != byte else { return nil }
       case 0x41...0x5A: hasUppercase = true
       case 0x30...0x39, 0x61...0x7A: break
@@ -44,9 +44,9 @@ enum DomainPart {
     }
     if name.utf8.last == UInt8(ascii: ".") { name.unicodeScalars.removeLast() }
     guard !name.isEmpty else { throw JIDError(.noDomain, "no domain", .noDomain) }
-    // ICU takes a second final dot for the first.
+    // ICU would ignore a second trailing dot.
     guard name.utf8.last != UInt8(ascii: ".") else { throw invalid(icu_idna_empty_label.rawValue) }
-    // ICU would map away what IDNA2008 disallows, hence the check on both sides of it.
+    // ICU would silently map away code points that IDNA2008 disallows. Both its input and its output are checked.
     try check(name)
     let unicode = try convert(name, toASCII: false)
     try check(unicode)
@@ -55,14 +55,14 @@ enum DomainPart {
     return unicode
   }
 
-  /// The domain in A-labels; the domain itself when it has none or is an address.
+  /// The domain in A-labels; unchanged if it has no U-labels or is an address.
   static func ascii(_ domain: String) -> String {
     if domain.utf8.allSatisfy({ $0 < 0x80 }) { return domain }
-    // An enforced domain has passed this very conversion.
+    // The conversion cannot fail for an enforced domain.
     return (try? convert(domain, toASCII: true)) ?? domain
   }
 
-  /// An IPv6 address in brackets (RFC 3986 §3.2.2), without a zone; nobody has defined another literal.
+  /// An IPv6 address in brackets (RFC 3986 §3.2.2), without a zone; there are no other address literals.
   private static func addressLiteral(_ part: Substring) throws(JIDError) -> String {
     var address = in6_addr()
     let inside = part.dropFirst().dropLast()
@@ -115,10 +115,10 @@ enum DomainPart {
     return JIDError(.invalidDomain, "domain is no internationalised domain name", .notIDN)
   }
 
-  /// Octets of a name and of a label in DNS (RFC 1035 §2.3.4, without the root).
+  /// The maximum lengths of a name and of a label in octets (RFC 1035 §2.3.4, without the root).
   private static let maximumLength = 253
   private static let maximumLabelLength = 63
 
-  /// Opened by the first domain that is not plain; used by several threads, as ICU allows, and never closed.
+  /// Opened by the first domain that is not plain, and never closed. ICU allows its use by several threads.
   nonisolated(unsafe) private static let converter = icu_idna_open()
 }

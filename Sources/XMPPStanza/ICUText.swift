@@ -1,19 +1,19 @@
 import CICU
 
-/// Conversions by ICU. Nothing of it runs before the first text that needs it: ICU maps 32 MB of tables.
+/// Conversions by ICU, which runs only for text that needs it, because it maps 32 MB of tables.
 enum ICUText {
-  /// Returns the length of the whole result, whether or not it fitted; negative when ICU fails.
+  /// Returns the length of the whole result, even if it did not fit; negative if ICU fails.
   typealias Conversion = (
     _ source: UnsafePointer<UInt16>, _ count: Int32, _ result: UnsafeMutablePointer<UInt16>, _ capacity: Int32
   ) -> Int32
 
-  /// Normalization Form C; nil when ICU fails.
+  /// Normalization Form C; nil if ICU fails.
   static func nfc(_ text: String) -> String? { convert(text, icu_nfc) }
 
-  /// The default case conversion toLowercase(); nil when ICU fails.
+  /// The default case conversion toLowercase(); nil if ICU fails.
   static func lowercase(_ text: String) -> String? { convert(text, icu_lowercase) }
 
-  /// Wide and narrow forms replaced by their decompositions (RFC 8264 §5.2.1); nil when ICU fails.
+  /// The text with wide and narrow forms decomposed (RFC 8264 §5.2.1); nil if ICU fails.
   static func widthMapped(_ text: String) -> String? {
     var result = String.UnicodeScalarView()
     var mapping = [UInt16](repeating: 0, count: 32)
@@ -29,7 +29,7 @@ enum ICUText {
     return String(result)
   }
 
-  /// The result of a conversion; nil when ICU fails.
+  /// The result of a conversion; nil if ICU fails.
   static func convert(_ text: String, _ conversion: Conversion) -> String? {
     let source = Array(text.utf16)
     guard let count = Int32(exactly: source.count) else { return nil }

@@ -1,8 +1,8 @@
 import XMPPXML
 
-/// An Info/Query: a request, or the one answer to it (RFC 6120 §8.2.3).
+/// An Info/Query stanza: a request, or the answer to it (RFC 6120 §8.2.3).
 public struct IQ: Stanza, Equatable {
-  /// The value of the attribute `type`: RFC 6120 allows no other.
+  /// The value of the attribute `type`. RFC 6120 allows no other values.
   public enum Kind: String, Hashable, Sendable {
     case get, set, result, error
   }
@@ -10,7 +10,7 @@ public struct IQ: Stanza, Equatable {
   public var type: Kind
   public var to: JID?
   public var from: JID?
-  /// Never nil in an IQ from the wire.
+  /// Never nil in a received IQ.
   public var id: String?
   public var language: String?
   public var payload: [XMLElement]
@@ -27,7 +27,7 @@ public struct IQ: Stanza, Equatable {
     self.payload = payload
   }
 
-  /// Nil also where the type is none of the four or the id is missing: RFC 6120 requires both.
+  /// Returns nil if the element is not a valid IQ. The type and the id are required (RFC 6120).
   public init?(_ element: XMLElement) {
     guard let header = StanzaHeader(element, "iq"), let id = header.id,
       let type = header.type.flatMap(Kind.init)
@@ -44,18 +44,18 @@ public struct IQ: Stanza, Equatable {
 
   public var error: StanzaError? { type == .error ? errorInPayload : nil }
 
-  /// True for a get or a set, which must be answered.
+  /// Whether this is a get or a set, which must be answered.
   public var isRequest: Bool { type == .get || type == .set }
 
-  /// What is asked or answered: the first child that is not an error.
+  /// The content of the request or answer: the first child that is not an error.
   public var child: XMLElement? { payload.first { $0.name != XMLName("error", Namespaces.client) } }
 
-  /// The answer to this request; nil for an answer, which is never answered.
+  /// The answer to this request; nil if this is not a request.
   public func result(_ payload: [XMLElement] = []) -> IQ? {
     isRequest ? IQ(type: .result, to: from, from: to, id: id, payload: payload) : nil
   }
 
-  /// The answer that refuses this request; nil for an answer, which is never answered.
+  /// The error answer to this request; nil if this is not a request.
   public func failure(_ error: StanzaError) -> IQ? {
     isRequest ? IQ(type: .error, to: from, from: to, id: id, payload: [error.element]) : nil
   }

@@ -1,17 +1,17 @@
 /// The address of an entity: `local@domain/resource` (RFC 7622).
 ///
-/// A JID is enforced when it is made, hence two JIDs are equal when, and only when, they are the same address:
-/// the local part by the PRECIS profile UsernameCaseMapped, the domain by IDNA2008 in U-labels, the resource by
-/// the profile OpaqueString. Each part has 1 to 1023 octets.
+/// The initializers enforce the rules, so that two JIDs are equal if and only if they are the same address: the local
+/// part by the PRECIS profile UsernameCaseMapped, the domain by IDNA2008 in U-labels, the resource by the profile
+/// OpaqueString. Each part has 1 to 1023 octets.
 public struct JID: Hashable, Sendable {
   /// The account at the domain; nil for a server.
   public let local: String?
-  /// In U-labels, or an IPv6 address in brackets; never empty.
+  /// The domain in U-labels, or an IPv6 address in brackets; never empty.
   public let domain: String
   /// The device of the account, or the occupant of a room; nil in a bare JID.
   public let resource: String?
 
-  /// Reads a JID and enforces RFC 7622 on it.
+  /// Parses a JID and enforces RFC 7622.
   public init(_ string: String) throws(JIDError) {
     var string = string
     string.makeContiguousUTF8()
@@ -24,7 +24,7 @@ public struct JID: Hashable, Sendable {
       resource: slash.map { string[string.utf8.index(after: $0)...] })
   }
 
-  /// Makes a JID of its parts and enforces RFC 7622 on each.
+  /// Creates a JID from its parts and enforces RFC 7622 on each.
   public init(local: String? = nil, domain: String, resource: String? = nil) throws(JIDError) {
     try self.init(local: local.map { $0[...] }, domain: domain[...], resource: resource.map { $0[...] })
   }
@@ -47,12 +47,12 @@ public struct JID: Hashable, Sendable {
 
   public var isBare: Bool { resource == nil }
 
-  /// The same account with another resource, which is enforced.
+  /// The JID with another resource, on which RFC 7622 is enforced.
   public func with(resource: String) throws(JIDError) -> JID {
     JID(enforcedLocal: local, domain: domain, resource: try ResourcePart.enforce(resource[...]))
   }
 
-  /// The domain in A-labels, as DNS, TLS and certificates have it.
+  /// The domain in A-labels, as DNS, TLS and certificates use it.
   public var asciiDomain: String { DomainPart.ascii(domain) }
 }
 
@@ -66,7 +66,7 @@ extension JID: CustomStringConvertible {
 }
 
 extension JID: Comparable {
-  /// By domain, then local part, then resource; what is missing comes first.
+  /// Orders by domain, then local part, then resource; missing parts come first.
   public static func < (left: JID, right: JID) -> Bool {
     (left.domain, left.local ?? "", left.resource ?? "") < (
       right.domain, right.local ?? "", right.resource ?? ""
@@ -75,7 +75,7 @@ extension JID: Comparable {
 }
 
 extension JID: Codable {
-  /// Decodes and enforces the string form.
+  /// Decodes the string form and enforces RFC 7622.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     do {
@@ -92,10 +92,10 @@ extension JID: Codable {
 }
 
 extension JID {
-  /// Octets of each part after enforcement (RFC 7622 §3.1).
+  /// The maximum length of each part after enforcement, in octets (RFC 7622 §3.1).
   static let maximumPartLength = 1023
-  /// Octets of a part before enforcement, which may shorten it: a full-width letter by a third, a decomposed
-  /// letter by less than four fifths. More is not worth looking at.
+  /// The maximum length of a part before enforcement, in octets. Enforcement can shorten a full-width letter by a
+  /// third, and a decomposed letter by less than four fifths. Longer parts are rejected at once.
   static let maximumRawLength = 4 * maximumPartLength
 
   static func checkLength(

@@ -1,4 +1,4 @@
-/// Why a string is not a JID (RFC 7622).
+/// The reason why a string is not a JID (RFC 7622).
 public struct JIDError: Error, Hashable, Sendable, CustomStringConvertible {
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
@@ -16,13 +16,13 @@ public struct JIDError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   public let code: Code
-  /// What is wrong, for a user; contains no character of a string that may come from a peer other than ASCII.
+  /// The error for a user. Characters of the string, which may come from a peer, appear only if they are ASCII.
   public let message: String
-  /// Which sentence the message is, for whoever translates it; nil where it is none of these.
+  /// The key of the message for translations; nil for other messages.
   public let sentence: Sentence?
-  /// The part of the JID that is the sentence's first argument; nil where it names none.
+  /// The part of the JID that is the sentence's first argument; nil if it names none.
   public let part: Part?
-  /// What else stands in the sentence, in the order of its places.
+  /// The other arguments of the sentence, in the order of its placeholders.
   public let arguments: [String]
 
   public init(
@@ -41,14 +41,14 @@ public struct JIDError: Error, Hashable, Sendable, CustomStringConvertible {
       code, "\(part.rawValue) \(violation.reason)", violation.sentence, of: part, violation.arguments)
   }
 
-  /// The parts of a JID (RFC 7622 §3.1), by their names in English.
+  /// The parts of a JID (RFC 7622 §3.1) with their English names.
   public enum Part: String, CaseIterable, Sendable {
     case local = "local part"
     case domain = "domain"
     case resource = "resource"
   }
 
-  /// What may be wrong.
+  /// The keys of the messages.
   public enum Sentence: String, CaseIterable, Sendable {
     case noDomain, emptyLocal, emptyResource, spaceAtEnd, tooLong, unchecked, mixedDirections, space,
       character

@@ -1,5 +1,5 @@
-/// What a local part cannot hold, written so that it can (XEP-0106): `user@mail.example` is
-/// `user\40mail.example` before the `@` of a JID.
+/// Escapes characters that a local part excludes (XEP-0106): `user@mail.example` becomes `user\40mail.example` before
+/// the `@` of a JID.
 public enum JIDEscaping {
   /// The characters that a local part excludes (RFC 7622 §3.3.1), and the space.
   private static let codes: [Unicode.Scalar: String] = [
@@ -8,9 +8,9 @@ public enum JIDEscaping {
   ]
   private static let scalars = Dictionary(uniqueKeysWithValues: codes.map { ($0.value, $0.key) })
 
-  /// The text as a local part. A backslash is escaped only where what follows would make an escape of it (§4.2).
+  /// The text as a local part. A backslash is escaped only where it would otherwise begin an escape (§4.2).
   ///
-  /// Throws `invalidLocal` where the text begins or ends with a space: no escape stands for that.
+  /// Throws `invalidLocal` if the text begins or ends with a space, which has no escape.
   public static func escape(_ text: String) throws(JIDError) -> String {
     let all = Array(text.unicodeScalars)
     guard all.first != " ", all.last != " " else {
@@ -28,7 +28,7 @@ public enum JIDEscaping {
     return String(escaped)
   }
 
-  /// The text that a local part stands for, to show it: never to compare or to send it (§4.3).
+  /// The text that a local part represents, for display only: it must not be compared or sent (§4.3).
   public static func unescape(_ local: String) -> String {
     let all = Array(local.unicodeScalars)
     var text = String.UnicodeScalarView()
@@ -47,7 +47,7 @@ public enum JIDEscaping {
     return String(text)
   }
 
-  /// What the two digits after `index` stand for, if for anything.
+  /// The character that the two digits after `index` represent; nil if there is none.
   private static func scalar(in all: [Unicode.Scalar], after index: Int) -> Unicode.Scalar? {
     guard index + 2 < all.count else { return nil }
     var code = String.UnicodeScalarView()

@@ -1,11 +1,11 @@
 import COpenSSL
 
 extension JID {
-  /// A file name for what belongs to the account: of the bare JID, at most 200 octets.
+  /// A file name of at most 200 octets for the account's data, made from the bare JID.
   ///
-  /// Two accounts have two names, also where a file system ignores case. A name is made of `a-z 0-9 @ . _ - %`,
-  /// all else percent-encoded, and begins with neither `.` nor `-`; one that would be too long ends in `~` and
-  /// the SHA-256 of its full form.
+  /// Two accounts have different names, even on a file system that ignores case. A name consists of `a-z 0-9 @ . _ -
+  /// %`, with all other octets percent-encoded, and begins with neither `.` nor `-`. A name that would be too long ends
+  /// in `~` and the SHA-256 of its full form.
   public var fileName: String {
     var name = ""
     for byte in bare.description.utf8 {

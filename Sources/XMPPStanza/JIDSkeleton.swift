@@ -1,7 +1,7 @@
 import CICU
 
 extension JID {
-  /// What the bare JID looks like (UTS #39 §4): two with the same skeleton can be taken for each other, as with letters of
-  /// another script. Only to be compared; nil when ICU fails.
+  /// The visual skeleton of the bare JID (UTS #39 §4): JIDs with the same skeleton can be confused, for example because
+  /// of letters from another script. Use it only for comparisons; nil if ICU fails.
   public var skeleton: String? { ICUText.convert(bare.description, icu_skeleton) }
 }

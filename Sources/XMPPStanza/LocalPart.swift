@@ -5,7 +5,7 @@ enum LocalPart {
     return try full(part)
   }
 
-  /// The local part when it is plainly a valid one, of ASCII only; nil leaves the decision to `full`.
+  /// The local part if it obviously is a valid ASCII one; nil leaves the decision to `full`.
   static func plain(_ part: Substring) -> String? {
     guard 1...JID.maximumPartLength ~= part.utf8.count else { return nil }
     var hasUppercase = false
@@ -33,7 +33,7 @@ enum LocalPart {
     return result
   }
 
-  /// What a local part may not contain although its PRECIS profile would allow it (RFC 7622 §3.3.1).
+  /// Whether a local part excludes a character that its PRECIS profile allows (RFC 7622 §3.3.1).
   private static func isExcluded(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "/"), UInt8(ascii: ":"),
@@ -45,7 +45,7 @@ enum LocalPart {
 }
 
 extension Substring {
-  /// ASCII letters in lower case; for text that is ASCII throughout.
+  /// The text with its letters in lower case. The text must be ASCII.
   var lowercasedASCII: String {
     String(unsafeUninitializedCapacity: utf8.count) { buffer in
       for (index, byte) in utf8.enumerated() { buffer[index] = 0x41...0x5A ~= byte ? byte | 0x20 : byte }

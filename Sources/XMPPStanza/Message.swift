@@ -1,6 +1,6 @@
 import XMPPXML
 
-/// A message: "push" from one entity to another (RFC 6121 §5).
+/// A message: content that an entity pushes to another (RFC 6121 §5).
 public struct Message: Stanza, Equatable {
   /// The value of the attribute `type` (RFC 6121 §5.2.2).
   public struct Kind: RawRepresentable, Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct Message: Stanza, Equatable {
     public static let error = Kind(rawValue: "error")
   }
 
-  /// `normal` also where the wire has no type, or one that RFC 6121 does not know (a MUST of its §5.2.2).
+  /// The type; `normal` if the type is missing or unknown to RFC 6121 (as §5.2.2 requires).
   public var type: Kind
   public var to: JID?
   public var from: JID?
@@ -52,28 +52,28 @@ public struct Message: Stanza, Equatable {
 
   public var error: StanzaError? { type == .error ? errorInPayload : nil }
 
-  /// The body for a reader without a language; setting it replaces the bodies of all languages.
+  /// The body without a language; setting it replaces the bodies of all languages.
   public var body: String? {
     get { text(of: "body") }
     set { setText(of: "body", to: newValue) }
   }
 
-  /// The bodies by language; "" where none is known.
+  /// The bodies by language; "" if the language is unknown.
   public var bodies: [String: String] { texts(of: "body") }
 
-  /// The subject for a reader without a language; setting it replaces the subjects of all languages.
+  /// The subject without a language; setting it replaces the subjects of all languages.
   public var subject: String? {
     get { text(of: "subject") }
     set { setText(of: "subject", to: newValue) }
   }
 
-  /// The identifier of the conversation thread; opaque (RFC 6121 §5.2.5).
+  /// The opaque identifier of the conversation thread (RFC 6121 §5.2.5).
   public var thread: String? {
     get { text(of: "thread") }
     set { setText(of: "thread", to: newValue) }
   }
 
-  /// The answer that refuses this message (RFC 6120 §8.3.1). An error is never answered with an error.
+  /// The error answer to this message (RFC 6120 §8.3.1); nil for an error, which is never answered with an error.
   public func failure(_ error: StanzaError) -> Message? {
     guard type != .error else { return nil }
     return Message(type: .error, to: from, from: to, id: id, payload: [error.element])

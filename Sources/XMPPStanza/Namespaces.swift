@@ -1,4 +1,4 @@
-/// The XML namespaces of RFC 6120, RFC 6121 and the extensions that need no file of their own.
+/// The XML namespaces of RFC 6120, RFC 6121 and some extensions.
 public enum Namespaces {
   public static let client = "jabber:client"
   public static let streams = "http://etherx.jabber.org/streams"
@@ -51,12 +51,12 @@ public enum Namespaces {
   public static let channelBinding = "urn:xmpp:sasl-cb:0"
   /// XEP-0484: Fast Authentication Streamlining Tokens.
   public static let fast = "urn:xmpp:fast:0"
-  /// Of this project: a text that goes with a login, for whoever checks it.
+  /// This project's own: a text for the authentication service that accompanies a login.
   public static let loginExtension = "urn:imctl:login-ext:0"
-  /// Of this project: the devices of an account, in a private node of this name.
+  /// This project's own: the private node with the devices of an account.
   public static let devices = "urn:imctl:devices:0"
-  /// Of this project: what devices of an account tell each other, in a private node of this name.
+  /// This project's own: the private node with events among the devices of an account.
   public static let events = "urn:imctl:events:0"
-  /// Of this project: what belongs to conversations of an account, in a private node of this name.
+  /// This project's own: the private node with the settings of an account's conversations.
   public static let conversations = "urn:imctl:conversations:0"
 }

@@ -1,8 +1,8 @@
 import CICU
 
-/// The two PRECIS profiles that a JID uses, both of RFC 8265 on the framework of RFC 8264.
+/// The two PRECIS profiles for JIDs (RFC 8265), based on the framework of RFC 8264.
 enum PRECIS {
-  /// Why a text does not fit, as the end of a sentence that begins with what the text is.
+  /// The reason why a text is invalid. It continues a sentence that begins with the name of the part.
   struct Violation: Error, Hashable {
     let reason: String
     let sentence: JIDError.Sentence
@@ -43,7 +43,7 @@ enum PRECIS {
   static func username(_ text: String) throws(Violation) -> String {
     try stable(text) { text throws(Violation) in
       guard let narrow = ICUText.widthMapped(text) else { throw .unicode }
-      // Jamo of a syllable that is written decomposed are composed below; others are not, and refused then.
+      // Decomposed Hangul syllables consist of Jamo, which NFC composes below. Remaining Jamo are refused afterwards.
       for scalar in narrow.unicodeScalars
       where !scalar.precisClass.isIdentifier && !icu_is_old_hangul_jamo(scalar.value) {
         throw .notAllowed(scalar)
@@ -76,7 +76,7 @@ enum PRECIS {
     }
   }
 
-  /// Applies the rules until they change nothing more, at most four times (RFC 8264 §7).
+  /// Applies the rules until the result is stable, at most four times (RFC 8264 §7).
   private static func stable(
     _ text: String, _ rules: (String) throws(Violation) -> String
   ) throws(Violation) -> String {

@@ -1,8 +1,8 @@
 import XMPPXML
 
-/// A presence: the availability of an entity, or the management of subscriptions to it (RFC 6121 §3 and §4).
+/// A presence: the availability of an entity, or the management of a subscription (RFC 6121 §3 and §4).
 public struct Presence: Stanza, Equatable {
-  /// The value of the attribute `type` (RFC 6121 §4.7.1); what RFC 6121 does not know is kept.
+  /// The value of the attribute `type` (RFC 6121 §4.7.1). Unknown values are kept.
   public struct Kind: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -16,7 +16,7 @@ public struct Presence: Stanza, Equatable {
     public static let error = Kind(rawValue: "error")
   }
 
-  /// How available an available entity is (RFC 6121 §4.7.2.1); what RFC 6121 does not know is kept.
+  /// The availability of an available entity (RFC 6121 §4.7.2.1). Unknown values are kept.
   public struct Show: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -27,7 +27,7 @@ public struct Presence: Stanza, Equatable {
     public static let extendedAway = Show(rawValue: "xa")
   }
 
-  /// Nil means available.
+  /// Nil for an available entity.
   public var type: Kind?
   public var to: JID?
   public var from: JID?
@@ -64,7 +64,7 @@ public struct Presence: Stanza, Equatable {
 
   public var error: StanzaError? { type == .error ? errorInPayload : nil }
 
-  /// Nil where the entity is plainly available.
+  /// Nil for an entity that is simply available.
   public var show: Show? {
     get {
       guard let text = text(of: "show")?.xmlTrimmed, !text.isEmpty else { return nil }
@@ -73,16 +73,16 @@ public struct Presence: Stanza, Equatable {
     set { setText(of: "show", to: newValue?.rawValue) }
   }
 
-  /// The status for a reader without a language; setting it replaces the statuses of all languages.
+  /// The status without a language; setting it replaces the statuses of all languages.
   public var status: String? {
     get { text(of: "status") }
     set { setText(of: "status", to: newValue) }
   }
 
-  /// The statuses by language; "" where none is known.
+  /// The statuses by language; "" if the language is unknown.
   public var statuses: [String: String] { texts(of: "status") }
 
-  /// From −128 to 127; 0 where the wire has none, or none that is an integer in that range (RFC 6121 §4.7.2.3).
+  /// The priority from −128 to 127; 0 if it is missing or invalid (RFC 6121 §4.7.2.3).
   public var priority: Int8 {
     get { text(of: "priority").flatMap { Int8($0.xmlTrimmed) } ?? 0 }
     set { setText(of: "priority", to: newValue == 0 ? nil : String(newValue)) }
@@ -90,7 +90,7 @@ public struct Presence: Stanza, Equatable {
 }
 
 extension String {
-  /// Without the white space of XML at both ends, as the data types of XML Schema are read.
+  /// The string without XML white space at both ends, as for data types of XML Schema.
   var xmlTrimmed: String {
     func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
     guard let start = utf8.firstIndex(where: { !isSpace($0) }),

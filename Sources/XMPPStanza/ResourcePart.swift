@@ -5,7 +5,7 @@ enum ResourcePart {
     return try full(part)
   }
 
-  /// The resource when it is plainly a valid one, of ASCII only; nil leaves the decision to `full`.
+  /// The resource if it obviously is a valid ASCII one; nil leaves the decision to `full`.
   static func plain(_ part: Substring) -> String? {
     guard 1...JID.maximumPartLength ~= part.utf8.count, part.utf8.allSatisfy({ 0x20...0x7E ~= $0 })
     else { return nil }

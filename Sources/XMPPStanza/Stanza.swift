@@ -1,26 +1,26 @@
 import XMPPXML
 
-/// A message, presence or IQ: what is routed by its addresses (RFC 6120 §8).
+/// A message, presence or IQ stanza (RFC 6120 §8).
 ///
-/// A stanza is its addresses and its child elements (`payload`); what RFC 6121 defines inside, such as a body,
-/// is read from the payload, so that nothing a newer peer sends is lost. Text between the children is not kept.
+/// A stanza consists of its addresses and its child elements (`payload`). The content that RFC 6121 defines, such as a
+/// body, is read from the payload, so that no extension of a newer peer is lost. Text between the children is not kept.
 public protocol Stanza: Sendable {
-  /// The recipient; nil stands for the account of the sender (RFC 6120 §8.1.1.1).
+  /// The recipient; nil for the sender's account (RFC 6120 §8.1.1.1).
   var to: JID? { get set }
-  /// The sender; nil on the wire of a client stands for the own account (RFC 6120 §8.1.2.1).
+  /// The sender; nil for the own account in a received stanza (RFC 6120 §8.1.2.1).
   var from: JID? { get set }
   var id: String? { get set }
   /// The value of `xml:lang`.
   var language: String? { get set }
   /// The child elements, in order.
   var payload: [XMLElement] { get set }
-  /// Why a stanza was refused: not nil when, and only when, the stanza is of type "error".
+  /// The error; not nil if and only if the stanza has the type "error".
   var error: StanzaError? { get }
 
-  /// Reads a stanza; nil when the element is none.
+  /// Parses a stanza. Returns nil if the element is not a stanza.
   ///
-  /// An address that is not a JID also gives nil: taken as absent, it would turn a stranger's stanza into one
-  /// of the own server. Whoever routes elements ignores such a stanza or answers `jid-malformed`.
+  /// An invalid address also gives nil: if it were ignored, a stanza from another entity could appear to come from the
+  /// own server. Code that routes elements ignores such a stanza or answers `jid-malformed`.
   init?(_ element: XMLElement)
 
   /// The stanza as an element of the namespace `jabber:client`.
@@ -28,31 +28,31 @@ public protocol Stanza: Sendable {
 }
 
 extension Stanza {
-  /// An id that nobody can guess (RFC 6120 §8.1.3).
+  /// A new, unpredictable id (RFC 6120 §8.1.3).
   public static func makeID() -> String {
     var generator = SystemRandomNumberGenerator()
     return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)
   }
 
-  /// The stanza with an id: its own, else a new one.
+  /// The stanza with its own id, or a new one if it has none.
   public var withID: Self {
     var stanza = self
     stanza.id = id ?? Self.makeID()
     return stanza
   }
 
-  /// The first child element of that name.
+  /// The first child element with this name.
   public func first(_ local: String, _ namespace: String) -> XMLElement? {
     payload.first { $0.name.local == local && $0.name.namespace == namespace }
   }
 
-  /// The text of the child that suits a reader without a language: the one without `xml:lang`, else the first.
+  /// The text of the child without `xml:lang`, or else of the first child with this name.
   func text(of local: String) -> String? {
     let children = payload.filter { $0.name == XMLName(local, Namespaces.client) }
     return (children.first { $0.language == nil } ?? children.first)?.text
   }
 
-  /// The texts of the children of that name by their language; that of the stanza where they have none.
+  /// The texts of the children with this name, by language; children without a language have that of the stanza.
   func texts(of local: String) -> [String: String] {
     payload.reduce(into: [:]) { texts, child in
       guard child.name == XMLName(local, Namespaces.client) else { return }
@@ -61,7 +61,7 @@ extension Stanza {
     }
   }
 
-  /// Replaces all children of that name by one without `xml:lang`; by none where the text is nil.
+  /// Replaces all children with this name by one without `xml:lang`, or removes them if the text is nil.
   mutating func setText(of local: String, to text: String?) {
     let name = XMLName(local, Namespaces.client)
     let child = text.map { XMLElement(local, namespace: Namespaces.client, text: $0) }
@@ -71,7 +71,7 @@ extension Stanza {
     payload = Array(before) + (child.map { [$0] } ?? []) + after
   }
 
-  /// The error child, or `undefined-condition` where the peer did not say why.
+  /// The error child; `undefined-condition` if the peer sent none.
   var errorInPayload: StanzaError {
     first("error", Namespaces.client).flatMap(StanzaError.init) ?? StanzaError(.undefined)
   }
@@ -86,7 +86,7 @@ extension Stanza {
   }
 }
 
-/// What the three kinds of stanza have in common on the wire.
+/// The attributes and children that all kinds of stanzas share.
 struct StanzaHeader {
   let to: JID?
   let from: JID?
@@ -95,7 +95,7 @@ struct StanzaHeader {
   let type: String?
   let payload: [XMLElement]
 
-  /// Nil when the element is not a stanza of that kind, or an address is not a JID.
+  /// Returns nil if the element is not such a stanza, or if an address is invalid.
   init?(_ element: XMLElement, _ local: String) {
     guard element.name == XMLName(local, Namespaces.client) else { return nil }
     do throws(JIDError) {

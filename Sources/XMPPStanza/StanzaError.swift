@@ -1,8 +1,8 @@
 import XMPPXML
 
-/// Why a stanza was refused (RFC 6120 §8.3).
+/// The reason why a stanza was refused (RFC 6120 §8.3).
 public struct StanzaError: Error, Equatable, Sendable {
-  /// What the sender may do about it (RFC 6120 §8.3.2); what RFC 6120 does not know is kept.
+  /// The suggested reaction of the sender (RFC 6120 §8.3.2). Unknown values are kept.
   public struct Kind: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -19,7 +19,7 @@ public struct StanzaError: Error, Equatable, Sendable {
     public static let wait = Kind(rawValue: "wait")
   }
 
-  /// The defined condition (RFC 6120 §8.3.3); what RFC 6120 does not know is kept.
+  /// The defined condition (RFC 6120 §8.3.3). Unknown values are kept.
   public struct Condition: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -61,16 +61,16 @@ public struct StanzaError: Error, Equatable, Sendable {
 
   public var type: Kind
   public var condition: Condition
-  /// Where to go instead: the URI inside `gone` or `redirect`.
+  /// The alternative address: the URI in `gone` or `redirect`.
   public var address: String?
-  /// What a human may read; written by the peer.
+  /// The human-readable text from the peer.
   public var text: String?
-  /// The entity that found the error.
+  /// The entity that detected the error.
   public var by: JID?
   /// The conditions of extensions (RFC 6120 §8.3.4).
   public var applicationConditions: [XMLElement]
 
-  /// An error of the type that RFC 6120 associates with the condition, unless another is given.
+  /// Creates an error; without a type, it has the one that RFC 6120 associates with the condition.
   public init(
     _ condition: Condition, type: Kind? = nil, address: String? = nil, text: String? = nil, by: JID? = nil,
     applicationConditions: [XMLElement] = []
@@ -83,7 +83,7 @@ public struct StanzaError: Error, Equatable, Sendable {
     self.applicationConditions = applicationConditions
   }
 
-  /// Reads the element `<error/>`; nil when it is none. An error without a condition is `undefined-condition`.
+  /// Parses the element `<error/>`; nil for any other element. A missing condition becomes `undefined-condition`.
   public init?(_ element: XMLElement) {
     guard element.name == XMLName("error", Namespaces.client) else { return nil }
     let content = ErrorContent(element, namespace: Namespaces.stanzaErrors)
@@ -106,7 +106,7 @@ public struct StanzaError: Error, Equatable, Sendable {
   }
 }
 
-/// What stanza errors and stream errors share: a condition, a text, and what extensions add.
+/// The common content of stanza errors and stream errors: a condition, a text, and elements of extensions.
 struct ErrorContent {
   var condition: String?
   var address: String?

@@ -1,8 +1,8 @@
 import XMPPXML
 
-/// Why a peer ended the stream; there is no way on from it (RFC 6120 §4.9).
+/// The unrecoverable error with which a peer ended the stream (RFC 6120 §4.9).
 public struct StreamError: Error, Equatable, Sendable {
-  /// The defined condition (RFC 6120 §4.9.3); what RFC 6120 does not know is kept.
+  /// The defined condition (RFC 6120 §4.9.3). Unknown values are kept.
   public struct Condition: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -36,9 +36,9 @@ public struct StreamError: Error, Equatable, Sendable {
   }
 
   public var condition: Condition
-  /// Where to connect instead: the host, with or without a port, inside `see-other-host` (RFC 6120 §4.9.3.19).
+  /// The alternative address: the host, with an optional port, in `see-other-host` (RFC 6120 §4.9.3.19).
   public var address: String?
-  /// What a human may read; written by the peer.
+  /// The human-readable text from the peer.
   public var text: String?
   /// The conditions of extensions (RFC 6120 §4.9.4).
   public var applicationConditions: [XMLElement]
@@ -53,7 +53,7 @@ public struct StreamError: Error, Equatable, Sendable {
     self.applicationConditions = applicationConditions
   }
 
-  /// Reads the element `<stream:error/>`; nil when it is none.
+  /// Parses the element `<stream:error/>`; nil for any other element.
   public init?(_ element: XMLElement) {
     guard element.name == XMLName("error", Namespaces.streams) else { return nil }
     let content = ErrorContent(element, namespace: Namespaces.streamErrors)

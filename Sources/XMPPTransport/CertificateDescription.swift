@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// A certificate in one line for a person: subject, issuer, names, dates, digest. Printable ASCII of bounded length.
+/// A one-line description of a certificate for users: subject, issuer, names, dates, digest. It is printable ASCII of
+/// bounded length.
 struct CertificateDescription: CustomStringConvertible {
   let description: String
 
@@ -38,11 +39,11 @@ struct CertificateDescription: CustomStringConvertible {
   }
 }
 
-/// Text from a peer, made fit for a line on a terminal.
+/// Converts text from a peer for a line on a terminal.
 enum PrintableText {
   static let maximumLength = 200
 
-  /// Printable ASCII as it is, every other octet as `\xx`; cut with `...` after 200 octets.
+  /// Leaves printable ASCII unchanged, and writes other octets as `\xx`; truncated with `...` after 200 octets.
   static func escaped(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
     var text = ""
     for byte in bytes.prefix(maximumLength) {

@@ -1,18 +1,18 @@
 import COpenSSL
 
-/// The names in a certificate's subjectAltName; the subject's CN is never looked at (RFC 9525 §2).
+/// The names in a certificate's subjectAltName; the subject's CN is ignored (RFC 9525 §2).
 struct CertificateNames {
   private let certificate: OpaquePointer
 
   init(_ certificate: OpaquePointer) { self.certificate = certificate }
 
-  /// Whether one of the names is the domain: dNSName, iPAddress, or (unless the chain has name constraints)
-  /// xmppAddr and SRVName (RFC 6120 §13.7.1.2.1, RFC 4985).
+  /// Whether one of the names matches the domain: a dNSName, an iPAddress, or (unless the chain has name constraints)
+  /// an xmppAddr or SRVName (RFC 6120 §13.7.1.2.1, RFC 4985).
   func prove(_ configuration: TLSConfiguration, acceptXMPPNames: Bool) -> Bool {
     let domain = configuration.domain
     if IPAddress.isValid(domain) { return X509_check_ip_asc(certificate, domain, 0) == 1 }
     let flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT
-    // A length of 0 would mean "up to NUL", an empty name would match everything.
+    // OpenSSL would interpret a length of 0 as "up to NUL", and an empty name would match every certificate.
     guard !domain.isEmpty, !domain.utf8.contains(0), domain.utf8.first != UInt8(ascii: ".") else {
       return false
     }
@@ -30,7 +30,7 @@ struct CertificateNames {
     }
   }
 
-  /// Up to `maximum` dNSNames, printable.
+  /// Up to `maximum` dNSNames in printable form.
   func dnsNames(maximum: Int) -> [String] {
     withNames { names in
       (0..<tls_general_names_count(names)).lazy
@@ -51,7 +51,7 @@ struct CertificateNames {
     UnsafeBufferPointer(start: ASN1_STRING_get0_data(string), count: max(0, Int(ASN1_STRING_length(string))))
   }
 
-  /// Equal but for the case of ASCII letters.
+  /// Whether the names are equal, ignoring the case of ASCII letters.
   private static func equal(_ name: String, _ string: UnsafePointer<ASN1_STRING>) -> Bool {
     func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
     return bytes(string).lazy.map(lower).elementsEqual(name.utf8.lazy.map(lower))

@@ -1,11 +1,11 @@
 import COpenSSL
 import Glibc
 
-/// The certificate and the key by which a client proves who it is, in PEM files.
+/// The certificate and the key with which a client authenticates, as PEM files.
 public struct ClientCertificate: Sendable, Hashable {
-  /// The client's own certificate first, then those that lead to its CA.
+  /// A file with the client's own certificate, followed by those that lead to its CA.
   public var chainFile: String
-  /// Its private key, not encrypted, and readable by its owner alone. May be the same file.
+  /// A file with the unencrypted private key, which only its owner may be able to read. It may be the same file.
   public var keyFile: String
 
   public init(chainFile: String, keyFile: String) {
@@ -13,7 +13,7 @@ public struct ClientCertificate: Sendable, Hashable {
     self.keyFile = keyFile
   }
 
-  /// Has connections of `context` show the certificate to servers that ask for one.
+  /// Makes connections of `context` present the certificate to servers that request one.
   ///
   /// - Throws: `invalidConfiguration`.
   func load(into context: OpaquePointer) throws(TransportError) {
@@ -46,12 +46,12 @@ public struct ClientCertificate: Sendable, Hashable {
         : .says(.unusableCertificate, chainFile, reason))
   }
 
-  /// - Returns: an `EVP_PKEY`, to be freed.
+  /// - Returns: An `EVP_PKEY`, which the caller must free.
   private func readKey() throws(TransportError) -> OpaquePointer {
     let file = try Self.open(keyFile, orElse: .unreadableKey)
     defer { fclose(file) }
     var status = stat()
-    // As ssh: what belongs to another user, for example to root, may be given to a group.
+    // As with ssh, a key that belongs to another user, such as root, may be readable by a group.
     guard
       fstat(fileno(file), &status) == 0,
       status.st_mode & (status.st_uid == geteuid() ? 0o077 : 0o007) == 0
@@ -76,7 +76,7 @@ public struct ClientCertificate: Sendable, Hashable {
         : .says(.noKey, keyFile))
   }
 
-  /// Opens a regular file; another kind could block, or never end.
+  /// Opens a regular file; other kinds of files could block, or have no end.
   private static func open(
     _ path: String, orElse sentence: TransportError.Sentence
   ) throws(TransportError) -> UnsafeMutablePointer<FILE> {

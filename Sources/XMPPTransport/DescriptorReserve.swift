@@ -1,15 +1,15 @@
 import Glibc
 
-/// Files and sockets that a process must be able to open still, whatever it is doing.
+/// File descriptors that a process must keep free.
 ///
-/// libdispatch, which Swift's tasks run on, counts its threads by opening a file for each, and ends a process that cannot:
-/// whoever opens many connections has to stop before.
+/// libdispatch, on which Swift's tasks run, opens a file to count its threads, and ends the process if it cannot. Code
+/// that opens many connections has to stop before.
 package enum DescriptorReserve {
-  /// What connections to servers leave.
+  /// The number of descriptors that connections to servers leave free.
   package static let ofConnections = 64
 
-  /// Whether the last `count` descriptors that this process may have are free. The system gives the lowest free one, so that
-  /// as many more files can be opened at least.
+  /// Whether the last `count` descriptors of this process's limit are free. Since the system assigns the lowest free
+  /// descriptor, at least as many more files can be opened.
   package static func leaves(_ count: Int) -> Bool {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,

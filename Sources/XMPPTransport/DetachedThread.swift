@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread for one blocking call that cannot be interrupted; it ends with the call.
+/// A thread for a single blocking call that cannot be interrupted.
 enum DetachedThread {
   private final class Work {
     let body: @Sendable () -> Void
@@ -21,7 +21,7 @@ enum DetachedThread {
         Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body()
         return nil
       }, work.toOpaque())
-    // No thread to be had: the caller's deadline ends the wait.
+    // Without a thread, the caller's deadline ends the wait.
     if status != 0 { work.release() }
   }
 }

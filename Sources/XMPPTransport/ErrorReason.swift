@@ -1,29 +1,30 @@
-/// What an error says to a person: the key of a sentence with its arguments, or a text that somebody else has written.
+/// The reason of an error: the key of a sentence with its arguments, or a text from elsewhere.
 ///
-/// A program that speaks another language than English translates the sentence by its key.
+/// Programs in languages other than English translate the sentence by its key.
 public struct ErrorReason: Sendable, Hashable {
-  /// The name of the sentence, `connection.unknownHost`; nil for a text.
+  /// The key of the sentence, such as `connection.unknownHost`; nil for a text.
   public let key: String?
-  /// What stands in the places of the sentence, in the order of their numbers.
+  /// The arguments of the sentence, in the order of its numbered placeholders.
   public let arguments: [ErrorReason]
-  /// One line in English.
+  /// The reason as one line in English.
   public let description: String
 
-  /// - Parameter description: the sentence with its arguments, in English.
+  /// - Parameter description: The sentence with its arguments, in English.
   public init(key: String, arguments: [ErrorReason], description: String) {
     self.key = key
     self.arguments = arguments
     self.description = description
   }
 
-  /// A text is shown as it is.
+  /// A text that is shown unchanged.
   public init(text: String) {
     key = nil
     arguments = []
     description = text
   }
 
-  /// - Parameter arguments: what stands in the places of the sentence: other reasons, or values that are described.
+  /// - Parameter arguments: The arguments of the sentence: other reasons, or values that are shown by their
+  ///   description.
   public init(_ sentence: some ErrorSentence, of arguments: [any Sendable & CustomStringConvertible]) {
     let arguments = arguments.map { $0 as? ErrorReason ?? ErrorReason(text: $0.description) }
     self.init(
@@ -34,19 +35,19 @@ public struct ErrorReason: Sendable, Hashable {
 
 extension ErrorReason: CustomStringConvertible {}
 
-/// The sentences of one library, each by its name.
+/// The sentences of one library, identified by their names.
 public protocol ErrorSentence: RawRepresentable<String>, CaseIterable, Sendable {
-  /// What the names of the keys begin with: `connection`.
+  /// The first part of the keys, such as `connection`.
   static var topic: String { get }
-  /// The sentence, with `{1}`, `{2}` and so on in the places of its arguments.
+  /// The sentence with the placeholders `{1}`, `{2}` and so on for its arguments.
   var english: String { get }
 }
 
 extension ErrorSentence {
-  /// The name of the sentence among those of all libraries: `connection.unknownHost`.
+  /// The key of the sentence, which is unique among all libraries: `connection.unknownHost`.
   public var key: String { "\(Self.topic).\(rawValue)" }
 
-  /// The sentence with its arguments.
+  /// The sentence with its arguments inserted.
   func english(with arguments: [String]) -> String {
     var parts = english.split(separator: "{", omittingEmptySubsequences: false)[...]
     var text = String(parts.popFirst() ?? "")

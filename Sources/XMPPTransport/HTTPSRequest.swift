@@ -3,30 +3,30 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// One request to a server's web interface: a POST over TLS on a connection of its own (RFC 9110, RFC 9112).
+/// A request to a server's web API: a POST over TLS on a new connection (RFC 9110, RFC 9112).
 public struct HTTPSRequest: Sendable {
-  /// What the server says.
+  /// The answer of the server.
   public struct Answer: Sendable {
     public var status: Int
-    /// The first ``HTTPSRequest/maximumAnswer`` octets at most.
+    /// The body, up to ``HTTPSRequest/maximumAnswer`` octets.
     public var body: [UInt8]
   }
 
-  /// Octets of an answer that are kept.
+  /// The maximum number of octets of an answer that are kept.
   public static let maximumAnswer = 1 << 16
 
   public var host: String
   public var port: Int
-  /// With its query; it begins with a slash.
+  /// The path with its query; it begins with a slash.
   public var path: String
   public var user: String?
   public var password: String?
   public var contentType = "application/json"
   public var body: [UInt8] = []
 
-  /// - Parameter url: `https://host[:port]/path`.
+  /// Returns nil for any other URL.
   ///
-  /// Nil for anything else.
+  /// - Parameter url: `https://host[:port]/path`.
   public init?(url: String) {
     guard let parts = URLComponents(string: url), parts.scheme?.lowercased() == "https", parts.user == nil,
       parts.fragment == nil, let host = parts.host, !host.isEmpty, (1...65_535).contains(parts.port ?? 443)
@@ -37,9 +37,9 @@ public struct HTTPSRequest: Sendable {
     if let query = parts.percentEncodedQuery { path += "?" + query }
   }
 
-  /// Sends it. The certificate is checked as `configuration` says.
+  /// Sends the request. The certificate is verified according to `configuration`.
   ///
-  /// - Throws: what ``TCPConnector`` and ``TLSHandler`` throw; `timedOut` for the whole.
+  /// - Throws: The errors of ``TCPConnector`` and ``TLSHandler``; `timedOut` if the whole request takes too long.
   public func send(
     _ configuration: TLSConfiguration, timeout: TimeAmount
   ) async throws(TransportError) -> Answer {
@@ -81,13 +81,13 @@ public struct HTTPSRequest: Sendable {
 }
 
 extension HTTPHeaders {
-  /// Who somebody is, by name and password (RFC 7617).
+  /// Basic authentication with user and password (RFC 7617).
   static func basic(_ user: String, _ password: String?) -> String {
     "Basic " + Data("\(user):\(password ?? "")".utf8).base64EncodedString()
   }
 }
 
-/// Keeps what a web interface answers.
+/// Collects the answer of a web API.
 private final class HTTPAnswerHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
 

@@ -3,7 +3,7 @@ import NIOExtras
 import NIOHTTP1
 
 extension TunnelEnd {
-  /// HTTP CONNECT (RFC 9110 §9.3.6), with user and password where there are any (RFC 7617).
+  /// HTTP CONNECT (RFC 9110 §9.3.6), with user and password if given (RFC 7617).
   ///
   /// - Parameter authority: `host:port`.
   func askHTTP(
@@ -28,7 +28,7 @@ extension TunnelEnd {
       case .failure(let error): self.fail(error)
       }
     }
-    // Takes itself away; who keeps to the deadline is ProxyTunnel.
+    // The handler removes itself. ProxyTunnel enforces the deadline.
     try pipeline.addHandler(
       NIOHTTP1ProxyConnectHandler(
         targetHost: String(authority[..<colon]), targetPort: Int(authority[colon...].dropFirst()) ?? 0,
@@ -36,7 +36,7 @@ extension TunnelEnd {
   }
 }
 
-/// Counts what a proxy says before it has connected: the head of an answer is short.
+/// Limits the size of a proxy's answer before it connects; its head should be short.
 private final class HTTPAnswerLimit: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
 
@@ -50,7 +50,7 @@ private final class HTTPAnswerLimit: ChannelInboundHandler, RemovableChannelHand
   }
 }
 
-/// Keeps what a proxy says that does not connect: the status line, for a person to read.
+/// Keeps the status line of a proxy that refuses, for the error message.
 private final class HTTPStatusHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPClientResponsePart
 

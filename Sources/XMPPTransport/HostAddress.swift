@@ -1,12 +1,12 @@
-/// A host with or without a port: `im.example`, `im.example:5222`, `192.0.2.1:5222`, `[2001:db8::1]:5222`, and an IPv6
-/// address alone.
+/// A host with an optional port: `im.example`, `im.example:5222`, `192.0.2.1:5222`, `[2001:db8::1]:5222`, or an IPv6
+/// address without brackets.
 public struct HostAddress: Sendable, Hashable {
-  /// A host name of ASCII letters (A-labels) without final dot, or an IP address without brackets.
+  /// A host name of ASCII letters (A-labels) without trailing dot, or an IP address without brackets.
   public let host: String
   /// 1…65535.
   public let port: Int?
 
-  /// nil for anything else: user names, paths, blanks, ports that do not exist.
+  /// Returns nil for any other text, such as one with a user name, a path, blanks or an invalid port.
   public init?(_ text: some StringProtocol) {
     if IPAddress.isV6(String(text)) {
       host = String(text)
@@ -38,7 +38,7 @@ public struct HostAddress: Sendable, Hashable {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-  /// RFC 1123 §2.1; underscores are seen too. What ends like an IPv4 address is one.
+  /// RFC 1123 §2.1; underscores are allowed, too. A name that ends like an IPv4 address must be one.
   private static func isName(_ text: some StringProtocol) -> Bool {
     guard text.utf8.count <= 253 else { return false }
     let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// The decision whether the certificate a server shows proves the JID's domain (RFC 6120 §13.7, RFC 9525).
+/// Decides whether the certificate of a server proves the JID's domain (RFC 6120 §13.7, RFC 9525).
 enum PeerCertificate {
-  /// OpenSSL's callback: 1 accepts the chain of `store`, 0 refuses it.
+  /// OpenSSL's callback: returns 1 to accept the chain of `store`, 0 to refuse it.
   static func verify(_ store: OpaquePointer?) -> Int32 {
     guard
       let store, let ssl = tls_store_ctx_ssl(store), let data = SSL_get_ex_data(ssl, 0),
@@ -24,7 +24,7 @@ enum PeerCertificate {
     return 0
   }
 
-  /// SHA-256 digest of the DER form.
+  /// The SHA-256 digest of the certificate's DER form.
   static func digest(_ certificate: OpaquePointer) -> [UInt8] {
     digest(certificate, EVP_sha256()) ?? []
   }
@@ -37,14 +37,14 @@ enum PeerCertificate {
     return value.isEmpty ? nil : value
   }
 
-  /// Whether a certificate that was accepted earlier still is, as far as that lies in itself.
+  /// Whether a certificate that was accepted earlier is still valid, as far as it can tell by itself.
   static func isStillAccepted(_ certificate: OpaquePointer, _ configuration: TLSConfiguration) -> Bool {
     if let pin = configuration.pinnedCertificateSHA256 { return digest(certificate) == pin }
     return X509_cmp_current_time(X509_get0_notBefore(certificate)) < 0
       && X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0
   }
 
-  /// What is wrong with the certificate; nil when it is accepted.
+  /// The reason to refuse the certificate; nil if it is accepted.
   private static func objection(
     to leaf: OpaquePointer, in store: OpaquePointer, _ context: TLSContext
   ) -> ErrorReason? {
@@ -79,24 +79,24 @@ enum PeerCertificate {
     }
   }
 
-  /// No anchor was found for the chain.
+  /// The errors for a chain without a trust anchor.
   private static let unknownIssuer = [
     X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
     X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
     X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
   ]
 
-  /// What is wrong with a certificate whose chain leads to an anchor.
+  /// The reason to refuse a certificate whose chain leads to a trust anchor; nil if it is accepted.
   private static func objection(
     to leaf: OpaquePointer, inVerified store: OpaquePointer, _ configuration: TLSConfiguration
   ) -> ErrorReason? {
     let chain = X509_STORE_CTX_get0_chain(store)
     let issuers = (0..<tls_chain_count(chain)).dropFirst().compactMap { tls_chain_certificate(chain, $0) }
-    // RFC 5280 §6.1.4 (k); OpenSSL lets some certificates pass that do not say that they are a CA's.
+    // RFC 5280 §6.1.4 (k). OpenSSL accepts some issuers that are not marked as a CA.
     if issuers.contains(where: { X509_get_version($0) >= 2 && X509_check_ca($0) != 1 }) {
       return .says(.issuerNotCA)
     }
-    // Name constraints on DNS names would not bind the XMPP names.
+    // Name constraints on DNS names do not restrict the XMPP names.
     let constrained = issuers.contains { X509_get_ext_by_NID($0, NID_name_constraints, -1) >= 0 }
     let names = CertificateNames(leaf)
     return names.prove(configuration, acceptXMPPNames: !constrained) ? nil : .says(.otherDomain)

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// A proxy that makes connections for others: SOCKS5 (RFC 1928) or HTTP CONNECT (RFC 9110 §9.3.6).
+/// A proxy: SOCKS5 (RFC 1928) or HTTP CONNECT (RFC 9110 §9.3.6).
 ///
-/// The proxy is told the name of a host, and looks it up itself.
+/// The proxy receives the name of the target host, and resolves it.
 public struct ProxyAddress: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     case socks5
@@ -12,13 +12,13 @@ public struct ProxyAddress: Sendable, Hashable {
   public let kind: Kind
   public let host: String
   public let port: Int
-  /// Who asks: 1 to 255 octets without control characters.
+  /// The user name: 1 to 255 octets without control characters.
   public let user: String?
 
-  /// Reads `socks5h://[user@]host[:port]` (`socks5://` means the same) or `http://[user@]host[:port]`. Without a port
-  /// it is 1080, or 80.
+  /// Parses `socks5h://[user@]host[:port]` (or `socks5://`, which is equivalent) or `http://[user@]host[:port]`. The
+  /// default port is 1080 or 80.
   ///
-  /// - Throws: `invalidConfiguration`. There may be a password in the URL, which is refused: nothing of it is repeated.
+  /// - Throws: `invalidConfiguration`. A password in the URL is refused; no part of the URL is repeated in the error.
   public init(_ url: String) throws(TransportError) {
     guard let parts = URLComponents(string: url), let host = parts.host else {
       throw Self.invalid(.proxySyntax)
@@ -44,7 +44,7 @@ public struct ProxyAddress: Sendable, Hashable {
     self.port = port
   }
 
-  /// RFC 1929 §2 counts with one octet; a colon ends the name in RFC 7617 §2.
+  /// RFC 1929 §2 limits the length to one octet; in RFC 7617 §2, a colon ends the name.
   private static func isUser(_ user: String, _ kind: Kind) -> Bool {
     (1...255).contains(user.utf8.count) && user.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
       && (kind == .socks5 || !user.contains(":"))

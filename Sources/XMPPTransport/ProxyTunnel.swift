@@ -1,13 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// The way through a proxy: made before anything else happens on a connection.
+/// Opens a tunnel through a proxy before anything else is sent on a connection.
 enum ProxyTunnel {
-  /// Asks the proxy at the other end of `channel` to connect to `target`. To be called on the event loop.
+  /// Asks the proxy at the other end of `channel` to connect to `target`. Must be called on the event loop.
   ///
-  /// - Parameter deadline: when the proxy must have answered.
-  /// - Returns: a future that succeeds on the event loop, with nothing of the tunnel left in the pipeline. Where it
-  ///   fails, with a `TransportError`, the channel is closed.
+  /// - Parameter deadline: The time limit of the proxy's answer.
+  /// - Returns: A future that succeeds on the event loop after the tunnel's handlers have been removed from the
+  ///   pipeline. If it fails, with a `TransportError`, the channel is closed.
   static func open(
     through proxy: ProxyAddress, password: String?, to target: ServerTarget, on channel: any Channel,
     by deadline: NIODeadline
@@ -15,7 +15,7 @@ enum ProxyTunnel {
     let established = channel.eventLoop.makePromise(of: Void.self)
     do {
       guard channel.isActive else { throw ChannelError.eof }
-      // Anything else would be another request for the proxy.
+      // Any other host could inject a further request to the proxy.
       guard let address = HostAddress(target.description) else {
         throw TransportError(.invalidConfiguration, .says(.proxyTarget, target.host))
       }
@@ -42,7 +42,7 @@ enum ProxyTunnel {
   }
 }
 
-/// Stands behind the handlers that speak with the proxy, and takes them and itself away when they are done.
+/// The last handler of a tunnel. When the tunnel is established, it removes itself and the handlers before it.
 final class TunnelEnd: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
 
@@ -51,13 +51,13 @@ final class TunnelEnd: ChannelInboundHandler, RemovableChannelHandler {
 
   init(_ established: EventLoopPromise<Void>) { self.established = established }
 
-  /// Puts a handler before this one, behind those that were put there before.
+  /// Adds a handler directly before this one, after those added earlier.
   func add(_ handler: some RemovableChannelHandler, to channel: any Channel) throws {
     handlers.append(handler)
     try channel.pipeline.syncOperations.addHandler(handler, position: .before(self))
   }
 
-  /// The proxy has connected to the target.
+  /// Ends the tunnel's setup: the proxy has connected to the target.
   func succeed(in pipeline: ChannelPipeline.SynchronousOperations) {
     let removed = handlers.map { pipeline.removeHandler($0) }
     handlers = []
@@ -79,24 +79,24 @@ final class TunnelEnd: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// What a proxy did instead of connecting.
+/// The failure of a proxy.
 enum TunnelError: Error, Equatable {
-  /// Something came behind its answer: nobody has spoken to the target yet.
+  /// The proxy sent data after its answer, before anything was sent to the target.
   case unaskedData
   case tooMuch
-  /// The status line of HTTP, escaped.
+  /// The escaped status line of HTTP.
   case status(String)
-  /// RFC 1929 §2.
+  /// The proxy refused user and password (RFC 1929 §2).
   case wrongPassword
-  /// RFC 1928 §3: it accepts no way to say who asks; this many of ours were offered.
+  /// The proxy accepts none of the offered authentication methods, of which this is the number (RFC 1928 §3).
   case noMethod(offered: Int)
-  /// RFC 1928 §6.
+  /// The proxy's error code (RFC 1928 §6).
   case reply(UInt8)
   case garbage
 }
 
 extension TransportError {
-  /// What went wrong with a proxy, in the words of one line.
+  /// The error for a failure of a proxy, with a one-line reason.
   init(_ error: any Error, through proxy: ProxyAddress) {
     let reason: ErrorReason
     switch error {
@@ -129,7 +129,7 @@ extension TunnelError {
     }
   }
 
-  /// RFC 1928 §6.
+  /// The sentence for a SOCKS5 error code (RFC 1928 §6).
   private static func reason(reply code: UInt8) -> ErrorReason {
     switch code {
     case 1: .says(.socksFailure)

@@ -2,7 +2,7 @@ import NIOCore
 import NIOSOCKS
 
 extension TunnelEnd {
-  /// SOCKS5 (RFC 1928): the name goes to the proxy as it is, and is looked up there.
+  /// SOCKS5 (RFC 1928): the proxy receives the host name and resolves it.
   func askSOCKS(
     for address: HostAddress, port: Int, _ user: String?, _ password: String?, on channel: any Channel
   ) throws {
@@ -22,13 +22,13 @@ extension TunnelEnd {
   }
 }
 
-/// Tells a SOCKS5 proxy user and password (RFC 1929), between it and a client that knows of no such thing.
+/// Adds authentication with user and password (RFC 1929) between a SOCKS5 proxy and a client without support for it.
 struct SOCKSAuthentication {
   enum Action: Equatable {
     case wait
-    /// For the proxy.
+    /// Send these octets to the proxy.
     case send([UInt8])
-    /// For the client: what it would have read, had the proxy asked for nothing.
+    /// Pass these octets to the client, as if the proxy had required no authentication.
     case forward([UInt8])
   }
 
@@ -36,14 +36,14 @@ struct SOCKSAuthentication {
     case method, status, over
   }
 
-  /// Both ways are offered: with none, and with user and password (RFC 1928 §3).
+  /// The greeting with both methods: no authentication, and user and password (RFC 1928 §3).
   static let greeting: [UInt8] = [5, 2, 0, 2]
 
   private let request: [UInt8]
   private var state = State.method
   private var input: [UInt8] = []
 
-  /// - Throws: `invalidConfiguration` for what does not fit into 255 octets.
+  /// - Throws: `invalidConfiguration` for a user or password of more than 255 octets.
   init(user: String, password: String) throws(TransportError) {
     let parts = [Array(user.utf8), Array(password.utf8)]
     guard parts.allSatisfy({ $0.count <= 255 }) else {
@@ -53,7 +53,7 @@ struct SOCKSAuthentication {
     request = [1] + parts.flatMap { [UInt8($0.count)] + $0 }
   }
 
-  /// What the proxy says until it has been told.
+  /// Handles octets from the proxy until authentication is complete.
   mutating func received(_ bytes: some Sequence<UInt8>) throws(TunnelError) -> Action {
     input += bytes
     guard state != .over else { return forward(input) }
@@ -63,7 +63,7 @@ struct SOCKSAuthentication {
     case (.method, 5, 2):
       state = .status
       input.removeFirst(2)
-      // It has not been told anything yet.
+      // The proxy must not send more before it receives the credentials.
       guard input.isEmpty else { throw .garbage }
       return .send(request)
     case (.method, 5, _): throw .noMethod(offered: 2)
@@ -114,7 +114,7 @@ private final class SOCKSAuthenticationHandler: ChannelDuplexHandler, RemovableC
 }
 
 extension TunnelError {
-  /// What SwiftNIO says about a SOCKS5 proxy.
+  /// The error for SwiftNIO's error about a SOCKS5 proxy.
   init(socks error: any Error) {
     switch error {
     case let error as SOCKSError.ConnectionFailed: self = .reply(error.reply.value)

@@ -1,8 +1,8 @@
 import CResolv
 
-/// What DNS says about one service of a domain.
+/// The DNS answer for one service of a domain.
 enum SRVAnswer: Sendable, Equatable {
-  /// One SRV record with a usable target.
+  /// An SRV record with a usable target.
   struct Record: Sendable, Equatable {
     var priority: UInt16
     var weight: UInt16
@@ -11,12 +11,12 @@ enum SRVAnswer: Sendable, Equatable {
   }
 
   case records([Record])
-  /// The only target is ".": the service is decidedly not available (RFC 2782).
+  /// The only target is ".": the service is explicitly unavailable (RFC 2782).
   case unavailable
-  /// No such name, no such record, or nobody who could be asked.
+  /// The name or the record does not exist, or no name server answered.
   case none
 
-  /// More records than this are not looked at.
+  /// The maximum number of records; others are ignored.
   static let maximumRecords = 64
 
   func targets(tls: TLSMode) -> [ServerTarget] {
@@ -26,7 +26,8 @@ enum SRVAnswer: Sendable, Equatable {
     }
   }
 
-  /// Asks DNS, at most `attempts` times. Blocks the thread for two seconds an attempt and name server; longer where one accepts TCP and is silent.
+  /// Queries DNS up to `attempts` times. Blocks the thread for two seconds for each attempt and name server; longer if
+  /// a name server accepts a TCP connection and does not answer.
   init(name: String, nameServer: SRVResolver.NameServer?, attempts: Int32) {
     self = .none
     let state = res_state.allocate(capacity: 1)
@@ -47,7 +48,7 @@ enum SRVAnswer: Sendable, Equatable {
     self.init(message: answer.prefix(Int(length)))
   }
 
-  /// Reads a DNS response (RFC 1035 §4, RFC 2782); what is damaged in it counts as absent.
+  /// Parses a DNS response (RFC 1035 §4, RFC 2782); damaged records are ignored.
   init(message bytes: some Collection<UInt8>) {
     self = .none
     let message = Array(bytes.prefix(Int(UInt16.max)))
@@ -87,7 +88,8 @@ enum SRVAnswer: Sendable, Equatable {
     }
   }
 
-  /// Letters, digits, hyphens, underscores and dots: what can be looked up, and shown, as it is.
+  /// Whether the name has only letters, digits, hyphens, underscores and dots, and is thus safe to resolve and to
+  /// display.
   private static func isHostName(_ name: String) -> Bool {
     name.utf8.first != UInt8(ascii: ".")
       && name.utf8.allSatisfy { byte in

@@ -1,8 +1,8 @@
 /// Finds servers by DNS SRV records, and falls back to the domain itself on port 5222 (RFC 6120 §3.2, XEP-0368).
 ///
-/// Both services are asked for at once, each on a thread of its own, as absolute names: search domains play no part.
+/// Both services are queried at the same time, each on a thread of its own, as absolute names without search domains.
 public struct SRVResolver: ServiceResolver {
-  /// An IPv4 name server to ask instead of those of the system.
+  /// An IPv4 name server that is used instead of the system's.
   public struct NameServer: Sendable, Hashable {
     public var address: String
     public var port: UInt16
@@ -13,9 +13,9 @@ public struct SRVResolver: ServiceResolver {
     }
   }
 
-  /// nil: the name servers of `/etc/resolv.conf`.
+  /// Nil for the name servers of `/etc/resolv.conf`.
   public var nameServer: NameServer?
-  /// The bound for both lookups together; what is known by then is used.
+  /// The time limit of both lookups together; late answers are ignored.
   public var timeout: Duration
 
   public init(nameServer: NameServer? = nil, timeout: Duration = .seconds(5)) {
@@ -32,7 +32,7 @@ public struct SRVResolver: ServiceResolver {
     return try Self.targets(from: answers, fallback: fallback, using: &generator)
   }
 
-  /// What the answers of both services together say.
+  /// The combined targets of both services.
   static func targets(
     from answers: [TLSMode: SRVAnswer], fallback: ServerTarget,
     using generator: inout some RandomNumberGenerator
@@ -40,7 +40,7 @@ public struct SRVResolver: ServiceResolver {
     let targets = answers.flatMap { mode, answer in answer.targets(tls: mode) }.inTryingOrder(
       using: &generator)
     if !targets.isEmpty { return targets }
-    // Direct TLS alone being absent leaves STARTTLS, and with it the fallback (XEP-0368 §3).
+    // If only direct TLS is explicitly unavailable, STARTTLS and its fallback remain (XEP-0368 §3).
     guard answers[.startTLS] != .unavailable else {
       throw TransportError(
         .serviceUnavailable, .says(.noService, fallback.host))
@@ -48,13 +48,13 @@ public struct SRVResolver: ServiceResolver {
     return [fallback]
   }
 
-  /// RFC 6761 §6.3: such names are never asked of a name server.
+  /// Name servers are never queried for such names (RFC 6761 §6.3).
   private static func isLocal(_ domain: String) -> Bool {
     let name = domain.lowercased()
     return name == "localhost" || name.hasSuffix(".localhost")
   }
 
-  /// The answers that came in time.
+  /// The answers within the time limit.
   private func lookUp(_ domain: String) async -> [TLSMode: SRVAnswer] {
     let (stream, feed) = AsyncStream.makeStream(of: (TLSMode, SRVAnswer).self)
     let nameServer = nameServer

@@ -3,23 +3,23 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Makes TCP connections, racing the addresses of a host (Happy Eyeballs, RFC 8305).
+/// Opens TCP connections, racing the addresses of a host (Happy Eyeballs, RFC 8305).
 public struct TCPConnector: Sendable {
   public init() {}
 
   /// Connects to one target.
   ///
   /// - Parameters:
-  ///   - proxy: makes the connection to the target, and looks its name up; nothing of this is done here then.
-  ///   - password: for the proxy's user.
-  ///   - timeout: the bound for looking the host up and for all its addresses together; through a proxy, for reaching
-  ///     that and for its answer.
-  ///   - pipeline: called once, on the event loop, with the connected channel, before anything is read from it. The
-  ///     channel is active by then; whether `channelActive` still reaches a handler added here is left open.
-  /// - Returns: the channel, reading by itself.
+  ///   - proxy: A proxy that resolves the target's name and connects to it, in place of this machine.
+  ///   - password: The password of the proxy's user.
+  ///   - timeout: The time limit for the name resolution and all addresses together; with a proxy, for the connection
+  ///     to the proxy and for its answer.
+  ///   - pipeline: Called once, on the event loop, with the connected channel, before any data is read. The channel is
+  ///     active; handlers that are added here may or may not receive `channelActive`.
+  /// - Returns: The channel, which reads automatically.
   /// - Throws: `unknownHost`, `resolverFailed`, `connectionRefused`, `unreachable`, `timedOut`, `connectionReset`,
-  ///   `connectionFailed`, `invalidConfiguration`, `cancelled`, or the `TransportError` that `pipeline` throws.
-  ///   Through a proxy `proxyFailed` in place of those of the network.
+  ///   `connectionFailed`, `invalidConfiguration`, `cancelled`, or the `TransportError` that `pipeline` throws. With a
+  ///   proxy, `proxyFailed` replaces the network errors.
   public func connect(
     to target: ServerTarget, through proxy: ProxyAddress? = nil, password: String? = nil,
     on eventLoop: any EventLoop, timeout: TimeAmount,
@@ -49,7 +49,7 @@ public struct TCPConnector: Sendable {
       case .failure(let error): ready.fail(error)
       case .success(let channel):
         do {
-          // A handler that is added now would not be told that the connection has ended.
+          // A handler that is added to an inactive channel would not be notified of its end.
           guard channel.isActive else {
             throw TransportError(.connectionReset, .says(.endedAtOnce, target))
           }
@@ -66,7 +66,7 @@ public struct TCPConnector: Sendable {
       return try await withTaskCancellationHandler {
         try await ready.futureResult.get()
       } onCancel: {
-        // The attempt cannot be called back: it ends by itself, and nobody keeps what it brings.
+        // The attempt cannot be cancelled. It ends by itself, and its connection is closed.
         ready.fail(CancellationError())
         connection.whenSuccess { $0.close(promise: nil) }
       }
@@ -79,7 +79,7 @@ public struct TCPConnector: Sendable {
 }
 
 extension TransportError {
-  /// Names what SwiftNIO says about a connection to `target`, one that is being made or one that stood.
+  /// The error for SwiftNIO's error about a new or existing connection to `target`.
   public init(_ error: any Error, of target: ServerTarget) {
     switch error {
     case let error as TransportError: self = error
@@ -111,7 +111,7 @@ extension TransportError {
     }
   }
 
-  /// Names what SwiftNIO says about a connection that stood and broke.
+  /// The error for SwiftNIO's error about an existing connection.
   public init(ofBroken error: any Error) {
     switch error {
     case let error as TransportError: self = error
@@ -122,7 +122,7 @@ extension TransportError {
     }
   }
 
-  /// Of the failures of several addresses, the one that came nearest to a server.
+  /// The most informative of the failures of several addresses: the one that came closest to a server.
   static func mostTelling(_ failures: [TransportError]) -> TransportError? {
     let order: [Code] = [.connectionRefused, .connectionReset, .timedOut, .unreachable]
     func rank(_ failure: TransportError) -> Int { order.firstIndex(of: failure.code) ?? order.count }

@@ -1,22 +1,22 @@
 import COpenSSL
 
-/// What authentication can be bound to, so that nobody in between can pass it on (RFC 5056).
+/// The channel bindings of a TLS connection, which protect an authentication against relaying (RFC 5056).
 public struct TLSChannelBindings: Sendable, Hashable {
-  /// `tls-exporter` (RFC 9266), 32 octets. Only where it is safe: TLS 1.3, or 1.2 with extended master secret.
+  /// `tls-exporter` (RFC 9266), 32 octets. Only if it is safe: with TLS 1.3, or 1.2 with extended master secret.
   public var exporter: [UInt8]?
-  /// `tls-unique` (RFC 5929 §3): TLS 1.2 with extended master secret (RFC 7627), nothing else.
+  /// `tls-unique` (RFC 5929 §3). Only with TLS 1.2 with extended master secret (RFC 7627).
   public var unique: [UInt8]?
   /// `tls-server-end-point` (RFC 5929 §4): a digest of the server's certificate.
   ///
-  /// nil where its signature algorithm names no digest (Ed25519), for which RFC 5929 defines none.
+  /// Nil for a signature algorithm without a digest (Ed25519), for which RFC 5929 defines no binding.
   public var serverEndPoint: [UInt8]?
 
   public init() {}
 
-  /// - Parameter ssl: a client's `SSL` whose handshake is complete.
+  /// - Parameter ssl: A client's `SSL` whose handshake is complete.
   init(_ ssl: OpaquePointer) {
     let isTLS13 = SSL_version(ssl) >= TLS1_3_VERSION
-    // Without the extension two connections can be made to share their secret (RFC 7627 §1).
+    // Without the extension, an attacker can make two connections share their secret (RFC 7627 §1).
     let isDistinct = isTLS13 || tls_has_extended_master_secret(ssl) == 1
     if isDistinct { exporter = Self.exporter(of: ssl) }
     if isDistinct, !isTLS13 { unique = Self.firstFinished(of: ssl) }
@@ -27,12 +27,12 @@ public struct TLSChannelBindings: Sendable, Hashable {
   private static func exporter(of ssl: OpaquePointer) -> [UInt8]? {
     let label = "EXPORTER-Channel-Binding"
     var value = [UInt8](repeating: 0, count: 32)
-    // The context is there and empty, which TLS 1.2 tells from none (RFC 5705 §4).
+    // TLS 1.2 distinguishes an empty context, as required here, from no context (RFC 5705 §4).
     let result = SSL_export_keying_material(ssl, &value, value.count, label, label.utf8.count, [], 0, 1)
     return result == 1 ? value : nil
   }
 
-  /// The Finished message that came first: the client's in a full handshake, the server's in a resumed one.
+  /// The first Finished message: the client's in a full handshake, the server's in a resumed one.
   private static func firstFinished(of ssl: OpaquePointer) -> [UInt8]? {
     let isResumed = SSL_session_reused(ssl) == 1
     let value = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
@@ -45,7 +45,7 @@ public struct TLSChannelBindings: Sendable, Hashable {
     return value.isEmpty ? nil : value
   }
 
-  /// The certificate's digest by the hash of its signature, with SHA-256 for MD5 and SHA-1 (RFC 5929 §4.1).
+  /// The certificate's digest, with the hash of its signature, or SHA-256 in place of MD5 and SHA-1 (RFC 5929 §4.1).
   static func serverEndPoint(_ certificate: OpaquePointer) -> [UInt8]? {
     var name: Int32 = NID_undef
     guard X509_get_signature_info(certificate, &name, nil, nil, nil) == 1, name != NID_undef else {

@@ -1,36 +1,36 @@
 import Glibc
 import NIOConcurrencyHelpers
 
-// Connections with the same settings share what they trust: a thousand accounts on one server hold it once.
+// Connections with the same settings share a context, so that many accounts on a server need its memory only once.
 
 extension TLSContext {
-  /// The context of other connections with this configuration, or a new one. Blocks on files.
+  /// The context of other connections with this configuration, or a new one. Blocks while it reads files.
   ///
-  /// A context is given to connections that begin within ``sharingPeriod`` of its making, and while its CA file is
-  /// the same: an authority that is taken off the machine is not trusted for as long as the process lives. One with a
+  /// A context is shared only within ``sharingPeriod`` after its creation, and while its CA file is unchanged, so that
+  /// an authority removed from the machine does not remain trusted for as long as the process runs. A context with a
   /// client certificate is not shared.
   ///
-  /// - Throws: as ``init(_:)``.
+  /// - Throws: The errors of ``init(_:)``.
   public static func shared(_ configuration: TLSConfiguration) throws(TransportError) -> TLSContext {
     guard configuration.clientCertificate == nil else { return try TLSContext(configuration) }
     let key = SharedContexts.Key(configuration)
     if let context = SharedContexts.all.withLockedValue({ $0.find(key, at: .now) }) { return context }
     let context = try TLSContext(configuration)
-    // Another thread may have made one meanwhile: the first is everybody's.
+    // Another thread may have added a context meanwhile; the first one is used.
     return SharedContexts.all.withLockedValue { $0.find(key, at: .now) ?? $0.add(context, key, at: .now) }
   }
 
-  /// How old a context may be that a new connection is given.
+  /// The maximum age of a context for new connections.
   static let sharingPeriod = Duration.seconds(3600)
 }
 
-/// The contexts in use. Those that no connection holds any more are forgotten when another is added.
+/// The contexts in use. Contexts without connections are removed when another one is added.
 struct SharedContexts {
   static let all = NIOLockedValueBox(SharedContexts())
 
   struct Key: Hashable {
     var configuration: TLSConfiguration
-    /// Of the CA file: device, inode, size, time of change.
+    /// The device, inode, size and modification time of the CA file.
     var file: [Int]
 
     init(_ configuration: TLSConfiguration) {

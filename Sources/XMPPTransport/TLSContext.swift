@@ -1,19 +1,19 @@
 import COpenSSL
 
-/// The part of TLS that connections with the same settings share: settings and trust anchors (an `SSL_CTX`).
+/// The settings and trust anchors that several TLS connections share (an `SSL_CTX`).
 public final class TLSContext: @unchecked Sendable {
-  // Unchecked: nothing changes after `init` but the store of the SSL_CTX grows, which has a lock of its own; making connections from
-  // an SSL_CTX is safe on any thread.
+  // Unchecked, because only the store of the SSL_CTX changes after `init`, and it has its own lock. Connections may be
+  // created from an SSL_CTX on any thread.
 
   public let configuration: TLSConfiguration
   let handle: OpaquePointer
-  /// nil: the file OpenSSL was built for, or the one that its variable SSL_CERT_FILE names.
+  /// Nil for OpenSSL's default file, or the one in its variable SSL_CERT_FILE.
   private let systemFile: String?
-  /// What a session to be resumed must have been made for; nil: none is resumed.
+  /// The origin that a session must have to be resumed; nil if no session is resumed.
   private(set) var origin: [UInt8]?
 
-  /// - Throws: `invalidConfiguration`, when `caFile` cannot be read or holds no certificate, a pin is not 32 octets,
-  ///   a protocol name is not 1 to 255 octets, or the client certificate or its key cannot be used.
+  /// - Throws: `invalidConfiguration` if `caFile` is unreadable or has no certificate, if a pin is not 32 octets long,
+  ///   if a protocol name is not 1 to 255 octets long, or if the client certificate or its key is unusable.
   public convenience init(_ configuration: TLSConfiguration) throws(TransportError) {
     try self.init(configuration, systemFile: nil)
   }
@@ -31,14 +31,14 @@ public final class TLSContext: @unchecked Sendable {
 
   deinit { SSL_CTX_free(handle) }
 
-  /// As OpenSSL numbers it.
+  /// The version in OpenSSL's numbering.
   var minimumVersion: Int32 {
     configuration.minimumVersion == .tls12 ? TLS1_2_VERSION : TLS1_3_VERSION
   }
 
   private func configure() throws(TransportError) {
     tls_ctx_set_defaults(handle)
-    // Level 2: keys of at least 112 bits of security, no SHA-1 in signatures.
+    // Level 2 requires keys of at least 112 bits of security, and no SHA-1 in signatures.
     SSL_CTX_set_security_level(handle, 2)
     guard
       tls_ctx_set_min_version(handle, minimumVersion) == 1,
@@ -69,7 +69,7 @@ public final class TLSContext: @unchecked Sendable {
       list.append(length)
       list.append(contentsOf: name.utf8)
     }
-    // Unlike its neighbours, this function returns 0 for success.
+    // Unlike similar functions, this one returns 0 for success.
     guard SSL_CTX_set_alpn_protos(handle, list, UInt32(list.count)) == 0 else {
       throw TransportError(.invalidConfiguration, .says(.protocolNames))
     }
@@ -85,15 +85,15 @@ public final class TLSContext: @unchecked Sendable {
         .invalidConfiguration,
         .says(.unusableCAFile, caFile, OpenSSLErrors.drain()))
     }
-    // Anchors need not be self-signed: the server's own certificate or an intermediate CA will do.
+    // Trust anchors need not be self-signed: the server's own certificate or an intermediate CA suffices.
     let parameters = SSL_CTX_get0_param(handle)
     X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN))
   }
 
   /// Adds the system's CAs from its bundle file, the second choice after the directory.
   ///
-  /// To be called when the directory, looked into by hash while a chain is checked, knew no anchor: reading the bundle
-  /// costs some 100 ms of CPU.
+  /// Called only if the directory, which is searched by hash during the verification, has no anchor, because reading
+  /// the bundle costs some 100 ms of CPU time.
   func trustSystemFile() {
     if let systemFile {
       SSL_CTX_load_verify_file(handle, systemFile)

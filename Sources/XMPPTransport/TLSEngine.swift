@@ -2,40 +2,41 @@ import COpenSSL
 import Glibc
 import NIOCore
 
-/// The client side of one TLS connection over memory; does no I/O.
+/// The client side of a TLS connection in memory; does no I/O.
 ///
-/// Ciphertext from the peer goes in by `receive`, ciphertext for the peer comes out by `takeCiphertext`; after every
-/// other call look there for something to send, even after one that threw (an alert). Not for use by several threads.
+/// `receive` accepts ciphertext from the peer, and `drainCiphertext` returns ciphertext for the peer. Call the latter
+/// after every other call, even if that threw an error, since there may be an alert to send. Not thread-safe.
 public final class TLSEngine {
-  /// What became of a wish to read.
+  /// The result of a read.
   public enum ReadResult: Sendable {
-    /// Everything that had arrived in whole records was read.
+    /// All complete records were read.
     case needsMore
-    /// The peer said that nothing follows (close_notify, RFC 8446 §6.1).
+    /// The peer has ended its data (close_notify, RFC 8446 §6.1).
     case closed
   }
 
-  /// What the handshake agreed on; nil until it is complete.
+  /// The result of the handshake; nil until it is complete.
   public private(set) var info: TLSInfo?
 
-  /// Why the peer's certificate was refused, told by the verification callback.
+  /// Why the verification callback refused the peer's certificate.
   var rejection: TransportError?
 
   let context: TLSContext
   private let ssl: OpaquePointer
   private var failure: TransportError?
   private var session: TLSSession?
-  /// When the certificate of the session that is offered was verified.
+  /// When the certificate of the offered session was verified.
   private var offeredVerified: Int?
 
-  /// Buffers above this size are replaced when empty: an idle connection holds little memory.
+  /// The maximum capacity of an empty buffer that is kept. Larger ones are replaced, so that idle connections need
+  /// little memory.
   private static let idleCapacity = 512
-  /// Bytes of plaintext that fit into one TLS record (RFC 8446 §5.1).
+  /// The maximum number of plaintext octets in a TLS record (RFC 8446 §5.1).
   package static let maximumRecord = 16_384
 
-  /// - Parameter session: an earlier one to be resumed; ignored where it does not fit, and where the server does not
-  ///   know it any more: the handshake is a full one then. But servers exist that fail the handshake instead (OpenSSL
-  ///   that asks for client certificates and was given no session id context): then try without.
+  /// - Parameter session: An earlier session to resume. It is ignored if it does not match, or if the server no longer
+  ///   knows it; the handshake is then a full one. Some servers fail the handshake instead (OpenSSL with client
+  ///   certificates and without a session id context); try again without a session then.
   public init(_ context: TLSContext, resuming session: TLSSession? = nil) throws(TransportError) {
     self.context = context
     ERR_clear_error()
@@ -65,9 +66,9 @@ public final class TLSEngine {
 
   deinit { SSL_free(ssl) }
 
-  /// Takes bytes from the peer, to be digested by `handshake` or `read`.
+  /// Accepts octets from the peer, which `handshake` or `read` process.
   ///
-  /// Give it pieces of some kilobytes and digest each one, and buffers stay small.
+  /// Pass pieces of some kilobytes and process each one, to keep the buffers small.
   public func receive(_ ciphertext: UnsafeRawBufferPointer) throws(TransportError) {
     if let failure { throw failure }
     guard !ciphertext.isEmpty else { return }
@@ -79,7 +80,7 @@ public final class TLSEngine {
     else { throw fail(TransportError(.tlsFailed, .says(.openSSLMemory))) }
   }
 
-  /// Goes on with the handshake, and says whether it is complete.
+  /// Continues the handshake. Returns whether it is complete.
   ///
   /// - Throws: `certificateRejected`, `tlsFailed`.
   public func handshake() throws(TransportError) -> Bool {
@@ -93,14 +94,15 @@ public final class TLSEngine {
       throw fail(handshakeFailure(error))
     }
     info = TLSInfo(ssl)
-    // Under TLS 1.3 they come later, on their own.
+    // With TLS 1.3, sessions arrive later.
     if SSL_version(ssl) < TLS1_3_VERSION { store(SSL_get_session(ssl)) }
     return true
   }
 
-  /// Appends what the peer sent to `buffer`.
+  /// Appends the decrypted data from the peer to `buffer`.
   ///
-  /// - Throws: `tlsFailed` when a record is damaged or the peer sends a fatal alert, `tlsClosed` before the handshake.
+  /// - Throws: `tlsFailed` for a damaged record or a fatal alert from the peer; `tlsClosed` before the handshake is
+  ///   complete.
   public func read(into buffer: inout ByteBuffer) throws(TransportError) -> ReadResult {
     if let failure { throw failure }
     guard info != nil else { throw TransportError(.tlsClosed, .says(.handshakeIncomplete)) }
@@ -124,9 +126,9 @@ public final class TLSEngine {
     }
   }
 
-  /// Encrypts what is to be sent.
+  /// Encrypts data for the peer.
   ///
-  /// - Throws: `tlsClosed` before the handshake and after `close`, `tlsFailed`.
+  /// - Throws: `tlsClosed` before the handshake is complete and after `close`; `tlsFailed`.
   public func write(_ plaintext: UnsafeRawBufferPointer) throws(TransportError) {
     if let failure { throw failure }
     guard info != nil, SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN == 0 else {
@@ -139,7 +141,8 @@ public final class TLSEngine {
     else { throw fail(TransportError(.tlsFailed, .says(.tlsFailed, OpenSSLErrors.drain()))) }
   }
 
-  /// Says to the peer that nothing follows (close_notify); reading goes on. Does nothing before the handshake.
+  /// Tells the peer that no more data follows (close_notify); reading remains possible. Does nothing before the
+  /// handshake is complete.
   public func close() {
     guard failure == nil, info != nil, SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN == 0 else { return }
     ERR_clear_error()
@@ -147,7 +150,7 @@ public final class TLSEngine {
     ERR_clear_error()
   }
 
-  /// Moves what is to be sent to the end of `buffer`.
+  /// Appends the ciphertext for the peer to `buffer`.
   public func drainCiphertext(into buffer: inout ByteBuffer) {
     guard let outgoing = SSL_get_wbio(ssl) else { return }
     while case let pending = tls_bio_pending(outgoing), pending > 0 {
@@ -162,15 +165,15 @@ public final class TLSEngine {
     }
   }
 
-  /// The newest session that the server has given since the last call, for another connection to resume.
+  /// The newest session from the server since the last call, for another connection to resume.
   ///
-  /// Look here after `handshake` and `read`; always nil where the configuration does not ask for sessions.
+  /// Call this after `handshake` and `read`. It is always nil if the configuration does not resume sessions.
   public func popSession() -> TLSSession? {
     defer { session = nil }
     return session
   }
 
-  /// OpenSSL's callback: 0, the session remains its own.
+  /// OpenSSL's callback. Returns 0, so that OpenSSL keeps its reference to the session.
   static func received(_ session: OpaquePointer?, on ssl: OpaquePointer?) -> Int32 {
     guard let ssl, SSL_version(ssl) >= TLS1_3_VERSION, let data = SSL_get_ex_data(ssl, 0) else { return 0 }
     Unmanaged<TLSEngine>.fromOpaque(data).takeUnretainedValue().store(session)

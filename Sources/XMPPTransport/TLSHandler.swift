@@ -1,35 +1,36 @@
 import Glibc
 import NIOCore
 
-/// User inbound event: the TLS handshake is complete, and what is written from now on is sent.
+/// User inbound event: the TLS handshake is complete. Data that is written from now on is sent.
 public struct TLSHandshakeCompleted: Sendable, Hashable {
   public var info: TLSInfo
 
   public init(info: TLSInfo) { self.info = info }
 }
 
-/// User inbound event: the server gave a session that another connection can resume; the last one is the best.
+/// User inbound event: the server has issued a session that another connection can resume. The latest one is the best.
 ///
-/// Under TLS 1.2 fired before `TLSHandshakeCompleted`, under 1.3 at any time after it.
+/// With TLS 1.2, it is fired before `TLSHandshakeCompleted`; with TLS 1.3, at any time after it.
 public struct TLSSessionReceived: Sendable, Hashable {
   public var session: TLSSession
 
   public init(session: TLSSession) { self.session = session }
 }
 
-/// User inbound event: how the peer ended its side, fired once, before `ChannelEvent.inputClosed` or `channelInactive`.
+/// User inbound event: the peer has ended its side. It is fired once, before `ChannelEvent.inputClosed` or
+/// `channelInactive`.
 public enum TLSInputClosed: Sendable, Hashable {
-  /// By close_notify, as it should.
+  /// The peer sent close_notify, as required.
   case orderly
-  /// The TCP connection ended without; an attacker on the path may have cut the last words off.
+  /// The TCP connection ended without close_notify; an attacker on the path may have cut off the last data.
   case truncated
 }
 
-/// Turns the bytes of a channel into a TLS client connection.
+/// Secures a channel with TLS as a client.
 ///
-/// Add it as the first handler, before the connection is made (direct TLS) or when the server has agreed to STARTTLS.
-/// It starts the handshake as soon as the channel is active and fires `TLSHandshakeCompleted`. When the handshake or the
-/// connection fails it fires `errorCaught` with a `TransportError` and closes the channel.
+/// Add it as the first handler, before the connection is established (direct TLS) or after the server has agreed to
+/// STARTTLS. It starts the handshake when the channel is active, and fires `TLSHandshakeCompleted`. If the handshake or
+/// the connection fails, it fires `errorCaught` with a `TransportError` and closes the channel.
 public final class TLSHandler: ChannelDuplexHandler {
   public typealias InboundIn = ByteBuffer
   public typealias InboundOut = ByteBuffer
@@ -43,22 +44,20 @@ public final class TLSHandler: ChannelDuplexHandler {
   private let engine: TLSEngine
   private var state = State.idle
   private var outputClosed = false
-  /// Whether a handler after this one waits for plaintext.
+  /// Whether a later handler waits for plaintext.
   private var readRequested = false
-  /// Before the first plaintext: the server may be sending tickets.
+  /// Whether no plaintext has arrived yet, so that the server may be sending tickets.
   private var awaitsFirstPlaintext = true
 
-  /// Plaintext of a record that is shared by several writes.
-  ///
-  /// Servers read so much at a time.
+  /// The number of plaintext octets in a record that combines several writes. Servers read this much at once.
   package static let sharedRecordSize = 8192
 
-  /// Plaintext that waits for a flush or for the handshake, a buffer for each record.
+  /// The plaintext that waits for a flush or the handshake, with one buffer for each record.
   private var unsent = CircularBuffer<ByteBuffer>()
   private var unsentPromise: EventLoopPromise<Void>?
   private var flushRequested = false
 
-  /// - Parameter session: an earlier one to be resumed, if the server still knows it.
+  /// - Parameter session: An earlier session to resume, if the server still knows it.
   /// - Throws: `tlsFailed`, `invalidConfiguration`.
   public init(_ context: TLSContext, resuming session: TLSSession? = nil) throws(TransportError) {
     engine = try TLSEngine(context, resuming: session)
@@ -101,7 +100,7 @@ public final class TLSHandler: ChannelDuplexHandler {
     var ciphertext = unwrapInboundIn(data)
     var plaintext = context.channel.allocator.buffer(capacity: 0)
     do throws(TransportError) {
-      // In pieces, so that OpenSSL's buffers stay small.
+      // The input is processed in pieces, so that OpenSSL's buffers remain small.
       while state == .handshaking || state == .open,
         let piece = ciphertext.readSlice(length: min(ciphertext.readableBytes, 16_384)),
         piece.readableBytes > 0
@@ -138,10 +137,10 @@ public final class TLSHandler: ChannelDuplexHandler {
     }
   }
 
-  /// Has the kernel acknowledge what was read now, not 40 ms later.
+  /// Makes the kernel acknowledge the received data now, rather than 40 ms later.
   ///
-  /// OpenSSL's servers send tickets after every handshake of TLS 1.3, wanted or not; one that leaves Nagle's algorithm
-  /// on (RFC 1122 §4.2.3.4) holds its first answer back until they are acknowledged.
+  /// Servers with OpenSSL always send tickets after a TLS 1.3 handshake. With Nagle's algorithm (RFC 1122 §4.2.3.4), a
+  /// server delays its first answer until the tickets are acknowledged.
   private func acknowledgeAtOnce(_ context: ChannelHandlerContext) {
     guard let socket = context.channel as? any SocketOptionProvider else { return }
     _ = socket.unsafeSetSocketOption(
@@ -156,7 +155,7 @@ public final class TLSHandler: ChannelDuplexHandler {
   public func channelReadComplete(context: ChannelHandlerContext) {
     context.fireChannelReadComplete()
     if state == .open, awaitsFirstPlaintext { acknowledgeAtOnce(context) }
-    // Ciphertext that gave no plaintext does not fulfil the wish of a handler that reads by hand.
+    // Ciphertext without plaintext does not satisfy a handler that requests reads explicitly.
     if readRequested { context.read() }
   }
 
@@ -169,7 +168,7 @@ public final class TLSHandler: ChannelDuplexHandler {
     context.fireChannelRead(wrapInboundOut(whole))
   }
 
-  /// The peer's close_notify: with half-closure allowed, writing goes on.
+  /// Handles the peer's close_notify. If half-closure is allowed, writing remains possible.
   private func closeNotified(_ context: ChannelHandlerContext) {
     guard state == .open else { return }
     state = .inputClosed
@@ -182,7 +181,7 @@ public final class TLSHandler: ChannelDuplexHandler {
     }
   }
 
-  /// The TCP connection has no more input.
+  /// Handles the end of the TCP connection's input.
   private func inputEnded(_ context: ChannelHandlerContext) {
     switch state {
     case .handshaking:
@@ -228,7 +227,7 @@ public final class TLSHandler: ChannelDuplexHandler {
     context.close(mode: mode, promise: promise)
   }
 
-  /// Encrypts and sends what was written. A record ends where a write does, unless the write is too large for one record.
+  /// Encrypts and sends written data. A record ends where a write ends, unless the write exceeds a record.
   private func encryptUnsent(_ context: ChannelHandlerContext) {
     guard state == .open || state == .inputClosed, flushRequested, !outputClosed else { return }
     flushRequested = false
@@ -284,7 +283,7 @@ public final class TLSHandler: ChannelDuplexHandler {
     guard state != .failed else { return }
     state = .failed
     outputClosed = true
-    sendCiphertext(context)  // The alert that tells the peer why.
+    sendCiphertext(context)  // The alert tells the peer the reason.
     failUnsent(error)
     context.fireErrorCaught(error)
     context.close(promise: nil)
@@ -297,6 +296,6 @@ public final class TLSHandler: ChannelDuplexHandler {
   }
 }
 
-// Handlers belong to the event loop of their channel.
+// A handler is confined to the event loop of its channel.
 @available(*, unavailable)
 extension TLSHandler: Sendable {}

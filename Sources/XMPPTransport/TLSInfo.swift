@@ -1,17 +1,18 @@
 import COpenSSL
 
-/// What a completed TLS handshake agreed on.
+/// The result of a completed TLS handshake.
 public struct TLSInfo: Sendable, Hashable {
-  /// As OpenSSL writes it, for example `TLSv1.3`.
+  /// The version in OpenSSL's spelling, such as `TLSv1.3`.
   public var version: String
-  /// As OpenSSL writes it, for example `TLS_AES_256_GCM_SHA384`.
+  /// The cipher in OpenSSL's spelling, such as `TLS_AES_256_GCM_SHA384`.
   public var cipher: String
-  /// The protocol the server chose by ALPN, if it did.
+  /// The protocol that the server chose with ALPN; nil if it chose none.
   public var alpn: String?
-  /// SHA-256 digest (32 octets) of the server's certificate in DER form; of a resumed session, the one that began it.
+  /// The SHA-256 digest (32 octets) of the server's certificate in DER form; in a resumed session, that of the original
+  /// handshake.
   public var peerCertificateSHA256: [UInt8]
   public var channelBindings = TLSChannelBindings()
-  /// The handshake resumed an earlier session (RFC 8446 §2.2).
+  /// Whether the handshake resumed an earlier session (RFC 8446 §2.2).
   public var isResumed = false
 
   public init(version: String, cipher: String, alpn: String? = nil, peerCertificateSHA256: [UInt8]) {
@@ -21,7 +22,7 @@ public struct TLSInfo: Sendable, Hashable {
     self.peerCertificateSHA256 = peerCertificateSHA256
   }
 
-  /// - Parameter ssl: an `SSL` whose handshake is complete.
+  /// - Parameter ssl: An `SSL` whose handshake is complete.
   init(_ ssl: OpaquePointer) {
     var selected: UnsafePointer<UInt8>?
     var length: UInt32 = 0

@@ -1,29 +1,31 @@
 import COpenSSL
 import Glibc
 
-/// What a later connection needs to resume a TLS session (RFC 8446 §2.2, RFC 5077).
+/// A TLS session that a later connection can resume (RFC 8446 §2.2, RFC 5077).
 ///
-/// It is a secret: who has it can take the server's part in the connection that resumes it. Offer each one once, since
-/// who listens can tell that two connections offer the same (RFC 8446 §C.4); a resumed session gives a new one.
+/// A session is secret: its owner can impersonate the server in the resumed connection. Offer each session only once,
+/// since an eavesdropper can link connections that offer the same one (RFC 8446 §C.4). A resumed connection issues a
+/// new session.
 public struct TLSSession: Sendable, Hashable {
-  /// Octets of `serialized` at most; longer ones are never given nor taken.
+  /// The maximum length of `serialized` in octets; longer sessions are neither issued nor accepted.
   public static let maximumSize = 16_384
-  /// Seconds after which the certificate must be shown again, however often the session was resumed.
+  /// The seconds after which the certificate must be verified again, however often the session was resumed.
   static let lifetime = 7 * 86_400
 
-  /// A digest of what the server had to prove, and of what the client showed: only where all is equal it is resumed.
+  /// A digest of the settings and certificates of the original connection. The session is resumed only if they are
+  /// equal.
   let origin: [UInt8]
   /// When the server's certificate was verified, in seconds since 1970.
   let verified: Int
-  /// In OpenSSL's DER form.
+  /// The session in OpenSSL's DER form.
   private let state: [UInt8]
 
-  /// The form to keep: an octet for its version, the origin (32), the time of verification (8), the state.
+  /// The form for storage: a version octet, the origin (32 octets), the time of verification (8 octets), the DER form.
   public var serialized: [UInt8] {
     [1] + origin + Self.octets(verified) + state
   }
 
-  /// - Returns: nil for what is not of the form of `serialized`.
+  /// - Returns: nil for octets that do not have the form of `serialized`.
   public init?(serialized: [UInt8]) {
     guard (42...Self.maximumSize).contains(serialized.count), serialized[0] == 1 else { return nil }
     origin = Array(serialized[1..<33])
@@ -31,7 +33,7 @@ public struct TLSSession: Sendable, Hashable {
     state = Array(serialized[41...])
   }
 
-  /// nil where the session cannot be resumed, is too large, or lacks the extended master secret (RFC 7627 §5.3).
+  /// Returns nil if the session cannot be resumed, is too large, or lacks the extended master secret (RFC 7627 §5.3).
   init?(_ session: OpaquePointer, of ssl: OpaquePointer, origin: [UInt8], verified: Int) {
     guard
       SSL_SESSION_is_resumable(session) == 1,
@@ -46,7 +48,8 @@ public struct TLSSession: Sendable, Hashable {
     self.verified = verified
   }
 
-  /// Has `ssl` offer the session, if what it proved is what `context` asks for and still holds.
+  /// Makes `ssl` offer the session if its origin matches `context` and its certificate is still valid. Returns whether
+  /// it does.
   func offer(on ssl: OpaquePointer, _ context: TLSContext) -> Bool {
     let now = time(nil)
     guard origin == context.origin, verified <= now, verified > now - Self.lifetime else { return false }
@@ -75,7 +78,7 @@ extension TLSSession: CustomStringConvertible, CustomDebugStringConvertible, Cus
 }
 
 extension TLSContext {
-  /// A digest of what connections must prove and of what they show, for sessions to carry.
+  /// A digest of the settings and certificates that a resumed session must share.
   func makeOrigin() -> [UInt8] {
     var parts: [[UInt8]?] = [
       Array(configuration.domain.utf8), configuration.unicodeDomain.map { Array($0.utf8) },

@@ -1,5 +1,5 @@
 extension TransportError {
-  /// What goes wrong with connections, TLS, certificates and proxies.
+  /// Sentences about connections, TLS, certificates and proxies.
   public enum Sentence: String, ErrorSentence {
     case selfSigned, selfSignedInChain, unknownIssuer
     case notPinned, otherDomain, issuerNotCA, certificateExpired, certificateNotYetValid

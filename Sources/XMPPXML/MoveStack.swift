@@ -1,4 +1,4 @@
-/// A stack that is filled and emptied all the time: its memory stays, and elements leave it without being copied.
+/// A stack that is frequently filled and emptied. It keeps its memory, and elements are moved out of it without a copy.
 struct MoveStack<Element>: ~Copyable {
   private var base: UnsafeMutablePointer<Element>
   private var capacity = 8
@@ -51,7 +51,7 @@ struct MoveStack<Element>: ~Copyable {
     count = 0
   }
 
-  /// Takes the elements from an index on.
+  /// Removes the elements from an index on, and returns them.
   @inline(__always)
   mutating func removeAll(from start: Int) -> [Element] {
     let length = count - start
@@ -59,7 +59,7 @@ struct MoveStack<Element>: ~Copyable {
     let first = base + start
     switch length {
     case 0: return []
-    // Literals are made in one step.
+    // Array literals are allocated and filled in one step.
     case 1: return [first.move()]
     case 2: return [first.move(), (first + 1).move()]
     case 3: return [first.move(), (first + 1).move(), (first + 2).move()]

@@ -1,14 +1,14 @@
-/// How much there is of a child of the root so far, whatever it has on the wire.
+/// Counts the parts of a child of the root, regardless of its size on the wire.
 struct XMLBreadth {
   private var elements = 0
   private var attributes = 0
-  /// Names that libxml2 had before.
+  /// The number of names that libxml2 knew before this child.
   private var knownNames = 0
 
-  /// - Parameter names: those that libxml2 has by now.
+  /// - Parameter names: The number of names that libxml2 knows now.
   init(names: Int = 0) { knownNames = names }
 
-  /// Counts an element, and a text before it.
+  /// Counts an element, and the text before it if there is one.
   @inline(__always)
   mutating func add(attributes: Int, hasTextBefore: Bool) {
     elements += hasTextBefore ? 2 : 1
@@ -19,7 +19,7 @@ struct XMLBreadth {
     names - knownNames > limits.maximumNames
   }
 
-  /// Why it is too much to be read on, though no part of it is.
+  /// The limit that the child as a whole exceeds; nil if it exceeds none.
   @inline(__always)
   func excess(_ names: Int, _ limits: XMLStreamParser.Limits) -> String? {
     if elements > limits.maximumElements { return "more than \(limits.maximumElements) elements" }

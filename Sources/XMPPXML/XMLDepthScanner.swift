@@ -1,40 +1,41 @@
-/// Finds the end of an element that is not to be read: in one pass over its bytes, and without memory for what is in it.
+/// Finds the end of an element that is skipped, in one pass over its bytes and without storing its content.
 ///
-/// It goes by the tags alone. Names are not compared, and references, characters and namespaces not looked at: a server
-/// has read what it passes on. What RFC 6120 §11.1 forbids is refused all the same.
+/// It considers only tags. It compares no names, and ignores references, characters and namespaces, because the server
+/// has already parsed the element. It refuses what RFC 6120 §11.1 forbids.
 struct XMLDepthScanner {
   enum Place {
     case text
-    /// Behind `<`.
+    /// After `<`.
     case markup
     case startTag(isEmpty: Bool)
     case value(quote: UInt8)
     case endTag
-    /// Behind `<!`, and so much of what begins a CDATA section.
+    /// After `<!`, and this number of characters that begin a CDATA section.
     case declaration(Int)
-    /// Behind so many `]`.
+    /// After this number of `]` characters.
     case data(Int)
   }
 
   private static let opening = Array("[CDATA[".utf8)
 
-  /// Elements that are open, the one whose end is looked for included.
+  /// The number of open elements, including the one whose end is sought.
   private var depth: Int
   private var place: Place
   private let maximumTokenBytes: Int
   private var tokenBytes = 0
 
   /// - Parameters:
-  ///   - place: where the first byte is.
-  ///   - depth: elements that are open, the one whose end is looked for included; not the one in whose start tag it is.
-  ///   - maximumTokenBytes: bytes of a tag.
+  ///   - place: The place of the first byte.
+  ///   - depth: The number of open elements, including the one whose end is sought, but excluding the one whose start
+  ///     tag contains the first byte.
+  ///   - maximumTokenBytes: The maximum number of bytes of a tag.
   init(at place: Place, depth: Int, maximumTokenBytes: Int) {
     self.place = place
     self.depth = depth
     self.maximumTokenBytes = maximumTokenBytes
   }
 
-  /// Reads on; where the element ends in these bytes, how many of them it has.
+  /// Continues with these bytes. If the element ends in them, returns the number of bytes up to its end.
   mutating func end(in bytes: UnsafeRawBufferPointer) throws(XMLStreamError) -> Int? {
     for (index, byte) in bytes.enumerated() {
       tokenBytes += 1
@@ -90,8 +91,8 @@ struct XMLDepthScanner {
 }
 
 extension XMLDepthScanner {
-  /// The beginning of a start tag of which only the first bytes are wanted, as a tag of its own: its name and the
-  /// attributes that are whole there. nil where there is not even a name.
+  /// The first bytes of a start tag as a complete tag, with its name and those attributes that are complete. Nil if the
+  /// name is incomplete.
   static func shortened(_ tag: UnsafeRawBufferPointer, to length: Int) -> [UInt8]? {
     var end: Int?
     var quote: UInt8?

@@ -1,4 +1,4 @@
-/// A name with its namespace (Namespaces in XML 1.0 §3). The namespace of an unprefixed attribute is empty.
+/// A name with its namespace (Namespaces in XML 1.0 §3). An attribute without prefix has an empty namespace.
 public struct XMLName: Hashable, Sendable {
   public var local: String
   public var namespace: String
@@ -18,15 +18,15 @@ public struct XMLAttribute: Hashable, Sendable {
   }
 }
 
-/// What an element contains: elements and text, in order.
+/// The content of an element: elements and text, in order.
 public enum XMLNode: Hashable, Sendable {
   case element(XMLElement)
   case text(String)
 }
 
-/// An element with all it contains: a value.
+/// An element with its attributes and content, as a value.
 public struct XMLElement: Hashable, Sendable {
-  /// Most elements contain text only, and need no array then. A single text is always kept as ``text(_:)``.
+  /// Most elements contain only text, and then need no array. A single text is always stored as ``text(_:)``.
   enum Content: Hashable, Sendable {
     case nodes([XMLNode])
     case text(String)
@@ -44,7 +44,7 @@ public struct XMLElement: Hashable, Sendable {
   public var attributes: [XMLAttribute]
   var content: Content
 
-  /// The elements and text directly inside, in order.
+  /// The direct child elements and texts, in order.
   public var children: [XMLNode] {
     get {
       switch content {
@@ -70,7 +70,7 @@ public struct XMLElement: Hashable, Sendable {
     self.content = content
   }
 
-  /// An element whose attributes have no namespace; those with a nil value are left out.
+  /// Creates an element whose attributes have no namespace. Attributes with a nil value are omitted.
   public init(
     _ local: String, namespace: String, attributes: KeyValuePairs<String, String?> = [:],
     children: [XMLElement] = [], text: String? = nil
@@ -82,13 +82,13 @@ public struct XMLElement: Hashable, Sendable {
     content = Content(nodes)
   }
 
-  /// Value of the attribute without a namespace; nil removes it.
+  /// The value of the attribute without a namespace; setting it to nil removes the attribute.
   public subscript(_ attribute: String) -> String? {
     get { attributes.first { $0.name.local == attribute && $0.name.namespace.isEmpty }?.value }
     set { self[XMLName(attribute)] = newValue }
   }
 
-  /// Value of an attribute; nil removes it.
+  /// The value of an attribute; setting it to nil removes the attribute.
   public subscript(_ attribute: XMLName) -> String? {
     get { attributes.first { $0.name == attribute }?.value }
     set {
@@ -108,7 +108,7 @@ public struct XMLElement: Hashable, Sendable {
     return nodes.compactMap { if case .element(let element) = $0 { element } else { nil } }
   }
 
-  /// The text directly inside, joined.
+  /// The concatenated direct texts.
   public var text: String {
     switch content {
     case .text(let text): text
@@ -116,7 +116,7 @@ public struct XMLElement: Hashable, Sendable {
     }
   }
 
-  /// First child element of that name; without a namespace, of this element's own.
+  /// The first child element with this name, by default in this element's namespace.
   public func first(_ local: String, _ namespace: String? = nil) -> XMLElement? {
     guard case .nodes(let nodes) = content else { return nil }
     let wanted = namespace ?? name.namespace
@@ -127,7 +127,7 @@ public struct XMLElement: Hashable, Sendable {
     return nil
   }
 
-  /// Octets of memory that the element takes, about: what is written in it, and something for every part.
+  /// The approximate memory of the element in octets: its texts, and an allowance for every part.
   public var footprint: Int {
     let inside =
       switch content {

@@ -1,10 +1,10 @@
 import CLibXML2
 
-/// Names already made, found by the addresses of their parts in libxml2's dictionary, which keeps each spelling
-/// once for as long as the parser lives.
+/// A cache of names, whose keys are the addresses of their parts in libxml2's dictionary. The dictionary keeps each
+/// spelling once for as long as the parser lives.
 ///
-/// Each name has two places; one that finds both taken takes over that of the older. The cache is small at first, as
-/// it is all an idle stream needs, and doubles with the names that it makes up to a bound.
+/// Each name has two possible places. A name that finds both taken replaces the older one. The cache begins small,
+/// which suffices for an idle stream, and doubles with the number of new names up to a maximum.
 struct XMLNameCache {
   private struct Entry {
     var local: UnsafePointer<xmlChar>?
@@ -15,14 +15,14 @@ struct XMLNameCache {
   private static let maximumBits = 8
   private var bits = 4
   private var entries = [Entry](repeating: Entry(name: XMLName("")), count: 1 << 4)
-  /// Names made since it has its size.
+  /// The number of names that were created at the current size.
   private var made = 0
 
-  /// The name in a place that ``place(_:_:)`` found.
+  /// The name in a place from ``place(_:_:)``.
   @inline(__always)
   subscript(place: Int) -> XMLName { entries[place].name }
 
-  /// The place of a name, which is made if need be; nil if it is not UTF-8.
+  /// The place of a name, which is created if necessary; nil if it is not UTF-8.
   @inline(__always)
   mutating func place(_ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?) -> Int? {
     let place = home(local, namespace)
@@ -65,8 +65,8 @@ struct XMLNameCache {
 }
 
 extension String {
-  /// Text whose UTF-8 libxml2 has checked, save for overlong forms and surrogates in CDATA sections: nil for
-  /// those, which the repair makes longer.
+  /// Creates a string from UTF-8 that libxml2 has validated, except for overlong forms and surrogates in CDATA
+  /// sections. Returns nil for those, which Swift's repair makes longer.
   @inline(__always)
   init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
     self.init(decoding: bytes, as: UTF8.self)

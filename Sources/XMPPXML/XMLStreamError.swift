@@ -1,30 +1,30 @@
-/// Why a stream's XML was refused. The stream cannot go on (RFC 6120 §4.9.1.1).
+/// The reason why the XML of a stream was refused. It ends the stream (RFC 6120 §4.9.1.1).
 public struct XMLStreamError: Error, Sendable, Equatable {
-  /// What was wrong, spelled as the stream error condition that RFC 6120 §4.9.3 has for it.
+  /// The kind of error, spelled like the corresponding stream error condition of RFC 6120 §4.9.3.
   public struct Code: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Not XML, or not XML with namespaces.
+    /// Not well-formed XML with namespaces.
     public static let notWellFormed = Code(rawValue: "not-well-formed")
     /// A comment, processing instruction, document type or entity (RFC 6120 §11.1).
     public static let restrictedXML = Code(rawValue: "restricted-xml")
-    /// A prefix that nothing declares.
+    /// A prefix without a declaration.
     public static let badNamespacePrefix = Code(rawValue: "bad-namespace-prefix")
-    /// Not UTF-8, or declared to be something else (RFC 6120 §11.6).
+    /// Not UTF-8, or declared with another encoding (RFC 6120 §11.6).
     public static let unsupportedEncoding = Code(rawValue: "unsupported-encoding")
-    /// Text, other than white space, between stanzas.
+    /// Text between stanzas that is not white space.
     public static let badFormat = Code(rawValue: "bad-format")
-    /// More than ``XMLStreamParser/Limits`` allows.
+    /// A limit of ``XMLStreamParser/Limits`` was exceeded.
     public static let limitExceeded = Code(rawValue: "policy-violation")
-    /// The parser has no memory, or met an error of its own.
+    /// The parser ran out of memory, or failed internally.
     public static let internalError = Code(rawValue: "internal-server-error")
     /// The parser was fed after the end of the stream or after an error.
     public static let finished = Code(rawValue: "finished")
   }
 
   public var code: Code
-  /// What was found, for a person; at most some hundred bytes, part of them the peer's.
+  /// A description for people, of at most some hundred bytes. Parts of it may come from the peer.
   public var message: String
 
   public init(_ code: Code, _ message: String) {

@@ -1,50 +1,51 @@
 import CLibXML2
 
-/// Turns the bytes of an XML stream into elements, as they arrive (RFC 6120 §4 and §11).
+/// Parses the bytes of an XML stream into elements as they arrive (RFC 6120 §4 and §11).
 ///
-/// One parser reads one stream, from its header to its end; a stream restart takes a new parser.
-/// It belongs to one event loop. XML that RFC 6120 §11.1 forbids, what is not UTF-8, and what exceeds the
-/// ``Limits`` end the stream with an ``XMLStreamError``. White space between stanzas is read and forgotten.
+/// A parser reads one stream, from its header to its end; a stream restart requires a new parser. It is confined to one
+/// event loop. XML that RFC 6120 §11.1 forbids, invalid UTF-8, and anything beyond the ``Limits`` ends the stream with
+/// an ``XMLStreamError``. White space between stanzas is ignored.
 public final class XMLStreamParser {
-  /// What was read.
+  /// A part of the stream.
   public enum Event: Sendable, Equatable {
     /// The start tag of the root: the stream header. The element has no children.
     case opened(XMLElement)
-    /// A complete child of the root: a stanza, or a step of the negotiation.
+    /// A complete child of the root: a stanza, or a negotiation element.
     case element(XMLElement)
-    /// A child of the root that went beyond the limits and was not kept, and how: its start tag and that of the child
-    /// in which the rest was, without what was too much.
+    /// A child of the root that exceeded the limits and was dropped, and the reason. The element has its start tag, and
+    /// as its child the start tag of the one that contained the excess, without the excess itself.
     case leftOut(XMLElement, String, octets: Int)
     /// The end tag of the root: the end of the stream.
     case closed
   }
 
-  /// What a peer may make the parser hold. Going beyond is an ``XMLStreamError/Code/limitExceeded``; a child of the root
-  /// with too many elements, attributes or names is left out (``Event/leftOut(_:_:octets:)``), and the stream goes on.
+  /// The limits on what a peer can make the parser store. Exceeding one is an ``XMLStreamError/Code/limitExceeded``. A
+  /// child of the root with too many elements, attributes or names is dropped (``Event/leftOut(_:_:octets:)``), and the
+  /// stream continues.
   ///
-  /// An element takes some 100 octets of memory, an attribute some 50, whatever they have on the wire, and each name that
-  /// is new costs the parser more than the one before. A contact list of 20,000 has some 60,000 elements and as many
-  /// attributes.
+  /// An element takes some 100 octets of memory and an attribute some 50, regardless of their size on the wire. Each
+  /// new name costs the parser more than the one before. A contact list of 20,000 contacts has some 60,000 elements and
+  /// as many attributes.
   public struct Limits: Sendable {
-    /// Bytes of one child of the root, or of all before the end of the root's start tag.
+    /// The maximum bytes of a child of the root, or of everything before the end of the root's start tag.
     public var maximumElementBytes: Int
-    /// Bytes of a start tag, a CDATA section or whatever else can only be read as a whole. Checked once per
-    /// 16 KiB, so that a little more may pass.
+    /// The maximum bytes of a start tag, a CDATA section or another token that has to be complete to be parsed. It is
+    /// checked once for every 16 KiB, so that slightly more may pass.
     public var maximumTokenBytes: Int
-    /// Elements inside each other, the root included.
+    /// The maximum depth of nested elements, including the root.
     public var maximumDepth: Int
-    /// Attributes and namespace declarations of one start tag.
+    /// The maximum number of attributes and namespace declarations of a start tag.
     public var maximumAttributes: Int
-    /// Namespace declarations in scope at once.
+    /// The maximum number of namespace declarations in scope at the same time.
     public var maximumNamespaces: Int
-    /// Elements of one child of the root, and texts between them.
+    /// The maximum number of elements, and texts between them, in a child of the root.
     public var maximumElements: Int
-    /// Attributes and namespace declarations of one child of the root.
+    /// The maximum number of attributes and namespace declarations in a child of the root.
     public var maximumAttributesInAll: Int
-    /// Different names, prefixes and namespaces of one child of the root that those before it did not have.
+    /// The maximum number of new names, prefixes and namespaces in a child of the root.
     public var maximumNames: Int
-    /// Not 0: a child of the root is left out also where it goes beyond the limits of depth, of namespaces in scope, of one
-    /// tag's attributes or of a token, which may have so many bytes then. 0: that ends the stream.
+    /// If not 0, a child of the root is also dropped if it exceeds the limits of depth, of namespaces in scope, of a
+    /// tag's attributes or of a token, and this is the maximum bytes of a token. If 0, such a child ends the stream.
     public var maximumExcessTokenBytes: Int
 
     public init(
@@ -66,17 +67,17 @@ public final class XMLStreamParser {
 
   private static let libraryIsReady: Void = xmlInitParser()
   private static let sliceBytes = 16 << 10
-  /// The longest header that a parser begins again with, in bytes.
+  /// The maximum bytes of a header with which a rested parser can begin again.
   private static let longestHeader = 1 << 10
-  /// Bytes that are read of a start tag that is too long.
+  /// The number of bytes that are parsed of a start tag that is too long.
   private static let shortenedTag = 1 << 10
 
-  /// libxml2's parser, and what it calls.
+  /// libxml2's parser, and the builder that it calls.
   private struct Reader {
     let context: xmlParserCtxtPtr
     let builder: UnsafeMutablePointer<XMLTreeBuilder>
 
-    /// nil where there is no memory.
+    /// Returns nil if there is no memory.
     init?(_ limits: Limits) {
       builder = .allocate(capacity: 1)
       builder.initialize(to: XMLTreeBuilder(limits: limits))
@@ -88,7 +89,7 @@ public final class XMLStreamParser {
       }
       self.context = context
       var options = XML_PARSE_NOENT.rawValue | XML_PARSE_NONET.rawValue
-      // What is left out goes beyond libxml2's own limits, too.
+      // Elements that are to be dropped may also exceed libxml2's own limits.
       if limits.maximumExcessTokenBytes > 0 { options |= XML_PARSE_HUGE.rawValue }
       xmlCtxtUseOptions(context, Int32(options))
       xmpp_xml_bound_names(context)
@@ -102,28 +103,28 @@ public final class XMLStreamParser {
       builder.deallocate()
     }
 
-    /// Has libxml2 read on, and gives its status.
+    /// Makes libxml2 parse these bytes, and returns its status.
     func read(_ bytes: UnsafeRawBufferPointer) -> Int32 {
       xmlParseChunk(context, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), 0)
     }
   }
 
   private let limits: Limits
-  /// nil while the parser rests.
+  /// Nil while the parser rests.
   private var reader: Reader?
-  /// The bytes up to the end of the root's start tag, by which a parser that rested begins again; empty before it has
-  /// come, and where it is too long to be kept.
+  /// The bytes up to the end of the root's start tag, with which a rested parser begins again. Empty before they have
+  /// arrived, and if they are too long.
   private var header: [UInt8] = []
-  /// What is passed over, up to its end.
+  /// The child of the root that is being skipped.
   private var skimmed: XMLTreeBuilder.Skimmed?
-  /// Where events go while the caller parses.
+  /// The recipient of events during a call of `parse`.
   private var handler: XMLTreeBuilder.Handler?
   private var isFinished = false
   private var isParsing = false
-  /// Bytes that the caller gave, and those of them that libxml2 was given.
+  /// The number of bytes from the caller, and the number of those that were passed to libxml2.
   private var fed = 0
   private var parsed = 0
-  /// Where in the input the last event ended.
+  /// The position in the input at which the last event ended.
   private var lastEvent = 0
 
   public init(limits: Limits = Limits()) {
@@ -134,18 +135,18 @@ public final class XMLStreamParser {
 
   deinit { reader?.free() }
 
-  /// Bytes given to `parse` since the end of the last event.
+  /// The number of bytes passed to `parse` since the end of the last event.
   ///
-  /// Precise to the byte, while an event is handled as well as afterwards: 0 after `<proceed/>` says that
-  /// nothing was smuggled in behind it.
+  /// The number is exact, even while an event is handled: 0 after `<proceed/>` proves that nothing was injected after
+  /// it.
   public var bytesAfterLastEvent: Int { fed - lastEvent }
 
-  /// The default namespace that the root declares: that of its children where they declare none.
+  /// The default namespace that the root declares, which its children inherit.
   public var contentNamespace: String? { reader?.builder.pointee.contentNamespace }
 
-  /// Gives back its memory, if nothing but the root is open: for a stream that becomes idle.
+  /// Releases the parser's memory if only the root is open. Use it when a stream becomes idle.
   ///
-  /// The next bytes cost some microseconds more. Does nothing inside a stanza.
+  /// The next bytes then take some microseconds longer. Does nothing inside a stanza.
   public func rest() {
     guard let reader, !isParsing, !isFinished, !header.isEmpty else { return }
     guard reader.builder.pointee.isBetweenChildren, xmpp_xml_position(reader.context) == parsed else {
@@ -162,7 +163,7 @@ public final class XMLStreamParser {
     if let end, end > Self.longestHeader { header = [] }
   }
 
-  /// The reader, or a new one that has read the header.
+  /// The reader, or a new one that has parsed the header.
   private func wake() throws -> Reader {
     if let reader { return reader }
     let reader = try reopened()
@@ -172,18 +173,18 @@ public final class XMLStreamParser {
     return reader
   }
 
-  /// A new reader that has read the header.
+  /// A new reader that has parsed the header.
   private func reopened() throws -> Reader {
     guard let reader = Reader(limits) else { throw XMLStreamError(.internalError, "no memory for a parser") }
     _ = header.withUnsafeBytes { reader.read($0) }
     return reader
   }
 
-  /// Reads on, and hands over what is complete.
+  /// Parses bytes, and passes complete events to `handle`.
   ///
-  /// Events that were complete before an error are handed over first. After an error, after an error thrown by
-  /// `handle`, and after ``Event/closed`` the parser refuses to read on; what follows the end of the stream in
-  /// the same call is not looked at. `handle` must not call `parse` itself.
+  /// Events before an error are passed first. After an error, an error from `handle`, or ``Event/closed``, the parser
+  /// accepts no more input; bytes after the end of the stream in the same call are ignored. `handle` must not call
+  /// `parse`.
   public func parse(_ bytes: UnsafeRawBufferPointer, _ handle: (Event) throws -> Void) throws {
     try withoutActuallyEscaping(handle) { try parseNow(bytes, $0) }
   }
@@ -240,14 +241,14 @@ public final class XMLStreamParser {
 
   // MARK: - What is passed over
 
-  /// libxml2 gives way to the scanner, and gives back what it has not read.
+  /// Replaces libxml2 by the scanner, and continues with the bytes that libxml2 has not parsed.
   private func begin(_ skimmed: XMLTreeBuilder.Skimmed) throws {
     guard !header.isEmpty else { throw XMLStreamError(.limitExceeded, skimmed.reason) }
     reader?.free()
     reader = nil
     self.skimmed = skimmed
     var unread = skimmed.unread
-    // A carriage return at the end of what it is given libxml2 keeps for later.
+    // libxml2 holds back a carriage return at the end of its input.
     if unread.count < parsed - skimmed.position { unread.append(0x0D) }
     parsed = skimmed.position
     try unread.withUnsafeBytes { unread in
@@ -256,7 +257,7 @@ public final class XMLStreamParser {
     }
   }
 
-  /// The element that a start tag too long to be read begins; without a name where that is too long.
+  /// The element of a start tag that is too long to be parsed; without a name if the name is too long.
   private func opening(_ tag: UnsafeRawBufferPointer) throws -> XMLElement {
     var element = XMLElement(name: XMLName(""))
     guard let short = XMLDepthScanner.shortened(tag, to: Self.shortenedTag) else { return element }
@@ -269,7 +270,7 @@ public final class XMLStreamParser {
     return element
   }
 
-  /// Passes over bytes up to the end of the child of the root, and tells how many; with the end another reader begins.
+  /// Skips bytes up to the end of the child of the root, and returns their number. After the end, a new reader begins.
   private func skim(_ bytes: UnsafeRawBufferPointer) throws -> Int {
     guard var skimmed else { return 0 }
     let length = try skimmed.scanner.end(in: bytes)
@@ -289,7 +290,7 @@ public final class XMLStreamParser {
     return length ?? 0
   }
 
-  /// Reads on, and returns what is complete; where an error follows, the events before it are lost.
+  /// Parses bytes and returns complete events. If there is an error, the events before it are lost.
   public func parse(_ bytes: [UInt8]) throws(XMLStreamError) -> [Event] {
     var events: [Event] = []
     do {

@@ -1,8 +1,8 @@
 import CLibXML2
 
-/// Builds elements from libxml2's SAX2 callbacks, and watches over the limits.
+/// Builds elements from libxml2's SAX2 callbacks, and enforces the limits.
 ///
-/// libxml2 calls it through a pointer. While it hands over an event nothing else may reach it.
+/// libxml2 calls the builder through a pointer. No other code may access the builder while it passes on an event.
 struct XMLTreeBuilder: ~Copyable {
   private struct OpenElement {
     var name: XMLName
@@ -11,64 +11,64 @@ struct XMLTreeBuilder: ~Copyable {
     var namespaces: Int
   }
 
-  /// A function in a structure of its own: Swift calls one that is optional itself by a detour.
+  /// A closure in a structure of its own, because Swift calls an optional closure less directly.
   struct Handler {
-    /// Takes an event, and where in the input it ended.
+    /// Receives an event and the position in the input at which it ended.
     let handle: (XMLStreamParser.Event, Int) throws -> Void
   }
 
-  /// A child of the root that is passed over from here on.
+  /// A child of the root whose rest is skipped.
   struct Skimmed {
     var element: XMLElement
     let reason: String
-    /// Where in the input it begins, and where libxml2 has stopped.
+    /// The positions in the input at which the child begins, and at which libxml2 has stopped.
     let start: Int
     let position: Int
-    /// What libxml2 was given behind that.
+    /// The bytes after that position that libxml2 was given.
     let unread: [UInt8]
-    /// Its own start tag is what was not read.
+    /// Whether the unparsed part begins with the child's own start tag.
     var isTag = false
     var scanner: XMLDepthScanner
   }
 
   /// libxml2's context, which owns the pointer to this builder.
   var context: xmlParserCtxtPtr?
-  /// Where events go while the caller parses.
+  /// The recipient of events during a call of `parse`.
   var handler: Handler?
-  /// What `handle` threw.
+  /// The error from `handle`.
   private(set) var thrown: (any Error)?
   /// Whether the root's end tag was read.
   private(set) var isClosed = false
-  /// Where in the input the root's start tag ended.
+  /// The position in the input at which the root's start tag ended.
   private(set) var headerEnd: Int?
 
   /// The default namespace that the root declares.
   private(set) var contentNamespace: String?
-  /// What libxml2 is to read no more of.
+  /// The child of which libxml2 is to parse no more.
   private(set) var skimmed: Skimmed?
 
   private let limits: XMLStreamParser.Limits
   private var failure: XMLStreamError?
-  /// The root's name, where libxml2 keeps it: each spelling has one place.
+  /// The root's name as addresses in libxml2's dictionary, which has each spelling once.
   private var rootName: (local: UnsafePointer<xmlChar>?, namespace: UnsafePointer<xmlChar>?)
   private var open = MoveStack<OpenElement>()
-  /// The children read so far of all open elements, the innermost element's last.
+  /// The children so far of all open elements; those of the innermost element come last.
   private var nodes = MoveStack<XMLNode>()
   private var text = MoveStack<UInt8>()
   private var names = XMLNameCache()
   private var values = XMLValueCache()
-  /// The attributes of the start tag in hand.
+  /// The attributes of the current start tag.
   private var attributes = MoveStack<XMLAttribute>()
   private var namespaces = 0
-  /// Of the present child of the root.
+  /// The counts of the current child of the root.
   private var breadth = XMLBreadth()
-  /// Why the present child of the root is left out.
+  /// Why the current child of the root is dropped.
   private var excess: String?
-  /// The start tag of its child in which something was too much.
+  /// The start tag of its child that contains the excess.
   private var enclosing: XMLElement?
-  /// The open elements of what is left out that ``open`` does not know.
+  /// The number of open elements inside the dropped child that are not in ``open``.
   private var skipped = 0
-  /// Where the present child of the root begins, or the white space before it ended.
+  /// The position at which the current child of the root begins, or at which the white space before it ended.
   private var start = 0
 
   init(limits: XMLStreamParser.Limits) {
@@ -76,7 +76,7 @@ struct XMLTreeBuilder: ~Copyable {
     rootName = (nil, nil)
   }
 
-  /// The error that ends the stream, after libxml2 has returned a status.
+  /// The error that ends the stream after libxml2 has returned a status.
   mutating func failure(status: Int32, parsed: Int) -> XMLStreamError? {
     if isClosed || failure != nil || skimmed != nil { return failure }
     guard status == 0, let context else {
@@ -93,7 +93,7 @@ struct XMLTreeBuilder: ~Copyable {
     return nil
   }
 
-  /// Whether nothing but the root is open.
+  /// Whether only the root is open.
   var isBetweenChildren: Bool { open.count == 1 && text.count == 0 && failure == nil }
 
   static func elementTooLong(_ limits: XMLStreamParser.Limits) -> XMLStreamError {
@@ -118,7 +118,7 @@ struct XMLTreeBuilder: ~Copyable {
 
   fileprivate mutating func report(_ code: Int32, _ level: xmlErrorLevel, _ message: UnsafePointer<CChar>?) {
     guard failure == nil, level != XML_ERR_NONE, level != XML_ERR_WARNING else { return }
-    // A namespace name that is no URI is a name all the same.
+    // A namespace name that is not a URI is nevertheless accepted.
     if code == XML_WAR_NS_URI.rawValue { return }
     let text = message.map { String(cString: $0) } ?? ""
     let line = String(decoding: text.utf8.prefix(200).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
@@ -157,7 +157,7 @@ struct XMLTreeBuilder: ~Copyable {
   ) {
     guard failure == nil, skimmed == nil, let context else { return xmlStopParser(context) }
     let next = xmpp_xml_byte(context)
-    // A start tag that stops short of its end: libxml2 is about to say so.
+    // The start tag is incomplete, which libxml2 is about to report.
     guard next == UInt8(ascii: ">") || next == UInt8(ascii: "/") else { return }
     if open.count == 1, local == rootName.local, namespace == rootName.namespace {
       return stop(XMLStreamError(.badFormat, "a second stream header"))
@@ -197,9 +197,10 @@ struct XMLTreeBuilder: ~Copyable {
         name: names[place], attributes: attributes, firstChild: nodes.count, namespaces: declarations))
   }
 
-  /// Has the rest of the present child of the root passed over.
+  /// Skips the rest of the current child of the root.
   ///
-  /// - Parameter isInStartTag: libxml2 is behind the attributes of a start tag; else before a tag, or in text.
+  /// - Parameter isInStartTag: Whether libxml2 is after the attributes of a start tag; otherwise it is before a tag, or
+  ///   in text.
   @inline(never)
   private mutating func skim(_ reason: String, isInStartTag: Bool) {
     guard let context else { return }
@@ -225,7 +226,7 @@ struct XMLTreeBuilder: ~Copyable {
     xmlStopParser(context)
   }
 
-  /// A start tag that is too much, or inside of what is.
+  /// Handles a start tag that exceeds a limit, or that is inside an element that does.
   @inline(never)
   private mutating func startExcess(
     _ local: UnsafePointer<xmlChar>, _ namespace: UnsafePointer<xmlChar>?, attributes: Int
@@ -304,7 +305,7 @@ struct XMLTreeBuilder: ~Copyable {
     }
   }
 
-  /// Of an element in which something was left out there is no more than its start tag.
+  /// Ends an element in which something was dropped: only its start tag remains.
   @inline(never)
   private mutating func endExcess() {
     guard skipped == 0 else {
@@ -324,7 +325,7 @@ struct XMLTreeBuilder: ~Copyable {
     finish(.leftOut(rest, excess, octets: end - start), at: end)
   }
 
-  /// Hands over a child of the root.
+  /// Passes on a child of the root.
   @inline(__always)
   private mutating func finish(_ event: consuming XMLStreamParser.Event, at end: Int) {
     if end - start > limits.maximumElementBytes { return stop(Self.elementTooLong(limits)) }
@@ -345,7 +346,7 @@ struct XMLTreeBuilder: ~Copyable {
     if xmpp_xml_is_ahead(context, bytes.baseAddress) != 0 { start += count }
   }
 
-  /// The text read since the last tag; nil, and the end, if it is not UTF-8.
+  /// Returns the text since the last tag, and clears it; stops the stream and returns nil if it is not UTF-8.
   private mutating func flushText() -> String? {
     defer { text.removeAll() }
     if let string = String(utf8: text.elements) { return string }
@@ -357,7 +358,7 @@ struct XMLTreeBuilder: ~Copyable {
     stop(XMLStreamError(.restrictedXML, what))
   }
 
-  /// The callbacks: pure SAX2, so that libxml2 builds no document.
+  /// The callbacks. They use only SAX2, so that libxml2 builds no document.
   static func handler() -> xmlSAXHandler {
     var handler = xmlSAXHandler()
     handler.initialized = XML_SAX2_MAGIC
@@ -369,7 +370,7 @@ struct XMLTreeBuilder: ~Copyable {
         attributes: attributes)
     }
     handler.endElementNs = { context, _, _, _ in builder(context).pointee.endElement() }
-    // One function for all three: libxml2 then does not look for ignorable white space.
+    // With the same function for all three, libxml2 does not search for ignorable white space.
     let characters: charactersSAXFunc = {
       guard let bytes = $1 else { return }
       builder($0).pointee.characters(bytes, Int($2))
@@ -391,7 +392,7 @@ struct XMLTreeBuilder: ~Copyable {
   }
 }
 
-/// The builder behind libxml2's user data, which is always set.
+/// The builder in libxml2's user data, which is always set.
 private func builder(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<XMLTreeBuilder> {
   context.unsafelyUnwrapped.assumingMemoryBound(to: XMLTreeBuilder.self)
 }

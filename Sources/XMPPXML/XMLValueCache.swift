@@ -1,21 +1,20 @@
 import CLibXML2
 
-/// Attribute values already made: on a stream the same addresses return all the time, and finding one costs less
-/// than making it again.
+/// A cache of attribute values. On a stream, the same addresses recur, and finding one costs less than creating it.
 ///
-/// Each value has one place, found by a hash of its bytes; one that needs a taken place takes it over: a peer that
-/// makes values collide gains nothing. Long values are not kept, and short ones need no memory of their own in Swift.
-/// The cache is small at first, as it is all an idle stream needs, and doubles with the values that it makes up to a
-/// bound.
+/// Each value has one place, given by a hash of its bytes. A new value replaces the one in its place, so that a peer
+/// gains nothing with colliding values. Long values are not cached, and short ones need no memory of their own in
+/// Swift. The cache begins small, which suffices for an idle stream, and doubles with the number of new values up to a
+/// maximum.
 struct XMLValueCache: ~Copyable {
   private static let maximumBits = 7
   private static let lengths = 16...64
 
   private var bits = 2
-  /// For each place its bytes, and the string made of them.
+  /// For each place, its bytes and the string made from them.
   private var bytes: UnsafeMutableRawPointer
   private var entries: UnsafeMutablePointer<(count: Int, string: String)>
-  /// Values made since it has its size.
+  /// The number of values that were created at the current size.
   private var made = 0
 
   init() {
@@ -43,13 +42,13 @@ struct XMLValueCache: ~Copyable {
     entries.deallocate()
   }
 
-  /// The value; nil if it is not UTF-8.
+  /// The value as a string; nil if it is not UTF-8.
   @inline(__always)
   mutating func string(_ value: UnsafeBufferPointer<UInt8>) -> String? {
     guard Self.lengths.contains(value.count), let start = UnsafeRawPointer(value.baseAddress) else {
       return String(utf8: value)
     }
-    // The last eight bytes may overlap those before.
+    // The last eight bytes may overlap the previous ones.
     let last = value.count - 8
     var hash = Self.word(start, last)
     for offset in stride(from: 0, to: last, by: 8) {

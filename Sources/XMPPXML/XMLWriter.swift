@@ -1,13 +1,12 @@
-/// Writes elements as XML that a stream can carry: UTF-8, no declaration, nothing RFC 6120 §11.1 forbids.
+/// Writes elements as XML for a stream: UTF-8, without declaration and without anything that RFC 6120 §11.1 forbids.
 ///
-/// No text can break out of its place or end the stream: markup is escaped, and a character that XML 1.0 §2.2
-/// forbids is replaced by U+FFFD. Names are the program's own: in them, an ASCII character that no name may have
-/// is replaced by `_`.
+/// No text can break out of its place or end the stream: markup is escaped, and a character that XML 1.0 §2.2 forbids
+/// is replaced by U+FFFD. Names come from the program; in them, an invalid ASCII character is replaced by `_`.
 public enum XMLWriter {
   static let xmlNamespace = "http://www.w3.org/XML/1998/namespace"
   static let xmlnsNamespace = "http://www.w3.org/2000/xmlns/"
 
-  /// Appends character data. Carriage returns are escaped, or parsers would read line feeds.
+  /// Appends character data. Carriage returns are escaped, since parsers would turn them into line feeds.
   public static func write(text: String, into bytes: inout [UInt8]) {
     write(text, into: &bytes) { byte in
       switch byte {
@@ -20,8 +19,8 @@ public enum XMLWriter {
     }
   }
 
-  /// Appends an attribute's value, for quotes of either kind around it. White space other than a space is
-  /// escaped, or parsers would read spaces (XML 1.0 §3.3.3).
+  /// Appends an attribute's value for either kind of quotes. White space other than a space is escaped, since parsers
+  /// would turn it into spaces (XML 1.0 §3.3.3).
   public static func write(attributeValue text: String, into bytes: inout [UInt8]) {
     write(text, into: &bytes) { byte in
       switch byte {
@@ -52,7 +51,7 @@ public enum XMLWriter {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Surely neither markup nor part of a character that XML forbids: what most of a text is.
+  /// Whether the byte is certainly neither markup nor part of a forbidden character, as most bytes of a text are.
   @inline(__always)
   private static func isPlain(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ")
@@ -113,8 +112,8 @@ public enum XMLWriter {
 extension XMLElement {
   /// Appends the element as XML.
   ///
-  /// - Parameter namespace: the default namespace where it is written, which is then not declared again: for a
-  ///   stanza, the content namespace of its stream.
+  /// - Parameter namespace: The default namespace in scope, which is not declared again; for a stanza, the content
+  ///   namespace of its stream.
   public func write(into bytes: inout [UInt8], inheriting namespace: String = "") {
     var inner = namespace
     bytes.append(UInt8(ascii: "<"))
@@ -159,8 +158,8 @@ extension XMLElement {
     XMLWriter.write(name: name.local, into: &bytes)
   }
 
-  /// Of attributes with the same name the first is written, as the subscript reads it. Namespaces get prefixes
-  /// of this element's own.
+  /// Writes the attributes. Of several with the same name, only the first is written, as for the subscript. The
+  /// prefixes of namespaces are chosen for this element.
   private func writeAttributes(into bytes: inout [UInt8]) {
     var prefixed: [String] = []
     for (index, attribute) in attributes.enumerated() {

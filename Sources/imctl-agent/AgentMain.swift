@@ -4,7 +4,7 @@ import AgentSystem
 import Glibc
 import Terminal
 
-/// The program `imctl-agent`, which `imctl` starts: `serve`, `once` or `session`. People type `imctl`.
+/// The program `imctl-agent`, which `imctl` starts as `serve`, `once` or `session`. Users run `imctl`.
 @main
 enum AgentMain {
   private static let usage = """
@@ -40,12 +40,12 @@ enum AgentMain {
     return CommandConnection(number)
   }
 
-  /// Is the agent until a signal, `imctl agent stop`, the time is up, or nobody needs it.
+  /// Runs the agent until a signal, `imctl agent stop` or the time limit, or until no client or account needs it.
   private static func serve(_ arguments: ServeArguments) throws(Failure) {
-    _ = chdir("/")  // so that no directory stays busy which somebody wants to unmount
+    _ = chdir("/")  // A directory in use could not be unmounted.
     do throws(Failure) {
       try arguments.checkVersion()
-      // What a service manager wants of a command that starts an agent is none of that one's business.
+      // A launched agent must not notify the service manager of the command that started it.
       let notify = NotifySocket.fromEnvironment()
       var terms = AgentTerms()
       if !arguments.isLaunched { terms.notify = notify }
@@ -54,20 +54,20 @@ enum AgentMain {
       try Foreground.agent(terms, timeout: arguments.timeout, tellsEnd: !arguments.isLaunched)
     } catch {
       guard arguments.isLaunched else { throw error }
-      // Whoever started this one may have gone, content with another: only what else went wrong is worth the log.
+      // The command may have ended, because another agent answered it. Then only other failures are logged.
       if report(error) || error.name == .alreadyRunning { exit(error.exit) }
       throw error
     }
   }
 
-  /// Tells the command that has started this agent what it failed with. False when that one has gone already.
+  /// Reports a failure to the command that started this agent. Returns false if that command has ended.
   private static func report(_ failure: Failure) -> Bool {
     signal(SIGPIPE, SIG_IGN)
     var line = RPC.report(failure)
     return line.withUTF8 { write(STDOUT_FILENO, $0.baseAddress, $0.count) == $0.count }
   }
 
-  /// Prints the failure as `imctl` does.
+  /// Prints the failure in the format of `imctl`.
   private static func end(with failure: Failure, json: Bool) -> Never {
     var text =
       json

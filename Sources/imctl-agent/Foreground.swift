@@ -3,13 +3,14 @@ import AgentProtocol
 import Dispatch
 import Glibc
 
-/// Where the main thread waits for the agent's work.
+/// Runs the agent's asynchronous work while the main thread waits.
 enum Foreground {
-  /// Until a signal, `agent stop`, the time is up, or nobody needs the agent.
+  /// Runs the agent until a signal, `agent stop` or the time limit, or until no client or account needs it.
   ///
   /// - Parameters:
-  ///   - timeout: seconds, 0 for no bound.
-  ///   - tellsEnd: throws what the last session ended with, where that is why nobody needs the agent.
+  ///   - timeout: The time limit in seconds; 0: none.
+  ///   - tellsEnd: Whether to throw the failure that ended the last session, if that is why the agent is no longer
+  ///     needed.
   static func agent(_ terms: AgentTerms, timeout: Double, tellsEnd: Bool) throws(Failure) {
     if timeout > 0 {
       DispatchQueue.global().asyncAfter(deadline: .now() + timeout) { kill(getpid(), SIGTERM) }
@@ -17,7 +18,7 @@ enum Foreground {
     try run { () async throws(Failure) in try await AgentProcess(.current(), terms).run(tellsEnd: tellsEnd) }
   }
 
-  /// Runs `body` to its end while this thread, which is not needed any more, waits.
+  /// Runs `body` while this thread waits for its end.
   static func run(_ body: @escaping @Sendable () async throws(Failure) -> Void) throws(Failure) {
     let outcome = Outcome()
     let ended = DispatchSemaphore(value: 0)
@@ -29,7 +30,7 @@ enum Foreground {
     if let failure = outcome.failure { throw failure }
   }
 
-  /// Written before the semaphore is signalled, read after.
+  /// The result, which is written before the semaphore is signalled and read afterwards.
   private final class Outcome: @unchecked Sendable {
     var failure: Failure?
   }

@@ -4,10 +4,11 @@ import AgentSystem
 import Dispatch
 import Glibc
 
-/// `login --foreground`: this process is the agent of one session, until that ends for good or a signal comes.
+/// Runs `login --foreground`: this process is the agent of one session, until the session ends finally or a signal
+/// arrives.
 ///
-/// The command that has started it asks for the login over a socket pair, prints the events that come back, and is
-/// answered when the session has ended. When the command has gone, so does the session.
+/// The command that started it requests the login over a socket pair, prints the events that it receives, and gets the
+/// answer when the session has ended. If the command ends, so does the session.
 struct ForegroundSession {
   private let connection: CommandConnection
 
@@ -25,7 +26,7 @@ struct ForegroundSession {
     }
   }
 
-  /// Is the session; the answer to the request for it.
+  /// Runs the session. Returns the answer to the request.
   private func stay(_ call: RPCCall, _ id: RPCID) -> String {
     do throws(RPCError) {
       let parameters = try call.parameters(of: LoginMethod.self)

@@ -1,16 +1,16 @@
 import AgentProtocol
 
-/// The arguments of `imctl-agent serve`, which `imctl agent run` has checked.
+/// The arguments of `imctl-agent serve`, which `imctl agent run` has validated.
 struct ServeArguments {
-  /// It stays though nobody needs it.
+  /// Whether the agent continues to run when it is not needed.
   var isKept = false
-  /// What `agent idle` does.
+  /// The effect of `agent idle`.
   var onIdle = IdleMode.csi
-  /// A command waits for it, and is told what goes wrong.
+  /// Whether a command started the agent and waits for its report.
   var isLaunched = false
-  /// Seconds, 0 for no bound.
+  /// The time limit in seconds; 0: none.
   var timeout = 0.0
-  /// Version of the `imctl` that has started it.
+  /// The version of the `imctl` that started the agent.
   private var client: String?
 
   init(_ words: some Sequence<String>) throws(Failure) {
@@ -28,7 +28,7 @@ struct ServeArguments {
     }
   }
 
-  /// Throws where another version of `imctl` has started this agent.
+  /// Throws if the `imctl` that started the agent has another version.
   func checkVersion() throws(Failure) {
     if let client, client != Version.current { throw .versions(command: client, agent: Version.current) }
   }

@@ -3,7 +3,7 @@ import ArgumentParser
 import Glibc
 import Terminal
 
-/// How a command ends that threw: what is printed where, and the exit status.
+/// The end of a command that threw: its output, and the exit status.
 struct CommandEnd {
   let standardOutput: String?
   let standardError: String?
@@ -22,7 +22,7 @@ struct CommandEnd {
     case let login as FailedLogin:
       self.init(error: (try? JSONLine.encode(login)) ?? Self.text(login.error), status: login.error.exit)
     case let error as ValidationError where !json:
-      // ArgumentParser knows of no command where it has not read the arguments, or has read them all.
+      // After parsing, or for arguments that it could not parse, ArgumentParser does not know the command.
       self.init(error: UsageText(error, of: CommandName.command).description, status: 64)
     default:
       self.init(unknown: error, json: json)
@@ -41,7 +41,7 @@ struct CommandEnd {
     self.init(error: object ?? Self.text(failure), status: failure.exit)
   }
 
-  /// Help, version, completions, usage errors: whatever ArgumentParser throws.
+  /// Handles everything that ArgumentParser throws: help, version, completions, usage errors.
   private init(unknown error: any Error, json: Bool) {
     let code = Imctl.exitCode(for: error)
     switch code {
@@ -63,23 +63,23 @@ struct CommandEnd {
     self.status = status
   }
 
-  /// The message, and the hint on a line of its own.
+  /// The message, and the hint on a second line.
   static func text(_ failure: Failure) -> String {
     let hint = hint(failure)
     return "imctl: \(peer: failure.message)" + (hint.isEmpty ? "" : "\n  \(peer: hint)")
   }
 
-  /// The failure as JSON has it, with the hint of this command.
+  /// The failure as a JSON object, with the hint of this command.
   static func object(_ failure: Failure) -> some Encodable { ErrorObject(failure) }
 
-  /// What to do next. The failure does not know which command it is of.
+  /// The hint with the name of this command, which the failure does not know.
   fileprivate static func hint(_ failure: Failure) -> String {
     failure.hint.replacing(
       "imctl help COMMAND", with: (["imctl", "help"] + CommandName.path).joined(separator: " "))
   }
 }
 
-/// The error object of a command, with the hint as this command has it.
+/// The error object of a command, with the hint of this command.
 private struct ErrorObject: Encodable {
   let failure: Failure
 
@@ -95,20 +95,20 @@ private struct ErrorObject: Encodable {
 }
 
 extension Failure {
-  /// A wrong argument: exit status 64.
+  /// The failure for an invalid argument: exit status 64.
   static func invalid(_ detail: FailureDetail) -> Failure {
     Failure(.invalidParameter, stage: .input, detail: detail)
   }
 
-  /// The user said no, by a signal: exit status 130.
+  /// The failure for a command that a signal has cancelled: exit status 130.
   ///
-  /// - Parameter done: what had happened already; nil: nothing.
+  /// - Parameter done: What was done before; nil: nothing.
   static func cancelled(_ done: FailureDetail? = nil) -> Failure {
     Failure(.cancelled, stage: .input, detail: done ?? .usage(.nothingChanged))
   }
 }
 
-/// A login that has failed, as `--json` prints it: the error, and what has come of the login.
+/// A failed login as `--json` prints it: the error, and the login's result.
 struct FailedLogin: Error, Encodable {
   let error: Failure
   let result: LoginResult

@@ -3,18 +3,18 @@ import ArgumentParser
 
 /// The words of a command line that name the command.
 enum CommandName {
-  /// The command of this process: `["account", "import"]`; empty without one.
+  /// The words of this process's command: `["account", "import"]`; empty without a command.
   private(set) nonisolated(unsafe) static var path: [String] = []
-  /// The type that it is of.
+  /// The type of the command.
   private(set) nonisolated(unsafe) static var command: any ParsableCommand.Type = Imctl.self
 
-  /// What other programs call it.
+  /// Common aliases in other programs.
   private static let aliases = ["ls": "list", "rm": "remove"]
 
-  /// The arguments as ArgumentParser is to read them.
+  /// Returns the arguments for ArgumentParser.
   ///
-  /// Throws `invalidParameter` where a word is no command, with the command that comes nearest: ArgumentParser would
-  /// call it an unexpected argument, or show the help of what is above it.
+  /// Throws `invalidParameter` for an unknown command, with the most similar one. ArgumentParser would report an
+  /// unexpected argument, or print the help of the parent command.
   static func resolve(_ arguments: [String]) throws(Failure) -> [String] {
     var arguments = arguments
     command = Imctl.self
@@ -47,7 +47,7 @@ enum CommandName {
     return .invalid(.usage(.unknownCommandNear, name, nearest))
   }
 
-  /// The command that a user may have meant: one that is spelled nearly so, or one of this name elsewhere.
+  /// The command that the user may have meant: one with a similar spelling, or one with this name in another group.
   private static func nearest(to word: String, in command: any ParsableCommand.Type) -> String? {
     let names = command.configuration.subcommands.map { $0.name }
     if let begun = names.first(where: { word.count > 1 && $0.hasPrefix(word) }) {
@@ -65,7 +65,7 @@ enum CommandName {
     return group.map { $0.name + " " + word }
   }
 
-  /// A long word is near to no command.
+  /// The distance of a word from a command. A long word is shortened, since it is far from every command.
   private static func distance(_ one: String, _ other: String) -> Int {
     Spelling.distance(String(one.prefix(40)), other)
   }

@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Glibc
 
-/// The command `imctl`: parses, runs one subcommand, and turns what it threw into an exit status.
+/// The command `imctl`: parses the arguments, runs a subcommand, and turns an error into an exit status.
 @main
 struct Imctl: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -36,10 +36,10 @@ struct Imctl: ParsableCommand {
     }
   }
 
-  /// Whether `--json` was given: known before anything is parsed.
+  /// Whether `--json` was given, determined before the arguments are parsed.
   static var wantsJSON: Bool { words.contains("--json") }
 
-  /// Whether this is one of the commands of which a script runs many, and it asks the agent.
+  /// Whether this is a command that scripts run often, and that asks the agent.
   private static var asksAgent: Bool {
     ["send", "presence", "status"].contains(words.dropFirst().first)
       && words.allSatisfy { !["--direct", "--help", "-h"].contains($0) }
@@ -48,10 +48,10 @@ struct Imctl: ParsableCommand {
   /// Whether `-q` was given.
   private static var isQuiet: Bool { words.contains("-q") || words.contains("--quiet") }
 
-  /// The arguments in front of a COMMAND.
+  /// The arguments before the COMMAND of `-- COMMAND`.
   private static var words: ArraySlice<String> { CommandLine.arguments.prefix { $0 != "--" } }
 
-  /// A remark where no options are at hand: a line on standard error, in text output only.
+  /// Prints a remark when no parsed options are available: a line on standard error, in text output only.
   static func note(_ text: @autoclosure () -> String) {
     if !isQuiet && !wantsJSON { Console.remark(text()) }
   }

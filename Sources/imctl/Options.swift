@@ -3,7 +3,7 @@ import ArgumentParser
 import Glibc
 import Terminal
 
-/// How a command answers: options of every command.
+/// The output options of every command.
 struct OutputOptions: ParsableArguments {
   @Flag(help: "Print JSON, one object a line; an error is a JSON object on standard error.")
   var json = false
@@ -24,29 +24,29 @@ struct OutputOptions: ParsableArguments {
     }
   }
 
-  /// Data: a line on standard output.
+  /// Prints data: a line on standard output.
   func data(_ value: some Encodable, text: @autoclosure () -> String) throws {
     if quiet { return }
     Console.out(json ? try JSONLine.encode(value) : text())
   }
 
-  /// A remark: a line on standard error, in text output only, with the name of the program in front.
+  /// Prints a remark: a line on standard error, in text output only, that begins with the name of the program.
   func note(_ text: @autoclosure () -> String) {
     if !quiet && !json { Console.remark(text()) }
   }
 
-  /// A step or a decision: a line on standard error with `-v`.
+  /// Prints a step or a decision: a line on standard error with `-v`.
   func step(_ text: @autoclosure () -> String) {
     if verbose > 0 { Console.err(text()) }
   }
 
-  /// Says that a list is empty, and how it would be filled: where somebody reads along.
+  /// Notes, on a terminal only, that a list is empty and how to fill it.
   func empty(_ text: @autoclosure () -> String) {
     if Console.isTerminal(STDERR_FILENO) { note(text()) }
   }
 }
 
-/// The account that a command is about.
+/// The account to which a command applies.
 struct AccountOption: ParsableArguments {
   @Option(
     name: [.customShort("a"), .customLong("account")],
@@ -58,7 +58,7 @@ struct AccountOption: ParsableArguments {
   }
 }
 
-/// What a command about one account has that is soon done.
+/// The common options of short commands for one account.
 struct AccountCommandOptions: ParsableArguments {
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions

@@ -1,8 +1,8 @@
 import AgentProtocol
 
-/// What ArgumentParser says of wrong arguments.
+/// An ArgumentParser message about invalid arguments.
 ///
-/// Its errors are not public: they come as English text alone, in which the arguments are looked for.
+/// The errors of ArgumentParser are not public. Their arguments have to be extracted from the English text.
 struct ParserMessage {
   let detail: FailureDetail
 
@@ -17,13 +17,13 @@ struct ParserMessage {
     detail = .text(message)
   }
 
-  /// The first that fits counts.
+  /// The sentences of ArgumentParser; the first one that fits counts.
   private static let keys: [FailureDetail.Usage] = [
     .unknownOptionNear, .unknownOption, .unexpectedArgument, .unexpectedArguments, .missingArgument,
     .missingOneOf, .missingValue, .excessValue, .wrongValueOfList, .wrongValueOf, .wrongValue, .invalidOption,
   ]
 
-  /// What stands in the places of a sentence; each takes as little as it can, but the last one.
+  /// The texts at the placeholders of a sentence. Each except the last is as short as possible.
   private static func arguments(of message: String, in sentence: String) -> [Substring]? {
     var parts = sentence.split(separator: "{", omittingEmptySubsequences: false)[...]
     guard let first = parts.popFirst(), message.hasPrefix(first), let last = parts.popLast() else {

@@ -1,31 +1,31 @@
 import ArgumentParser
 
-/// The arguments of a command that ends in a text, in an order that ArgumentParser cannot misread.
+/// The arguments of a command that ends in a text, in an order that ArgumentParser cannot misinterpret.
 ///
-/// ArgumentParser takes everything that begins with a dash for an option. Behind the recipient of a message such a word
-/// is more often a text, and often the value of a shell variable. So the arguments are sorted before they are parsed:
-/// options first, then `--`, then recipient and text. Pure.
+/// ArgumentParser treats everything that begins with a dash as an option. After the recipient of a message, such a word
+/// is usually a text, and often the value of a shell variable. Therefore, the arguments are sorted before they are
+/// parsed: options first, then `--`, then recipient and text. Does no I/O.
 struct TextArguments {
-  /// A command whose arguments are sorted, with the names of its options without dashes.
+  /// A command whose arguments are sorted, and the names of its options without dashes.
   struct Command {
     var path: [String]
     var flags: Set<String> = []
-    /// Options that take a value.
+    /// The options that have a value.
     var options: Set<String> = []
-    /// What follows `--` is a command: nothing is sorted, and only refused.
+    /// Whether `--` precedes a command. Arguments are then checked, but not sorted.
     var endsInCommand = false
-    /// A second argument that is a JID may be meant for a recipient.
+    /// Whether a second argument that is a JID may have been meant as a recipient.
     var mayHaveRecipients = false
   }
 
-  /// All of them.
+  /// The sorted arguments.
   let sorted: [String]
 
-  /// Throws where what is meant cannot be known.
+  /// Throws if the meaning of the arguments is ambiguous.
   ///
   /// - Parameters:
-  ///   - arguments: those behind the name of the program.
-  ///   - hasInput: whether standard input is a pipe, or a file that is not empty.
+  ///   - arguments: The arguments after the program's name.
+  ///   - hasInput: Whether standard input is a pipe or a file with content.
   init(_ arguments: [String], hasInput: () -> Bool) throws {
     guard let command = Self.commands.first(where: { arguments.starts(with: $0.path) }) else {
       sorted = arguments
@@ -53,12 +53,12 @@ struct TextArguments {
   }
 }
 
-/// One pass over the arguments behind the name of the command.
+/// One pass over the arguments after the command's name.
 private struct Sorting {
   let command: TextArguments.Command
   private(set) var options: [String] = []
   private(set) var words: [String] = []
-  /// There was a `--`, and so many words before it.
+  /// Whether there was a `--`, and the number of words before it.
   private(set) var isTerminated = false
   private(set) var wordsBefore = 0
 
@@ -83,7 +83,7 @@ private struct Sorting {
     wordsBefore = words.count
   }
 
-  /// Whether it is a recipient or a text; else it is an option.
+  /// Whether the argument is a recipient or a text; otherwise, it is an option.
   private func isWord(_ argument: String) throws -> Bool {
     guard argument.hasPrefix("-"), argument != "-" else { return true }
     let isBehind = !words.isEmpty
@@ -94,7 +94,7 @@ private struct Sorting {
       return true
     }
     guard isBehind else {
-      // ArgumentParser would see the h of it, and show the help.
+      // ArgumentParser would recognise an `h` in it, and print the help.
       if Self.isCluster(argument), !isKnown(argument) { throw Self.refused(argument) }
       return false
     }
@@ -104,7 +104,7 @@ private struct Sorting {
           "--\(name) is taken only before the recipient; if it is a text, put `--` before it.",
           "--\(name) 只能放在收件人之前；如果它是文本，请在其前加 `--`。"))
     }
-    // They would be answered, and the text that they may be would be sent to nobody.
+    // ArgumentParser would answer these options instead of sending a message.
     if ["h", "help", "version"].contains(name) {
       throw ValidationError(
         inLanguage(
@@ -126,17 +126,18 @@ private struct Sorting {
     !argument.contains("=") && command.options.contains(Self.name(argument))
   }
 
-  /// Without the dashes, and without a value.
+  /// The option's name without dashes and value.
   private static func name(_ argument: String) -> String {
     String(argument.drop { $0 == "-" }.prefix { $0 != "=" })
   }
 
-  /// Several flags of one letter, such as `-vv`.
+  /// Whether the argument consists of several one-letter flags, such as `-vv`.
   private static func isCluster(_ argument: String) -> Bool {
     !argument.hasPrefix("--") && argument.count > 2
   }
 
-  /// Options that run a program or read a file: no variable behind the recipient can bring them in.
+  /// Whether the option runs a program or reads a file. It is refused after the recipient, where a shell variable could
+  /// inject it.
   private static func isEarly(_ name: String) -> Bool {
     ["file", "to-file"].contains(name) || name.hasSuffix("-command")
   }
@@ -156,7 +157,7 @@ extension TextArguments {
     "host", "port", "tls", "ca-file", "cert-sha256", "proxy", "proxy-password-command", "resource",
   ]
 
-  /// A test compares them with what ArgumentParser knows.
+  /// The commands whose arguments are sorted. A test compares them with the definitions for ArgumentParser.
   static let commands = [
     Command(
       path: ["send"], flags: flags.union(["lines", "direct", "password-stdin"]),

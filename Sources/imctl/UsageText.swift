@@ -1,18 +1,18 @@
 import AgentProtocol
 import ArgumentParser
 
-/// What ArgumentParser says of wrong arguments, said as every other error is: with the name of the program in front, and
-/// in the language of this process.
+/// An ArgumentParser message about invalid arguments, in the format of all other errors: with the name of the program,
+/// and in the language of this process.
 struct UsageText: CustomStringConvertible {
   let description: String
 
-  /// - Parameter message: ArgumentParser's full message: the error, help for one argument, usage.
+  /// - Parameter message: The full message of ArgumentParser: the error, the help for one argument, the usage.
   init(_ message: String, _ language: Language = .current) {
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     description = lines.map { Self.line($1, isFirst: $0 == 0, language) }.joined(separator: "\n")
   }
 
-  /// - Parameter command: the one that was given what `error` says.
+  /// - Parameter command: The command with the invalid arguments.
   init(_ error: ValidationError, of command: any ParsableCommand.Type, _ language: Language = .current) {
     let usage = Imctl.usageString(for: command).replacing("\n", with: "\n       ")
     let name = (["imctl"] + CommandName.path).joined(separator: " ")

@@ -10,7 +10,7 @@ import time
 from parties import PATIENCE, trace
 
 MEGABYTES = 96
-# Removed one, two or three at a time. The database is put back by an agent that runs, whatever else is gone.
+# The files of which one, two or three are removed at a time. A running agent restores the database in any case.
 SMALL_FILES = ["agent.sock", "agent.pid", "agent.lock", "agent.log"]
 DATABASE = ["imctl.sqlite", "imctl.sqlite-wal", "imctl.sqlite-shm"]
 SETTING, GETTING, IMMUTABLE = 0x40086602, 0x80086601, 0x10
@@ -77,7 +77,7 @@ class Machine:
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    # What lasts: each begins, and gives its end.
+    # Lasting faults: each method begins one, and returns the function that ends it.
 
     def stop(self):
         self.note("stopped")
@@ -115,7 +115,7 @@ class Machine:
         fcntl.ioctl(directory, SETTING, struct.pack("l", flags))
         os.close(directory)
 
-    # What happens at once.
+    # Sudden faults.
 
     def kill(self):
         self.note("killed")

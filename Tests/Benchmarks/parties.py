@@ -11,7 +11,7 @@ import time
 from programs import Script
 
 PATIENCE = 120
-# Left alone both servers read the whole of an archive for every page of it.
+# With their default storage, both servers read the whole archive for every page of it.
 SQLITE = {
     "prosody13": {"extraLines": ['storage = { archive = "sql" }',
                                  'sql = { driver = "SQLite3", database = "archive.sqlite" }']},
@@ -100,7 +100,7 @@ class Watch:
         if event["event"] == "gap":
             self.gaps += 1
         elif event["event"] == "message":
-            # Where it goes on from: only what is told again with --since counts.
+            # The cursor from which `watch` continues. Only events that are replayed with --since count.
             self.cursor = event["cursor"]
             if event["direction"] == "in":
                 self.bodies.setdefault(event["body"], []).append(event["cursor"])

@@ -1,4 +1,4 @@
-// libstrophe sends a file, a message a line, and ends when the server has answered a ping behind them.
+// Sends the lines of a file as messages with libstrophe, and ends when the server has answered a ping after them.
 //
 //   strophe_send JID HOST PORT CA_FILE TO FILE < PASSWORD
 #include <signal.h>
@@ -52,7 +52,7 @@ static void changed(
 }
 
 int main(int count, char **words) {
-  /* The server may close the connection before the last of it is written. */
+  /* The server may close the connection before everything is written. */
   signal(SIGPIPE, SIG_IGN);
   char password[256];
   if (count != 7 || !fgets(password, sizeof password, stdin)) return 64;

@@ -67,7 +67,7 @@ class Authority:
         request = self._request(key, common)
         alternative = "subjectAltName=" + ",".join("DNS:" + name for name in names) + "\n"
         if kind in ("addressOfXMPP", "client"):
-            # OpenSSL's own notation reads the text as Latin-1.
+            # OpenSSL's notation for extensions reads the text as Latin-1.
             address = tlv(0xA0, XMPP_ADDR, tlv(0xA0, tlv(0x0C, common.encode())))
             alternative = "subjectAltName=DER:" + tlv(0x30, address).hex() + "\n"
         if kind == "addressOnly":

@@ -38,7 +38,7 @@ def report(**fields):
 def temporary(parent="/tmp"):
     """A directory that is deleted at the end; its path below /tmp is short enough for sockets inside."""
     directory = tempfile.mkdtemp(prefix="imctl-", dir=parent)
-    # An interrupt from the terminal reaches the whole group: the end of input decides, not that.
+    # SIGINT from the terminal reaches the whole group. The script ignores it, and ends at the end of its input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(0))
@@ -51,5 +51,5 @@ def temporary(parent="/tmp"):
 def die_with_parent():
     """For the `preexec_fn` of a child: it is killed when this script is (prctl PR_SET_PDEATHSIG)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    # Not in the group of the terminal: an interrupt there must not end the server before its time.
+    # The child leaves the terminal's process group, so that Ctrl-C does not end the server too early.
     os.setpgid(0, 0)

@@ -44,7 +44,7 @@ class Counterpart(slixmpp.ClientXMPP):
         self.add_event_handler("connection_failed", lambda why: self.fail(f"connection failed: {why}"))
         self.register_handler(slixmpp.xmlstream.handler.Callback(
             "presences", slixmpp.xmlstream.matcher.StanzaPath("presence"), self.presence_received))
-        # The event above is for those with a body.
+        # The event "message" is only for messages with a body.
         self.register_handler(slixmpp.xmlstream.handler.Callback(
             "stanzas", slixmpp.xmlstream.matcher.StanzaPath("message"), self.stanza_received))
         self.ended = asyncio.get_event_loop().create_future()
@@ -87,7 +87,8 @@ class Counterpart(slixmpp.ClientXMPP):
         elif kind == "presence":
             self.send_presence(pshow=to or None, pstatus=text or None)
         elif kind == "xml":
-            # A server's expat postpones a token that it gets in pieces until its input has doubled.
+            # A server's expat postpones a token that arrives in pieces until its input has doubled. The spaces double
+            # the input.
             self.send_raw(text + " " * (len(text) if len(text) > 16384 else 0))
         elif kind == "ping":
             await self.plugin["xep_0199"].ping(self.boundjid.host, timeout=30)
@@ -120,5 +121,5 @@ if __name__ == "__main__":
     asyncio.set_event_loop(loop)
     status = loop.run_until_complete(main())
     sys.stderr.flush()
-    # slixmpp leaves threads and tasks of its own behind.
+    # slixmpp leaves threads and tasks behind.
     os._exit(status)

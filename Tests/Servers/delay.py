@@ -47,7 +47,7 @@ async def carry(reader, writer, one_way, not_before):
 async def connected(wanted, reader, writer):
     one_way = wanted["oneWay"]
     accepted = asyncio.get_running_loop().time()
-    # When the first packet of the connection arrives.
+    # The time until the first packet of the connection arrives.
     await asyncio.sleep(one_way)
     try:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", wanted["port"])

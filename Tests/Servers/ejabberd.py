@@ -33,7 +33,7 @@ def prepare(server):
     listeners = (component if options["component"] else []) + (api if options["apiUsers"] else [])
     listener = ["tls_verify: true"] if options["clientAuthority"] else []
     modules = {name.partition(":")[0]: name.partition(":")[2] or " {}" for name in options["extraModules"]}
-    # Left alone it announces an archive and keeps nothing in it.
+    # The default of mod_mam announces an archive, but stores nothing in it.
     modules.setdefault("mod_mam", " {default: always}")
     modules.setdefault("mod_offline", " {}")
     if options["archiveInSQLite"]:
@@ -41,7 +41,7 @@ def prepare(server):
         options["extraLines"] = [*options["extraLines"], "sql_type: sqlite",
                                  "sql_database: @DIRECTORY@/archive.sqlite"]
         if not server.is_newer:
-            # The newer one does so by itself.
+            # The newer ejabberd creates the tables itself.
             with open("/usr/share/ejabberd/sql/lite.sql") as tables:
                 with sqlite3.connect(server.path("archive.sqlite")) as database:
                     database.executescript(tables.read())
@@ -68,7 +68,7 @@ def prepare(server):
                         if name not in options["withoutModules"]))
     server.write("inetrc", "{lookup, [file]}.\n{host, {127,0,0,1}, [\"localhost\"]}.\n"
                            "{file, hosts, \"/dev/null\"}.\n{file, resolv, \"/dev/null\"}.\n")
-    # A code path of our own, no node name: neither epmd nor Erlang's distribution listens anywhere.
+    # With a code path of our own and no node name, neither epmd nor Erlang's distribution listens.
     command = ["/usr/bin/erl", "-noinput", "-start_epmd", "false", "+S", "1:1", "+A", "4", "+sbwt", "none",
                "-mnesia", "dir", '"%s/mnesia"' % server.inside, "-eval", first_steps(server)]
     environment = {
@@ -85,21 +85,22 @@ def first_steps(server):
     """Erlang that starts ejabberd, makes the accounts, and says so with a file."""
     options = server.options
     pairs = lambda values: "[" + ",".join(f"{{{binary(a)},{binary(b)}}}" for a, b in values.items()) + "]"
-    # Not in the command line, which has no room for a thousand.
+    # The accounts are in a file, because the command line has no room for a thousand of them.
     server.write("accounts", pairs(server.accounts) + ".\n")
     once = []
     if options["authentication"] == "internal":
         once.append("[ejabberd_auth:try_register(N,D,P)||{N,P}<-U]")
-    # In the store alone: nobody is online who would have to be told of each.
+    # The groups are changed only in the store, since no clients are online that would have to be notified.
     once += ['mod_shared_roster:create_group(D,<<"friends">>,'
              '[{name,<<"Friends">>},{displayed_groups,[<<"friends">>]}])',
              '[mod_shared_roster_mnesia:add_user_to_group(D,{N,D},<<"friends">>)||'
              "N<-[" + ",".join(map(binary, server.friends)) + "]]"]
     if options["disabled"]:
-        # The older way sets another password; the newer, if the module's hooks are there, tells the reason.
+        # The older function sets another password; the newer one reports the reason if the module's hooks are
+        # installed.
         ban = "ban_account_v2" if server.is_newer else "ban_account"
         once.append(f"[mod_admin_extra:{ban}(N,D,R)||{{N,R}}<-{pairs(options['disabled'])}]")
-    # At another start clients may be online already: told of everything again they would keep it busy for a minute.
+    # These steps run only once. At a later start, clients may be online, and notifying them would take a minute.
     done = f"\"{server.inside}/accounts.done\""
     once += ["ok = mnesia:sync_log(), [dets:sync(T)||T<-dets:all()]", f'ok = file:write_file({done},"")']
     steps = ["{ok,_}=application:ensure_all_started(ejabberd)",
@@ -108,7 +109,7 @@ def first_steps(server):
     fast = {"token_lifetime": options["fastTokenLifetime"], "token_refresh_age": options["fastTokenRefreshAge"]}
     fast = ",".join(f"{name}=>{value}" for name, value in fast.items() if value is not None)
     if fast:
-        # The module takes the milliseconds of its configuration for seconds, and none below 1000 is allowed there.
+        # The module interprets the milliseconds of its configuration as seconds, and accepts no value below 1000.
         steps.append("true = ets:update_element(ejabberd_modules,{mod_auth_fast,D},"
                      "{3,maps:merge(gen_mod:get_module_opts(D,mod_auth_fast),#{%s})})" % fast)
     if options["bearerTokenLifetime"] is not None:
@@ -117,9 +118,9 @@ def first_steps(server):
             "%d,\"sasl_auth\"), [N,32,K,10] end||{N,_}<-U], ok = file:write_file(\"%s/tokens\",T)"
             % (options["bearerTokenLifetime"], server.inside))
     if options["archiveInSQLite"]:
-        # Nothing has to survive: no message waits for the disk.
+        # The data need not survive, so that no message has to wait for the disk.
         steps.append('ejabberd_sql:sql_query(D, <<"PRAGMA synchronous = OFF">>)')
-    # Runs what stands in the file "order", and leaves its value in "order.done".
+    # Evaluates the content of the file "order", and writes the result to "order.done".
     steps.append(
         'spawn(fun Obey() -> case file:script("%s/order") of {error,enoent} -> ok; V ->'
         ' file:delete("%s/order"), ok = file:write_file("%s/order.part",io_lib:format("~p",[V])),'

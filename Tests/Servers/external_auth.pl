@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# ejabberd's external authentication: what is in the file `passwords` of the directory, NAME:PASSWORD a line.
+# ejabberd's external authentication with the directory's file `passwords`, which has lines of NAME:PASSWORD.
 use strict;
 use warnings;
 

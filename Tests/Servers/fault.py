@@ -42,7 +42,7 @@ class Link:
         self.lateness = 0
         self.flights, self.last = 0, None
         self.armed, self.tasks = [], []
-        # Ways whose end was told: what comes after it is lost.
+        # The directions whose end was passed on; later data in them is lost.
         self.ended = set()
         self.is_over = False
 
@@ -109,7 +109,7 @@ class Link:
         self.is_over = True
         loop = asyncio.get_running_loop()
         for end, _ in self.ends.values():
-            # Whoever waits for it forgets it first, or the descriptor stays in use.
+            # The loop must forget a descriptor before it is closed, or it stays in use.
             loop.remove_reader(end)
             loop.remove_writer(end)
             end.close()

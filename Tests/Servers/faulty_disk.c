@@ -1,7 +1,7 @@
-// Preloaded into a program: a disk under its SQLite database that fails as the file named by FAULTY_DISK says.
-// A number N kills the program right before its N-th write to the database's log; the file is deleted first, so that
-// the next process lives. "full": no write to the log or the database finds room; "readonly": their file system cannot be
-// written. Without the file all is well.
+// A library to preload, which simulates a failing disk under the program's SQLite database. The file named by
+// FAULTY_DISK selects the failure. A number N kills the program right before its N-th write to the database's log; the
+// file is deleted first, so that the next process is not killed. "full": writes to the log or the database find no
+// space. "readonly": their file system is read-only. Without the file, writes succeed.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ static int ends(const char *path, ssize_t length, const char *end) {
   return length >= tail && memcmp(path + length - tail, end, tail) == 0;
 }
 
-// Why a write fails, or 0; does not return where the program is to die.
+// Returns the error of a write, or 0. Does not return if the program is to be killed.
 static int fails(int file) {
   static atomic_int writes;
   const char *order = getenv("FAULTY_DISK");

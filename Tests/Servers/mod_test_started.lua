@@ -1,5 +1,5 @@
--- Issues a bearer token to each account where the configuration wants it, and leaves a file when all is ready.
--- From then on runs what stands in the file "order", and leaves its value in "order.done".
+-- Issues a bearer token to each account if configured, and creates a file when the server is ready. Afterwards,
+-- evaluates the content of the file "order", and writes the result to "order.done".
 local directory = module:get_option_string("test_directory");
 local lifetime = module:get_option_number("test_token_lifetime");
 

@@ -60,7 +60,7 @@ def relay(server, port):
 def main():
     wanted = options()
     names = [f"imctl-{os.getpid()}-{end}" for end in ("s", "c")]
-    # Interrupts of the terminal reach the whole group: the end of input decides.
+    # SIGINT from the terminal reaches the whole group. The script ignores it, and ends at the end of its input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     made = []
@@ -72,7 +72,7 @@ def main():
         ip("-n", names[0], "link", "add", "im0", "type", "veth", "peer", "name", "im1", "netns", names[1])
         for name, link, address in ((names[0], "im0", SERVER), (names[1], "im1", CLIENT)):
             ip("-n", name, "addr", "add", f"{address}/24", "dev", link)
-            # Its own addresses would come seconds later, and be changes that nobody has ordered.
+            # Automatic link-local addresses would appear seconds later, as changes that no order has caused.
             ip("-n", name, "link", "set", link, "addrgenmode", "none")
             ip("-n", name, "link", "set", link, "up")
         server = listener(names[0])

@@ -1,4 +1,4 @@
--- A private Prosody for tests: loopback only, all data in one directory.
+-- The configuration of a private Prosody for tests: only loopback, all data in one directory.
 daemonize = false
 run_as_root = true
 pidfile = "@DIRECTORY@/prosody.pid"

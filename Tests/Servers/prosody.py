@@ -2,7 +2,7 @@
 import json
 import os
 
-# What makes SASL2 with Bind 2 and FAST; Debian 12's modules of these names do not work.
+# The modules for SASL2 with Bind 2 and FAST. Debian 12's modules of these names do not work.
 NEWER = ["sasl2", "sasl2_bind2", "sasl2_sm", "sasl2_fast", "sasl_ssdp"]
 
 
@@ -37,7 +37,7 @@ def prepare(server):
     server.write("groups.txt", "[Friends]\n" + "".join(f"{name}@{server.domain}\n" for name in server.friends))
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mod_test_started.lua")) as file:
         server.write("modules/mod_test_started.lua", file.read())
-    # Prosody reads an account from its data file: no admin command, no second process.
+    # Prosody reads an account from its data file, so that no admin command and no second process are needed.
     for name, password in server.accounts.items():
         account = {"password": password}
         if name in options["disabled"]:

@@ -33,7 +33,7 @@ class Exchange:
         salt = os.urandom(16)
         challenge = self.challenge(client_nonce, salt)
         if self.variant == "successBeforeProof":
-            # The signature is right: only the order is wrong.
+            # The signature is correct; only the order is wrong.
             final = "c=biws,r=" + client_nonce
             return self.give("success", self.signature(hash, salt, f"{bare},{challenge},{final}")[1])
         self.give("challenge", challenge)
@@ -74,7 +74,8 @@ class Exchange:
             iterations = int(self.iterations)
         except ValueError:
             iterations = 0
-        # A client that answers such a number has failed already: no need to wait for the derivation.
+        # A client that accepts such an iteration count has already failed the test, which need not wait for the
+        # derivation.
         if not 1 <= iterations <= 10_000_000:
             raise self.mismatch(f"the client went on with i={self.iterations}")
         salted = hashlib.pbkdf2_hmac(hash, self.password, salt, iterations)

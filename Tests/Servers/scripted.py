@@ -19,7 +19,7 @@ from xml.parsers import expat
 from child import options, orders, report
 from scram import Exchange
 
-# A whole tag, and the text before it. A quoted value may contain ">".
+# Text and the complete tag after it. A quoted value may contain ">".
 TAG = re.compile(rb"""[^<]*<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 PREFIXES = "xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'"
 
@@ -284,7 +284,7 @@ def tls_context(wanted):
     versions = {"1.0": ssl.TLSVersion.TLSv1, "1.1": ssl.TLSVersion.TLSv1_1, "1.2": ssl.TLSVersion.TLSv1_2,
                 "1.3": ssl.TLSVersion.TLSv1_3}
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    # Old versions and SHA-1 are below the default security level; tests want to see them refused by the client.
+    # Old versions and SHA-1 are below the default security level, but tests check that the client refuses them.
     context.set_ciphers(wanted.get("ciphers", "DEFAULT") + ":@SECLEVEL=0")
     context.minimum_version = versions[wanted.get("minimumTLS", "1.2")]
     context.maximum_version = versions[wanted.get("maximumTLS", "1.3")]

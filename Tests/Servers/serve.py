@@ -28,32 +28,32 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TRIXIE = "/var/cache/imctl-tests/trixie"
 DEFAULTS = {
     "domain": "im.example",
-    # Another domain where everybody gets in (ANONYMOUS).
+    # Another domain with anonymous logins (ANONYMOUS).
     "anonymousDomain": None,
-    # hashed or plain; the hash of the former; lifetime and age of renewal of FAST tokens, seconds.
+    # hashed or plain; the hash function of hashed passwords; lifetime and renewal age of FAST tokens in seconds.
     "passwordStore": "hashed", "hash": "SHA-1", "fastTokenLifetime": None, "fastTokenRefreshAge": None,
-    # internal, or of ejabberd jwt with the key (base64url of HMAC's) or external: a script that knows the accounts.
+    # internal, or for ejabberd: jwt with its key (HMAC, base64url), or external with a script that knows the accounts.
     "authentication": "internal", "jwtKey": "",
-    # What is issued to each account when the server starts, for OAUTHBEARER or X-OAUTH2: lifetime in seconds.
+    # The lifetime, in seconds, of tokens that each account gets at the server's start, for OAUTHBEARER or X-OAUTH2.
     "bearerTokenLifetime": None,
-    # Accounts that may not log in, and what the server says of it; those that the listener turns away.
+    # Disabled accounts with the reasons that the server gives; accounts that the listener refuses.
     "disabled": {}, "denied": [],
-    # Accounts that see each other's presence; all of them when absent.
+    # Accounts that see each other's presence; by default all.
     "friends": None,
-    # Of ejabberd: the archive is in SQLite. Its own database reads all messages of an archive for each one it adds.
+    # ejabberd: stores the archive in SQLite. Its own database reads a whole archive for each added message.
     "archiveInSQLite": False,
-    # Sessions of an account that ejabberd lets there be.
+    # ejabberd: the maximum number of sessions of an account.
     "maximumSessions": 50,
-    # Whether strangers may make accounts.
+    # Whether registration is open.
     "registration": False,
     "maximumTLS": "1.3", "certificate": None,
-    # Domain of a component that may connect, with the secret "component-secret".
+    # The domain of a component that may connect with the secret "component-secret".
     "component": None,
-    # Local parts of who may remove messages from archives by ejabberd's web interface, at the same port.
+    # Local parts of users that may remove archived messages with ejabberd's web API, at the component's port.
     "apiUsers": [],
-    # Path of the authority of clients' certificates, which EXTERNAL is for (not Debian 12's Prosody).
+    # The path of the authority of client certificates for EXTERNAL (not for Debian 12's Prosody).
     "clientAuthority": None,
-    # Files of the server's directory, @DIRECTORY@ in the lines.
+    # Files of the server's directory; @DIRECTORY@ is replaced in the lines.
     "files": {},
     "extraModules": [], "withoutModules": [], "extraLines": [], "hostLines": [],
 }
@@ -77,7 +77,7 @@ class Server:
         self.directory, self.inside = directory, directory.removeprefix(self.root)
         self.software = prosody if self.kind.startswith("prosody") else ejabberd
         self.is_newer = bool(self.root)
-        # A file that is there when the server is as it should be.
+        # The file that the server creates when it is ready.
         self.started = "started"
         self.port, self.direct_tls_port, self.component_port = free_ports(3)
         self.ca = None

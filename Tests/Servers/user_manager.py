@@ -39,7 +39,7 @@ def remove(groups):
                     os.rmdir(directory)
                     break
                 except OSError:
-                    # A process is on its way out.
+                    # A process is still ending.
                     time.sleep(0.02)
 
 
@@ -62,7 +62,7 @@ def main():
         children = f"/proc/{unshare.pid}/task/{unshare.pid}/children"
         while unshare.poll() is None:
             with open(children) as file:
-                # unshare's one child.
+                # The only child of unshare.
                 found = file.read().split()
             if found and os.path.exists(f"/proc/{found[0]}/root{runtime}/systemd/private"):
                 report(id=int(found[0]))

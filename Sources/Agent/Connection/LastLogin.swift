@@ -6,22 +6,23 @@ import XMPP
 import XMPPClient
 import XMPPFeatures
 
-/// Whether a device is the one that logged in last, by what the devices of the account have published: pure.
+/// Determines, without I/O, whether a device was the last one to log in, based on the records that the account's
+/// devices have published.
 struct LastLogin: Sendable, Equatable {
-  /// The installation.
+  /// The id of the installation.
   var id: String?
-  /// RFC 3339: when it logged in, as it has stored itself; nil: it has stored nothing of a login.
+  /// RFC 3339: the stored time of this device's login; nil: none is stored.
   var time: String?
 
-  /// False where another installation has logged in since, or one of the same name, which has a copy of what is stored
-  /// here. A record without a time that can be read tells nothing.
+  /// False if another installation has logged in since, or one with the same id, which has a copy of this store.
+  /// Records without a valid time are ignored.
   func isLast(among records: [DeviceRecord]) -> Bool {
     let published = records.first { $0.id == id }.flatMap { Self.date($0.lastLogin) }
     let own = Self.date(time) ?? published
     if let own, let published, published > own { return false }
     let others = records.filter { $0.id != id }.compactMap { Self.date($0.lastLogin) }
     guard let last = others.max() else { return true }
-    // One of the same moment has a copy of what is stored here, and another name.
+    // An installation with an equal time has a copy of this store and another id.
     return own.map { last < $0 } ?? false
   }
 
@@ -29,7 +30,7 @@ struct LastLogin: Sendable, Equatable {
 }
 
 extension Session {
-  /// Whether no other device has logged in since this one did. Where nothing can be learnt of that nobody is refused.
+  /// Whether no other device has logged in since this one did; true if this cannot be determined.
   func wasLastLogin(_ id: String?, since time: String?, on stream: BoundSession) async -> Bool {
     guard let items = try? await DeviceRecord.node.items(on: stream, timeout: .seconds(10)) else {
       return true
@@ -37,7 +38,8 @@ extension Session {
     return LastLogin(id: id, time: time).isLast(among: items.compactMap { DeviceRecord($0) })
   }
 
-  /// Another device may have logged in since this one did: ends the login then, and nobody has seen it. False: it is over.
+  /// Ends the login if another device has logged in since this one did; no other user has seen it then. Returns false
+  /// if the login is over.
   func checkLastLogin(since before: String?, of online: OnlineSession) async -> Bool {
     guard online.stream.isCurrent else { return false }
     let plan = online.plan
@@ -55,8 +57,8 @@ extension Session {
     return true
   }
 
-  /// Stores what the login has given. A session that comes back needs no store; one whose user was promised that it is kept
-  /// does. False: the login is over.
+  /// Stores the results of the login. If that fails, a reconnecting session continues, but a login by a user ends,
+  /// because the user expects it to be stored. Returns false if the login is over.
   func keepLogin(_ plan: LoginPlan, of online: OnlineSession) async -> Bool {
     do throws(Failure) {
       online.shortfall = try await accounts.loggedIn(plan, presence: presence.desired)

@@ -1,32 +1,32 @@
 import AgentProtocol
 import NIOCore
 
-/// How a logout divides the time for which its caller waits, so that the caller hears of its end.
+/// Divides the time limit of a logout among its steps, so that the caller receives the result in time.
 struct LogoutTime: Sendable {
-  /// How long a server may take to end the stream.
+  /// The time in which a server should end the stream, in seconds.
   private static let patience = 5.0
 
-  /// Bound in seconds; 0: none.
+  /// The time limit in seconds; 0: none.
   private let limit: Double
   private let start: ContinuousClock.Instant
 
-  /// - Parameter limit: seconds from now on; 0: no bound.
+  /// - Parameter limit: The time limit in seconds from now; 0: none.
   init(limit: Double, from start: ContinuousClock.Instant = .now) {
     self.limit = limit
     self.start = start
   }
 
-  /// Seconds for the acknowledgements of messages: what is wanted, where at least as much is left for the rest.
+  /// The seconds for the acknowledgements of messages: at most half of the remaining time.
   func flush(_ wanted: Double, at now: ContinuousClock.Instant = .now) -> Double {
     part(0.5, of: wanted, at: now)
   }
 
-  /// For the server to end the stream.
+  /// The time for the server to end the stream.
   func close(at now: ContinuousClock.Instant = .now) -> TimeAmount {
     .nanoseconds(Int64(part(0.6, of: Self.patience, at: now) * 1e9))
   }
 
-  /// Seconds for the server to forget a token.
+  /// The seconds for the server to revoke a token.
   func revocation(_ wanted: Double, at now: ContinuousClock.Instant = .now) -> Double {
     part(0.8, of: wanted, at: now)
   }

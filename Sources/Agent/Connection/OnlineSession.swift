@@ -4,30 +4,30 @@ import AgentStore
 import XMPP
 import XMPPClient
 
-/// What the agent knows of a session while its stream is bound.
+/// The state of a session while its stream is bound.
 ///
-/// On the heap: whoever only looks at it would have a copy of it all in the memory of its task.
+/// It is a class so that code that only reads it does not copy it into the memory of its task.
 final class OnlineSession {
   let stream: BoundSession
-  /// What it brings into step with the server.
+  /// The synchronisation with the server.
   let beginning: SessionBeginning
-  /// The login that it is to complete; nil when that is done.
+  /// The login that this session is to complete; nil once it is complete.
   var login: PendingLogin?
-  /// Ends a login that takes too long.
+  /// The task that ends a login that takes too long.
   var limit: Task<Void, Never>?
   var plan: LoginPlan
-  /// `loginOK`, `syncing` or `syncOK`, and since when: whatever another login is doing meanwhile.
+  /// `loginOK`, `syncing` or `syncOK`, and when it was entered, independent of another login at the same time.
   private(set) var state = SessionState.loginOK
   private(set) var since = Timestamp.now()
-  /// The account is being deleted: the server ends the stream.
+  /// Whether the account is being deleted, so that the server will end the stream.
   var isAccountEnding = false
-  /// When that was, as others are told.
+  /// The time of the login, as published for other devices.
   var lastLogin: String?
-  /// What is kept of the secret, where it is less than was asked for.
+  /// The form in which the secret is stored, if it is less than requested.
   var shortfall: StorePolicy?
-  /// The server was not given the login extension.
+  /// Whether the login extension was not sent to the server.
   var leavesOutExtension = false
-  /// The server keeps the session for a while when the connection breaks.
+  /// Whether the server keeps the session for a while if the connection breaks.
   var isResumable = false
 
   init(_ beginning: SessionBeginning, _ login: PendingLogin, _ plan: LoginPlan) {
@@ -45,15 +45,15 @@ final class OnlineSession {
     since = Timestamp.now()
   }
 
-  /// Nothing is done with it any more, and nobody waits for what it would have brought.
+  /// Ends the session and everything that waits for its synchronisation.
   func end() {
     limit?.cancel()
     beginning.end()
     stream.end()
   }
 
-  /// What a new session brings into step. The server sends what it has kept to who may receive messages
-  /// (RFC 6121 §8.5.2.1.1).
+  /// The parts that a new session synchronises. Servers send stored messages only to resources that may receive
+  /// messages (RFC 6121 §8.5.2.1.1).
   func parts(showing presence: PresenceIntent.Value) -> [SyncPart] {
     let isReceiving = plan.sendsPresence && presence.show != .offline && presence.priority >= 0
     return SyncPart.allCases.filter { isReceiving || ![.offline, .notices].contains($0) }

@@ -3,36 +3,36 @@ import AgentProtocol
 import XMPP
 import XMPPSASL
 
-/// A login that is on its way, with all its attempts, until it succeeds or is over.
+/// A login with all its attempts, until it succeeds or ends.
 final class PendingLogin {
-  /// How its attempts are made.
+  /// The terms of its attempts.
   struct Terms: Sendable {
-    /// Nobody waits for it: the session comes back.
+    /// Whether the session reconnects by itself, and no command waits.
     var isAutomatic = false
-    /// Goes on after what may be a passing fault.
+    /// Whether further attempts follow a failure that may be temporary.
     var isPersistent = false
-    /// A fresh secret is asked for where the stored one is refused.
+    /// Whether a new secret is requested if the stored one is refused.
     var renewsSecret = false
-    /// Bound in seconds of each attempt.
+    /// The time limit of each attempt in seconds.
     var limit = 30.0
-    /// Bound in seconds of all attempts together.
+    /// The time limit of all attempts together in seconds; nil: none.
     var totalLimit: Double?
-    /// Over as soon as a resource is bound.
+    /// Whether the login succeeds as soon as a resource is bound.
     var noSync = false
-    /// Reports what goes over the wire.
+    /// Whether to report sent and received elements.
     var wire = false
-    /// Presence to show from now on.
+    /// The presence from now on.
     var presence: PresenceShow?
   }
 
   let terms: Terms
-  /// What the next attempt is made with.
+  /// The plan of the next attempt.
   var plan: LoginPlan
-  /// The present attempt; nil before there is one.
+  /// The current attempt; nil before the first one.
   var attempt: LoginAttempt?
-  /// The pause before the next attempt: when it ends (RFC 3339), and whether a changed network may end it before.
+  /// The pause before the next attempt: its end (RFC 3339), and whether a network change may end it earlier.
   var pause: (end: String, mayHurry: Bool)?
-  /// Why the attempt has failed, where it is not the stream that tells of that.
+  /// Why the attempt failed, unless the stream has the reason.
   var failure: Failure?
   private let began = ContinuousClock.now
   private var result: Result<LoginMethod.Result, Failure>?
@@ -43,18 +43,18 @@ final class PendingLogin {
     self.terms = terms
   }
 
-  /// A stream is being opened that has led to no session yet: one that runs goes on beside it.
+  /// Whether a stream of this login is opening. An online session continues meanwhile.
   var isConnecting: Bool { attempt?.isConnecting == true }
 
-  /// Seconds that are left of the bound of all attempts; nil: there is none.
+  /// The remaining seconds of all attempts; nil: no time limit.
   var remaining: Double? {
     terms.totalLimit.map { $0 - (ContinuousClock.now - began) / .seconds(1) }
   }
 
   /// Begins another attempt.
   ///
-  /// - Parameter last: why the one before has failed.
-  /// - Throws: `connectTimeout` when the time is over.
+  /// - Parameter last: Why the previous attempt failed.
+  /// - Throws: `connectTimeout` if no time remains.
   func beginAttempt(after last: Failure?) throws(Failure) {
     let remaining = remaining
     if let remaining, remaining <= 0 {
@@ -67,7 +67,7 @@ final class PendingLogin {
     attempt = LoginAttempt(plan: plan, limit: min(terms.limit, remaining ?? .infinity))
   }
 
-  /// Whoever waits for it is told.
+  /// Ends the login, and resumes the task that waits for it.
   func end(_ result: Result<LoginMethod.Result, Failure>) {
     guard self.result == nil else { return }
     self.result = result
@@ -75,33 +75,33 @@ final class PendingLogin {
     waiter = nil
   }
 
-  /// Waits for its end; one may do so.
+  /// Waits for the end of the login. Only one task may wait.
   func outcome() async -> Result<LoginMethod.Result, Failure> {
     if let result { return result }
     return await withCheckedContinuation { waiter = $0 }
   }
 }
 
-/// One attempt to log in: what it presents, and how far it has come. It may take several streams.
+/// One attempt to log in, with its credentials and progress. It may take several streams.
 struct LoginAttempt {
   var plan: LoginPlan
   var started = ContinuousClock.now
-  /// Bound in seconds.
+  /// The time limit in seconds.
   let limit: Double
-  /// A stream is being opened that has led to no session yet.
+  /// Whether a stream is opening.
   var isConnecting = false
   var presented: ResolvedCredentials?
-  /// The last mechanism that was begun.
+  /// The last mechanism that began.
   var mechanism: SASLMechanismName?
-  /// What the server offers to log in with.
+  /// The authentication mechanisms that the server offers.
   var offer: AuthenticationOffer?
 
-  /// Seconds that are left of the bound.
+  /// The remaining seconds of the time limit.
   var remaining: Double { max(0.1, limit - (ContinuousClock.now - started) / .seconds(1)) }
 
   var offered: [SASLMechanismName] { offer?.sasl.mechanisms ?? [] }
 
-  /// Another stream is about to be opened.
+  /// Resets the progress for another stream.
   mutating func beginStream() {
     isConnecting = false
     presented = nil

@@ -1,7 +1,7 @@
 import AgentProtocol
 import XMPPClient
 
-// What a failure of the table means for the next attempt.
+// The consequences of the failures in the table for the next attempt.
 
 extension ReconnectPolicy {
   static func cause(of failure: Failure) -> Cause {
@@ -10,42 +10,42 @@ extension ReconnectPolicy {
     case .later: return .later
     default: break
     }
-    // What the server sends wrong it may send again: it is not the link's doing.
+    // The server may repeat a protocol error, which the link does not cause.
     guard let condition = failure.condition else { return failure.name == .protocolError ? .server : .link }
     return ["reset", "see-other-host"].contains(condition) ? .reset : .server
   }
 
-  /// A running session that ended so is not taken back: someone else decided that it is over.
+  /// Whether a session that ended with this failure stays offline, because another party decided to end it.
   ///
-  /// Anything else may be a passing fault, also what the peer sent wrong: who can make a server send one bad stanza
-  /// must not be able to log its users out.
+  /// Any other failure may be temporary. This includes protocol errors: someone who can make a server send one invalid
+  /// stanza must not be able to log its users out.
   static func ends(_ failure: Failure) -> Bool {
     guard let row = FailureTable[failure.name] else { return false }
     return row.retry == .stop || row.clears == .isLogin || row.clears == .secret
   }
 
-  /// The server itself says that it does not serve the domain any more (RFC 6120 §4.9.3.5): nobody has thrown the session
-  /// out, and it does not come back. A server that does not know the domain (§4.9.3.6) may know it again.
+  /// Whether the server reports that it no longer serves the domain (RFC 6120 §4.9.3.5). This is not a kick, and the
+  /// session stays offline. A server that does not know the domain (§4.9.3.6) may know it later.
   static func isGone(_ failure: Failure) -> Bool { failure.name == .serviceGone }
 
-  /// A login whose user waits for as long as it takes goes on after this.
+  /// Whether a login without time limit continues after this failure.
   static func triesAgain(after failure: Failure) -> Bool {
     FailureTable[failure.name]?.retry.retries(automatic: true) == true
   }
 
-  /// A session that was online before goes on trying after this: also where a network shows a certificate of its own
-  /// until its terms are accepted, and where a command has no secret to give just now.
+  /// Whether a session that was online before continues to reconnect after this failure. This includes a network with
+  /// its own certificate before its terms are accepted, and a command that currently prints no secret.
   static func comesBack(after failure: Failure) -> Bool {
     triesAgain(after: failure) || failure.name == .tlsFailure
       || (failure.name == .credentialSourceFailed && [.authenticate, .proxy].contains(failure.stage))
   }
 
-  /// A changed network may help at once.
+  /// Whether a network change may help at once.
   static func mayHurry(after failure: Failure) -> Bool {
     comesBack(after: failure) && [.link, .server].contains(cause(of: failure))
   }
 
-  /// What was stored to log in with is refused: a fresh secret may help, another attempt does not.
+  /// Whether the stored credentials were refused, so that only a new secret may help.
   static func needsFreshSecret(after failure: Failure) -> Bool {
     guard let row = FailureTable[failure.name] else { return false }
     return row.retry == .freshToken || [.authFailed, .deviceChanged].contains(failure.name)

@@ -2,36 +2,36 @@ import AgentLogin
 import AgentProtocol
 import XMPPClient
 
-/// Whether and how a session comes back: what it is to be online with, and what is known of its failures.
+/// Decides whether and how a session comes back: its login plan and its failures.
 final class Reconnection {
   struct End: Sendable {
     var failure: Failure
-    /// By the clock's `uptime`.
+    /// The time of the clock's `uptime`.
     var time: Double
   }
 
   private let context: SessionContext
   private let pace: ServerPace
-  /// What the session keeps itself online with; nil where nobody wants it online.
+  /// The plan that keeps the session online; nil if it is to be offline.
   var activePlan: LoginPlan?
-  /// What the session does while the user looks away; nil: the user is there.
+  /// What the session does while the user is inactive; nil: the user is active.
   var idle: IdleMode?
-  /// Why it is not online.
+  /// Why the session is not online.
   var lastFailure: Failure?
-  /// Why it is not kept online any more, where nobody has logged out.
+  /// Why the session is no longer kept online, except after a logout.
   var end: End?
-  /// What follows on the end of the last session that was in use.
+  /// How the client continues after the end of the last session in use.
   var answer = ConnectionVerdict.never
-  /// Attempts since the session was last online.
+  /// The number of attempts since the session was last online.
   var attempts = 0
-  /// The agent is about to end: nothing is opened any more.
+  /// Whether the agent is ending, so that no stream is opened.
   var isEnding = false
-  /// Logouts that wait for their turn: who tries to log in gives up.
+  /// The number of logouts that wait for their turn, for which a login gives up.
   var leaving = 0
-  /// Attempts that were granted again, as far as they count.
+  /// The number of retries that count towards the limit.
   private var retries = 0
   private var kickPolicy = KickPolicy()
-  /// When the next attempt is due, by the clock's `uptime`; nil: at once.
+  /// When the next attempt is due, as a time of the clock's `uptime`; nil: at once.
   private var due: Double?
 
   init(_ context: SessionContext, _ pace: ServerPace) {
@@ -39,12 +39,12 @@ final class Reconnection {
     self.pace = pace
   }
 
-  /// The session is to be online.
+  /// Whether the session is to be online.
   var isWanted: Bool { activePlan != nil && !isEnding && idle != .disconnect }
 
   private var account: String { context.account.description }
 
-  /// A login by hand begins, which has nothing to do with what was before.
+  /// Begins a login by a user, which is independent of earlier failures.
   func begin() {
     attempts = 0
     retries = 0
@@ -52,20 +52,20 @@ final class Reconnection {
     kickPolicy.begin()
   }
 
-  /// The session is in step with its server.
+  /// The session is synchronised with its server.
   func succeeded() {
     attempts = 0
     retries = 0
     due = nil
   }
 
-  /// The session is kept online with this from now on.
+  /// Keeps the session online with this plan from now on.
   func activate(_ plan: LoginPlan) {
     activePlan = plan
     pace.join(account, at: plan.serverName)
   }
 
-  /// As ``activate(_:)``, as many others do at the same moment.
+  /// The same as ``activate(_:)``, but with a delay, since many accounts log in at the same time.
   func activateAtStart(_ plan: LoginPlan) {
     activePlan = plan
     var generator = SystemRandomNumberGenerator()
@@ -73,7 +73,7 @@ final class Reconnection {
     due = context.clock.uptime() + ReconnectPolicy.start(among: accounts, using: &generator)
   }
 
-  /// Nobody wants the session online any more.
+  /// Keeps the session offline from now on.
   func deactivate() {
     if let activePlan { pace.leave(account, at: activePlan.serverName) }
     activePlan = nil
@@ -81,7 +81,7 @@ final class Reconnection {
     end = nil
   }
 
-  /// Somebody else, or the server's answer to an attempt, decided that the session is over.
+  /// The session was ended by another party, or by the server's answer to an attempt, and stays offline.
   func over(_ failure: Failure) {
     if let activePlan { pace.leave(account, at: activePlan.serverName) }
     activePlan = nil
@@ -90,27 +90,27 @@ final class Reconnection {
 
   // MARK: Pauses
 
-  /// Seconds for which the server is not to be asked; nil: it may be.
+  /// The seconds during which the server must not be contacted; nil: it may be contacted now.
   func closed(_ plan: LoginPlan) -> Double? { pace.pause(of: plan.serverName, at: context.clock.now()) }
 
-  /// The server has asked for a slower pace.
+  /// The server has requested a slower pace.
   func close(_ plan: LoginPlan) async {
     await pace.close(plan.serverName, until: context.clock.now() + ReconnectPolicy.afterRateLimit)
   }
 
-  /// The server was asked too often: nothing is sent for so many seconds.
+  /// The failure for a server that was contacted too often; nothing is sent for this number of seconds.
   func notBefore(_ seconds: Double) -> Failure {
     Failure(.rateLimited, stage: .connect, detail: .session(.notBefore, context.timestamp(seconds)))
   }
 
-  /// Seconds until the next attempt of a session that is to come back, as far as the client does not know them.
+  /// The seconds until the next attempt, as far as the client does not know them.
   var remaining: Double {
     max(due.map { $0 - context.clock.uptime() } ?? 0, activePlan.flatMap(closed) ?? 0)
   }
 
   /// The next attempt follows after a pause.
   ///
-  /// - Parameter seconds: what is left of the time for it.
+  /// - Parameter seconds: The remaining seconds of the time limit.
   func pause(after failure: Failure, _ plan: LoginPlan, within seconds: Double? = nil) -> ConnectionVerdict {
     var terms = PauseTerms()
     terms.accounts = pace.join(account, at: plan.serverName)
@@ -125,8 +125,8 @@ final class Reconnection {
 
   // MARK: Failures
 
-  /// Throws `retriesExhausted` where the user wants no more attempts. What was tried while a token was waited for is not
-  /// counted.
+  /// Throws `retriesExhausted` if the user's limit of attempts is reached. Attempts with fallback credentials, while
+  /// the token command fails, do not count.
   func grantRetry(of login: PendingLogin, _ plan: LoginPlan, after failure: Failure) throws(Failure) {
     let isCounted =
       login.attempt?.presented.map { !$0.isFallback } ?? (failure.name != .credentialSourceFailed)
@@ -140,7 +140,7 @@ final class Reconnection {
     retries += 1
   }
 
-  /// What follows on an end that somebody else decided: the seconds until the session comes back; nil: it does not.
+  /// The reaction to an end by another party: the seconds until the session comes back; nil if it does not.
   func comesBack(after failure: Failure, _ plan: LoginPlan) -> Double? {
     guard [.kicked, .otherDeviceLogin].contains(failure.name) else { return nil }
     var generator = SystemRandomNumberGenerator()

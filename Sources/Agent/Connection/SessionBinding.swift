@@ -4,7 +4,7 @@ import XMPP
 import XMPPClient
 import XMPPXML
 
-// A session that is bound, until its login is done or refused.
+// From the binding of a session until its login is completed or refused.
 
 extension Session {
   func bind(_ stream: BoundSession) async {
@@ -34,12 +34,12 @@ extension Session {
     online.lastLogin = isWanted ? plan.lastLogin : nil
     if bound.isResumed { published.status.resumes += 1 } else { published.status.sessions += 1 }
     tellBound(bound)
-    // What is stored is that of the last login: there is none before it is known to be allowed.
+    // A login is stored only once it is known to be allowed.
     plan.checksLastLogin = plan.checksLastLogin && !bound.isResumed
     if !plan.checksLastLogin, await !keepLogin(plan, of: online) { return }
     plan.isGiven = false
     online.plan = plan
-    // Away from the stream's events, which must go on arriving meanwhile.
+    // A task of its own, since the stream's events have to be handled meanwhile.
     Task { [plan] in
       if plan.checksLastLogin, await !self.checkLastLogin(since: before, of: online) { return }
       await self.synchronise(online)
@@ -59,7 +59,7 @@ extension Session {
     }
   }
 
-  /// The login is done: whoever waits for it is told, and the session is kept online from now on.
+  /// Completes the login: its waiting task gets the result, and the session is kept online from now on.
   func succeed(_ online: OnlineSession, late: [SyncPart] = []) async {
     guard let login = online.login, online.stream.isCurrent else { return }
     online.login = nil
@@ -75,14 +75,14 @@ extension Session {
       userId: bound.jid.bare.description, fullJID: bound.jid.description, milliseconds: milliseconds)
     if !late.isEmpty { success.late = late }
     if !login.terms.isAutomatic { hub.publish(account: account.description, .success(success)) }
-    // The login has succeeded, also where the session ends before the client has accepted it. Its turn ends behind that: the
-    // next turn would have the client close a session that it has not accepted.
+    // The login has succeeded, even if the session ends before the client has accepted it. The turn ends only after the
+    // acceptance, because the next turn would make the client close a session that it has not accepted.
     let result = Self.result(success, online, already: false)
     await client.accept(online.stream)
     login.end(.success(result))
   }
 
-  /// Until a resource is bound the stream keeps to the bound by itself, and says how far it came.
+  /// Ends a login that takes too long. Until a resource is bound, the stream enforces the time limit itself.
   private func expire() async {
     guard let online, let login = online.login, online.stream.isCurrent, let limit = login.attempt?.limit
     else { return }
@@ -91,7 +91,7 @@ extension Session {
       online, Failure(.connectTimeout, stage: .sync, detail: detail), sending: presence.farewell)
   }
 
-  /// Ends a session that is bound and is not to be.
+  /// Ends a bound session that must not be used.
   func refuse(_ online: OnlineSession, _ failure: Failure, sending farewell: [XMLElement] = []) async {
     guard online.stream.isCurrent else { return }
     online.login?.failure = failure

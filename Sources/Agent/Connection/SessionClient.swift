@@ -8,7 +8,7 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-// What the client asks of the session, and tells it.
+// The client's requests to the session, and its events.
 
 extension Session {
   var clientConfiguration: ClientConfiguration {
@@ -31,7 +31,7 @@ extension Session {
   // MARK: The next stream
 
   private func streamConfiguration() async throws(XMPPError) -> StreamConfiguration {
-    // One that is lost at the end of a turn comes back within it.
+    // A session that is lost at the end of a turn reconnects during the turn.
     guard let login = login ?? beginReconnection() else {
       throw XMPPError(.cancelled, stage: .connect, .says(.attemptGivenUp))
     }
@@ -55,7 +55,7 @@ extension Session {
     let presented = try await attempt.plan.resolveCredentials(
       within: .seconds(min(60, attempt.remaining)), isAutomatic: login.terms.isAutomatic
     ) { [hub, account] cause in
-      // What was given beforehand takes the place of a token.
+      // The credentials given beforehand are used in place of a token.
       hub.publish(account: account.description, .tokenUnavailable(cause: cause))
     }
     login.attempt?.presented = presented
@@ -69,7 +69,7 @@ extension Session {
       guard var plan = activePlan else { throw Failure(.cancelled, stage: .connect) }
       plan.checksLastLogin = plan.checksLastLogin || plan.devicePolicy.check == .last
       login.plan = plan
-      // Where so many files are open that no connection is made, there is no attempt, either: each would be stored.
+      // If too many files are open for a connection, no attempt begins, since each would be stored.
       guard DescriptorReserve.leaves(DescriptorReserve.ofConnections) else {
         let failure = Failure(.networkError, stage: .connect, detail: .session(.tooManyFiles))
         reconnection.lastFailure = failure
@@ -129,13 +129,13 @@ extension Session {
       enter(.linkOK) { $0.tls = tls.map(TLSSummary.init) }
     case .logining(let mechanism):
       login?.attempt?.mechanism = mechanism
-      // With a refused token the same stream goes on with what else there is.
+      // If a token was refused, the same stream continues with other credentials, without another event.
       if published.status.state != .logining { enter(.logining) { $0.mechanism = mechanism.rawValue } }
     case .loginOK: break
     }
   }
 
-  /// The same attempt is made once more, on another stream.
+  /// The client repeats the attempt on another stream.
   private func retry(_ remedy: StreamSuccession.Remedy) {
     guard let login else { return }
     log.info("once more, \(remedy.rawValue)", metadata: ["account": "\(account)"])
@@ -143,7 +143,7 @@ extension Session {
     if remedy == .fromAnotherAddress, login.terms.isAutomatic { login.attempt?.started = .now }
   }
 
-  /// - Parameter events: one event, or several messages or requests that have come together.
+  /// - Parameter events: One event, or several messages or requests that arrived together.
   private func handle(_ events: [StreamEvent], in stream: BoundSession) async {
     let pushes: [ContactArrivals.Arrival] = events.compactMap { event in
       if case .request(let push) = event { .push(push) } else { nil }
@@ -176,7 +176,7 @@ extension Session {
     }
   }
 
-  /// Tells of a presence behind the messages that came before it.
+  /// Publishes a presence after the messages that arrived before it.
   private func tell(_ presence: Presence, on stream: BoundSession) async {
     guard let from = presence.from, presence.type == nil || presence.type == .unavailable else { return }
     let change = PresenceChange(

@@ -7,14 +7,15 @@ import XMPP
 import XMPPClient
 import XMPPStanza
 
-// Leaving, and being thrown out.
+// Logouts, and ends of the session by another party.
 
 extension Session {
-  /// Logs out: `isLogin` is false before anything is closed, so that a crash cannot log in again. A store that cannot
-  /// be written keeps nobody online.
+  /// Logs out. `isLogin` becomes false before anything is closed, so that the account is not logged in again after a
+  /// crash. An unwritable store does not prevent the logout.
   ///
-  /// What could not be sent stays in the outbox, and the account stored, unless it is to be dropped. Tells how much
-  /// that is, and why the server has not forgotten the token where it should: then the account stays stored, too.
+  /// Unsent messages remain in the outbox, and the account remains stored, unless it is to be forgotten. The result
+  /// contains their number, and why the server did not revoke the token if requested; the account then remains stored,
+  /// too.
   func logout(
     _ parameters: LogoutMethod.Parameters
   ) async throws(Failure) -> LogoutMethod.Result {
@@ -43,7 +44,7 @@ extension Session {
         try await session.messages.outbox.removeAll()
         unsent = 0
       }
-      // Nobody in particular comes back.
+      // An anonymous account cannot log in again, so that its messages are removed.
       if session.account.local == nil { try await session.messages.forget() }
       session.published.forgetDataReady()
       var unrevoked: Failure?
@@ -74,18 +75,18 @@ extension Session {
     }
   }
 
-  /// Ends the session for good and leaves the store as it is: the agent is about to end. Waits for no turn.
+  /// Ends the session and leaves the store unchanged, because the agent is ending. Waits for no turn.
   func close() async {
     reconnection.isEnding = true
     activePlan = nil
-    // Before it is given up: a login that is online and not synced yet takes messages.
+    // Messages are flushed first, because a login that is not yet synchronised also sends messages.
     _ = await messages.outbox.flush(within: 10)
     await giveUpLogin()
     await closeStreams()
   }
 
-  /// - Parameter patience: how long a server may take to end a stream. One that has not read our end when the connection is
-  ///   gone keeps the session for others to see.
+  /// - Parameter patience: The time in which a server should end a stream. If the connection is closed before the
+  ///   server has read the end of the stream, other users continue to see the session.
   func closeStreams(patience: TimeAmount = .seconds(5)) async {
     let farewell = presence.farewell
     let ended = endOnline(.offline)
@@ -97,9 +98,9 @@ extension Session {
     if published.status.state != .offline { enter(.offline) }
   }
 
-  /// The session that was online is so no more; which.
+  /// Marks the online session as ended, and returns it.
   ///
-  /// - Parameter next: the state that will be told of, and is the one until then.
+  /// - Parameter next: The state that will be published soon, and applies until then.
   @discardableResult
   func endOnline(_ next: SessionState) -> OnlineSession? {
     published.stateToTell = next
@@ -109,14 +110,14 @@ extension Session {
     return online
   }
 
-  // MARK: Without our doing
+  // MARK: Ends by another party
 
   /// The stream of the last session has ended.
   ///
-  /// - Parameter cure: why the next session does not end for the same reason.
+  /// - Parameter cure: Why the next session will not end for the same reason.
   func lost(_ stream: BoundSession, _ error: XMPPError?, _ cure: StreamSuccession.Remedy?) async {
     reconnection.answer = reconnection.isWanted ? .atOnce : .never
-    // The session itself may have ended it, and has said so.
+    // The session itself may have ended the stream, and published its state.
     guard let lost = online else { return await messages.ended(stream) }
     let isNew = lost.login != nil
     var failure = error.map(Failure.init) ?? (isNew ? nil : closedInVain)
@@ -129,20 +130,20 @@ extension Session {
     await self.lost(lost, failure)
   }
 
-  /// A stream that was closed for another one, which did not come: the session is to be online all the same. nil where
-  /// it is known what follows.
+  /// The failure for a stream that was closed in favour of another one that failed, while the session is to be online.
+  /// Nil if the reaction is already known.
   private var closedInVain: Failure? {
     guard login?.isConnecting != true, activePlan != nil else { return nil }
     return Failure(.networkError, stage: .stream, detail: .session(.loginFailed))
   }
 
-  /// A running session ended without our doing. What is told of meanwhile is a login beside it, if there is one.
+  /// An online session has ended by itself. Meanwhile, published states belong to another login, if there is one.
   func lost(_ lost: OnlineSession, _ error: Failure) async {
     await writing { await lose(lost, error) }
   }
 
   private func lose(_ lost: OnlineSession, _ error: Failure) async {
-    // The user has logged out meanwhile.
+    // The user may have logged out meanwhile.
     guard published.status.state != .offline else { return }
     let by = error.name == .kicked ? devices.kicker : nil
     let error = by.map(error.done) ?? error
@@ -156,7 +157,7 @@ extension Session {
       if seconds == nil { over(failure) }
       if tells { enter(state, cause: failure) }
       tellKick(of: lost, failure, by: by, retryIn: seconds)
-      // The server has ended it, and keeps nothing that one could go on with.
+      // The server has ended the session, so that it cannot be resumed.
       await client.endSession()
     } else if ReconnectPolicy.isGone(failure) {
       over(failure)
@@ -185,20 +186,20 @@ extension Session {
     hub.publish(account: account.description, .kicked(kick))
   }
 
-  /// What a running session is after an end that was not our doing.
+  /// The state of a session that ended by itself.
   static func state(afterLosing failure: Failure) -> SessionState {
     ReconnectPolicy.ends(failure) ? .kicked : .loseConnection
   }
 }
 
 extension Failure {
-  /// The same end of a session that was not synced yet: another device has come at the same moment.
+  /// The failure for a session that was not synchronised yet: another device logged in at the same time.
   var beforeSync: Failure {
     guard name == .kicked, condition == "conflict" else { return self }
     return Failure(.otherDeviceLogin, stage: stage, detail: detail, condition: condition, text: text)
   }
 
-  /// The same with who did it.
+  /// The failure with the device that caused it.
   func done(by device: DeviceIdentity) -> Failure {
     let facts: [FailureDetail] = [
       device.name.map { .text($0) }, device.platform.map { .session(.platform, $0) },

@@ -7,10 +7,11 @@ import XMPPClient
 import XMPPSASL
 import XMPPStanza
 
-// Logging in, by hand and by itself, and what is stored of it.
+// Logins by users and automatic logins, and their storage.
 
 extension Session {
-  /// A login by hand: one attempt, with `timeout` 0 or `auto` as many as the failure table allows.
+  /// Logs in at a user's request: with one attempt, or with `timeout` 0 or `auto` with as many as the failure table
+  /// allows.
   func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     try await inTurn { session async throws(Failure) in
       do throws(Failure) {
@@ -28,7 +29,7 @@ extension Session {
     if let online {
       let isSame = !plan.differs(from: online.plan)
       if isSame, plan.isGiven { try await verify(plan, within: parameters.timeout) }
-      // It may have ended while the server was asked.
+      // The session may have ended during the verification.
       if isSame, let online = self.online {
         return try await stayOnline(online, plan, showing: parameters.presence)
       }
@@ -55,8 +56,8 @@ extension Session {
     return try result.get()
   }
 
-  /// The user was told that the login is over: nothing is tried any more, also where the agent has begun to log in by
-  /// itself when it started. A session that was online before goes on coming back after a failed login by hand.
+  /// Ends all attempts, because the user was told that the login failed. This includes a login that the agent has begun
+  /// by itself at its start. A session that was online before continues to reconnect after a failed login by a user.
   private func giveUp(after failure: Failure, isAutomatic: Bool) {
     let wasOnline = published.status.sessions > 0 || published.status.resumes > 0
     guard online == nil, isAutomatic || !wasOnline else { return }
@@ -64,7 +65,7 @@ extension Session {
     published.forgetDataReady()
   }
 
-  /// Has the server check a secret that a running session has, too; the session is not touched.
+  /// Verifies with the server a secret that an online session also has. The session does not change.
   private func verify(_ plan: LoginPlan, within seconds: Double) async throws(Failure) {
     var plan = plan
     let server = try ServerStream(
@@ -72,21 +73,21 @@ extension Session {
     try await server.authenticate(by: &plan)
   }
 
-  /// The login goes on while nobody waits for it.
+  /// Continues the login in the background.
   private func goOn(_ plan: LoginPlan, showing show: PresenceShow?) -> LoginMethod.Result {
     if let show { presence.want(show) }
     reconnection.activate(plan)
     return LoginMethod.Result(success: nil, already: false)
   }
 
-  /// Takes up what was going on when the last agent ended; unless the user has logged in or out meanwhile.
+  /// Restores the login that existed when the last agent ended, unless the user has logged in or out since.
   ///
-  /// - Parameter isStart: the agent has just started: a login that has failed since then was the user's, and stays the
-  ///   last one.
+  /// - Parameter isStart: Whether the agent has just started. A login that has failed since then was the user's, and
+  ///   remains the last one.
   func autoLogin(isStart: Bool = false) async throws(Failure) {
     try await inTurn { session async throws(Failure) in
       guard let stored = try await session.accounts.entry(session.account), stored.isLogin, !session.isActive,
-        // A login by hand may have come first, and be about to come back.
+        // A login by the user may have come first, and may be about to reconnect.
         session.activePlan == nil, !isStart || session.end == nil,
         stored.hasCredential, stored.lastState?.cause?.name != .deviceChanged
       else { return }
@@ -101,7 +102,7 @@ extension Session {
     }
   }
 
-  /// What is stored, as it is.
+  /// The login plan of a stored account.
   func plan(of stored: Account) throws(Failure) -> LoginPlan {
     var plan = try LoginPlan(
       account: account, credential: stored.credential, isGiven: false, store: stored.store,
@@ -110,7 +111,7 @@ extension Session {
     return plan
   }
 
-  /// What was given now and what is stored, together.
+  /// The login plan from the given parameters and the stored account.
   private func plan(for parameters: LoginMethod.Parameters) async throws(Failure) -> LoginPlan {
     let file = try await accounts.inBackground { store throws(Failure) in try store.load() }
     if parameters.auto { try file.allowAuto(account.description, forced: parameters.forced) }
@@ -119,7 +120,7 @@ extension Session {
     let given = try LoginCredential(given: parameters, stored: known)
     var credential = given ?? known ?? LoginCredential()
     if given == nil {
-      // Beside a stored secret these alone may be new.
+      // With a stored secret, these parameters alone may be new.
       credential.authcid = parameters.authcid.map { $0.isEmpty ? nil : $0 } ?? credential.authcid
       credential.loginExt = parameters.loginExt ?? credential.loginExt
       credential.loginExtCommand = parameters.loginExtCommand ?? credential.loginExtCommand
@@ -156,7 +157,7 @@ extension Session {
     return plan
   }
 
-  /// Nothing is to be done, but for what is to be shown or stored from now on.
+  /// Leaves the session as it is, except for its presence and its stored settings.
   private func stayOnline(
     _ online: OnlineSession, _ plan: LoginPlan, showing show: PresenceShow?
   ) async throws(Failure) -> LoginMethod.Result {
@@ -195,13 +196,14 @@ extension Session {
 
   // MARK: Failures
 
-  /// An attempt failed: says so, and clears what the table says. A mistyped secret leaves a running session alone.
+  /// Handles a failed attempt: publishes it, and clears stored data according to the failure table. A mistyped secret
+  /// does not affect an online session.
   func failed(_ failure: Failure, of login: PendingLogin, comesBack: Bool = false) async {
     if failure.name == .cancelled {
       if online == nil, published.status.state != .offline { enter(.offline) }
       tellStaying()
     } else {
-      // What cannot be right, or has no mechanism, is not even sent.
+      // Impossible credentials, and those without a mechanism, are not even sent.
       let isLogin =
         failure.stage == .authenticate || [.logining, .loginOK, .syncing].contains(published.status.state)
       enter(isLogin ? .loginFailed : .linkFailed, cause: failure)
@@ -213,17 +215,17 @@ extension Session {
     if online == nil, activePlan == nil { published.forgetDataReady() }
   }
 
-  /// The running session goes on, beside which a login has failed. At once: it may end at any moment.
+  /// Publishes at once that the online session continues after a failed login, since it may end at any moment.
   private func tellStaying() {
     guard let online, online.state == .syncOK, published.status.state != .syncOK else { return }
     enter(.syncOK) { $0.fullJID = published.status.fullJID }
   }
 
-  /// Leaves a failure and its consequences in the store. A store that cannot be written does not hide the failure.
+  /// Stores a failure and its consequences. If the store cannot be written, the failure is reported nevertheless.
   ///
   /// - Parameters:
-  ///   - state: the state the account is left in; nil where a session of it goes on.
-  ///   - comesBack: the session comes back by itself: nothing is cleared.
+  ///   - state: The resulting state of the account; nil if a session of it continues.
+  ///   - comesBack: Whether the session reconnects by itself, so that nothing is cleared.
   func remember(
     _ failure: Failure, state: SessionState?, plan: LoginPlan, mechanism: SASLMechanismName? = nil,
     comesBack: Bool = false
@@ -239,7 +241,7 @@ extension Session {
     }
   }
 
-  /// The same of an attempt.
+  /// Stores the failure of an attempt.
   func remember(
     _ failure: Failure, state: SessionState?, of login: PendingLogin, comesBack: Bool = false
   ) async {
@@ -249,7 +251,7 @@ extension Session {
 }
 
 extension OnlineSession {
-  /// Why a login that is to replace nothing is not made.
+  /// Why a login that must not replace a session is refused.
   fileprivate var isInTheWay: Failure {
     Failure(
       .alreadyRunning, stage: .input, detail: .session(.alreadyOnline, bound.jid))
@@ -257,9 +259,10 @@ extension OnlineSession {
 }
 
 extension PendingLogin.Terms {
-  /// - Parameter parameters: of a login by hand: with `auto` the bound is for all attempts together.
+  /// - Parameter parameters: The parameters of a login by a user. With `auto`, the time limit applies to all attempts
+  ///   together.
   fileprivate init(_ parameters: LoginMethod.Parameters) {
-    // As far as a bound makes sense.
+    // The time limit has a sensible maximum.
     let bound = parameters.timeout > 0 ? min(parameters.timeout, 86_400) : nil
     if parameters.auto { totalLimit = bound } else if let bound { limit = bound }
     isPersistent = parameters.auto || bound == nil

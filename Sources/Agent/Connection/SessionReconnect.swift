@@ -4,21 +4,21 @@ import AgentSystem
 import NIOCore
 import XMPPClient
 
-// Coming back: the client makes one attempt after the other, and the session says when it may.
+// Reconnecting: the client makes one attempt after another, and the session decides when.
 
 extension Session {
-  /// Returns when no automatic attempt is on its way any more; none begins until ``releaseReconnection()``.
+  /// Stops automatic attempts, and returns when none is in progress. None begins until ``releaseReconnection()``.
   func holdReconnection() async {
     let given = login
     await client.hold(sending: presence.farewell)
     if login === given { login = nil }
-    // Nobody waits or connects now.
+    // The session is now neither waiting nor connecting.
     let isOver = [.offline, .loseConnection, .kicked, .linkFailed, .loginFailed].contains(
       published.status.state)
     if !isActive, !isOver { enter(.offline) }
   }
 
-  /// The client goes on, where the session is to be online.
+  /// Lets the client continue if the session is to be online.
   func releaseReconnection() async {
     guard reconnection.isWanted else {
       if online == nil { await client.disconnect() }
@@ -28,13 +28,13 @@ extension Session {
     await client.goOnline(after: online == nil ? reconnection.remaining : 0)
   }
 
-  /// Begins to come back, where the session is to be online, is not, and nobody sees to it.
+  /// Begins to reconnect if the session is to be online, is offline, and no turn handles it.
   func keepOnline() async {
     guard !isActive, !turns.isTaken else { return }
     await releaseReconnection()
   }
 
-  /// The login that the client makes by itself.
+  /// Begins a login for the client's automatic attempts.
   @discardableResult
   func beginReconnection() -> PendingLogin? {
     guard let activePlan else { return nil }
@@ -47,7 +47,7 @@ extension Session {
     return login
   }
 
-  /// Ends the login that is on its way, whoever waits for it.
+  /// Ends the login in progress, even if a command waits for it.
   func giveUpLogin(patience: TimeAmount = .seconds(2)) async {
     guard let login else { return }
     await client.hold(sending: presence.farewell, patience: patience)
@@ -58,18 +58,18 @@ extension Session {
     login.end(.failure(cancelled))
   }
 
-  /// Nobody waits for this login any more.
+  /// Ends the login with this id, for which no command waits any more.
   func giveUpLogin(_ id: ObjectIdentifier) async {
     if login.map(ObjectIdentifier.init) == id { await giveUpLogin() }
   }
 
-  /// The client waits for so many seconds before the next attempt.
+  /// The client pauses for this number of seconds before the next attempt.
   func pause(_ seconds: Double, mayHurry: Bool) {
     guard let login else { return }
-    // However short it is, it is one.
+    // Even a very short pause is shown as a pause.
     let seconds = max(1, (seconds * 1000).rounded()) / 1000
     login.pause = (timestamp(seconds), mayHurry)
-    // A login that is to replace a running session waits beside it.
+    // A login that is to replace an online session pauses without a change of state.
     guard ![.waiting, .syncOK].contains(published.status.state) else { return }
     var cause = lastFailure
     if let closed = reconnection.closed(login.plan), closed > seconds - 1, cause?.name != .rateLimited {
@@ -83,17 +83,18 @@ extension Session {
 
   // MARK: The network has changed, or the machine has slept
 
-  /// A session that is online asks its server at once whether the connection still works, and else comes back; one
-  /// that waits for its next attempt makes it now, and one whose attempt has lost its address begins it anew.
+  /// Reacts to a network change. An online session probes its server at once, and reconnects without an answer. A
+  /// session that waits for its next attempt begins it now. A session whose attempt has lost its address begins it
+  /// again.
   ///
-  /// - Parameter addresses: those that this machine has now.
+  /// - Parameter addresses: The current addresses of this machine.
   func networkChanged(
     _ change: NetworkChange, addresses: Set<String> = LocalAddresses.now()
   ) async {
     if online == nil, login?.pause?.mayHurry == true, published.status.state == .waiting {
       enter(.netChanged) { $0.interface = change.interface }
     }
-    // One that is asked already, or has only just come, has nothing to add.
+    // A session that is already probing, or is not synchronised yet, does not change its state.
     let isAsked = online?.state == .syncOK
     if isAsked { advance(.netChanged) { $0.interface = change.interface } }
     await client.networkChanged(addresses: addresses)
@@ -101,7 +102,7 @@ extension Session {
     advance(.syncOK) { $0.fullJID = online.bound.jid.description }
   }
 
-  /// Asks the server at once whether it is there; a stream without an answer ends, and the session comes back.
+  /// Probes the server at once. Without an answer, the stream ends and the session reconnects.
   @discardableResult
   func probe(timeout: TimeAmount = .seconds(5)) async -> Bool {
     guard online != nil else { return false }

@@ -2,12 +2,12 @@ import AgentProtocol
 import AgentStore
 import XMPPStanza
 
-// What somebody else has changed in the stored account.
+// Reacts to changes of the stored account by other processes.
 
 extension Session {
-  /// Logs in or out, or goes by what is stored now: where the session is online, from its next connection on.
+  /// Logs in or out, or adopts the stored settings; an online session adopts them with its next connection.
   ///
-  /// - Throws: what is wrong with what is stored; then everything stays as it was.
+  /// - Throws: The error of invalid stored data, which change nothing.
   func follow(_ change: KnownAccounts.Change) async throws(Failure) {
     switch change.consequence {
     case .nothing: break
@@ -27,7 +27,7 @@ extension Session {
       var plan = try session.plan(of: stored)
       plan.sendsPresence = stored.noPresence != true
       if !stored.hasCredential {
-        // What is kept of the secret may be less than the session has.
+        // The stored credentials may be fewer than those of the session.
         guard let active = session.activePlan else { return }
         plan.credential = active.credential
         plan.deviceToken = active.deviceToken
@@ -38,7 +38,7 @@ extension Session {
     }
   }
 
-  /// As a logout, but for the store, which says so already.
+  /// Logs out, except for the store, which has the result already.
   private func logOut(forgetting: Bool) async {
     reconnection.leaving += 1
     defer { reconnection.leaving -= 1 }

@@ -5,15 +5,15 @@ import AgentSystem
 import UserCommand
 import XMPPSASL
 
-// What was stored to log in with is refused: the user's command may have something fresh.
+// Renews refused credentials with the user's command.
 
 extension Session {
-  /// Seconds for the command.
+  /// The time limit of the command in seconds.
   private static let patience = 60.0
 
-  /// Asks the command for a fresh secret, once: a secret of its own that is refused is the end.
+  /// Asks the command for a new secret. This happens once: if the new secret is refused, the login ends.
   ///
-  /// - Returns: what to log in with; nil where only the user can go on.
+  /// - Returns: The plan with the new secret; nil if only the user can continue.
   func renewed(_ plan: LoginPlan, after failure: Failure) async -> LoginPlan? {
     guard let command = plan.onAuthFailure, !plan.isRenewed else { return nil }
     let event = hub.publish(
@@ -27,7 +27,7 @@ extension Session {
     }
   }
 
-  /// Nobody but the user can go on.
+  /// Publishes that only the user can continue.
   func tellLoginRequired(_ failure: Failure) {
     hub.publish(
       account: account.description, .loginRequired(LoginRequired(cause: failure, asksCommand: false)))

@@ -3,9 +3,10 @@ import AgentProtocol
 import AgentStore
 
 extension Session {
-  /// The server forgets its token for this device, and so do we.
+  /// Revokes this device's token at the server and removes it here.
   ///
-  /// A running session goes on. Where the server cannot be reached the tokens stay. False: there was none.
+  /// An online session continues. If the server cannot be reached, the tokens remain. Returns false if there was no
+  /// token.
   func revokeToken(within seconds: Double) async throws(Failure) -> Bool {
     try await inTurn { session async throws(Failure) in
       guard var stored = try await session.accounts.entry(session.account) else {
@@ -20,6 +21,6 @@ extension Session {
     }
   }
 
-  /// A token that is not stored is known to a running session.
+  /// The token of this device, which an online session may know even if it is not stored.
   var deviceToken: DeviceToken? { online?.plan.deviceToken ?? activePlan?.deviceToken }
 }

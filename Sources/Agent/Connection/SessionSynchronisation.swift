@@ -3,11 +3,11 @@ import AgentStore
 import XMPP
 import XMPPClient
 
-// The beginning of a session: it is synced when everything that the server had for the account is in the store.
+// The beginning of a session. It is synchronised when all of the account's data at the server is in the store.
 
 extension Session {
-  /// Roster, copies of messages, blocklist and presence are asked for and told in one write (RFC 6121 §2.2, §4.2;
-  /// XEP-0280 §4; XEP-0191 §3.2); what the server lacks is no error.
+  /// Requests the roster, carbons and the block list, and sends the presence, all in one write (RFC 6121 §2.2, §4.2;
+  /// XEP-0280 §4; XEP-0191 §3.2). Features that the server lacks are no error.
   func synchronise(_ online: OnlineSession) async {
     let stream = online.stream
     guard stream.isCurrent else { return }
@@ -23,7 +23,8 @@ extension Session {
       features.begin()
       conversations.begin()
     }
-    // Beside the roster: it costs no round trip. The first time it is not known whether there is anything to ask for.
+    // Conversations are requested together with the roster, without another round trip. In the first session, it is
+    // unknown whether the server has them.
     let isLoading = isResumed ? false : await conversations.loadKnown(online.beginning)
     messages.recovery.begin(online.beginning)
     if isResumed {
@@ -35,7 +36,7 @@ extension Session {
     }
     if !isLoading { conversations.load(online.beginning) }
     let late = await online.beginning.partsCame(within: online.login?.attempt?.remaining)
-    // Of a stream that has ended meanwhile its own event tells.
+    // The end of the stream has an event of its own.
     guard await stream.stream.isOpen, stream.isCurrent else { return }
     reconnection.succeeded()
     advance(.syncOK) {
@@ -57,12 +58,12 @@ extension Session {
     if !isResumed { await push.enable(on: stream) }
   }
 
-  /// The messages that the server has stored (XEP-0160 §3) have come: they belong to its answer to the first presence.
+  /// The messages that the server stored while offline (XEP-0160 §3) have arrived, which follow the first presence.
   func offlineMessagesCame(_ beginning: SessionBeginning) async {
     await messages.queue.stored()
     beginning.end(.offline)
   }
 
-  /// The beginning of the session of a stream; nil where that has ended.
+  /// The beginning of a stream's session; nil if the stream has ended.
   func beginning(of stream: BoundSession) -> SessionBeginning? { stream.isCurrent ? online?.beginning : nil }
 }

@@ -5,7 +5,7 @@ import FoundationEssentials
 import XMPP
 import XMPPClient
 
-// What follows when an attempt has failed: another one at once, another one later, or none.
+// The reaction to a failed attempt: another attempt at once or later, or none.
 
 extension Session {
   func verdict(after end: ConnectionEnd) async -> ConnectionVerdict {
@@ -31,10 +31,10 @@ extension Session {
       ? await verdict(automatic: login, failure, end.error) : await verdict(byHand: login, failure)
   }
 
-  /// Nobody has given the login up.
+  /// Whether the login was not given up.
   private var mayGoOn: Bool { !Task.isCancelled && reconnection.leaving == 0 && !reconnection.isEnding }
 
-  /// Why the attempt has failed.
+  /// Why the attempt failed.
   private func failure(of login: PendingLogin, _ error: XMPPError) -> Failure {
     guard let attempt = login.attempt, attempt.presented != nil else {
       return login.failure ?? Failure(error)
@@ -49,7 +49,7 @@ extension Session {
   private func verdict(byHand login: PendingLogin, _ error: Failure) async -> ConnectionVerdict {
     login.plan.tokenAnswer = nil
     var failure = error
-    // There was no attempt where its time was over before.
+    // If the time limit passed earlier, there was no attempt.
     var goesOn = login.terms.isPersistent && login.attempt != nil && mayGoOn
     goesOn = goesOn && ReconnectPolicy.triesAgain(after: error)
     if goesOn {
@@ -85,7 +85,7 @@ extension Session {
     automatic login: PendingLogin, _ error: Failure, _ cause: XMPPError
   ) async -> ConnectionVerdict {
     if Task.isCancelled { return .never }
-    // There was no attempt where too many files are open.
+    // If too many files are open, there was no attempt.
     guard login.attempt != nil else {
       return activePlan == nil ? .never : .after(seconds: Double.random(in: 20...40))
     }
@@ -115,7 +115,7 @@ extension Session {
     return needsSecret ? await renewal(of: login, after: failure) ?? verdict : verdict
   }
 
-  /// What follows where a fresh secret is needed; nil: as without one.
+  /// The reaction if a new secret is needed; nil: the same as without one.
   private func renewal(of login: PendingLogin, after failure: Failure) async -> ConnectionVerdict? {
     if Task.isCancelled { return nil }
     let renewed = await renewed(login.plan, after: failure)
@@ -135,8 +135,8 @@ extension Session {
     over(failure)
   }
 
-  /// A login that went ahead of a server has failed with the connection. Once that may be a passing fault; after the second
-  /// time in a row the server is spoken to step by step.
+  /// Records that a connection failed during a login with pipelining. One such failure may be temporary; after two in a
+  /// row, the login proceeds step by step.
   private func keepObjection(to plan: LoginPlan) async {
     guard let server = plan.server else { return }
     let objections = min(2, server.objections + 1)
@@ -144,7 +144,8 @@ extension Session {
     try? await accounts.change(account) { $0.server?.objections = objections }
   }
 
-  /// Whoever asks later is told why a first login in the background has failed, although nothing else is stored of it.
+  /// Stores why a first login in the background failed, for later queries, although nothing else of the account is
+  /// stored.
   private func leaveTrace(of failure: Failure, _ plan: LoginPlan) async {
     do throws(Failure) { try await accounts.leaveTrace(of: failure, plan) } catch {
       log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])

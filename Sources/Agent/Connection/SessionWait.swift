@@ -1,20 +1,20 @@
 import AgentProtocol
 import XMPPClient
 
-// Waiting for a session that is on its way to come online.
+// Waiting for a session that is coming online.
 
 extension Session {
-  /// There is a session that could ask, or is on its way to be one.
+  /// Whether a session is online or will come online.
   var isReachable: Bool { online != nil || activePlan != nil }
 
-  /// The bound stream. A session that is on its way to come online is waited for.
+  /// The bound stream, after waiting for a session that is coming online.
   func boundSession(until end: ContinuousClock.Instant) async throws(Failure) -> BoundSession {
     if online == nil { try await waitUntilOnline(until: end) }
     guard let stream = online?.stream else { throw Failure(.notLoggedIn, stage: .request) }
     return stream
   }
 
-  /// Returns when there is a bound stream. Throws where none is to come, or not in time.
+  /// Returns when there is a bound stream. Throws if none is expected, or if it does not come in time.
   func waitUntilOnline(until end: ContinuousClock.Instant) async throws(Failure) {
     let events = hub.subscribe(EventHub.Filter(events: ["state"], account: account.description))
     let isToBeOnline = await isToBeOnline()

@@ -1,24 +1,24 @@
 import AgentProtocol
 
-/// What a new session brings into step with its server: which parts are still on their way, and how much came of each.
+/// The synchronisation of a new session: the open parts, and the number of items of each.
 ///
-/// Pure.
+/// Does no I/O.
 struct Synchronisation: Sendable, Equatable {
-  /// Parts that are not in the store yet.
+  /// The parts that are not in the store yet.
   private(set) var open: Set<SyncPart>
-  /// How many items there are of a part. What the server lacks is not among them.
+  /// The number of items of each part. Parts that the server lacks are missing.
   private(set) var counts: [SyncPart: Int] = [:]
-  /// Grows with everything that comes: a server that is still sending is not given up.
+  /// Grows with everything that arrives, so that a server that is still sending is not given up.
   private(set) var progress = 0
 
   init(_ parts: some Sequence<SyncPart>) { open = Set(parts) }
 
   var isOver: Bool { open.isEmpty }
 
-  /// The parts that are missing, in the order in which they are always told.
+  /// The open parts in a constant order.
   var missing: [SyncPart] { SyncPart.allCases.filter(open.contains) }
 
-  /// So many more items of some parts are in the store.
+  /// Counts further items in the store.
   mutating func add(_ items: [SyncPart: Int]) {
     progress += 1
     for (part, count) in items where open.contains(part) { counts[part, default: 0] += count }
@@ -26,8 +26,8 @@ struct Synchronisation: Sendable, Equatable {
 
   /// A part is in the store.
   ///
-  /// - Parameter count: how many items it has, where they were not counted by ``add(_:)``; nil where the server lacks it.
-  /// - Returns: whether it was on its way until now.
+  /// - Parameter count: The number of its items, if ``add(_:)`` has not counted them; nil if the server lacks the part.
+  /// - Returns: Whether the part was open before.
   mutating func end(_ part: SyncPart, _ count: Int?) -> Bool {
     guard open.remove(part) != nil else { return false }
     progress += 1

@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// JIDs: what `JIDError` says.
+  /// Details about JIDs, for the cases of `JIDError`.
   public enum Address: String, CaseIterable, Sendable {
     case localPart, domainPart, resourcePart
     case noDomain, emptyLocal, emptyResource, spaceAtEnd, tooLong, unchecked, mixedDirections, space,

@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// The agent's process, its socket, and the requests that it is sent.
+  /// Details about the agent's process, its socket and its requests.
   public enum Agent: String, CaseIterable, Sendable {
     case noAnswer, crowded, tooFewFiles, versions, unknownOption, wrongOption, notOpen
     case parameterMissing, parameterNull, parameterType, parameterValue

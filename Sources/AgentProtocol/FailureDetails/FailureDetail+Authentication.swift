@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// Authentication: what `SASLError` says.
+  /// Details about authentication, for the cases of `SASLError`.
   public enum Authentication: String, CaseIterable, Sendable {
     case noneOffered, noUsableForPassword, noUsableForToken, noUsableForCertificate, noUsableForAnonymous
     case tokenWithoutTLS, passwordWithoutTLS, passwordBesideSCRAM

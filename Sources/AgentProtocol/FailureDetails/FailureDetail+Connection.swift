@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// Connections, TLS, certificates and proxies: what `TransportError` says.
+  /// Details about connections, TLS, certificates and proxies, for the cases of `TransportError`.
   public enum Connection: String, CaseIterable, Sendable {
     case selfSigned, selfSignedInChain, unknownIssuer
     case notPinned, otherDomain, issuerNotCA, certificateExpired, certificateNotYetValid

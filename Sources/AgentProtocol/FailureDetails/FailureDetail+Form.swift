@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// Ways to put other details together.
+  /// Combinations of other details.
   public enum Form: String, CaseIterable, Sendable {
     case about, and, list, seconds
 

@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// What an account logs in with: passwords, tokens, the commands that print them, and the options of a login.
+  /// Details about credentials: passwords, tokens, the commands that print them, and the options of a login.
   public enum Login: String, CaseIterable, Sendable {
     case encodedTwice, oneSegment, segments, headerEncoding, claimsEncoding, signatureEncoding
     case headerSyntax, claimsSyntax, expirySyntax, blanksInToken, expired, destination

@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// Registration, commands and private data: what a server answers.
+  /// Details about a server's answers: registration, commands and private data.
   public enum Request: String, CaseIterable, Sendable {
     case accountExists, tooMany, registrationClosed, passwordClosed, deletionClosed
     case registrationNotAccepted, passwordNotAccepted, deletionNotAccepted, registrationRefused

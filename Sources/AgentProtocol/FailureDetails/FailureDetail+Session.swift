@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// A session of an account and what is asked of it: attempts, messages, contacts, devices, the server.
+  /// Details about an account's session: attempts, messages, contacts, devices and the server.
   public enum Session: String, CaseIterable, Sendable {
     case alreadyOnline, attempts, noLogin, noLoginAfter, noAnswer, notBefore, tooManyFiles
     case earlierAttempt, loginFailed, otherDevice, by, byOtherDevice, platform, otherResource

@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// The files of this machine: accounts.json, the database, the directories, and the files of accounts to import.
+  /// Details about local files: accounts.json, the database, directories, and files of accounts to import.
   public enum Store: String, CaseIterable, Sendable {
     case symbolicLink, notFile, notDirectory, notOwned, openToOthers, writableByOthers, tooLarge, noHome
     case locked, laterVersion, incomplete, incompleteAt, wrongType, wrongTypeAt, wrongValueAt, notJSON

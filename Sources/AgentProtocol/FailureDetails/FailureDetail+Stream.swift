@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// Streams: what `XMPPError` says.
+  /// Details about streams, for the cases of `XMPPError`.
   public enum Stream: String, CaseIterable, Sendable {
     case silent, loginCancelled, loginGivenUp, streamClosed, sessionEnded, connectsOnce, noLogin
     case noTLSInTime, noServer, redirectedTooOften, notOnline, connectionLost, closedByPeer

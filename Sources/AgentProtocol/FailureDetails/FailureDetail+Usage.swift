@@ -1,5 +1,5 @@
 extension FailureDetail {
-  /// The command line: wrong arguments, what is asked on the terminal, and what a command has waited for.
+  /// Details about the command line: invalid arguments, prompts, and waits of a command.
   public enum Usage: String, CaseIterable, Sendable {
     case unknownCommand, unknownCommandNear
     case unknownOption, unknownOptionNear, unexpectedArgument, unexpectedArguments, missingArgument,

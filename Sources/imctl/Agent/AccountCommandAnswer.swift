@@ -1,9 +1,9 @@
 import AgentProtocol
 
 extension AccountCommandOptions {
-  /// The agent's answer, within the bound of the command.
+  /// Sends a request to the agent and returns its answer, within the command's time limit.
   ///
-  /// - Parameter deadline: when that ends, where something else has taken its time before.
+  /// - Parameter deadline: The end of the time limit, if an earlier step has already used a part of it.
   func answer<Method: AgentMethod>(
     to method: Method.Type, until deadline: Deadline? = nil,
     _ parameters: (_ timeout: Double) -> Method.Parameters
@@ -16,16 +16,16 @@ extension AccountCommandOptions {
     return answer
   }
 
-  /// Whom the words mean that the command names recipients by.
+  /// The JIDs of the recipients that the words of the command name.
   func recipients(_ words: [String], until deadline: Deadline) throws -> [String] {
     try RecipientNames.resolve(words, account: account.account, until: deadline)
   }
 
-  /// Carries changes out, one after the other, all within the deadline; with `--json` each result is told.
+  /// Carries out changes one after the other, within the deadline. With `--json`, prints each result.
   ///
   /// - Parameters:
-  ///   - account: where the parameters name the account, and `timeout` what is left of the bound.
-  ///   - note: what there is to say of a result.
+  ///   - account: The parameter with the account; `timeout` is the parameter with the remaining time.
+  ///   - note: The text to print for a result.
   func carryOut<Method: AgentMethod>(
     _ method: Method.Type, _ changes: [Method.Parameters],
     account: WritableKeyPath<Method.Parameters, String?>, timeout: WritableKeyPath<Method.Parameters, Double>,

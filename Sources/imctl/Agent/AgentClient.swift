@@ -3,30 +3,30 @@ import Glibc
 import Synchronization
 import Terminal
 
-/// A connection to the agent: JSON-RPC 2.0, one object a line.
+/// A connection to the agent: JSON-RPC 2.0, one object on each line.
 ///
-/// `agent.status` is the first request of every connection. It is not waited for: it leaves in one write with
-/// the first real request, or before that (``connectEarly()``), and its answer is read before that one's. Only
-/// where an agent of another version would be replaced, a request that must not be carried out twice waits for it.
+/// The first request of every connection is `agent.status`. It is sent in one write with the first real request, or
+/// earlier (``connectEarly()``), and its answer is read before that request's. Only a request that must not be carried
+/// out twice waits for the answer, in case the agent has another version and has to be replaced.
 final class AgentClient {
   /// Whether a command may start an agent.
   enum Start {
     case never, whenNoneRuns
-    /// Where none runs, a one-time agent answers.
+    /// If no agent runs, a one-time agent answers.
     case once
   }
 
-  /// A request that was sent, to wait for its answer.
+  /// A request that was sent and whose answer can be awaited.
   struct Request<Method: AgentMethod> {
     let id: Int64
   }
 
-  /// Why a connection is of no use, though nothing is wrong with the request.
+  /// Why a connection is unusable although the request is valid.
   private enum Useless: Error {
-    /// The agent was just ending.
+    /// The agent was ending when the command connected.
     case endedAtOnce
     case otherVersion(String, isService: Bool)
-    /// The agent has as many connections as it may have.
+    /// The agent has reached its maximum number of connections.
     case full(Failure)
   }
 
@@ -34,25 +34,25 @@ final class AgentClient {
   private var socket: AgentSocket
   private var lastID = AgentClient.greetingID
   private var unsent: String
-  /// Answers to requests that are to be waited for later.
+  /// Answers that arrived before they were awaited.
   private var early: [RPCID: RPCReply] = [:]
-  /// Its answer was not read yet.
+  /// The first request of the connection, until its answer has been read.
   private var greeting: Request<AgentStatusMethod>?
   private let start: Start
-  /// This command has started the agent.
+  /// Whether this command has started the agent.
   private let hasLaunched: Bool
-  /// It was asked for a change, and has not answered.
+  /// Whether a request for a change is unanswered.
   private var hasOpenChange = false
-  /// What may have happened where the wait for the answer is given up.
+  /// The remark for a cancelled wait: what the agent may have done nevertheless.
   private var mayBeDone = FailureDetail.usage(.mayBeDone)
-  /// The one-time agent at the other end.
+  /// The process of a one-time agent.
   private let process: pid_t?
-  /// Is given the values that a request asks for.
+  /// Receives the values that a request asks for.
   var onItem: (RPCReply) throws -> Void = { _ in }
-  /// Is given what an agent tells beside an answer.
+  /// Receives the notices of a one-time agent.
   var onNotice: (AgentNotice) throws -> Void = { _ in }
 
-  /// - Parameter isEarly: its first request was sent by ``connectEarly()``.
+  /// - Parameter isEarly: Whether ``connectEarly()`` has sent the first request.
   private init(
     _ socket: consuming AgentSocket, start: Start, hasLaunched: Bool, isEarly: Bool, deadline: Deadline
   ) {
@@ -65,7 +65,7 @@ final class AgentClient {
     unsent = isEarly ? "" : Self.greetingLine
   }
 
-  /// The client of an agent that this command has started for itself.
+  /// Creates the client of a one-time agent that this command has started.
   init(_ socket: consuming AgentSocket, of process: pid_t, until deadline: Deadline) {
     self.socket = socket
     self.process = process
@@ -81,10 +81,10 @@ final class AgentClient {
     RPC.request(AgentStatusMethod.self, id: .number(greetingID), Nothing())
   }
 
-  /// What ``connectEarly()`` has connected, for the first ``session(start:until:_:)``.
+  /// The connection of ``connectEarly()`` for the first ``session(start:until:_:)``.
   private static let connectedEarly = Mutex<AgentSocket?>(nil)
 
-  /// Connects where an agent runs, which says who it is while the arguments are still being parsed.
+  /// Connects to a running agent, so that it describes itself while the arguments are parsed.
   static func connectEarly() {
     guard let paths = try? AgentPaths.current() else { return }
     var socket = try? AgentSocket.connect(to: paths.socket, until: .past)
@@ -92,7 +92,7 @@ final class AgentClient {
     connectedEarly.withLock { $0 = socket.take() }
   }
 
-  /// One call of an agent that runs, or else of a one-time agent.
+  /// Sends one request to the running agent, or to a one-time agent if none runs.
   static func answer<Method: AgentMethod>(
     to method: Method.Type, _ parameters: Method.Parameters, until deadline: Deadline
   ) throws -> Method.Result {
@@ -101,14 +101,14 @@ final class AgentClient {
     return answer
   }
 
-  /// One call. Nil when no agent runs and none is to be started.
+  /// Sends one request. Returns nil if no agent runs and none may be started.
   static func ask<Method: AgentMethod>(
     _ method: Method.Type, _ parameters: Method.Parameters, start: Start, timeout: Timeout
   ) throws -> Method.Result? {
     try session(start: start, timeout: timeout) { try $0.answer(to: $0.send(method, parameters)) }
   }
 
-  /// As ``session(start:until:_:)``.
+  /// The same as ``session(start:until:_:)``.
   @discardableResult
   static func session<Answer>(
     start: Start, timeout: Timeout, _ body: (AgentClient) throws -> Answer
@@ -116,10 +116,10 @@ final class AgentClient {
     try session(start: start, until: Deadline(timeout), body)
   }
 
-  /// Runs `body` over a connection; nil when no agent runs and none is to be started.
+  /// Runs `body` with a connection. Returns nil if no agent runs and none may be started.
   ///
-  /// Where agents may be started, one that ends just now or is of another version than this command makes way for
-  /// a new one, and `body` runs again. So it does where the agent has too many connections, until the deadline.
+  /// If agents may be started, an agent that is ending or has another version than this command is replaced, and `body`
+  /// runs again. It also runs again, until the deadline, while the agent has too many connections.
   @discardableResult
   static func session<Answer>(
     start: Start, until deadline: Deadline, _ body: (AgentClient) throws -> Answer
@@ -153,7 +153,7 @@ final class AgentClient {
         if deadline.isOver { throw failure }
         attempts = 3
         crowded = failure
-        // Those who wait do not all come back together.
+        // A random pause keeps waiting commands from all trying at once.
         try Interrupt.pause(milliseconds: .random(in: pause / 2...pause))
         pause = min(pause * 2, 200)
       } catch let failure as Failure where failure == .noAnswer {
@@ -163,7 +163,7 @@ final class AgentClient {
       } catch is Useless where start != .whenNoneRuns {
         return try withoutAgent(start, deadline, body)
       } catch Useless.otherVersion(let version, isService: false) where hasLaunched {
-        // It came with this command, and the next one would be no other.
+        // This command has started the agent, and starting it again would not change its version.
         try? agent.stop(until: deadline.atMost(.ofStop))
         throw Failure.versions(command: Version.current, agent: version)
       } catch Useless.otherVersion(_, let isService) where attempts > 0 {
@@ -171,7 +171,7 @@ final class AgentClient {
         if isService, !isOwn, UserManager.isInstalled, UserManager.isRunning,
           (try? UserManager.systemctl("restart", ServiceUnit.name, until: deadline)) != nil
         {
-          // Where that is of another version, too, the unit starts another program.
+          // If the restarted service still has another version, its unit starts another program.
           isOwn = true
           continue
         }
@@ -185,14 +185,14 @@ final class AgentClient {
     }
   }
 
-  /// What a command does that starts no agent for others: nothing, or it asks a one-time agent.
+  /// Handles a command that starts no persistent agent: returns nil, or uses a one-time agent.
   private static func withoutAgent<Answer>(
     _ start: Start, _ deadline: Deadline, _ body: (AgentClient) throws -> Answer
   ) throws -> Answer? {
     start == .once ? try body(OneTimeAgent.client(until: deadline)) : nil
   }
 
-  /// Sends a request, with what was not sent before it.
+  /// Sends a request, together with unsent earlier lines.
   func send<Method: AgentMethod>(_ method: Method.Type, _ parameters: Method.Parameters) throws -> Request<
     Method
   > {
@@ -205,15 +205,15 @@ final class AgentClient {
     return request
   }
 
-  /// Waits for the answer to `request`; events that arrive before it go to `onEvent`, but for those that this version
-  /// does not know.
+  /// Waits for the answer to `request`. Events that arrive before it go to `onEvent`, except for events that this
+  /// version does not know.
   func answer<Method: AgentMethod>(
     to request: Request<Method>, onEvent: (Event) throws -> Void = { _ in }
   ) throws -> Method.Result {
     try answer(to: request) { reply in if let event = try? reply.event() { try onEvent(event) } }
   }
 
-  /// Waits for the answer to `request`; the notifications `event` that arrive before it go to `onEventReply`.
+  /// Waits for the answer to `request`. `event` notifications that arrive before it go to `onEventReply`.
   func answer<Method: AgentMethod>(
     to request: Request<Method>, onEventReply: (RPCReply) throws -> Void
   ) throws -> Method.Result {
@@ -241,7 +241,7 @@ final class AgentClient {
     }
   }
 
-  /// Who the agent is: the answer to the first request of this connection. Nil when it was read already.
+  /// The agent's description of itself, which answers the first request of this connection. Nil if it was read already.
   @discardableResult
   func greet() throws -> AgentStatusMethod.Result? {
     guard let greeting else { return nil }
@@ -258,14 +258,14 @@ final class AgentClient {
     return agent
   }
 
-  /// What the user is to know whose store was damaged.
+  /// The remark for a user whose store was damaged.
   static func remark(onDamaged path: String) -> String {
     inLanguage(
       "the local store was damaged and begins afresh; the old one is now \(peer: path)",
       "本地数据库已损坏，现已重新创建；原文件移至 \(peer: path)")
   }
 
-  /// Waits for a notification `event`. Nil at the deadline.
+  /// Waits for an `event` notification. Returns nil at the deadline.
   func nextEventReply() throws -> RPCReply? {
     while let reply = try nextReply() {
       if reply.method == RPC.eventMethod { return reply }
@@ -273,18 +273,19 @@ final class AgentClient {
     return nil
   }
 
-  /// Waits until standard input can be read, or the agent has said something. Neither at the deadline.
+  /// Waits until standard input is readable or the agent has sent data. At the deadline, both flags are false.
   func waitForInput(until deadline: Deadline) throws -> AgentSocket.Readiness {
     try socket.waitForInput(until: deadline)
   }
 
-  /// Reads on where no answer is waited for: only the end of the agent can come.
+  /// Waits for the connection's end when no request is open.
   func expectEnd() throws { _ = try nextReply() }
 
-  /// Waits until the agent has ended, or the descriptor can be read; whether that came first. Nothing is told of events.
+  /// Waits until the agent has ended or the descriptor is readable, and returns whether the latter came first. Events
+  /// are discarded.
   func waitForEnd(or descriptor: Int32) -> Bool { socket.waitForEnd(or: descriptor) }
 
-  /// Asks the agent to end, and waits until it did.
+  /// Asks the agent to end, and waits for its end.
   func stop(until end: Deadline) throws {
     deadline = end
     defer { AgentStart.waitForEnd(until: end) }
@@ -299,7 +300,7 @@ final class AgentClient {
     throw Failure.timedOut(.usage(.agentEnd))
   }
 
-  /// Ends the connection. What the agent has kept for as long as it was there has ended then; it is not waited for long.
+  /// Ends the connection and briefly waits until the agent has ended whatever depends on it, such as a held presence.
   func end(within timeout: Timeout = Timeout(seconds: 1)) { socket.end(until: Deadline(timeout)) }
 
   private func queue<Method: AgentMethod>(
@@ -316,7 +317,7 @@ final class AgentClient {
     switch socket.write(lines, until: deadline) {
     case .all: return
     case .end:
-      // It may have said why.
+      // The agent may have sent the reason.
       while try nextReply() != nil {}
       throw Failure.noAnswer
     case .timeout: throw Failure.noAnswer
@@ -324,7 +325,7 @@ final class AgentClient {
     }
   }
 
-  /// Nil at the deadline.
+  /// Returns nil at the deadline.
   private func nextReply() throws -> RPCReply? {
     switch try socket.line(until: greeting == nil ? deadline.ofAnswer : deadline) {
     case .line(let line):
@@ -346,7 +347,7 @@ final class AgentClient {
     try onNotice(notice)
   }
 
-  /// An error that answers no request: the agent does not want this connection.
+  /// Throws the error with the id null, with which the agent refuses the connection.
   private func refuse(with reply: RPCReply) throws {
     do {
       _ = try reply.result(of: AgentStopMethod.self)

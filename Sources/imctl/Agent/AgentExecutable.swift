@@ -1,16 +1,16 @@
 import AgentProtocol
 import Glibc
 
-/// The program `imctl-agent`, which has come with this one: it is beside it, or in `../libexec/imctl`.
+/// The program `imctl-agent` of this installation: in the directory of this program, or in `../libexec/imctl`.
 enum AgentExecutable {
-  /// The words that it is started with to be this user's agent.
+  /// The arguments that start the user's agent.
   static var serve: [String] { ["imctl-agent", "serve", "--client", Version.current] }
 
   /// POSIX_SPAWN_SETSID of <spawn.h>, hidden behind _GNU_SOURCE.
   static let session: Int32 = 0x80
   static let group: Int32 = Int32(POSIX_SPAWN_SETPGROUP)
 
-  /// Where it is.
+  /// The path of the program.
   static func path() throws -> String {
     let own = try directory()
     let paths = [own + "/imctl-agent", own + "/../libexec/imctl/imctl-agent"]
@@ -19,7 +19,7 @@ enum AgentExecutable {
       .agent(.noProgram, own))
   }
 
-  /// Becomes the agent: this process goes on as that program.
+  /// Replaces this process's program with the agent.
   static func become(_ words: [String]) throws -> Never {
     OneTimeAgent.end()
     let path = try path()
@@ -27,12 +27,12 @@ enum AgentExecutable {
     throw Failure.agentUnreachable(.about(path, systemError()))
   }
 
-  /// Starts the program with a connected socket as its descriptor 3, and gives the other end.
+  /// Starts the program with one end of a socket pair as its descriptor 3, and returns the other end.
   ///
   /// - Parameters:
-  ///   - word: what it is to be; the number of the descriptor follows.
-  ///   - flags: of its attributes; it has a session (``session``) or a group (``group``) of its own, so that signals of the
-  ///     terminal reach this process alone.
+  ///   - word: The subcommand, which the descriptor's number follows.
+  ///   - flags: The spawn attributes: a new session (``session``) or process group (``group``), so that signals from
+  ///     the terminal reach only this process.
   static func start(_ word: String, flags: Int32) throws -> (descriptor: Int32, process: pid_t) {
     let path = try path()
     var ends: [Int32] = [-1, -1]
@@ -46,7 +46,7 @@ enum AgentExecutable {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // Whoever reads the output of this command waits for nobody else.
+    // A reader of this command's output must not have to wait for the agent's end.
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, ends[1], 3)

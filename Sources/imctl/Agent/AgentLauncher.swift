@@ -2,18 +2,18 @@ import AgentProtocol
 import FoundationEssentials
 import Glibc
 
-/// Starts the agent: the service where there is one, else `imctl-agent serve`, in a session of its own.
+/// Starts the agent: the installed service, or else `imctl-agent serve` in a session of its own.
 ///
 /// Several commands may do so at once. The agent's lock decides which one serves; the others end with
 /// `alreadyRunning`, and every command connects to the one that won.
 enum AgentLauncher {
-  /// Returns when somebody listens on the socket.
+  /// Returns once an agent listens on the socket.
   ///
-  /// - Parameter isOwn: not the service, whose executable may be another one.
-  /// - Throws: what the agent failed with, as it said itself.
+  /// - Parameter isOwn: Whether to bypass the service, whose executable may be another one.
+  /// - Throws: The failure that the agent has reported.
   static func launch(until deadline: Deadline, isOwn: Bool = false) throws {
     let paths = try AgentPaths.current()
-    // One that cannot be started is no reason to be without an agent.
+    // If the service cannot be started, the agent is started without it.
     if !isOwn, UserManager.isInstalled, UserManager.isRunning,
       (try? UserManager.systemctl("start", ServiceUnit.name, until: deadline)) != nil,
       try AgentSocket.connect(to: paths.socket, until: deadline) != nil
@@ -28,12 +28,12 @@ enum AgentLauncher {
     while try AgentSocket.connect(to: paths.socket, until: deadline) == nil {
       if let started = child, hasEnded(started) {
         let failure = reports.failure ?? .agentEndedAtOnce
-        // Another one may have won; anything else went wrong.
+        // If the agent ended because another one runs, the other one is used. Any other failure is thrown.
         guard failure.name == .alreadyRunning else { throw failure }
         child = nil
       }
       if let percent = UpgradeNote.percent(paths) {
-        // It goes on, whoever waits for it.
+        // The upgrade continues even if the command stops waiting.
         if end.isOver { throw Failure.timedOut(UpgradeNote.unfinished(percent)) }
         UpgradeNote.tell(percent)
         deadline = end.atMost(.ofRequest)
@@ -68,7 +68,7 @@ enum AgentLauncher {
     try PrivateDirectory.ensure(paths.state)
     posix_spawn_file_actions_addopen(
       &actions, STDERR_FILENO, paths.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
-    // A lock or a pipe that was left open here must not stay open as long as the agent lives.
+    // A lock or a pipe that this process inherited must not stay open for as long as the agent runs.
     for descriptor in openDescriptors() where descriptor > STDERR_FILENO {
       posix_spawn_file_actions_addclose(&actions, descriptor)
     }
@@ -85,7 +85,7 @@ enum AgentLauncher {
     return child
   }
 
-  /// Ends an agent that does not come to listening: nothing is left of it.
+  /// Ends an agent that does not begin to listen.
   private static func stop(_ child: pid_t) {
     kill(child, SIGTERM)
     for _ in 0..<50 {
@@ -133,7 +133,7 @@ enum AgentLauncher {
       close(writeEnd)
     }
 
-    /// What was reported: all of it is there once the agent has ended. It fits into a pipe.
+    /// The agent's report, which is complete once the agent has ended. It fits into the pipe's buffer.
     var failure: Failure? {
       let line = [UInt8](unsafeUninitializedCapacity: 65_536) { room, count in
         count = max(0, read(readEnd, room.baseAddress, room.count))

@@ -1,15 +1,15 @@
 import AgentProtocol
 import Glibc
 
-/// A connected Unix socket that carries lines. Plain system calls: a command that only asks the agent lives for
-/// a few milliseconds.
+/// A connected Unix socket that carries lines. It uses plain system calls, because a command that only asks the agent
+/// should take a few milliseconds.
 struct AgentSocket: ~Copyable {
-  /// What a wait for a line ended with.
+  /// The result of a wait for a line.
   enum Line {
     case line(String)
     /// The agent closed the connection.
     case end
-    /// SIGINT, where ``Interrupt`` is installed.
+    /// A SIGINT arrived while ``Interrupt`` was installed.
     case interrupted
     case timeout
   }
@@ -18,12 +18,12 @@ struct AgentSocket: ~Copyable {
   private var framer = LineFramer(limit: Self.longestLine)
   private static let longestLine = 16 << 20
 
-  /// Takes a connected socket over that does not block.
+  /// Takes ownership of a connected, non-blocking socket.
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
 
-  /// What writing has come to.
+  /// The result of a write.
   enum Written {
     case all
     /// The agent closed the connection.
@@ -32,9 +32,9 @@ struct AgentSocket: ~Copyable {
     case timeout
   }
 
-  /// Nil when nobody listens there: no socket, or one that is left over.
+  /// Connects to a socket. Returns nil if nobody listens: there is no socket, or a stale one.
   ///
-  /// - Throws: `connectTimeout` where more wait to be let in than the agent's queue holds, until the deadline.
+  /// - Throws: `connectTimeout` if the agent's queue of connections remains full until the deadline.
   static func connect(to path: String, until deadline: Deadline) throws -> AgentSocket? {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -54,12 +54,12 @@ struct AgentSocket: ~Copyable {
       guard errno == EAGAIN || errno == EINTR else {
         throw Failure.agentUnreachable(.about(path, systemError()))
       }
-      // Nothing tells when there is room in the queue.
+      // The system does not signal free space in the queue.
       if deadline.isOver { throw Failure.noAnswer }
       try Interrupt.pause(milliseconds: pause)
       pause = min(pause * 2, 50)
     }
-    // Who answers gets to see passwords: nobody but this user may.
+    // The process at the other end receives passwords, and must therefore belong to this user.
     guard PeerCredentials(socket: descriptor)?.uid == geteuid() else {
       throw Failure.agentUnreachable(.about(path, FailureDetail.agent(.socketNotOwned)))
     }
@@ -74,13 +74,13 @@ struct AgentSocket: ~Copyable {
     }
   }
 
-  /// What there is to do for whoever reads standard input beside the socket.
+  /// The sources that are readable when a command reads both standard input and the socket.
   struct Readiness {
     var hasInput = false
     var hasLine = false
   }
 
-  /// Waits until standard input can be read, or the agent has said something. Neither at the deadline.
+  /// Waits until standard input is readable or the agent has sent data. At the deadline, both flags are false.
   func waitForInput(until deadline: Deadline) throws -> Readiness {
     if framer.pending > 0 { return Readiness(hasLine: true) }
     while true {
@@ -121,7 +121,7 @@ struct AgentSocket: ~Copyable {
     }
   }
 
-  /// The next line, without its line feed. A reader of standard output that goes away ends the process.
+  /// Returns the next line without its line feed. The process ends if the reader of standard output goes away.
   mutating func line(until deadline: Deadline) throws -> Line {
     while true {
       do {
@@ -147,8 +147,8 @@ struct AgentSocket: ~Copyable {
     }
   }
 
-  /// Waits until the agent has closed the connection, or the other descriptor can be read; whether that came first. What
-  /// the agent says is left out.
+  /// Waits until the agent has closed the connection or the other descriptor is readable, and returns whether the
+  /// latter came first. Data from the agent is discarded.
   mutating func waitForEnd(or other: Int32) -> Bool {
     while true {
       var waits = [
@@ -162,7 +162,7 @@ struct AgentSocket: ~Copyable {
     }
   }
 
-  /// Says nothing more, and waits until the agent has closed the connection, too.
+  /// Closes the connection for writing, and waits until the agent has closed it, too.
   func end(until deadline: Deadline) {
     shutdown(descriptor, Int32(SHUT_WR))
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { room in
@@ -171,7 +171,7 @@ struct AgentSocket: ~Copyable {
     }
   }
 
-  /// False at the end of the connection.
+  /// Returns false at the end of the connection.
   private mutating func receive() -> Bool {
     withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { room in
       let count = read(descriptor, room.baseAddress, room.count)
@@ -181,7 +181,7 @@ struct AgentSocket: ~Copyable {
   }
 }
 
-/// What the system says about `errno`.
+/// The system's message for `errno`.
 func systemError(_ number: Int32 = errno) -> String { String(cString: strerror(number)) }
 
 extension Failure {
@@ -189,7 +189,7 @@ extension Failure {
     Failure(.agentUnreachable, stage: .request, detail: detail)
   }
 
-  /// Something listens on the socket that is no agent.
+  /// The failure for a process on the socket that is not an agent.
   static var noAgentSpeaks: Failure {
     agentUnreachable(.agent(.notAgent))
   }

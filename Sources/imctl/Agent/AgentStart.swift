@@ -1,13 +1,13 @@
 import AgentProtocol
 import Glibc
 
-/// Whether an agent can be started here, and whether the last one has ended as it should.
+/// Checks whether an agent can be started, and whether the last one ended cleanly.
 enum AgentStart {
-  /// Octets that the files of a fresh agent take, with room for what it writes at first.
+  /// The octets of disk space that a new agent needs at first.
   private static let room = 1 << 18
 
-  /// Refuses to end an agent that could not be started again: where the stored accounts cannot be read, or nothing can be
-  /// written where it keeps its files.
+  /// Throws if an ended agent could not be started again, because the stored accounts cannot be read or its files
+  /// cannot be written.
   static func check() throws {
     _ = try OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(.ofRequest))
     let paths = try AgentPaths.current()
@@ -33,20 +33,20 @@ enum AgentStart {
     guard fsync(file) == 0 else { throw failure(paths.state) }
   }
 
-  /// Where there is a file, the next agent is to write it.
+  /// Throws if the file exists but the next agent could not write it.
   private static func checkWritable(_ path: String) throws {
     let file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if file >= 0 { close(file) } else if errno != ENOENT { throw failure(path) }
   }
 
-  /// Waits until no agent holds the lock: the last one has written everything then. Nothing at the deadline.
+  /// Waits until no agent holds the lock, and has thus written everything; returns at the deadline at the latest.
   static func waitForEnd(until deadline: Deadline) {
     while isRunning, !deadline.isOver {
       guard (try? Interrupt.pause(milliseconds: 5)) != nil else { return }
     }
   }
 
-  /// An agent holds its lock.
+  /// Whether an agent holds the lock.
   private static var isRunning: Bool {
     guard let path = try? AgentPaths.current().lock else { return false }
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
@@ -59,9 +59,9 @@ enum AgentStart {
     Failure(.databaseError, stage: .store, detail: .about(path, systemError()))
   }
 
-  /// Says that the last agent ended without a goodbye, where accounts are to be online and none runs.
+  /// Prints a remark if the last agent crashed while accounts were logged in, and none runs now.
   ///
-  /// An agent that ends as it should takes the file with its process id along.
+  /// A clean exit removes the file with the agent's process id.
   static func remarkOnCrash() {
     guard let paths = try? AgentPaths.current(), access(paths.pid, F_OK) == 0, !isRunning,
       let accounts = try? OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(.ofRequest)),

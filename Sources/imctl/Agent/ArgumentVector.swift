@@ -1,6 +1,6 @@
 import Glibc
 
-/// Words as `posix_spawn(3)` and its kind want them.
+/// Arguments in the form that `posix_spawn(3)` and `execv(3)` require.
 enum ArgumentVector {
   static func with<Answer>(
     _ words: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Answer

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Asynchronous work that a command waits for.
 enum AsyncWork {
-  /// Waits for it; SIGINT and the deadline cancel it.
+  /// Waits for the work; SIGINT and the deadline cancel it.
   static func wait<Value: Sendable>(
     until deadline: Deadline, else late: Failure,
     for work: @escaping @Sendable () async throws(Failure) -> Value

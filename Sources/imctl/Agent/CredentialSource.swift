@@ -2,9 +2,9 @@ import AgentProtocol
 import FoundationEssentials
 import UserCommand
 
-/// `--password-command`, run by the command itself: a wrong one is told before anything else happens.
+/// Runs `--password-command` in the command itself, so that its failure is reported before anything else happens.
 enum CredentialSource {
-  /// `--token-command`, to learn from it who logs in.
+  /// Runs `--token-command`, to read the JID from its output.
   static func token(_ line: String, until deadline: Deadline) throws -> (printed: String, jid: String?) {
     let command = try CredentialCommand(line)
     let printed = try AsyncWork.wait(until: deadline, else: .timedOut(.text("--token-command"))) {
@@ -14,7 +14,7 @@ enum CredentialSource {
     return (printed, try jid(in: printed, until: deadline))
   }
 
-  /// Whom a printed token is for, as far as it says.
+  /// The JID in the output of a token command; nil if there is none.
   private static func jid(in printed: String, until deadline: Deadline) throws -> String? {
     struct Token: Decodable {
       let jid: String?
@@ -31,7 +31,7 @@ enum CredentialSource {
   }
 
   static func run(_ line: String, until deadline: Deadline) throws -> String {
-    // The deadline is the bound.
+    // The deadline limits the time.
     let command = try CredentialCommand(line, timeLimit: .seconds(TimeSpan.longest))
     return try AsyncWork.wait(until: deadline, else: .timedOut(.text("--password-command"))) {
       () async throws(Failure) in

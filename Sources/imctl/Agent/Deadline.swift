@@ -2,14 +2,14 @@ import AgentProtocol
 import Dispatch
 import Glibc
 
-/// A point in time that a wait ends at, or never.
+/// A point in time at which a wait ends, or never.
 struct Deadline: Sendable {
   private let nanoseconds: UInt64?
-  /// How much later an answer may come.
+  /// The extra seconds for an answer of an agent that has responded before.
   private var patience = 0.0
 
   static let never = Deadline(Timeout(seconds: 0))
-  /// What takes any time at all is not waited for.
+  /// The deadline for work that must not wait at all.
   static let past = Deadline(nanoseconds: 0)
 
   init(_ timeout: Timeout) {
@@ -18,7 +18,7 @@ struct Deadline: Sendable {
 
   private init(nanoseconds: UInt64?) { self.nanoseconds = nanoseconds }
 
-  /// This one, or `timeout` from now where that is earlier.
+  /// The earlier of this deadline and `timeout` from now.
   func atMost(_ timeout: Timeout) -> Deadline {
     let other = Deadline(timeout)
     return Deadline(nanoseconds: [nanoseconds, other.nanoseconds].compactMap(\.self).min())
@@ -26,34 +26,35 @@ struct Deadline: Sendable {
 
   var isOver: Bool { nanoseconds.map { Self.now >= $0 } ?? false }
 
-  /// What is left, more than none; nil without a bound.
+  /// The remaining seconds, always positive; nil without a limit.
   var secondsLeft: Double? {
     nanoseconds.map { $0 > Self.now ? Double($0 - Self.now) / 1e9 : 0 }.map { max($0, 0.001) }
   }
 
-  /// For an agent that keeps to this one by itself, and then says how far it came. One that has not said a word by then
-  /// says nothing more.
+  /// The deadline for an agent that observes the time limit itself and then reports its progress. It gets extra time
+  /// for the answer, unless it has not responded at all.
   var ofAgent: Deadline {
     var deadline = self
     deadline.patience = 1
     return deadline
   }
 
-  /// Until when an answer is waited for of an agent that has said something.
+  /// The deadline for the answer of an agent that has responded before.
   var ofAnswer: Deadline { later(by: patience) }
 
   private func later(by seconds: Double) -> Deadline {
     Deadline(nanoseconds: nanoseconds.map { $0 + UInt64(seconds * 1e9) })
   }
 
-  /// What is left for `poll(2)`: milliseconds, rounded up; -1 for ever.
+  /// The remaining time for `poll(2)`: milliseconds, rounded up; -1 for no limit.
   var pollTimeout: Int32 {
     guard let nanoseconds else { return -1 }
     let now = Self.now
     return now >= nanoseconds ? 0 : Int32(clamping: (nanoseconds - now + 999_999) / 1_000_000)
   }
 
-  /// Ends this process at the deadline, where a wait knows of none: for a lock that another process holds.
+  /// Ends this process at the deadline. Used for waits without time limit, such as for a lock that another process
+  /// holds.
   func endProcess(waitingFor what: FailureDetail, json: Bool) {
     guard let secondsLeft else { return }
     DispatchQueue.global().asyncAfter(deadline: .now() + secondsLeft) {
@@ -69,7 +70,7 @@ struct Deadline: Sendable {
 }
 
 extension Failure {
-  /// The time of the command was up before `what` came: exit status 75.
+  /// The failure for a time limit that passed during the wait for `what`: exit status 75.
   static func timedOut(_ what: FailureDetail) -> Failure {
     Failure(.connectTimeout, stage: .input, detail: .usage(.waited, what))
   }

@@ -1,13 +1,13 @@
 import AgentProtocol
 import Glibc
 
-/// `login --foreground`: the session is a process of its own, which is also the agent of other commands. This one prints
-/// what it tells, and hands signals on to it.
+/// Runs the session of `login --foreground` as a process of its own, which is also the agent of other commands. This
+/// process prints its events and forwards signals to it.
 enum ForegroundSession {
-  /// Written once, before the handlers exist.
+  /// The session's process. Written once, before the signal handlers are installed.
   nonisolated(unsafe) private static var process: pid_t = 0
 
-  /// Returns when the session has ended because of a signal; throws what else has ended it.
+  /// Returns when a signal has ended the session; throws if it ended for any other reason.
   static func run(_ parameters: LoginMethod.Parameters, onEvent: (Event) -> Void) throws {
     let started = try AgentExecutable.start("session", flags: AgentExecutable.group)
     process = started.process
@@ -30,8 +30,8 @@ enum ForegroundSession {
       == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// Ctrl-Z: the session is told, which stops when it has done what it has still to do; this process stops at once. They
-  /// go on together.
+  /// Handles Ctrl-Z: forwards it to the session, which stops after finishing its urgent work, and stops this process at
+  /// once. SIGCONT continues both.
   private static func obeyStop() {
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { number in

@@ -4,7 +4,7 @@ import Glibc
 import Terminal
 import UserCommand
 
-/// Hands events to a command, and tells what goes wrong with it.
+/// Passes events to the user's command, and reports its failures.
 struct HookEvents {
   private let runner: HookRunner
   private let work: Task<Void, Never>
@@ -13,7 +13,7 @@ struct HookEvents {
   private let name: String
 
   init(_ command: HookCommand, _ output: OutputOptions) {
-    // A command need not read its input.
+    // A command need not read its input, and writing to it must not end this process.
     signal(SIGPIPE, SIG_IGN)
     let name = command.words[0]
     self.name = name
@@ -64,7 +64,7 @@ struct HookEvents {
     }
   }
 
-  /// Waits for the command to be done with what has come; not beyond the deadline, or SIGINT.
+  /// Waits until the command has handled all events, or until the deadline or SIGINT.
   func finish(until deadline: Deadline) {
     runner.finish()
     let late = Failure.timedOut(.text(name))

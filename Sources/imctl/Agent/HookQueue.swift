@@ -1,9 +1,9 @@
 import AgentProtocol
 
-/// Events that wait for a command which is run for one after the other: pure, and bounded.
+/// A bounded queue of events for a command that runs once for each event.
 struct HookQueue {
   static let limit = 1000
-  /// Octets of events. One that begins below is the last one.
+  /// The maximum size of the events in octets, which the last event may exceed.
   static let maximumOctets = 32 << 20
 
   private var waiting: [Event] = []
@@ -14,9 +14,9 @@ struct HookQueue {
 
   var count: Int { waiting.count }
 
-  /// Adds an event. Where there is no room for it a `gap` stands for it and for all that follow until there is.
+  /// Adds an event. If the queue is full, a `gap` replaces this event and all that follow until there is space.
   ///
-  /// - Returns: false for the first event that was left out.
+  /// - Returns: False for the first event that was dropped.
   mutating func add(_ event: Event) -> Bool {
     if waiting.count < limit, octets < Self.maximumOctets {
       waiting.append(event)
@@ -29,7 +29,7 @@ struct HookQueue {
     return !isNew
   }
 
-  /// The oldest event.
+  /// Removes and returns the oldest event.
   mutating func popFirst() -> Event? {
     if waiting.isEmpty { return nil }
     let event = waiting.removeFirst()

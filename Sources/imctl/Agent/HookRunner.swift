@@ -3,7 +3,7 @@ import Synchronization
 import Terminal
 import UserCommand
 
-/// Runs a command for every event, one at a time and in order, while this process goes on reading events.
+/// Runs a command for every event, one at a time and in order, while this process continues to read events.
 final class HookRunner: Sendable {
   private let command: HookCommand
   private let onEnd: @Sendable (HookCommand.End) -> Void
@@ -11,26 +11,27 @@ final class HookRunner: Sendable {
   private let rings: AsyncStream<Void>
   private let bell: AsyncStream<Void>.Continuation
 
-  /// - Parameter onEnd: told how each run ended.
+  /// - Parameter onEnd: Receives the result of each run.
   init(_ command: HookCommand, onEnd: @escaping @Sendable (HookCommand.End) -> Void) {
     self.command = command
     self.onEnd = onEnd
     (rings, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Events that wait.
+  /// The number of waiting events.
   var count: Int { queue.withLock { $0.count } }
 
-  /// False for the first event that there is no room for: a `gap` stands for it.
+  /// Adds an event. Returns false for the first event that was dropped, which a `gap` replaces.
   func add(_ event: Event) -> Bool {
     defer { bell.yield() }
     return queue.withLock { $0.add(event) }
   }
 
-  /// There will be no more events.
+  /// Declares that no more events will follow.
   func finish() { bell.finish() }
 
-  /// Returns when the command has run for every event after ``finish()``, or the task was cancelled.
+  /// Runs the command for all events. Returns after the last event once ``finish()`` was called, or when the task is
+  /// cancelled.
   func run() async {
     var isOpen = true
     var rings = rings.makeAsyncIterator()

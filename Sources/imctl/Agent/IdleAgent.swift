@@ -1,11 +1,11 @@
 import AgentProtocol
 import Glibc
 
-/// An agent that runs though nobody needs it.
+/// A running agent that no account and no client needs.
 enum IdleAgent {
-  /// Ends it, so that this process can be the agent. One that is busy is left alone, and no agent is fine.
+  /// Ends such an agent, so that this process can be the agent. A busy agent is left alone.
   static func stop(until deadline: Deadline) throws {
-    // The connection of a command that has just ended may still count.
+    // The agent may still count the connection of a command that has just ended.
     for _ in 0..<20 {
       let isDone = try AgentClient.session(start: .never, until: deadline) { agent in
         guard let state = try agent.greet() else { return false }
@@ -22,6 +22,6 @@ enum IdleAgent {
 }
 
 extension SessionStatus {
-  /// Neither online nor about to be.
+  /// Whether the session is neither online nor connecting.
   fileprivate var isAtRest: Bool { [.offline, .linkFailed, .loginFailed, .kicked].contains(state) }
 }

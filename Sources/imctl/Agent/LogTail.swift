@@ -1,11 +1,11 @@
 import AgentProtocol
 import Glibc
 
-/// The agent's log file, as text that is safe to show.
+/// The agent's log file as text that is safe to display.
 enum LogTail {
-  /// The last lines of a file, oldest first; none when there is no file.
+  /// The last lines of a file, oldest first; empty if there is no file.
   ///
-  /// - Throws: `databaseError` where it is a symbolic link or cannot be read.
+  /// - Throws: `databaseError` if the file is a symbolic link or cannot be read.
   static func lines(of path: String, last count: Int) throws -> [String] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if descriptor < 0 {
@@ -30,6 +30,6 @@ enum LogTail {
     }
   }
 
-  /// The agent bounds its log far below this.
+  /// A limit far above that of the agent's log.
   private static let longest = 64 << 20
 }

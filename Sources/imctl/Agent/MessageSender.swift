@@ -1,47 +1,49 @@
 import AgentProtocol
 import Glibc
 
-/// Hands messages to the agent, many at a time and in their order.
+/// Sends messages to the agent, many at a time and in their order.
 ///
-/// An agent that goes away meanwhile is followed by the next one, which is told again what was not answered: under
-/// its id a message is sent once.
+/// If an agent goes away, its successor receives all unanswered messages again. A message is sent only once under its
+/// id.
 final class MessageSender {
-  /// Octets of a call's lines, and calls without an answer.
+  /// The maximum size of a call's lines in octets, and the maximum number of unanswered calls.
   private static let octetsEach = 65_536
   private static let callsAhead = 8
 
   private let deadline: Deadline
   private let isBounded: Bool
-  /// For how long agents may end, one after the other, before one has answered; and how long one is waited for that does
-  /// not end, where the command has no bound of its own.
+  /// The time during which agents may end one after the other before one has answered. Also the time limit of an answer
+  /// for a command without a time limit of its own.
   private static let patience = Timeout(seconds: 30)
-  /// How long an agent that was given up is asked what it has accepted.
+  /// The time limit for asking an unresponsive agent what it has accepted.
   private static let lastQuestion = Timeout(seconds: 0.5)
 
-  /// Lines of the next call. The first ones are on their way while the agent stores those behind them: each call has
-  /// twice as many as the one before.
+  /// The number of lines of the next call. It doubles with each call, so that the first lines are sent while the agent
+  /// stores those after them.
   private var linesNext = 16
-  /// Calls without an answer, oldest first.
+  /// Unanswered calls, oldest first.
   private var calls: [MessageSendLinesMethod.Parameters] = []
   private(set) var shortfall: Shortfall
   private var accepted = AcceptedLines()
-  /// Calls that were answered.
+  /// The number of answered calls.
   private var answers = 0
-  /// Messages that were handed to an agent, and the id of the first.
+  /// The number of messages that were sent to an agent, and the id of the first.
   private var handedOver = 0
   private var firstID: String?
 
   typealias Report = (MessageSendMethod.Outcome) throws -> Void
 
-  /// - Parameter isBounded: the deadline is for everything; else only what the agent waits for is bounded.
+  /// - Parameter isBounded: Whether the deadline applies to everything; otherwise, only each wait for the agent is
+  ///   limited.
   init(_ wait: MessageSendMethod.Wait, isBounded: Bool, until deadline: Deadline) {
     shortfall = Shortfall(wait)
     self.isBounded = isBounded
     self.deadline = deadline
   }
 
-  /// An id that nobody else makes, and nobody guesses: the time in milliseconds, so that the local store finds the ids of
-  /// messages that belong together in one place, and chance. Servers take longer for long ones.
+  /// Generates a unique, unpredictable id: the time in milliseconds, followed by a random number. With the time first,
+  /// the local store keeps the ids of related messages together. The id is short, because servers need more time for
+  /// long ones.
   static func makeID() -> String {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -51,7 +53,7 @@ final class MessageSender {
 
   /// Sends the messages of some calls, in their order.
   ///
-  /// - Throws: where an agent is given up, with what it may have.
+  /// - Throws: The failure that ended the attempts, with the messages that the agent may have accepted.
   func send(_ calls: [MessageSendMethod.Parameters], report: Report) throws {
     do {
       try deliver(calls, report)
@@ -88,10 +90,10 @@ final class MessageSender {
     return try agent.send(MessageSendMethod.self, call)
   }
 
-  /// Sends lines as they come.
+  /// Sends lines as they are read.
   ///
-  /// - Parameter make: calls of lines as they are sent, each under an id of its own.
-  /// - Throws: ``StoppedLines`` where it gives up.
+  /// - Parameter make: Creates the calls for some lines, each with an id of its own.
+  /// - Throws: ``StoppedLines`` for a failure that ends the attempts.
   func send(
     from input: inout InputLines, make: (String) -> [MessageSendLinesMethod.Parameters], report: Report
   ) throws {
@@ -101,7 +103,7 @@ final class MessageSender {
         do {
           try send(from: &input, ready: &ready, make: make, to: agent, report)
         } catch let failure as Failure where !failure.isEndOfAgent {
-          // Of one that does not answer there is nothing to ask.
+          // An agent that does not answer cannot be asked what it has accepted.
           throw StoppedLines(
             failure, accepted(asking: failure == .noAnswer ? nil : agent, isExact: false))
         }
@@ -144,7 +146,7 @@ final class MessageSender {
         if !requests.isEmpty {
           try finish(requests.removeFirst(), of: agent, report)
         } else if try agent.greet() == nil {
-          // Nobody has been asked anything: the agent has ended.
+          // No request is open, so that readable data means the end of the agent.
           try agent.expectEnd()
         }
       }
@@ -155,7 +157,7 @@ final class MessageSender {
     }
   }
 
-  /// Runs `body` with one agent after the other, as long as one of them answers something in time.
+  /// Runs `body` with one agent after the other, as long as one of them answers in time.
   private func withAgents(_ body: (AgentClient) throws -> Void) throws {
     var end: Deadline?
     var pause: Int32 = 20
@@ -166,7 +168,7 @@ final class MessageSender {
           try AgentClient.session(start: .whenNoneRuns, until: step, body)
           return
         } catch let failure as Failure where failure.isEndOfAgent {
-          // One that has done something, or lived long, is no reason to give up when it ends.
+          // An agent that has answered or has run for long starts the time limit anew.
           let isHealthy = start.duration(to: .now) > .seconds(Self.patience.seconds)
           if answers > answersBefore || isHealthy { (end, pause) = (nil, 20) }
           let limit = end ?? deadline.atMost(Self.patience)
@@ -181,17 +183,17 @@ final class MessageSender {
     }
   }
 
-  /// Until when the next answer is waited for.
+  /// The deadline of the next answer.
   private var step: Deadline { (isBounded ? deadline : Deadline(Self.patience)).ofAgent }
 
   private var cancelled: Failure { .cancelled(shortfall.withAgent(of: handedOver, id: firstID)) }
 
-  /// The lines that were accepted, those of calls without an answer among them.
+  /// The accepted lines, including those of unanswered calls.
   ///
   /// - Parameters:
-  ///   - agent: is asked, since what it was sent last may be about to be stored; else, and where it says nothing, the local
-  ///     store tells.
-  ///   - isExact: nobody is left who may accept more.
+  ///   - agent: The agent to ask, because it may be about to store the last calls. Without an agent or its answer, the
+  ///     local store is read.
+  ///   - isExact: Whether no agent is left that may accept more lines.
   private func accepted(asking agent: AgentClient?, isExact: Bool) -> AcceptedLines {
     var accepted = accepted
     accepted.isExact = isExact || calls.isEmpty
@@ -217,7 +219,7 @@ final class MessageSender {
       MessageAcceptedMethod.self, .init(account: account, ids: ids), until: Deadline(Self.lastQuestion))
   }
 
-  /// Seconds that the agent is to wait, where that is not its own decision.
+  /// The seconds that the agent is to wait; nil for its own default.
   private var timeout: Double? { isBounded ? deadline.secondsLeft ?? 0 : nil }
 
   private func send(
@@ -247,17 +249,17 @@ final class MessageSender {
   }
 }
 
-/// Standard input by lines, read as it comes.
+/// The lines of standard input, read as they arrive.
 struct InputLines {
   private var framer: LineFramer
   private var hasEnded = false
 
   init() { framer = LineFramer(limit: OutgoingMessage.maximumText) }
 
-  /// There is nothing left to take.
+  /// Whether no more lines will follow.
   var isAtEnd: Bool { hasEnded && framer.pending == 0 }
 
-  /// The next complete lines, without their ends; empty ones are left out.
+  /// Returns the next complete lines without their line feeds, skipping empty lines.
   mutating func nextLines(_ count: Int, octets: Int) throws -> [String] {
     var taken: [String] = []
     var size = 0
@@ -285,21 +287,21 @@ struct InputLines {
   private static let tooLong = Failure.invalid(
     .usage(.inputLineTooLong, OutgoingMessage.maximumText))
 
-  /// Reads what there is.
+  /// Reads the available input.
   mutating func read() {
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { room in
       let count = Glibc.read(STDIN_FILENO, room.baseAddress, room.count)
       if count > 0 {
         framer.append(room[..<count])
       } else if count == 0 || errno != EINTR {
-        // The last line may have no end.
+        // The last line may lack its line feed.
         if !hasEnded, framer.pending > 0 { framer.append([0x0A]) }
         hasEnded = true
       }
     }
   }
 
-  /// All of it, without the line feed at its end.
+  /// Returns the whole input, without the line feed at its end.
   static func all(until deadline: Deadline) throws -> String {
     let tooLong = Failure.invalid(
       .usage(.textTooLong, OutgoingMessage.maximumText))

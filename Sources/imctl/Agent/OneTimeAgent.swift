@@ -3,15 +3,15 @@ import Glibc
 import Synchronization
 import Terminal
 
-/// An agent that this command has started for itself, on a socket pair: it answers what needs no session, and ends with
-/// this process. Every request of the command is asked of the same one.
+/// An agent that this command has started for itself on a socket pair. It answers requests that need no session, and
+/// ends with this process. All requests of the command use the same one-time agent.
 enum OneTimeAgent {
   private struct Shared: @unchecked Sendable {
     var client: AgentClient?
     var process: pid_t?
   }
 
-  /// How long it may take to say goodbye to a server.
+  /// The time limit for closing its stream to a server.
   private static let patience = Timeout(seconds: 1)
 
   private static let shared = Mutex(Shared())
@@ -27,7 +27,7 @@ enum OneTimeAgent {
     return client
   }
 
-  /// Returns when it is no more: a command leaves nothing behind.
+  /// Ends the agent, and returns when its process has ended.
   static func end() {
     let ending = shared.withLock { shared in
       defer { shared = Shared() }
@@ -39,11 +39,11 @@ enum OneTimeAgent {
     while waitpid(process, nil, 0) < 0 && errno == EINTR {}
   }
 
-  /// One call.
+  /// Sends one request.
   ///
   /// - Parameters:
-  ///   - onStep: is given the steps of a stream.
-  ///   - onItem: is given the values that the request asks for.
+  ///   - onStep: Receives the progress of a stream.
+  ///   - onItem: Receives the values that the request asks for.
   static func ask<Method: AgentMethod>(
     _ method: Method.Type, _ parameters: Method.Parameters, until deadline: Deadline,
     onStep: (Event.Body) -> Void = { _ in }, onItem: @escaping (RPCReply) throws -> Void = { _ in },
@@ -69,14 +69,15 @@ enum OneTimeAgent {
     Console.out(text(try reply.item(Item.self)))
   }
 
-  /// The time was up before it has answered. Who waits for a lock of the store does not hear that.
+  /// The failure for a request whose time limit has passed. An agent that waits for a lock of the store is killed,
+  /// because it would not notice the end of the connection.
   static func late<Method: AgentMethod>(_: Method.Type) -> Failure {
     if Method.asksServer { return .timedOut(.usage(.server)) }
     if let process = shared.withLock({ $0 }).process { kill(process, SIGKILL) }
     return .timedOut(AccountCommand.store)
   }
 
-  /// Why it has closed the connection and has not answered.
+  /// The failure for an agent that closed the connection without an answer.
   static func failure(of process: pid_t) -> Failure {
     shared.withLock { $0 = Shared() }
     var status: Int32 = 0

@@ -1,9 +1,9 @@
 import AgentProtocol
 import FoundationEssentials
 
-/// The JSON document of `--auth function`: whatever the function at the server decides by.
+/// The JSON document of `--auth function`, which a function at the server evaluates.
 enum PayloadDocument {
-  /// All of standard input, which has to be one JSON object. What is in it is the server's business.
+  /// Reads all of standard input, which must be one JSON object. Its content is not checked.
   static func read(until deadline: Deadline) throws -> String {
     var text = try StandardInput.rest(until: deadline)
     while text.last?.isWhitespace == true { text.removeLast() }

@@ -3,23 +3,23 @@ import Glibc
 
 /// A presence that is held while a command runs, with one agent after the other.
 ///
-/// It lives as long as its connection: it ends with this process, however that ends. An agent that was killed is started
-/// again, and one that was stopped is waited for; standard error says so as long as nobody holds the presence.
+/// The hold ends with its connection to the agent, and therefore with this process. An agent that was killed is started
+/// again; an agent that was stopped is waited for. Remarks on standard error report when the presence is not held.
 final class PresenceHold: Sendable {
-  /// How long there may be no agent before that is told: one that is restarted is back by then.
+  /// The time without an agent after which a remark is printed, long enough for a restart.
   private static let patience = Timeout(seconds: 3)
-  /// What a single attempt may take.
+  /// The time limit of a single attempt.
   private static let attempt = Timeout(seconds: 5)
-  /// Between two attempts, in milliseconds.
+  /// The pause between two attempts in milliseconds.
   private static let pause: Int32 = 100
   private static let longPause: Int32 = 1000
 
   private let parameters: PresenceSetMethod.Parameters
   private let json: Bool
-  /// A byte, or its end, tells the thread to stop.
+  /// Data or the end of file on this pipe tells the thread to stop.
   private let stopSignal: (read: Int32, write: Int32)
 
-  /// - Parameter parameters: with `since`, so that of several holds the newest wins with the next agent, too.
+  /// - Parameter parameters: The presence, with `since`, so that a new agent also knows the newest of several holds.
   init?(_ parameters: PresenceSetMethod.Parameters, json: Bool) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return nil }
@@ -29,14 +29,14 @@ final class PresenceHold: Sendable {
     stopSignal = (ends[0], ends[1])
   }
 
-  /// Keeps the presence held from now on, beside what this thread does.
+  /// Holds the presence from now on, in a thread of its own.
   ///
   /// - Parameters:
-  ///   - agent: with which it is held; nil: it is not held yet.
-  ///   - failure: why not, which was told already.
+  ///   - agent: The agent that holds the presence; nil if it is not held yet.
+  ///   - failure: Why it is not held, if that was reported already.
   func start(_ agent: AgentClient?, after failure: Failure?) -> Thread? {
     let work = Work(hold: self, agent: agent, told: failure)
-    // The signals are for the thread that waits for the command.
+    // Signals are handled by the thread that waits for the command.
     var all = sigset_t()
     var before = sigset_t()
     sigfillset(&all)
@@ -57,14 +57,14 @@ final class PresenceHold: Sendable {
     fileprivate let id: pthread_t
     fileprivate let stopSignal: Int32
 
-    /// Ends the hold; the next command is to find the presence as it was.
+    /// Ends the hold and waits until the previous presence has returned.
     func end() {
       close(stopSignal)
       pthread_join(id, nil)
     }
   }
 
-  /// What the thread starts with; nobody else has it then.
+  /// The initial state of the thread, which no other thread uses.
   private final class Work {
     private let hold: PresenceHold
     private var agent: AgentClient?
@@ -92,9 +92,9 @@ final class PresenceHold: Sendable {
     }
   }
 
-  /// Holds the presence with the next agent; nil where the command has ended meanwhile.
+  /// Holds the presence with the next agent; returns nil if the command ends before that.
   ///
-  /// - Parameter told: what was told already of why it is not held.
+  /// - Parameter told: The reported failure because of which it is not held.
   private func comeBack(told: Failure?) -> AgentClient? {
     let patience = Deadline(Self.patience)
     var told = told
@@ -103,7 +103,7 @@ final class PresenceHold: Sendable {
       var held: AgentClient?
       var failure: Failure?
       do {
-        // An agent of a later version is welcome.
+        // An agent of a later version may hold the presence, too.
         try AgentClient.session(start: .never, until: Deadline(Self.attempt)) { agent in
           _ = try agent.answer(to: agent.send(PresenceSetMethod.self, parameters))
           held = agent
@@ -128,16 +128,16 @@ final class PresenceHold: Sendable {
     return nil
   }
 
-  /// A remark; with JSON the error says it all.
+  /// Prints a remark. With JSON, the error object suffices.
   private func tell(_ text: String) { if !json { Console.remark(text) } }
 
-  /// Whether it is over before the time is.
+  /// Whether the thread was told to stop before the time has passed.
   private func isStopped(after milliseconds: Int32) -> Bool {
     var wait = pollfd(fd: stopSignal.read, events: Int16(POLLIN), revents: 0)
     return poll(&wait, 1, milliseconds) > 0
   }
 
-  /// Whether an agent that is not there has not ended in order: then it takes its socket with it.
+  /// Whether the missing agent was killed: an agent that ends cleanly removes its socket.
   private static var wasKilled: Bool {
     get throws { access(try AgentPaths.current().socket, F_OK) == 0 }
   }

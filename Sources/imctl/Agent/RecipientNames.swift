@@ -1,10 +1,10 @@
 import AgentProtocol
 
-/// Whom the words of a command mean that it names recipients by: the names of contacts and rooms become JIDs.
+/// Resolves the words by which a command names recipients: names of contacts and rooms become JIDs.
 enum RecipientNames {
-  /// The JIDs, in the order of the words. Where each is a JID already, nobody is asked.
+  /// The JIDs in the order of the words. Words that are JIDs need no agent.
   ///
-  /// - Parameter asksAgent: one is started where none runs; else the local store is read.
+  /// - Parameter asksAgent: Whether to start an agent if none runs; otherwise, the local store is read.
   static func resolve(
     _ words: [String], account: String?, asksAgent: Bool = true, until deadline: Deadline
   ) throws -> [String] {
@@ -17,7 +17,7 @@ enum RecipientNames {
     return known.map { $0 ?? found?.popFirst() ?? "" }
   }
 
-  /// What the local store tells.
+  /// Resolves words with the local store.
   private static func stored(_ words: [String], _ account: String?, until deadline: Deadline) throws
     -> [String]
   {

@@ -1,15 +1,14 @@
-/// The systemd user unit that runs the agent, as text: pure.
+/// The text of the systemd user unit that runs the agent.
 ///
-/// The unit is simple and not activated by its socket, since the agent is there for its sessions and not for whoever
-/// asks it something: it has to run from the user's first login on. Of systemd's sandbox it has what does not bind the
-/// commands that print secrets: their files may be anywhere, and in a user namespace `ssh` and its kind refuse to run
-/// for files that seem to be nobody's.
+/// The unit has the type `simple` and no socket activation, because the agent has to run for its sessions from the
+/// user's first login on. Its sandbox must not restrict the commands that print secrets: their files may be anywhere,
+/// and in a user namespace `ssh` and similar programs refuse files that appear to belong to nobody.
 struct ServiceUnit {
   static let name = "imctl.service"
 
-  /// Absolute path of the program.
+  /// The absolute path of the program.
   let executable: String
-  /// What the agent is to find in its environment, whatever the service manager has there.
+  /// Variables of the agent's environment that do not depend on the service manager.
   let environment: [(name: String, value: String)]
 
   var text: String {
@@ -43,7 +42,7 @@ struct ServiceUnit {
       """
   }
 
-  /// A word of a unit file (systemd.syntax(7)), where `%` is a specifier.
+  /// Quotes a word of a unit file (systemd.syntax(7)), where `%` begins a specifier.
   static func quoted(_ word: String) -> String {
     var text = "\""
     for scalar in word.unicodeScalars {

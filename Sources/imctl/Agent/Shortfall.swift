@@ -1,12 +1,12 @@
 import AgentProtocol
 
-/// What has become of the messages of a command, and what is missing of what it waits for.
+/// Counts the outcomes of a command's messages, and what is missing of the state for which it waits.
 struct Shortfall: Sendable {
   private let wait: MessageSendMethod.Wait
-  /// Messages that the agent keeps, and those that the server has and nobody has confirmed.
+  /// The numbers of messages that the agent still has, and that the server has but nobody has confirmed.
   private var queued = 0
   private var unconfirmed = 0
-  /// The server has them, or their recipients.
+  /// The number of messages that the server or their recipients have.
   private(set) var arrived = 0
   private(set) var refused = 0
   private var error: Failure?
@@ -25,17 +25,17 @@ struct Shortfall: Sendable {
     }
   }
 
-  /// Nil where nothing is missing. A refusal is worse than what is only late.
+  /// Nil if nothing is missing. A refusal takes precedence over a delay.
   var failure: Failure? {
     if let error { return error }
     return queued + unconfirmed > 0 ? .unconfirmed(queued: queued, sent: unconfirmed) : nil
   }
 
-  /// What a cancelled command has done already.
+  /// The messages that a cancelled command has already sent.
   ///
   /// - Parameters:
-  ///   - count: how many messages were handed to the agent.
-  ///   - id: that of the only one.
+  ///   - count: The number of messages that were sent to the agent.
+  ///   - id: The id, if there is only one message.
   func withAgent(of count: Int, id: String?) -> FailureDetail? {
     if count == 0 { return nil }
     if count == 1, let id, arrived + refused == 0 {
@@ -44,11 +44,11 @@ struct Shortfall: Sendable {
     return .usage(.handedOverOf, arrived, refused, count - arrived - refused)
   }
 
-  /// What an agent may have that was given up; nil where it has answered everything.
+  /// The messages that an unresponsive agent may have accepted; nil if it has answered everything.
   ///
   /// - Parameters:
-  ///   - count: how many messages were handed to it.
-  ///   - id: that of the first.
+  ///   - count: The number of messages that were sent to it.
+  ///   - id: The id of the first message.
   func unanswered(of count: Int, id: String?) -> FailureDetail? {
     let open = count - arrived - refused - queued
     guard open > 0 else { return nil }
@@ -56,12 +56,12 @@ struct Shortfall: Sendable {
     return .usage(.mayBeAcceptedOf, open)
   }
 
-  /// What a command has done already that has asked no agent.
+  /// The messages that a command without an agent has already sent.
   func directly(of count: Int) -> FailureDetail { .usage(.confirmedOf, arrived, count) }
 }
 
 extension Failure {
-  /// The same with something more that is to be known.
+  /// The failure with an additional detail.
   func adding(_ more: FailureDetail?) -> Failure {
     guard let more else { return self }
     return Failure(
@@ -69,11 +69,11 @@ extension Failure {
       text: text)
   }
 
-  /// What was waited for has not come: exit status 87.
+  /// The failure for a missing confirmation: exit status 87.
   ///
   /// - Parameters:
-  ///   - queued: messages that the agent keeps.
-  ///   - sent: messages that the server has, and no client of the recipient has confirmed.
+  ///   - queued: The number of messages that the agent still has.
+  ///   - sent: The number of messages that the server has, but no client of the recipient has confirmed.
   static func unconfirmed(queued: Int, sent: Int = 0) -> Failure {
     let waiting: FailureDetail? = queued > 0 ? .usage(.stillQueued, queued) : nil
     let unconfirmed: FailureDetail? = sent > 0 ? .usage(.unconfirmed, sent) : nil

@@ -1,22 +1,22 @@
 import AgentProtocol
 import Terminal
 
-/// Which of the lines of standard input an agent has accepted, by recipient: the first ones.
+/// The lines of standard input that an agent has accepted, by recipient. They are always the first ones.
 struct AcceptedLines: Encodable {
-  /// Of one recipient.
+  /// The accepted lines for one recipient.
   struct Tally: Encodable {
     let to: String
-    /// How many of the lines that are not empty.
+    /// The number of lines that are not empty.
     var lines = 0
-    /// Id of the message of the last one.
+    /// The id of the last line's message.
     var lastID: String?
   }
 
   private(set) var tallies: [Tally] = []
-  /// Nothing that an agent was sent may still be accepted.
+  /// False if the agent may still accept further lines that it was sent.
   var isExact = true
 
-  /// The lines of a call were accepted: all of them are, or none.
+  /// Adds the lines of a call, all of which were accepted.
   mutating func add(_ call: MessageSendLinesMethod.Parameters) {
     let count = call.messages.messages.count
     var index = tallies.firstIndex { $0.to == call.to }
@@ -29,7 +29,7 @@ struct AcceptedLines: Encodable {
     tallies[index].lastID = call.id(of: count - 1)
   }
 
-  /// A line for each recipient.
+  /// One line of text for each recipient.
   var text: String {
     if tallies.isEmpty {
       return isExact
@@ -49,7 +49,7 @@ struct AcceptedLines: Encodable {
   }
 }
 
-/// `send --lines` that gave up: why, and which lines need not be sent again.
+/// The failure of `send --lines`, with the lines that need not be sent again.
 struct StoppedLines: Error, Encodable {
   let failure: Failure
   let accepted: AcceptedLines
@@ -70,7 +70,7 @@ struct StoppedLines: Error, Encodable {
 }
 
 extension Failure {
-  /// An agent went away, or ended as soon as it was started: there may be another one soon.
+  /// Whether an agent went away, or ended as soon as it was started, so that a new agent may answer.
   var isEndOfAgent: Bool { self == .agentEnded || self == .agentEndedAtOnce }
 
   static var agentEndedAtOnce: Failure {

@@ -2,12 +2,12 @@ import AgentProtocol
 import Glibc
 import Synchronization
 
-/// Tells how far the upgrade of a database is that an earlier version has made. That takes a while where it is large.
+/// Prints the progress of the upgrade of an earlier version's database, which takes long for a large one.
 enum UpgradeNote {
-  /// What is done before that is not worth a word.
+  /// The time after which the first note is printed.
   private static let patience = Duration.seconds(1)
   private static let interval = Duration.seconds(2)
-  /// When something is told next.
+  /// When the next note is due.
   private static let next = Mutex(ContinuousClock.now + patience)
 
   static func tell(_ percent: Int) {
@@ -20,10 +20,10 @@ enum UpgradeNote {
     Imctl.note(inLanguage("the database is brought up to date: \(percent) %", "正在更新数据库：\(percent)%"))
   }
 
-  /// What a command has waited for whose time is up.
+  /// The detail for a command whose time limit passed during the upgrade.
   static func unfinished(_ percent: Int) -> FailureDetail { .usage(.upgrade, percent) }
 
-  /// How far the upgrade is that some process does, in percent; nil: none does.
+  /// The progress of another process's upgrade, in percent; nil if there is none.
   static func percent(_ paths: AgentPaths) -> Int? {
     let file = open(paths.upgrade, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { return nil }

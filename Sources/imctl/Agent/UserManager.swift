@@ -1,19 +1,19 @@
 import AgentProtocol
 import Glibc
 
-/// systemd's manager of this user's services, as far as `systemctl --user` reaches it.
+/// The systemd manager of this user's services, as `systemctl --user` reaches it.
 enum UserManager {
-  /// Path of the unit in the directory where this user's units are.
+  /// The path of the unit in this user's unit directory.
   static func unitPath() throws -> String {
     let configuration = try AgentPaths.current().configuration
     let base = configuration[..<(configuration.lastIndex(of: "/") ?? configuration.endIndex)]
     return "\(base)/systemd/user/\(ServiceUnit.name)"
   }
 
-  /// The agent is a service: the unit is there.
+  /// Whether the agent's unit is installed.
   static var isInstalled: Bool { (try? unitPath()).map { access($0, F_OK) == 0 } ?? false }
 
-  /// A manager runs for this user.
+  /// Whether a manager runs for this user.
   static var isRunning: Bool {
     useRuntimeDirectory()
     guard let directory = getenv("XDG_RUNTIME_DIR") else { return false }
@@ -22,9 +22,9 @@ enum UserManager {
       && status.st_mode & S_IFMT == S_IFSOCK
   }
 
-  /// `systemctl --user` with these words.
+  /// Runs `systemctl --user` with these arguments.
   ///
-  /// - Throws: `agentUnreachable` with what it said, where it is not there or fails; `connectTimeout` at the deadline.
+  /// - Throws: `agentUnreachable` with its output if it is missing or fails; `connectTimeout` at the deadline.
   static func systemctl(_ words: String..., until deadline: Deadline) throws {
     useRuntimeDirectory()
     let all = ["systemctl", "--user"] + words
@@ -58,7 +58,7 @@ enum UserManager {
     }
   }
 
-  /// What is read until the end, as far as it is worth telling.
+  /// Reads until the end of file, and returns the beginning.
   private static func read(
     _ descriptor: Int32, until deadline: Deadline, waitingFor what: String
   ) throws -> String {
@@ -80,6 +80,6 @@ enum UserManager {
     }
   }
 
-  /// Where cron and its kind have not set it, it is where systemd has it.
+  /// Sets the runtime directory to systemd's default if it is not set, as in cron jobs.
   private static func useRuntimeDirectory() { setenv("XDG_RUNTIME_DIR", "/run/user/\(geteuid())", 0) }
 }

@@ -2,15 +2,15 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// What the commands need that change an account at its server: through the agent, or on a stream of their own.
+/// The arguments of the commands that change an account at its server, through the agent or on a stream of their own.
 struct AccountAtServerArguments {
-  /// Bare JID.
+  /// The bare JID.
   let account: String
   let options: ConnectionOptions
   private let hasPassword: Bool
   private let output: OutputOptions
 
-  /// - Parameter name: nil: the default account.
+  /// - Parameter name: The account; nil for the default one.
   init(
     _ name: String?, _ connection: ConnectionArguments, _ output: OutputOptions, until deadline: Deadline
   ) throws {
@@ -29,14 +29,14 @@ struct AccountAtServerArguments {
     }
   }
 
-  /// The current password, where it is given or has to be asked for.
+  /// The current password, if it is given or has to be asked for.
   func password(_ given: PasswordOptions, until deadline: Deadline) throws -> String? {
     if let password = try given.read(until: deadline) { return password }
     if hasPassword || isOnline(until: deadline) { return nil }
     return try Self.ask(for: account, until: deadline)
   }
 
-  /// The same for a command that asks no agent.
+  /// The current password for a command that uses no agent.
   func passwordWithoutAgent(_ given: PasswordOptions, until deadline: Deadline) throws -> String? {
     if let password = try given.read(until: deadline) { return password }
     return hasPassword ? nil : try Self.ask(for: account, until: deadline)
@@ -55,7 +55,7 @@ struct AccountAtServerArguments {
     return (sessions ?? []).contains(where: \.isOnline)
   }
 
-  /// The answer of an agent that runs, or else of a one-time agent.
+  /// The answer of a running agent, or else of a one-time agent.
   func answer<Method: AgentMethod>(
     to method: Method.Type, _ parameters: Method.Parameters, until deadline: Deadline
   ) throws -> Method.Result {

@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl account`: what is stored in `accounts.json`. Secrets are never printed.
+/// `imctl account`: the accounts in `accounts.json`, and accounts at their servers. Secrets are never printed.
 struct AccountCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "account",
@@ -13,12 +13,12 @@ struct AccountCommand: ParsableCommand {
       AccountDeleteCommand.self, AccountTrustCommand.self,
     ])
 
-  /// What a command waits for that is not answered in time.
+  /// What a command waits for if the answer is late.
   static let store = FailureDetail.usage(.localStore)
 }
 
 extension AccountSummary {
-  /// The default account has a star in front.
+  /// The line of a list, where a star marks the default account.
   fileprivate var text: String {
     "\(self.default ? "*" : " ") \(peer: account)" + (isLogin ? " (logged in)" : "")
   }

@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl account import`: takes accounts of another program into the store.
+/// `imctl account import`: stores the accounts of another program.
 struct AccountImportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",

@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl account register`: makes an account at a server that lets anybody do so.
+/// `imctl account register`: registers an account at a server with open registration.
 struct AccountRegisterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "register",
@@ -71,7 +71,7 @@ struct AccountRegisterCommand: ParsableCommand {
       options: "--password-stdin, --password-command", until: deadline)
   }
 
-  /// `name=value`, where the value may be empty and may contain `=`.
+  /// Parses `name=value`, where the value may be empty and may contain `=`.
   static func answers(_ words: [String]) throws -> [String: [String]] {
     var answers: [String: [String]] = [:]
     for word in words {
@@ -89,7 +89,7 @@ struct AccountRegisterCommand: ParsableCommand {
     return answers
   }
 
-  /// Nil without a terminal: then the failure names what is missing.
+  /// Returns nil without a terminal; the failure then names the missing field.
   private static func ask(
     _ question: AgentNotice.Question, until deadline: Deadline
   ) throws -> String? {

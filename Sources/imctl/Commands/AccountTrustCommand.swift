@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl account trust`: what the account's server is held to.
+/// `imctl account trust`: what is remembered about the account's server and trusted.
 struct AccountTrustCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "trust",
@@ -12,7 +12,7 @@ struct AccountTrustCommand: ParsableCommand {
       another certificate than the one that was given with --cert-sha256: --reset, and log in again.
       """)
 
-  /// A line of `--json`: null where nothing is remembered.
+  /// An object of `--json`, with null for facts that are not remembered.
   @Argument(help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
   var jid: String?
 
@@ -37,7 +37,7 @@ struct AccountTrustCommand: ParsableCommand {
 }
 
 extension AccountTrustMethod.Result {
-  /// A line a fact, each with its name in front.
+  /// One line for each fact, beginning with its name.
   fileprivate var text: String {
     var lines = [("account", account)]
     if let host, let port { lines.append(("server", "\(host):\(port), \(tls ?? "starttls")")) }

@@ -3,7 +3,7 @@ import ArgumentParser
 import Glibc
 import Terminal
 
-/// `imctl agent`: the process that keeps the sessions.
+/// `imctl agent`: the background process that runs the sessions.
 struct AgentCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "agent",
@@ -19,7 +19,7 @@ struct AgentCommand: ParsableCommand {
     ])
 }
 
-/// `imctl agent run`: is the agent, in the foreground.
+/// `imctl agent run`: runs the agent in the foreground.
 struct AgentRunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
@@ -182,7 +182,7 @@ struct AgentLogCommand: ParsableCommand {
   }
 }
 
-/// The answer of `agent status`, and of what changes it.
+/// The output of `agent status`, and of the commands that change the state.
 struct AgentState: Encodable {
   let running: Bool
   let version: String?

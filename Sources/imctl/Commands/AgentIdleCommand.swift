@@ -45,11 +45,11 @@ struct AgentActiveCommand: ParsableCommand {
   }
 }
 
-/// What `idle` and `active` have in common.
+/// The common options of `idle` and `active`.
 struct IdleOptions: ParsableArguments {
   @OptionGroup var common: AccountCommandOptions
 
-  /// A line an account. Without an agent nobody is logged in.
+  /// Prints one line for each account. Throws `notLoggedIn` without an agent, as no account can be logged in.
   func tell(_ answer: [IdleStatus]?) throws {
     guard let answer else { throw Failure(.notLoggedIn, stage: .request) }
     for status in answer {

@@ -14,7 +14,7 @@ struct AgentInstallCommand: ParsableCommand {
       do is told. The service ends with your last login unless `loginctl enable-linger` has been run.
       """)
 
-  /// `agent install --json`.
+  /// The output of `agent install --json`.
   struct Answer: Encodable {
     let unit: String
     let enabled: Bool
@@ -46,7 +46,7 @@ struct AgentInstallCommand: ParsableCommand {
     }
     try UserManager.systemctl("daemon-reload", until: deadline)
     try UserManager.systemctl("enable", ServiceUnit.name, until: deadline)
-    // The service takes the place of whatever agent runs, also of an older one of itself.
+    // The service replaces any running agent, including an older one of its own.
     if !noStart { try UserManager.systemctl("restart", ServiceUnit.name, until: deadline) }
     try answer(path, enabled: true, started: !noStart)
   }
@@ -55,7 +55,7 @@ struct AgentInstallCommand: ParsableCommand {
     try output.data(Answer(unit: path, enabled: enabled, started: started), text: "\(peer: path)")
   }
 
-  /// What decides where the files are, and where commands that print secrets are found, is as it is now.
+  /// The unit with the current environment, which determines the paths of files and of commands that print secrets.
   private func unit() throws -> String {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let length = readlink("/proc/self/exe", &path, path.count)
@@ -94,13 +94,13 @@ struct AgentUninstallCommand: ParsableCommand {
       try UserManager.systemctl("disable", "--now", ServiceUnit.name, until: deadline)
     }
     if unlink(path) != 0 && errno != ENOENT { throw UnitFile.failure(path) }
-    // What enabled it where no manager runs that could take it away.
+    // This link enabled the unit. Without a running manager, nothing else removes it.
     unlink(path.dropLast(ServiceUnit.name.count) + "default.target.wants/" + ServiceUnit.name)
     if UserManager.isRunning { try UserManager.systemctl("daemon-reload", until: deadline) }
   }
 }
 
-/// A unit's file: replaced as a whole, and readable by everybody, since it holds no secret.
+/// Writes a unit file as a whole. It is readable by everybody, since it contains no secret.
 enum UnitFile {
   static func write(_ text: String, to path: String) throws {
     try makeDirectory(String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]))

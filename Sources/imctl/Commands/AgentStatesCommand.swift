@@ -1,7 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 
-/// `imctl agent states`: the life of a session as a diagram.
+/// `imctl agent states`: the state machine of a session as a diagram.
 struct AgentStatesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "states",

@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import UserCommand
 
-/// Logging in without being asked anything, and again where that may help.
+/// Options for automatic logins and retries.
 struct AutoLoginOptions: ParsableArguments {
   @Flag(
     help: """
@@ -51,7 +51,7 @@ struct AutoLoginOptions: ParsableArguments {
   }
 
   func write(into parameters: inout LoginMethod.Parameters) throws {
-    // Only its words are looked at: the agent runs it.
+    // The agent runs the command; here, only its words are checked.
     if let onAuthFailure, !onAuthFailure.isEmpty { _ = try CredentialCommand(onAuthFailure) }
     parameters.onKick = onKick
     parameters.onAuthFailure = onAuthFailure
@@ -64,7 +64,7 @@ struct AutoLoginOptions: ParsableArguments {
 
 /// The value of `--max-retries`.
 struct RetryLimit: ExpressibleByArgument {
-  /// ``LoginMethod/unlimitedRetries`` for no limit.
+  /// The number of retries; ``LoginMethod/unlimitedRetries`` for no limit.
   let number: Int
 
   static let unlimited = "unlimited"

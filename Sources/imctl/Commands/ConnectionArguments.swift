@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Glibc
 
-/// How the server is reached: kept with the account, so that only the first login needs it.
+/// The connection options. They are stored with the account, so that only the first login needs them.
 struct ConnectionArguments: ParsableArguments {
   enum Encryption: String, ExpressibleByArgument, CaseIterable {
     case starttls, direct
@@ -43,7 +43,7 @@ struct ConnectionArguments: ParsableArguments {
       "Resource of the session; without it one that stands for this installation.", valueName: "name"))
   var resource: String?
 
-  /// Any of them is said.
+  /// Whether any of the options was given.
   var isGiven: Bool {
     port != nil || tls != nil
       || [host, caFile, certSHA256, proxy, proxyPasswordCommand, resource].contains { $0 != nil }
@@ -65,7 +65,7 @@ struct ConnectionArguments: ParsableArguments {
     }
   }
 
-  /// As the agent takes them: it runs in another directory.
+  /// The options for the agent. Paths become absolute, because the agent runs in another directory.
   func options() throws -> ConnectionOptions {
     var options = ConnectionOptions()
     options.host = host
@@ -82,7 +82,7 @@ struct ConnectionArguments: ParsableArguments {
     return options
   }
 
-  /// 64 lower-case digits; colons between them are allowed, as OpenSSL prints them.
+  /// The fingerprint as 64 lower-case digits. Colons between them are allowed, as OpenSSL prints them.
   static func fingerprint(_ text: String) -> String? {
     let digits = text.filter { $0 != ":" }.lowercased()
     return digits.utf8.count == 64 && digits.allSatisfy { $0.isASCII && $0.isHexDigit } ? digits : nil

@@ -2,13 +2,13 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-// What changes something between the account and somebody else. All of it is one method of the agent.
+// The commands that change the contact list and the block list. They share one method of the agent.
 
-/// What these commands have in common.
+/// The common options of these commands.
 struct ContactsChangeOptions: ParsableArguments {
   @OptionGroup var common: AccountCommandOptions
 
-  /// Carries the changes out, one after the other; with `--json` each is told.
+  /// Carries out the changes one after the other; with `--json`, prints each result.
   func run(_ changes: [ContactsChangeMethod.Parameters]) throws {
     let deadline = Deadline(common.timeout)
     var changes = changes

@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl contacts`: who one talks to, who may see one's presence, and who may not get through.
+/// `imctl contacts`: the contact list, presence subscriptions and the block list.
 struct ContactsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "contacts",
@@ -56,7 +56,7 @@ struct ContactsListCommand: ParsableCommand {
     if isStale { ContactsCommand.noteStale(options.output) }
   }
 
-  /// Prints all; whether there were none, and whether they may be out of date.
+  /// Prints all pages. Returns whether they were empty, and whether they may be out of date.
   private func pages(
     _ next: (String?) throws -> ContactsListMethod.Result
   ) throws -> (isEmpty: Bool, isStale: Bool) {
@@ -127,7 +127,7 @@ struct ContactsBlockedCommand: ParsableCommand {
 }
 
 extension ContactsCommand {
-  /// What is shown was told by the server some time ago; with `--json` every object says so.
+  /// Notes that the output may be out of date; with `--json`, every object says so.
   static func noteStale(_ output: OutputOptions) {
     output.note(inLanguage("not online: this is what was known last", "未在线：以下为上次已知的内容"))
   }

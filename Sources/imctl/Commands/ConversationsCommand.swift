@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl conversations`: what belongs to a conversation beside its messages.
+/// `imctl conversations`: conversations and their settings.
 struct ConversationsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "conversations",
@@ -65,11 +65,11 @@ struct ConversationsListCommand: ParsableCommand {
   }
 }
 
-/// What the commands that change something have in common.
+/// The common options of the commands that change a conversation.
 struct ConversationsChangeOptions: ParsableArguments {
   @OptionGroup var common: AccountCommandOptions
 
-  /// Carries the changes out, one after the other; with `--json` each is told.
+  /// Carries out the changes one after the other; with `--json`, prints each result.
   func run(_ changes: [ConversationsChangeMethod.Parameters]) throws {
     let deadline = Deadline(common.timeout)
     var changes = changes

@@ -1,7 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 
-/// What the other devices of the account are told of this one.
+/// The description of this device for the other devices of the account.
 struct DeviceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("What this device is called.", valueName: "name"))
   var deviceName: String?
@@ -14,7 +14,7 @@ struct DeviceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("What else there is to say of it.", valueName: "text"))
   var deviceExt: String?
 
-  /// Nil where nothing is said.
+  /// The description; nil if no option was given.
   var identity: DeviceIdentity? {
     let identity = DeviceIdentity(name: deviceName, platform: platform, ext: deviceExt)
     return identity == DeviceIdentity() ? nil : identity

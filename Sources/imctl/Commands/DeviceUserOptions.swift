@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// An account that need not be logged in here, nor stored: what is stored stays as it is.
+/// An account that need not be logged in or stored here. Stored data does not change.
 struct DeviceUserOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -41,14 +41,14 @@ struct DeviceUserOptions: ParsableArguments {
     }
   }
 
-  /// How to log in to the account of `--user`; nil without it.
+  /// The login parameters for the account of `--user`; nil without it.
   func login(until deadline: Deadline) throws -> LoginMethod.Parameters? {
     guard let user else { return nil }
     var login = LoginMethod.Parameters(
       account: try OneTimeAgent.ask(AccountResolveMethod.self, .init(account: user), until: deadline).account)
     login.options = try connection.options()
     if let tokenCommand {
-      // Its answer is used up here: it is asked once.
+      // The command runs here, and the agent uses its output instead of running it again.
       login.tokenCommand = tokenCommand
       login.tokenAnswer = try CredentialSource.token(tokenCommand, until: deadline).printed
     } else if tokenStdin {

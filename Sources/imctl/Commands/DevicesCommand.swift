@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl devices`: who else is logged in to the account.
+/// `imctl devices`: the devices that are logged in to the account.
 struct DevicesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
@@ -102,7 +102,7 @@ struct DevicesNameCommand: ParsableCommand {
 }
 
 extension DevicesCommand {
-  /// This device, with a new name where one is given.
+  /// This device, after setting a new name if one was given.
   fileprivate static func own(_ options: AccountCommandOptions, name: String?) throws -> Device {
     try AgentClient.answer(
       to: DevicesSelfMethod.self, .init(account: options.account.account, name: name),

@@ -56,7 +56,7 @@ struct DevicesPolicyCommand: ParsableCommand {
     let policy: DevicePolicy.Rule
     let limits: [String: Int]
     let check: DevicePolicy.Check
-    /// Only where it is false.
+    /// False or absent.
     let published: Bool?
 
     init(_ result: DevicesPolicyMethod.Result) {

@@ -1,7 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 
-/// `imctl edit`: puts another text in the place of a message that was sent.
+/// `imctl edit`: replaces the text of a sent message.
 struct EditCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "edit",

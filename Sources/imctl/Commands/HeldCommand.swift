@@ -4,15 +4,15 @@ import Terminal
 
 /// The COMMAND of `presence … -- COMMAND`: runs in the foreground like a command of a shell.
 ///
-/// It has this process's standard streams and process group, so the terminal's signals reach it directly;
-/// this process ignores SIGINT and SIGQUIT meanwhile (as `make` and `env` do) and passes SIGTERM and SIGHUP on.
+/// It has this process's standard streams and process group, so that the terminal's signals reach it directly.
+/// Meanwhile, this process ignores SIGINT and SIGQUIT (as `make` and `env` do), and forwards SIGTERM and SIGHUP.
 struct HeldCommand {
   let words: [String]
-  /// Why it cannot be run is told as JSON.
+  /// Whether a failure to run the command is printed as JSON.
   let json: Bool
 
-  /// The exit status: the command's own, 128+N when a signal ended it, 127 when it is not found, 126 when it
-  /// cannot be executed.
+  /// Runs the command and returns the exit status: that of the command, 128+N if signal N ended it, 127 if it was not
+  /// found, 126 if it could not be executed.
   func run() -> Int32 {
     signal(SIGCHLD, SIG_DFL)
     var waited = sigset_t()
@@ -22,7 +22,8 @@ struct HeldCommand {
     sigprocmask(SIG_BLOCK, &waited, &before)
     defer { sigprocmask(SIG_SETMASK, &before, nil) }
 
-    // Before COMMAND starts: from then on the terminal may send them. It gets them as we did.
+    // Ignore these signals before COMMAND starts, since the terminal may send them from then on. COMMAND gets the
+    // original dispositions.
     let ours = [SIGINT, SIGQUIT].filter { !Self.ignore($0) }
     var child: pid_t = 0
     let error = spawn(&child, mask: before, defaults: ours)
@@ -61,7 +62,7 @@ struct HeldCommand {
     return ArgumentVector.with(words) { posix_spawnp(&child, words[0], nil, &attributes, $0, environ) }
   }
 
-  /// Whether the signal was ignored before.
+  /// Ignores a signal. Returns whether it was ignored before.
   private static func ignore(_ number: Int32) -> Bool {
     unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
@@ -72,7 +73,7 @@ struct HeldCommand {
   }
 }
 
-/// The error object of a command that cannot be run, with the exit status that shells give it.
+/// The error object for a command that could not be run, with the exit status that shells use.
 private struct NotRun: Encodable {
   let why: Failure
   let exit: Int32

@@ -86,7 +86,7 @@ struct HistoryCommand: ParsableCommand {
     parameters.with = jid
     parameters.thread = thread
     parameters.words = words
-    // JSON is the events as they were.
+    // JSON output has the original events.
     parameters.isFolded = !output.json
     parameters.newestFirst = search != nil
     parameters.limit = limit == 0 ? nil : limit
@@ -95,7 +95,7 @@ struct HistoryCommand: ParsableCommand {
     return parameters
   }
 
-  /// The conversation that a word means: a bare JID, or the full JID of another device of the account.
+  /// The conversation that a word denotes: a bare JID, or the full JID of another device of the account.
   private func peer(_ word: String, of account: String, until deadline: Deadline) throws -> String {
     let jids = try RecipientNames.resolve([word], account: account, asksAgent: false, until: deadline)
     let answer = try OneTimeAgent.ask(RecipientsNormaliseMethod.self, .init(jids: jids), until: deadline)
@@ -104,7 +104,7 @@ struct HistoryCommand: ParsableCommand {
     return bare == account ? full : bare
   }
 
-  /// Has the agent fetch what the local store lacks for an answer.
+  /// Makes the agent fetch the messages that the local store lacks for a query.
   private func fetch(_ query: HistoryReadMethod.Parameters) throws {
     Interrupt.install()
     let deadline = Deadline(timeout)
@@ -132,7 +132,7 @@ struct HistoryCommand: ParsableCommand {
   }
 }
 
-/// A message as a line of text: when, which way, with whom, what.
+/// A message as a line of text: time, direction, peer and content.
 struct HistoryText: CustomStringConvertible {
   let description: String
 
@@ -143,7 +143,7 @@ struct HistoryText: CustomStringConvertible {
     }
     let isSent = message.direction == .out
     var peer = (isSent ? message.to : message.from) ?? event.account
-    // In a room the resource is who speaks; else it is some device.
+    // In a room, the resource is the nickname of the sender; otherwise, it is a device.
     if message.type != "groupchat" { peer = String(peer.prefix { $0 != "/" }) }
     description =
       "\(peer: event.time) \(isSent ? "->" : "<-") \(peer: peer): \(MessageText(message))"

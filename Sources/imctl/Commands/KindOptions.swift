@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import UserCommand
 
-/// How one logs in: the kind, and what goes with it beside the secret.
+/// The kind of login, and its options other than the secret.
 struct KindOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -83,12 +83,13 @@ struct KindOptions: ParsableArguments {
     ValidationError(inLanguage("--cert is for --auth external.", "--cert 用于 --auth external。"))
   }
 
-  /// Something is given that only a login needs.
+  /// Whether an option was given that only a login needs.
   var hasDetails: Bool {
     [authcid, certFile, keyFile, loginExt, loginExtCommand].contains { $0 != nil } || extInPassword
   }
 
-  /// The account that the user's word for it means: an e-mail address is the local part of a JID (XEP-0106).
+  /// The account for the user's argument. With `--auth email`, an e-mail address becomes the local part of the JID
+  /// (XEP-0106).
   func account(_ name: String, until deadline: Deadline) throws -> String {
     guard auth == .email, let domain else { return name }
     return try OneTimeAgent.ask(
@@ -97,7 +98,7 @@ struct KindOptions: ParsableArguments {
   }
 
   func write(into parameters: inout LoginMethod.Parameters) throws {
-    // Only its words are looked at: the agent runs it.
+    // The agent runs the command; here, only its words are checked.
     if let loginExtCommand { _ = try CredentialCommand(loginExtCommand) }
     parameters.auth = auth ?? (certFile == nil ? nil : .external)
     parameters.authcid = authcid

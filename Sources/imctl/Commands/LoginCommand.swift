@@ -3,7 +3,7 @@ import ArgumentParser
 import Glibc
 import Terminal
 
-/// `imctl login`: goes online, and stays online after this command has ended.
+/// `imctl login`: brings an account online, which remains online after this command has ended.
 struct LoginCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "login",
@@ -88,10 +88,10 @@ struct LoginCommand: ParsableCommand {
     try checkKind()
   }
 
-  /// Something is said about the session to come.
+  /// Whether an option for the future session was given.
   private var isSession: Bool { presence != nil || noPresence || noSync || noReplace || foreground }
 
-  /// A secret is of the kind that was named.
+  /// Checks that the given secret is of the named kind.
   private func checkKind() throws {
     guard let auth = kind.auth else {
       if secret.payloadStdin {
@@ -165,7 +165,7 @@ struct LoginCommand: ParsableCommand {
     let result = try AgentClient.session(start: .whenNoneRuns, until: deadline.atMost(.ofRequest)) { agent in
       try agent.greet()
       parameters.timeout = deadline.secondsLeft ?? 0
-      // The agent keeps to the time; this bound is for an agent that does not answer at all.
+      // The agent observes the time limit. This deadline is for an agent that does not answer at all.
       agent.deadline = deadline.ofAgent
       _ = try agent.send(WatchMethod.self, watch)
       return try agent.answer(to: agent.send(LoginMethod.self, parameters)) { event in
@@ -206,7 +206,7 @@ struct LoginCommand: ParsableCommand {
     }
   }
 
-  /// The user asked for something to be kept that the server has not given.
+  /// Notes that the requested secret could not be stored, because the server did not provide it.
   private func noteShortfall(_ kept: StorePolicy?) {
     guard kept != nil else { return }
     output.note(
@@ -245,13 +245,13 @@ struct LoginCommand: ParsableCommand {
     }
   }
 
-  /// Who logs in may be what the token command says: where no JID is named.
+  /// The output of the token command if no JID was given, since it may name the JID.
   private func tokenForNobody(until deadline: Deadline) throws -> (printed: String, jid: String?)? {
     guard jid == nil, account.account == nil, let command = secret.tokenCommand else { return nil }
     return try CredentialSource.token(command, until: deadline)
   }
 
-  /// The JID that is named, or the last one: on a terminal only as a proposal.
+  /// The given JID, or that of the last login, which is only proposed if there is a terminal.
   private func chosenJID(until deadline: Deadline) throws -> String {
     if let jid = jid ?? account.account { return try kind.account(jid, until: deadline) }
     if kind.auth == .anonymous || kind.auth == .email {
@@ -275,13 +275,13 @@ struct LoginCommand: ParsableCommand {
     return last
   }
 
-  /// No agent is started to be told no.
+  /// Fails if automatic login is not allowed, before any agent is started.
   private func allowAuto(_ account: String?, until deadline: Deadline) throws {
     _ = try OneTimeAgent.ask(
       AccountAllowAutoMethod.self, .init(account: account, forced: automatic.forced), until: deadline)
   }
 
-  /// Nothing is stored that the agent could log in with, and it is not online already.
+  /// Whether a secret has to be asked for: no usable one is stored, and the account is not online.
   private func needsSecret(_ parameters: LoginMethod.Parameters, until deadline: Deadline) throws -> Bool {
     switch kind.auth {
     case .anonymous, .external: return false

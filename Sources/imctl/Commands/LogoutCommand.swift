@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl logout`: ends a session for good.
+/// `imctl logout`: ends a session.
 struct LogoutCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "logout",
@@ -16,7 +16,7 @@ struct LogoutCommand: ParsableCommand {
   struct Answer: Encodable {
     let account: String
     let state = SessionState.offline
-    /// What stays stored of its secret.
+    /// The form in which the secret remains stored.
     let kept: StorePolicy?
   }
 
@@ -61,7 +61,7 @@ struct LogoutCommand: ParsableCommand {
     }
   }
 
-  /// What stays stored after a logout.
+  /// A remark about the secret that remains stored after a logout.
   static func remark(on kept: StorePolicy, of account: String) -> String {
     let secret =
       switch kept {

@@ -1,7 +1,7 @@
 import AgentProtocol
 import Terminal
 
-/// `imctl login --list-mechanisms`: what a server offers inside TLS, with nobody logged in.
+/// `imctl login --list-mechanisms`: the features that a server offers inside TLS before a login.
 enum MechanismList {
   static func show(
     _ address: String, _ options: ConnectionOptions, _ output: OutputOptions, until deadline: Deadline
@@ -13,7 +13,7 @@ enum MechanismList {
     try output.data(offer, text: text(offer))
   }
 
-  /// A line an offer, with its profile in front.
+  /// One line for each feature, beginning with its profile.
   static func text(_ offer: ServerMechanismsMethod.Result) -> String {
     var lines = offer.sasl.map { ("sasl", $0) }
     lines += (offer.sasl2 ?? []).map { ("sasl2", $0) }

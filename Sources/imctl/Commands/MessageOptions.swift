@@ -1,7 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 
-/// Until when a command waits that hands a message over.
+/// The event for which a command that sends a message waits.
 struct WaitOption: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -15,7 +15,7 @@ struct WaitOption: ParsableArguments {
 extension MessageSendMethod.Wait: ExpressibleByArgument {}
 
 extension OutputOptions {
-  /// What has become of a message.
+  /// Prints the outcome of a message.
   func outcome(_ outcome: MessageSendMethod.Outcome) throws {
     if json { return try data(outcome, text: "") }
     step("\(outcome.id) \(outcome.state.rawValue)")
@@ -23,7 +23,7 @@ extension OutputOptions {
 }
 
 extension InputLines {
-  /// TEXT, or all of standard input; one of them has to say something.
+  /// TEXT, or all of standard input; throws if it is empty.
   static func body(_ text: String?, until deadline: Deadline) throws -> String {
     let body = try text ?? all(until: deadline)
     if body.isEmpty { throw Failure.invalid(.usage(.noText)) }

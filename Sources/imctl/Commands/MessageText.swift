@@ -1,11 +1,11 @@
 import AgentProtocol
 import Terminal
 
-/// What a message says, in text output of every command: marks, the subject, then the body.
+/// The content of a message in the text output of every command: marks, subject and body.
 struct MessageText: CustomStringConvertible {
-  /// What is known of the message beside its text.
+  /// Properties of the message such as `encrypted`.
   var marks: [String] = []
-  /// `[subject] body`; of `/me waves`, `* bob waves`.
+  /// `[subject] body`; for the body `/me waves`, `* bob waves`.
   let content: String
 
   init(_ message: MessageEvent) {
@@ -19,12 +19,12 @@ struct MessageText: CustomStringConvertible {
     content = subject + (text ?? "\(peer: body)")
   }
 
-  /// The marks in brackets, with a space behind them; nothing where there are none.
+  /// The marks in parentheses with a space after them; empty without marks.
   var mark: String { marks.isEmpty ? "" : "(\(marks.joined(separator: ", "))) " }
 
   var description: String { mark + content }
 
-  /// What people call somebody: in a room the nickname, else the local part.
+  /// The displayed name of the sender: the nickname in a room, otherwise the local part.
   private static func sender(of message: MessageEvent) -> String {
     let from = message.from ?? ""
     if message.type == "groupchat" { return String(from.drop { $0 != "/" }.dropFirst()) }

@@ -1,7 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 
-/// Where the account's password comes from in a command that is no login.
+/// The sources of the account's password in commands other than `login`.
 struct PasswordOptions: ParsableArguments {
   @Flag(help: "Read the password from standard input: its first line.")
   var passwordStdin = false
@@ -21,10 +21,10 @@ struct PasswordOptions: ParsableArguments {
     }
   }
 
-  /// Where to get one is said.
+  /// Whether a source was given.
   var isGiven: Bool { passwordStdin || passwordCommand != nil }
 
-  /// The password that is given; nil when none is.
+  /// The given password; nil if none was given.
   func read(until deadline: Deadline) throws -> String? {
     if let passwordCommand { return try CredentialSource.run(passwordCommand, until: deadline) }
     return passwordStdin ? try Self.standardInput(until: deadline) : nil
@@ -35,9 +35,9 @@ struct PasswordOptions: ParsableArguments {
     try StandardInput.secret(until: deadline, orElse: empty)
   }
 
-  /// Asks on the terminal.
+  /// Asks for a password on the terminal.
   ///
-  /// - Parameter options: those that give what cannot be asked for without a terminal.
+  /// - Parameter options: The options to name in the failure if there is no terminal.
   static func ask(_ question: String, options: String, until deadline: Deadline) throws -> String {
     guard Prompt.isPossible else {
       throw Failure.invalid(.usage(.noPassword, options))
@@ -48,7 +48,7 @@ struct PasswordOptions: ParsableArguments {
     return answer
   }
 
-  /// Asks for a password that is to be from now on: twice, since nobody sees what is typed.
+  /// Asks for a new password twice, since it is not visible while it is typed.
   static func askTwice(_ question: String, options: String, until deadline: Deadline) throws -> String {
     let first = try ask(question, options: options, until: deadline)
     let second = try ask(inLanguage("Again: ", "再次输入："), options: options, until: deadline)
@@ -61,9 +61,9 @@ struct PasswordOptions: ParsableArguments {
   static let empty = FailureDetail.usage(.emptyPassword)
 }
 
-/// What a command tells of a stream of its own.
+/// The output of a command about its own stream.
 extension OutputOptions {
-  /// The language that a server is asked to speak.
+  /// The language that the server is asked to use.
   static var language: String { Language.current == .chinese ? "zh" : "en" }
 
   func show(_ event: Event.Body) {

@@ -1,7 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 
-/// `imctl presence`: shows the presence that is wanted, sets it, or holds it while a command runs.
+/// `imctl presence`: shows the desired presence, sets it, or holds it while a command runs.
 struct PresenceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "presence",
@@ -84,7 +84,7 @@ struct PresenceCommand: ParsableCommand {
     if !status.applied, parameters.to == nil { output.note(Self.reason(status, parameters)) }
   }
 
-  /// Why others do not see what was asked for.
+  /// Why other users do not see the requested presence.
   private static func reason(
     _ status: PresenceStatus, _ parameters: PresenceSetMethod.Parameters
   ) -> String {
@@ -112,7 +112,7 @@ struct PresenceCommand: ParsableCommand {
         connection = agent
       }
     } catch let error as Failure where error.name != .invalidParameter && error.name != .cancelled {
-      // The command matters more than the presence beside it.
+      // The command runs even if the presence cannot be held.
       Console.err(CommandEnd(error, json: output.json).standardError ?? "")
       failure = error
     }

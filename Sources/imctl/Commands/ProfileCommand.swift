@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl profile`: what people tell of themselves.
+/// `imctl profile`: profiles of users.
 struct ProfileCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "profile",
@@ -31,7 +31,7 @@ struct ProfileGetCommand: ParsableCommand {
     let profile = try common.answer(to: ProfileGetMethod.self) { timeout in
       .init(account: common.account.account, jid: jid, timeout: timeout)
     }
-    // Nothing is said of somebody who says nothing.
+    // An empty profile has no text output.
     if profile.fields.isEmpty, !common.output.json { return }
     try common.output.data(profile, text: Self.text(profile))
   }

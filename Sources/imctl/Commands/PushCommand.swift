@@ -1,7 +1,7 @@
 import AgentProtocol
 import ArgumentParser
 
-/// `imctl push`: services that the server tells of what comes while no device is there.
+/// `imctl push`: push services that the server notifies while no device is connected.
 struct PushCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "push",

@@ -1,22 +1,22 @@
 import AgentProtocol
 import Glibc
 
-/// Whom a message is for: each once, in the order in which they were given.
+/// The recipients of a message in the given order, without duplicates.
 struct Recipients {
-  /// At most so many of one command.
+  /// The maximum number of recipients of a command.
   static let maximum = 10_000
-  /// Octets of a file that names them.
+  /// The maximum size of a file with recipients in octets.
   private static let maximumFile = 1 << 20
 
   let jids: [String]
 
-  /// Throws where one of several is no JID: nothing is sent to the others then.
+  /// Throws if one of several recipients is not a JID, so that nothing is sent to the others.
   ///
   /// - Parameters:
-  ///   - given: as they stand in the command.
-  ///   - file: has one on each line; empty lines are left out. `-` is standard input.
-  ///   - account: whose contacts may be called by their names.
-  ///   - asksAgent: as of ``RecipientNames``.
+  ///   - given: The recipients of the command line.
+  ///   - file: A file with one recipient on each line; empty lines are skipped. `-` is standard input.
+  ///   - account: The account whose contacts may be given by name.
+  ///   - asksAgent: The same as in ``RecipientNames``.
   init(_ given: [String], file: String?, account: String?, asksAgent: Bool, until deadline: Deadline) throws {
     var all = try given + (file.map { try Self.lines(of: $0, until: deadline) } ?? [])
     if all.count > Self.maximum {
@@ -25,7 +25,7 @@ struct Recipients {
     }
     all = try RecipientNames.resolve(all, account: account, asksAgent: asksAgent, until: deadline)
     if all.count == 1 {
-      // The agent reads it anyway.
+      // The agent checks the JID.
       jids = all
       return
     }
@@ -34,7 +34,7 @@ struct Recipients {
     jids = zip(all, keys).filter { seen.insert($1).inserted }.map(\.0)
   }
 
-  /// The one spelling of each.
+  /// The normalised form of each JID, for the comparison.
   private static func keys(of jids: [String], until deadline: Deadline) throws -> [String] {
     let plain = jids.map(plainKey)
     let others = zip(jids, plain).filter { $1 == nil }.map(\.0)
@@ -43,8 +43,8 @@ struct Recipients {
     return plain.map { $0 ?? keys.popFirst() ?? "" }
   }
 
-  /// The spelling of a JID of letters and digits of ASCII, as nearly all are, for which nobody has to be asked. Nil for
-  /// any other.
+  /// The normalised form of a JID that consists of ASCII letters and digits, as nearly all do. It needs no agent. Nil
+  /// for any other JID.
   private static func plainKey(_ jid: String) -> String? {
     func isPlain(_ text: Substring) -> Bool {
       let isOfWord = text.utf8.allSatisfy { (0x61...0x7a).contains($0 | 0x20) || (0x30...0x39).contains($0) }

@@ -2,7 +2,7 @@ import AgentProtocol
 import Terminal
 
 extension MessageEvent {
-  /// `error: service-unavailable: text` of a refusal, `failed: …` of what was refused; nil of everything else.
+  /// `error: service-unavailable: text` for a refusal, `failed: …` for a refused message; nil for any other message.
   var refusalMark: String? {
     guard type == "error" || error != nil else { return nil }
     let word = type == "error" ? "error" : "failed"

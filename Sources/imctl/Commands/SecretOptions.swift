@@ -3,7 +3,7 @@ import ArgumentParser
 import Terminal
 import UserCommand
 
-/// Where the secret of a login comes from, and what is kept of it. It is never an argument: those are public.
+/// The sources of a login's secret, and how it is stored. It is never an argument, because other users can read those.
 struct SecretOptions: ParsableArguments {
   @OptionGroup var password: PasswordOptions
 
@@ -30,13 +30,13 @@ struct SecretOptions: ParsableArguments {
   @Flag(help: "Keep nothing: --store none.")
   var noSave = false
 
-  /// Absent: as before, else the agent's default.
+  /// Absent: the stored policy, or the agent's default.
   var policy: StorePolicy? {
     if noSave { return StorePolicy.none }
     return store ?? (password.passwordCommand == nil ? nil : .command)
   }
 
-  /// A secret or where it comes from is given.
+  /// Whether a secret or its source was given.
   var isGiven: Bool { password.isGiven || hasToken || payloadStdin }
   private var hasToken: Bool { tokenStdin || tokenCommand != nil }
 
@@ -46,7 +46,7 @@ struct SecretOptions: ParsableArguments {
       ("--token-stdin", tokenStdin), ("--token-command", tokenCommand != nil),
       ("--payload-stdin", payloadStdin),
     ].filter(\.1).map(\.0)
-    // A token may be given beside the command that prints one, for when that has none.
+    // A token may be given together with a token command, in case the command fails.
     if given.count > 1, given != ["--token-stdin", "--token-command"] {
       throw ValidationError(
         inLanguage(
@@ -64,9 +64,9 @@ struct SecretOptions: ParsableArguments {
     }
   }
 
-  /// Writes the secrets that are given now into the parameters.
+  /// Writes the given secrets into the parameters.
   func read(into parameters: inout LoginMethod.Parameters, until deadline: Deadline) throws {
-    // Only its words are looked at: the agent runs it.
+    // The agent runs the command; here, only its words are checked.
     if let tokenCommand { _ = try CredentialCommand(tokenCommand) }
     parameters.passwordCommand = password.passwordCommand
     parameters.tokenCommand = tokenCommand
@@ -81,7 +81,7 @@ struct SecretOptions: ParsableArguments {
     return payloadStdin ? try PayloadDocument.read(until: deadline) : nil
   }
 
-  /// Asks for the secret of a kind on the terminal.
+  /// Asks for a secret of this kind on the terminal.
   func ask(for account: String, _ kind: LoginKind, until deadline: Deadline) throws -> String {
     guard Prompt.isPossible else {
       throw Failure.invalid(

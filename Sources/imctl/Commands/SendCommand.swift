@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl send`: hands a message, or a line each, to the server.
+/// `imctl send`: sends a message, or one for each line.
 struct SendCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
@@ -131,7 +131,7 @@ struct SendCommand: ParsableCommand {
     if text?.isEmpty == true { throw ValidationError(inLanguage("The text is empty.", "文本为空。")) }
   }
 
-  /// Thousands of lines are not to be answered by as many receipts that nobody waits for.
+  /// Thousands of lines should not cause as many receipts that nobody waits for.
   private var asksReceipts: Bool { !lines || wait == .delivered }
 
   func run() throws {
@@ -164,16 +164,17 @@ struct SendCommand: ParsableCommand {
     }
   }
 
-  /// What is missing is told of each recipient, where there are several.
+  /// Throws the failure of the messages. With several recipients, each was reported already, so that only the status
+  /// matters.
   private func end(_ shortfall: Shortfall, isOfSeveral: Bool) throws {
     if isOfSeveral, !output.json, let status = shortfall.failure?.exit { throw ExitCode(status) }
     if let failure = shortfall.failure { throw failure }
   }
 
-  /// Without an agent.
+  /// Sends without an agent.
   private func sendDirectly(to recipients: [String], until deadline: Deadline) throws {
     let target = try AccountAtServerArguments(account.account, connection, output, until: deadline)
-    // It is the first line of standard input, where it is there.
+    // A password on standard input is its first line, before the text.
     let secret = try target.passwordWithoutAgent(password, until: deadline)
     let messages = try directMessages(to: recipients, until: deadline)
     var parameters = MessageSendDirectlyMethod.Parameters(
@@ -210,7 +211,7 @@ struct SendCommand: ParsableCommand {
     return messages
   }
 
-  /// TEXT, or all of standard input, for each recipient.
+  /// The messages with TEXT, or all of standard input, for each recipient.
   private func wholeMessages(to recipients: [String], until deadline: Deadline) throws -> [OutgoingMessage] {
     let body =
       try subject == nil ? InputLines.body(text, until: deadline) : text ?? InputLines.all(until: deadline)
@@ -226,7 +227,7 @@ struct SendCommand: ParsableCommand {
     return message
   }
 
-  /// As many messages in a call as the agent takes.
+  /// Divides the messages into calls that are as large as the agent accepts.
   private func calls(_ messages: [OutgoingMessage]) -> [MessageSendMethod.Parameters] {
     let octets = max(messages.first?.body?.utf8.count ?? 0, 1)
     let count = max(1, min(MessageSendMethod.maximumMessages, Self.octetsOfCall / octets))
@@ -239,10 +240,10 @@ struct SendCommand: ParsableCommand {
     }
   }
 
-  /// Of the texts in one call, about: a line of the agent's protocol has its bound.
+  /// The approximate size of a call's texts in octets, since lines of the agent's protocol are limited.
   private static let octetsOfCall = 300_000
 
-  /// Lines as the agent takes them.
+  /// A call with lines.
   private func call(_ text: String, to recipient: String) -> MessageSendLinesMethod.Parameters {
     var call = MessageSendLinesMethod.Parameters(
       account: account.account, id: MessageSender.makeID(), to: recipient, text: text)

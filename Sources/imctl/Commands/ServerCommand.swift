@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl server`: what the account's server says of itself.
+/// `imctl server`: queries to the account's server.
 struct ServerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "server",
@@ -17,7 +17,7 @@ struct ServerCommand: ParsableCommand {
     ])
 }
 
-/// What the questions to a server have in common.
+/// The common options of the queries.
 struct ServerOptions: ParsableArguments {
   @OptionGroup var common: AccountCommandOptions
 
@@ -49,7 +49,7 @@ struct ServerInfoCommand: ParsableCommand {
     try server.common.output.data(info, text: Self.text(info))
   }
 
-  /// A line a fact, each with its name in front.
+  /// One line for each fact, beginning with its name.
   private static func text(_ info: ServerInfoMethod.Result) -> String {
     var lines = [("server", info.server)]
     lines += info.identities.map { ("identity", "\($0.category)/\($0.type)" + quoted($0.name)) }

@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl status`: what state the session is in.
+/// `imctl status`: the state of the session.
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
@@ -55,20 +55,20 @@ struct StatusCommand: ParsableCommand {
   private func sessions() throws -> [SessionStatus] {
     do {
       var parameters = StatusMethod.Parameters(account: account.account, all: all, probe: probe)
-      // Without a bound of its own the command waits as long as a dead connection takes to be noticed.
+      // Without a time limit, the command waits for as long as it takes to detect a dead connection.
       if timeout.seconds > 0 { parameters.timeout = timeout.seconds } else { parameters.timeout = 60 }
       let deadline = Deadline(timeout)
       return try AgentClient.answer(
         to: StatusMethod.self, parameters, until: probe ? deadline.ofAgent : deadline)
     } catch let failure as Failure where failure.name == .notInitialized && account.account == nil {
-      // Nobody is online: that is an answer, no error.
+      // With no account, the state `offline` is a valid answer.
       output.note("\(peer: failure.message). \(peer: failure.hint)")
       return [SessionStatus(account: "", state: .offline)]
     }
   }
 }
 
-/// `status` as text: a line a fact, each with its name in front.
+/// The text of `status`: one line for each fact, beginning with its name.
 struct StatusText: CustomStringConvertible {
   let description: String
 
@@ -101,7 +101,7 @@ struct StatusText: CustomStringConvertible {
       + (presence.applied ? "" : " (not applied)")
   }
 
-  /// `away "lunch", priority 5`, made harmless.
+  /// `away "lunch", priority 5`, safe on a terminal.
   static func presence(_ show: PresenceShow, _ status: String?, _ priority: Int) -> String {
     var text = show.rawValue
     if let status, !status.isEmpty { text += " \"\(peer: status)\"" }

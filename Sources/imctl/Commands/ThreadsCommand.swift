@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl threads`: what the messages of a conversation are about.
+/// `imctl threads`: the threads of messages.
 struct ThreadsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "threads",

@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl token`: what is stored beside passwords. Only `print` shows a secret.
+/// `imctl token`: the stored tokens. Only `print` shows a secret.
 struct TokenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",

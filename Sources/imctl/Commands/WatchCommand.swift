@@ -77,7 +77,7 @@ struct WatchCommand: ParsableCommand {
     _ = try hook()
   }
 
-  /// The command of `--exec`.
+  /// The command of `--exec`; nil without one.
   private func hook() throws -> HookCommand? {
     guard let first = exec.first else { return nil }
     let words: [String]
@@ -122,8 +122,8 @@ struct WatchCommand: ParsableCommand {
     }
   }
 
-  /// Prints an event. With `--json` the agent's line is passed on, but for the sentences about a failure, which are to be
-  /// in this command's language.
+  /// Prints an event. With `--json`, prints the agent's line unchanged, unless it contains a failure, whose sentences
+  /// must be in this command's language.
   private func tell(_ reply: RPCReply) throws {
     if output.json, !output.quiet, !reply.tellsOfFailure {
       return Console.out(JSONLine.escape(String(reply.payload)))
@@ -132,7 +132,7 @@ struct WatchCommand: ParsableCommand {
     try output.data(event, text: EventText(event).description)
   }
 
-  /// Returns at the deadline.
+  /// Passes events to `onEvent` until the deadline.
   private func watch(
     _ parameters: WatchMethod.Parameters, until deadline: Deadline, onEvent: (RPCReply) throws -> Void
   ) throws {
@@ -146,7 +146,7 @@ struct WatchCommand: ParsableCommand {
   }
 }
 
-/// An event as a line of text: time, account, name, then what happened.
+/// An event as a line of text: time, account, name and content.
 struct EventText: CustomStringConvertible {
   let description: String
 
@@ -180,7 +180,7 @@ struct EventText: CustomStringConvertible {
     }
   }
 
-  /// `bob@example.org/desk -> alice@example.org: text`, with what else is known of it in front.
+  /// `bob@example.org/desk -> alice@example.org: text`, preceded by marks.
   private static func message(_ message: MessageEvent) -> String {
     var text = MessageText(message)
     var marks: [String] = []
@@ -224,12 +224,12 @@ struct EventText: CustomStringConvertible {
     return text
   }
 
-  /// What went over the wire, with an arrow for its direction.
+  /// An element that was sent or received, with an arrow for its direction.
   static func wire(_ line: WireLine) -> String {
     "\(line.direction == "sent" ? "→" : "←") \(peer: line.xml)"
   }
 
-  /// Who was thrown out, since when it was online, what is known of why, and what follows.
+  /// The ended session, since when it was online, the cause, and the agent's reaction.
   static func kicked(_ kick: Kick) -> String {
     var parts = ["\(peer: kick.fullJID)"]
     if let since = kick.onlineSince {
@@ -256,7 +256,7 @@ struct EventText: CustomStringConvertible {
     return "(\(peer: cause.message))"
   }
 
-  /// A step of the login: the state and the facts that come with it.
+  /// A step of the login: the state and its facts.
   static func step(_ change: StateChange) -> String {
     var parts = [change.state.rawValue]
     if let host = change.host { parts.append("\(peer: host)" + (change.port.map { ":\($0)" } ?? "")) }

@@ -2,7 +2,7 @@ import AgentProtocol
 import ArgumentParser
 import Terminal
 
-/// `imctl whoami`: the bare JID that is online.
+/// `imctl whoami`: the bare JID of the account that is online.
 struct WhoamiCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "whoami",
@@ -33,7 +33,7 @@ struct WhoamiCommand: ParsableCommand {
     if jid.isEmpty { throw ExitCode(1) }
   }
 
-  /// The account where it is stored as logged in; empty where it is not.
+  /// The account, if it is stored as logged in; otherwise an empty string.
   private func storedJID() throws -> String {
     do {
       let stored = try OneTimeAgent.ask(
@@ -51,9 +51,9 @@ struct WhoamiCommand: ParsableCommand {
         try AgentClient.ask(
           StatusMethod.self, .init(account: account.account), start: .never, timeout: timeout) ?? []
     } catch let failure as Failure where failure.name == .notInitialized || failure.name == .notLoggedIn {
-      // Nobody is somebody too: the answer is "no", not an error.
+      // Without an account, the answer is an empty line rather than an error.
     }
-    // Of an anonymous login the server has made the JID, and the account is a domain.
+    // In an anonymous login, the account is a domain, and the server assigns the JID.
     return sessions.first(where: \.isOnline).map { session in
       session.fullJID.map { String($0.prefix { $0 != "/" }) } ?? session.account
     } ?? ""

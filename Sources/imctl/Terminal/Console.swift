@@ -1,19 +1,19 @@
 import AgentProtocol
 import Glibc
 
-/// The two streams of a command: data on standard output, everything else on standard error.
+/// The output of a command: data on standard output, everything else on standard error.
 ///
-/// Every call writes whole lines with one `write(2)` (more only if the kernel takes less), so nothing is
-/// buffered and lines of several processes do not mix. A reader that went away ends the process quietly, as
-/// SIGPIPE does; data that cannot be written for another reason is a failure of the command.
+/// Every call writes whole lines with one `write(2)` (more if the kernel accepts less), so that nothing is buffered and
+/// lines of several processes do not mix. If the reader went away, the process ends quietly, as with SIGPIPE. If
+/// writing fails for another reason, the command fails.
 enum Console {
   static func out(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
   static func err(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
-  /// A line of this program's own words on standard error: the program's name stands in front of it.
+  /// Prints a line of this program on standard error; it begins with the program's name.
   static func remark(_ text: String) { err("imctl: " + text) }
 
-  /// Part of a line: prompts and progress.
+  /// Prints a part of a line, for prompts and progress.
   static func errPart(_ text: String) { write(text, to: STDERR_FILENO) }
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
@@ -43,15 +43,15 @@ enum Console {
     CommandEnd(Failure(.outputFailed, stage: .input, detail: .text(why)), json: Imctl.wantsJSON).exit()
   }
 
-  /// Takes the places of standard streams that are closed: what is opened next would get them, and what is printed
-  /// would go into a socket. Reading from there ends at once, and writing fails.
+  /// Opens /dev/null for closed standard streams, so that a file or socket that is opened later does not get their
+  /// descriptors. Reading from such a stream, and writing to it, fails.
   static func holdClosedStreams() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }
 
-  /// Ends as a process does whose reader went away, whether or not it inherited an ignored SIGPIPE.
+  /// Ends the process like SIGPIPE, even if it inherited an ignored SIGPIPE.
   static func endQuietly() -> Never {
     signal(SIGPIPE, SIG_DFL)
     var pipe = sigset_t()

@@ -1,36 +1,36 @@
 import Glibc
 
-/// What the terminal shows of the input, while a secret is asked for.
+/// Switches the terminal's echo off while the user types a secret.
 ///
-/// A signal that ends or stops the process meanwhile switches the echo on first. When the process goes on, however it was
-/// stopped, the echo is switched off again and the question repeated: the terminal has been somebody else's.
+/// A signal that ends or stops the process first switches the echo on. When the process continues, the echo is switched
+/// off again and the question is repeated, since the terminal may have been used by another process.
 enum Echo {
   private struct Question {
-    /// The terminal as it was, and without echo.
+    /// The terminal attributes with and without echo.
     var before = termios()
     var silent = termios()
     var text: UnsafeMutablePointer<CChar>?
-    /// How often the process went on.
+    /// The number of times that the process has continued.
     var continuations = 0
-    /// Stops the process.
+    /// The action for SIGTSTP.
     var stop = sigaction()
   }
 
-  /// What the handlers of signals read: at an address that does not change, and written before a handler exists.
+  /// The state for the signal handlers. Its address is constant, and it is written before they are installed.
   nonisolated(unsafe) private static let question = {
     let question = UnsafeMutablePointer<Question>.allocate(capacity: 1)
     question.initialize(to: Question())
     return question
   }()
 
-  /// Besides SIGINT, for which ``Interrupt`` is there.
+  /// The signals that end the process, except for SIGINT, which ``Interrupt`` handles.
   private static let ends = [SIGTERM, SIGQUIT, SIGHUP]
-  /// Those that have a handler now.
+  /// The signals that have a handler now.
   nonisolated(unsafe) private static var handled: [Int32] = []
 
-  /// Asks on standard error; what is answered is not shown until ``on()``.
+  /// Asks on standard error, and hides the input until ``on()``.
   static func off(asking text: String) {
-    // In the background this stops the process, until the terminal is as the shell hands it over.
+    // In the background, this call stops the process until the shell has restored the terminal attributes.
     tcflush(STDIN_FILENO, TCIFLUSH)
     tcgetattr(STDIN_FILENO, &question.pointee.before)
     question.pointee.silent = question.pointee.before
@@ -42,21 +42,21 @@ enum Echo {
   }
 
   static func on() {
-    // These two would switch it off again.
+    // The handlers of these signals would switch the echo off again.
     for signal in [SIGCONT, SIGTSTP] { stopHandling(signal) }
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &question.pointee.before)
     for signal in ends { stopHandling(signal) }
     free(question.pointee.text)
   }
 
-  /// Discards no input: a handler that a stop has interrupted ends behind the one that has asked again.
+  /// Discards no input, because an interrupted handler may call this after a later one has repeated the question.
   private static func silence() { tcsetattr(STDIN_FILENO, TCSANOW, &question.pointee.silent) }
 
   private static func ask() {
     if let text = question.pointee.text { _ = write(STDERR_FILENO, text, strlen(text)) }
   }
 
-  /// Nothing is changed of a terminal that another process has now: that would stop this one.
+  /// Does nothing if another process has the terminal, since a change would stop this process.
   private static func restore() {
     guard tcgetpgrp(STDIN_FILENO) == getpgrp() else { return }
     tcsetattr(STDIN_FILENO, TCSANOW, &question.pointee.before)
@@ -69,7 +69,7 @@ enum Echo {
       raise(signal)
     }
     end.sa_flags = SA_NODEFER | Int32(bitPattern: UInt32(SA_RESETHAND))
-    // A process that has been stopped does not switch the echo off on its way to its end.
+    // Blocks the handlers that switch the echo off while the process ends.
     for signal in [SIGCONT, SIGTSTP] { sigaddset(&end.sa_mask, signal) }
     for signal in ends { handle(signal, &end) }
 
@@ -87,7 +87,8 @@ enum Echo {
     let saved = errno
     question.pointee.continuations &+= 1
     let continuation = question.pointee.continuations
-    // In the background this stops the process: when it goes on, it has come here once more, and has asked.
+    // In the background, this call stops the process. When it continues, this handler runs again and repeats the
+    // question.
     silence()
     if continuation == question.pointee.continuations { ask() }
     errno = saved
@@ -97,14 +98,14 @@ enum Echo {
     let saved = errno
     restore()
     signal(SIGTSTP, SIG_DFL)
-    // Returns after the handler of SIGCONT; at once where nobody could have the process go on.
+    // Returns after the handler of SIGCONT; at once in an orphaned process group, which cannot be stopped.
     raise(SIGTSTP)
     sigaction(SIGTSTP, &question.pointee.stop, nil)
     silence()
     errno = saved
   }
 
-  /// What is ignored stays so.
+  /// Installs a handler unless the signal is ignored.
   private static func handle(_ signal: Int32, _ action: UnsafePointer<sigaction>) {
     var inherited = sigaction()
     sigaction(signal, nil, &inherited)

@@ -1,16 +1,16 @@
 import AgentProtocol
 import Glibc
 
-/// SIGINT as something that can be polled for: the self-pipe trick.
+/// Makes SIGINT available to `poll(2)` through a pipe.
 ///
-/// From ``install()`` on, SIGINT makes ``descriptor`` readable instead of ending the process, so that a wait
-/// can end cleanly: progress removed, echo back on, the connection to the agent closed.
+/// After ``install()``, SIGINT makes ``descriptor`` readable instead of ending the process. A wait can then end
+/// cleanly: the progress line is removed, the echo is on, and the connection to the agent is closed.
 enum Interrupt {
-  /// The write end, for the handler. Written once, before the handler exists.
+  /// The write end for the handler. Written once, before the handler is installed.
   nonisolated(unsafe) private static var writeEnd: Int32 = -1
   nonisolated(unsafe) private static var readEnd: Int32 = -1
 
-  /// -1 until installed: `poll` ignores it then.
+  /// -1 before ``install()``, which `poll` ignores.
   static var descriptor: Int32 { readEnd }
 
   static func install() {
@@ -27,13 +27,13 @@ enum Interrupt {
     sigaction(SIGINT, &action, nil)
   }
 
-  /// Of what has come until now nothing is told any more.
+  /// Discards the interrupts that have arrived so far.
   static func forget() {
     var byte: UInt8 = 0
     while readEnd >= 0, read(readEnd, &byte, 1) == 1 {}
   }
 
-  /// Returns after a while; throws at once on SIGINT.
+  /// Returns after the time has passed; throws at once on SIGINT.
   static func pause(milliseconds: Int32) throws {
     var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     if poll(&wait, 1, milliseconds) > 0 { throw Failure.cancelled() }

@@ -2,10 +2,10 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 
-/// A time as users write it: RFC 3339 (`2026-11-21T14:00:00Z`), a day (`2026-11-21`, its beginning here), or how long
-/// ago it is (`90s`, `30m`, `2h`, `7d`).
+/// A time as users write it: RFC 3339 (`2026-11-21T14:00:00Z`), a day (`2026-11-21`, its beginning in the local time
+/// zone), or a time span before now (`90s`, `30m`, `2h`, `7d`).
 struct PointInTime: ExpressibleByArgument, Equatable, Sendable {
-  /// Since 1970.
+  /// Seconds since 1970.
   var seconds: Double
 
   init?(argument: String) { self.init(argument, now: Self.now) }
@@ -40,7 +40,7 @@ struct PointInTime: ExpressibleByArgument, Equatable, Sendable {
     var time = tm()
     (time.tm_year, time.tm_mon, time.tm_mday, time.tm_isdst) = (year - 1900, month - 1, day, -1)
     let seconds = mktime(&time)
-    // There is no 30th of February.
+    // `mktime` turns a day such as February 30 into another one.
     guard time.tm_mon == month - 1, time.tm_mday == day else { return nil }
     return Double(seconds)
   }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// "logging in…" on standard error while something takes its time: on a terminal only, removed at the end.
+/// A text such as "logging in…" on standard error while the command waits. It is shown only on a terminal, and removed
+/// at the end.
 struct Progress: ~Copyable {
   private let shown: Bool
 
@@ -9,7 +10,7 @@ struct Progress: ~Copyable {
     if shown { Console.errPart(text) }
   }
 
-  /// Removes it; so does going out of scope.
+  /// Removes the text, as does the end of the scope.
   consuming func end() {}
 
   deinit {

@@ -1,29 +1,29 @@
 import AgentProtocol
 import Glibc
 
-/// Lines of standard input, read so that SIGINT and the time limit of the command can end the wait.
+/// Reads standard input in such a way that SIGINT and the time limit of the command can end the wait.
 enum StandardInput {
-  /// Longer is no password and no JID.
+  /// A limit that exceeds every password and JID, in octets.
   static let longestLine = 16_384
 
-  /// The next line, without its end (LF or CR LF). Nil at the end of input.
+  /// Returns the next line without its end (LF or CR LF); nil at the end of input.
   ///
-  /// Reads no byte beyond the line: what follows belongs to somebody else.
+  /// Reads no octet beyond the line, because the rest is for another reader.
   static func line(until deadline: Deadline) throws -> String? {
     guard var line = try bytes(endingAt: UInt8(ascii: "\n"), until: deadline) else { return nil }
     if line.last == UInt8(ascii: "\r") { line.removeLast() }
     return try text(line)
   }
 
-  /// The next line, which has to be there and to say something.
+  /// Returns the next line, which must exist and not be empty.
   ///
-  /// - Parameter empty: what is wrong where it does not.
+  /// - Parameter empty: The detail of the failure otherwise.
   static func secret(until deadline: Deadline, orElse empty: FailureDetail) throws -> String {
     guard let line = try line(until: deadline), !line.isEmpty else { throw Failure.invalid(empty) }
     return line
   }
 
-  /// All that is left of the input, and that is not much.
+  /// Returns the rest of the input, which must be short.
   static func rest(until deadline: Deadline) throws -> String {
     try text(bytes(endingAt: nil, until: deadline) ?? [])
   }
@@ -44,7 +44,7 @@ enum StandardInput {
     }
   }
 
-  /// Whether it is a pipe, or a file that is not empty.
+  /// Whether standard input is a pipe or a file with unread content.
   static func mayHaveText() -> Bool {
     var status = stat()
     guard fstat(STDIN_FILENO, &status) == 0 else { return false }
@@ -55,7 +55,7 @@ enum StandardInput {
     }
   }
 
-  /// Returns when there is something to read, or nothing more will come.
+  /// Waits until standard input is readable or has ended.
   static func wait(until deadline: Deadline) throws {
     while true {
       var waits = [
@@ -70,7 +70,7 @@ enum StandardInput {
     }
   }
 
-  /// Throws where the bytes are no UTF-8.
+  /// Throws if the bytes are not UTF-8.
   static func text(_ bytes: [UInt8]) throws -> String {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw Failure.invalid(.usage(.notUTF8))
@@ -79,12 +79,12 @@ enum StandardInput {
   }
 }
 
-/// Questions on the terminal: asked on standard error, answered on standard input.
+/// Asks questions on standard error, and reads the answers from standard input.
 enum Prompt {
-  /// Whether somebody is there to answer.
+  /// Whether both streams are a terminal, so that a person can answer.
   static var isPossible: Bool { Console.isTerminal(STDIN_FILENO) && Console.isTerminal(STDERR_FILENO) }
 
-  /// Nil at the end of input.
+  /// Returns nil at the end of input.
   static func line(_ question: String, until deadline: Deadline) throws -> String? {
     Console.errPart(question)
     do {
@@ -95,7 +95,7 @@ enum Prompt {
     }
   }
 
-  /// A secret: the terminal does not show it. Echo is back on however this ends.
+  /// Asks for a secret without echo. The echo is on again however the wait ends.
   static func secret(_ question: String, until deadline: Deadline) throws -> String? {
     Interrupt.install()
     Echo.off(asking: question)

@@ -18,10 +18,11 @@ struct TimeSpan: ExpressibleByArgument, Equatable, Sendable {
     self.seconds = seconds
   }
 
-  /// A year and a day: longer is a slip of the keyboard.
+  /// A year and a day. A longer time is probably a typing error.
   static let longest: Double = 366 * 86_400
 
-  /// Decimal digits with at most one point, not at the end: not `1e3`, `inf`, `nan`, `0x10`, a sign or spaces.
+  /// Parses decimal digits with at most one point, which is not at the end; rejects `1e3`, `inf`, `nan`, `0x10`, signs
+  /// and spaces.
   static func number(_ digits: Substring) -> Double? {
     guard
       digits.utf8.allSatisfy({
@@ -33,13 +34,13 @@ struct TimeSpan: ExpressibleByArgument, Equatable, Sendable {
   }
 }
 
-/// The value of `--timeout`: seconds, fractions allowed, 0 for no bound.
+/// The value of `--timeout`: seconds with an optional fraction; 0: no limit.
 struct Timeout: ExpressibleByArgument, Equatable, Sendable {
   var seconds: Double
 
-  /// The default of commands that ask the agent and wait for nobody else.
+  /// The default of commands that wait only for the agent.
   static let ofRequest = Timeout(seconds: 5)
-  /// For an agent to end: its sessions say goodbye.
+  /// The time limit for the end of an agent, which closes its sessions.
   static let ofStop = Timeout(seconds: 15)
 
   init(seconds: Double) { self.seconds = seconds }
@@ -49,7 +50,7 @@ struct Timeout: ExpressibleByArgument, Equatable, Sendable {
     self.seconds = seconds
   }
 
-  /// As the help shows a default: without a fraction where there is none.
+  /// The default as the help shows it: without a fraction if it is whole.
   var defaultValueDescription: String {
     seconds.rounded() == seconds ? String(Int(seconds)) : String(seconds)
   }

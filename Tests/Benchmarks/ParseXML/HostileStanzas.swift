@@ -2,7 +2,7 @@ import Glibc
 import ParseXMLInC
 import XMPPXML
 
-/// Stanzas of 4 MB that are more than they look: each is to cost about what a long text costs.
+/// Stanzas of 4 MB that could be expensive. Each should cost about as much as a long text.
 enum HostileStanzas {
   static let all: [(name: String, inside: [UInt8])] = [
     ("a long text", fill { _ in "text " }),
@@ -40,7 +40,7 @@ enum HostileStanzas {
 
   private static func name(_ number: Int) -> String { "n" + String(number, radix: 36) }
 
-  /// Prints what each costs a parser that leaves out what is too much.
+  /// Prints the costs of each stanza for a parser that drops excessive elements.
   static func measure() {
     print("a stanza of 4 MB: milliseconds, megabytes of memory, what became of it")
     for (name, inside) in all { print(row(name, inside)) }
@@ -74,7 +74,7 @@ enum HostileStanzas {
     return "  \(name): \(Int(seconds * 1000)) ms, \((memory("VmHWM") - before) / 1024) MB, \(result)"
   }
 
-  /// A figure of the process in KiB: what memory it has, or has had at most.
+  /// A memory figure of the process in KiB, such as its current or peak memory.
   private static func memory(_ figure: String) -> Int {
     guard let file = fopen("/proc/self/status", "r") else { return 0 }
     defer { fclose(file) }
@@ -87,7 +87,7 @@ enum HostileStanzas {
     return 0
   }
 
-  /// The most memory is counted anew from here on.
+  /// Resets the peak of the memory.
   private static func forgetPeak() {
     guard let file = fopen("/proc/self/clear_refs", "w") else { return }
     fputs("5", file)

@@ -1,8 +1,8 @@
-// Compares XMLStreamParser with a C program that uses the same libxml2 interface, on one stream of small
-// messages. Usage: ParseXML [megabytes] [rounds]; run it in a release build.
+// Compares XMLStreamParser with a C program that uses the same libxml2 interface, on one stream of small messages.
+// Usage: ParseXML [megabytes] [rounds]; use a release build.
 //
-// The figures are megabytes per second of processor time, which other programs on the machine disturb least. The
-// C program's trees own their names, as those in Swift do; the second figure for C is for trees that borrow them
+// The results are megabytes per second of processor time, which other programs on the machine affect least. The C
+// program's trees own their names, like those in Swift. The second result for C is for trees that borrow their names
 // from the parser and cannot outlive it.
 
 import Glibc
@@ -50,7 +50,7 @@ func count(_ element: XMLElement, _ counts: inout parse_xml_counts) {
   }
 }
 
-/// Makes and frees the tree of each stanza, and looks at it only if asked to count.
+/// Creates and frees the tree of each stanza. It is inspected only for counting.
 func parseInSwift(_ bytes: UnsafeRawBufferPointer, counts: inout parse_xml_counts, counting: Bool) throws {
   let parser = XMLStreamParser()
   var start = 0

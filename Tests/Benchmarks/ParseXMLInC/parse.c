@@ -1,6 +1,6 @@
-// What a C program would do that needs each stanza as a tree: attribute values and text are copied, and all of
-// it is freed with the stanza. Names either stay pointers into libxml2's dictionary, so that no tree outlives
-// its parser, or are copied too, so that a tree can be kept and handed on like an XMLElement.
+// The equivalent of a C program that needs each stanza as a tree: attribute values and texts are copied, and the tree
+// is freed with the stanza. Names are either pointers into libxml2's dictionary, so that no tree outlives its parser,
+// or copies, so that a tree can be kept and passed on like an XMLElement.
 
 #include "ParseXMLInC.h"
 

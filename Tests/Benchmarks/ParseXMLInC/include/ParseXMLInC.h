@@ -2,7 +2,7 @@
 #include <malloc.h>
 #include <stddef.h>
 
-/// What was read, so that two programs can be seen to have read the same.
+/// The counts by which two programs can be seen to have read the same stream.
 struct parse_xml_counts {
   size_t stanzas;
   size_t elements;
@@ -10,8 +10,8 @@ struct parse_xml_counts {
   size_t text_bytes;
 };
 
-/// Parses one stream in chunks with libxml2's SAX2 push interface, and makes and frees a tree for each stanza.
-/// Stanzas are counted always, what is in them if `counting` is set; trees own
-/// their names if `owning` is set, and else borrow those of the parser. Returns 0, or libxml2's error code.
+/// Parses one stream in chunks with libxml2's SAX2 push interface, and creates and frees a tree for each stanza. Always
+/// counts the stanzas, and with `counting` also their contents. With `owning`, trees own their names; otherwise, they
+/// borrow those of the parser. Returns 0, or libxml2's error code.
 int parse_xml_in_c(const char *bytes, size_t length, size_t chunk, struct parse_xml_counts *counts, int counting,
                    int owning);
