@@ -105,6 +105,12 @@ test-fast: setup ## The tests that need no server
 	@swift build --build-tests
 	@Tests/fast
 
+.PHONY: test-release
+test-release: setup ## Those tests that depend on how the release binaries are linked, with these binaries
+	@$(MAKE) build LINK=static
+	@swift build --build-tests
+	@Tests/release
+
 .PHONY: test-asan
 test-asan: setup ## The tests of the XML and TLS rooms, with the address sanitizer
 	@Tests/Servers/sanitize address
@@ -116,7 +122,7 @@ test-tsan: setup ## The agent's tests, with the thread sanitizer
 .PHONY: lint
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
-	@for file in Sources/CICU/subset-data Tests/run Tests/binary Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
+	@for file in Sources/CICU/subset-data Tests/run Tests/release Tests/binary Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
 	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/fast Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos_link Tests/Benchmarks/chaos_machine Tests/Benchmarks/growth Tests/Benchmarks/history Tests/Benchmarks/receive Tests/Benchmarks/hostile Tests/Benchmarks/send
 
 .PHONY: format

@@ -57,6 +57,29 @@ struct StoppedLinesTests {
     }
   }
 
+  @Test("A message that an agent took before it ended is not told as refused when no other agent can be started.")
+  func noSuccessor() async throws {
+    try await withIMCTL { imctl in
+      try Accounts.write(Accounts.two, in: imctl)
+      let directory = imctl.home + "/.local/state/imctl"
+      let agent = try FakeAgent(imctl) { call in
+        guard call.method == MessageSendMethod.name else { return [] }
+        // A directory stands where the log of the next agent belongs.
+        mkdir(directory + "/agent.log", 0o700)
+        unlink(directory + "/agent.sock")
+        return [.close]
+      }
+      let result = try await imctl.run("send", "b@c", "text", "--id", "m1", "--json")
+      agent.end()
+      #expect(result.status == 69, "\(result.errors)")
+      #expect(result.errors.contains("agent.log"), "\(result.errors)")
+      #expect(result.errors.contains("m1"), "\(result.errors)")
+      // Without a message that was taken, the reason is told as it is.
+      let second = try await imctl.run("send", "b@c", "text", "--id", "m2", "--json")
+      #expect(second.status == 73, "\(second.errors)")
+    }
+  }
+
   @Test("Lines go on with a new agent however often the one before ended, as long as something is answered.")
   func manyAgents() async throws {
     try await withIMCTL { imctl in

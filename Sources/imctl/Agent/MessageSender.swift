@@ -57,9 +57,23 @@ final class MessageSender {
   func send(_ calls: [MessageSendMethod.Parameters], report: Report) throws {
     do {
       try deliver(calls, report)
-    } catch let failure as Failure where failure == .noAnswer || failure.isEndOfAgent {
+    } catch let failure as Failure where failure.isAboutConnection {
       throw failure.adding(shortfall.unanswered(of: handedOver, id: firstID))
+    } catch let failed as StartFailure {
+      // The agent that ended may have accepted messages, so the reason that no other agent starts is not their reason.
+      guard let unanswered = shortfall.unanswered(of: handedOver, id: firstID) else { throw failed.failure }
+      throw Failure.agentUnreachable(.failure(failed.failure)).adding(unanswered)
     }
+  }
+
+  /// The failure to start an agent.
+  private struct StartFailure: Error {
+    let failure: Failure
+  }
+
+  /// A failure that an agent has answered with, or that occurred while one was connected.
+  private struct SessionFailure: Error {
+    let failure: Failure
   }
 
   private func deliver(_ calls: [MessageSendMethod.Parameters], _ report: Report) throws {
@@ -108,6 +122,8 @@ final class MessageSender {
             failure, accepted(asking: failure == .noAnswer ? nil : agent, isExact: false))
         }
       }
+    } catch let failed as StartFailure {
+      throw StoppedLines(failed.failure, accepted(asking: nil, isExact: true))
     } catch let failure as Failure {
       throw StoppedLines(failure, accepted(asking: nil, isExact: true))
     } catch let stopped as StoppedLines where stopped.failure.name == .cancelled {
@@ -158,6 +174,8 @@ final class MessageSender {
   }
 
   /// Runs `body` with one agent after the other, as long as one of them answers in time.
+  ///
+  /// - Throws: `StartFailure` if there is no agent, and none can be started.
   private func withAgents(_ body: (AgentClient) throws -> Void) throws {
     var end: Deadline?
     var pause: Int32 = 20
@@ -165,8 +183,16 @@ final class MessageSender {
       while true {
         let (start, answersBefore) = (ContinuousClock.now, answers)
         do {
-          try AgentClient.session(start: .whenNoneRuns, until: step, body)
+          try AgentClient.session(start: .whenNoneRuns, until: step) { agent in
+            do { try body(agent) } catch let failure as Failure where !failure.isAboutConnection {
+              throw SessionFailure(failure: failure)
+            }
+          }
           return
+        } catch let failed as SessionFailure {
+          throw failed.failure
+        } catch let failure as Failure where !failure.isAboutConnection && failure.name != .cancelled {
+          throw StartFailure(failure: failure)
         } catch let failure as Failure where failure.isEndOfAgent {
           // An agent that has answered or has run for long starts the time limit anew.
           let isHealthy = start.duration(to: .now) > .seconds(Self.patience.seconds)

@@ -73,6 +73,9 @@ extension Failure {
   /// Whether an agent went away, or ended as soon as it was started, so that a new agent may answer.
   var isEndOfAgent: Bool { self == .agentEnded || self == .agentEndedAtOnce }
 
+  /// Whether the agent has ended or does not answer, so that the fate of a request is unknown.
+  var isAboutConnection: Bool { self == .noAnswer || isEndOfAgent }
+
   static var agentEndedAtOnce: Failure {
     agentUnreachable(.agent(.endedAtOnce))
   }
