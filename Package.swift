@@ -127,7 +127,8 @@ let package = Package(
       ],
       swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .executableTarget(
-      name: "imctl-agent", dependencies: ["Agent", "AgentSystem", "AgentProtocol", "Terminal", "CEmptyICUData"],
+      name: "imctl-agent",
+      dependencies: ["Agent", "AgentSystem", "AgentProtocol", "Terminal", "CEmptyICUData"],
       exclude: ["read-only.ld"], swiftSettings: strict),
     .executableTarget(
       name: "imctl", dependencies: ["AgentProtocol", "UserCommand", "Terminal", argumentParser],
