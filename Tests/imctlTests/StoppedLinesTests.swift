@@ -57,7 +57,7 @@ struct StoppedLinesTests {
     }
   }
 
-  @Test("A message that an agent took before it ended is not told as refused if no other agent can be started.")
+  @Test("A message that an ended agent took is not told as refused if no other agent can be started.")
   func noSuccessor() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
