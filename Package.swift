@@ -105,8 +105,8 @@ let package = Package(
     .target(
       name: "AgentLogin",
       dependencies: [
-        "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "UserCommand",
-        "AgentSystem", "AgentStore", nioCore, nioConcurrencyHelpers,
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
+        "UserCommand", "AgentSystem", "AgentStore", nioCore, nioConcurrencyHelpers,
       ],
       swiftSettings: strict),
     .target(

@@ -5,7 +5,7 @@ import XMPPStanza
 import XMPPXML
 
 @testable import Agent
-@testable import AgentErrand
+@testable import AgentLogin
 
 @Suite("What a session knows of the other devices of its account")
 struct DeviceTrafficTests {

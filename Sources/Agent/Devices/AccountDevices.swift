@@ -1,4 +1,3 @@
-import AgentErrand
 import AgentLogin
 import AgentProtocol
 import FoundationEssentials

@@ -1,4 +1,4 @@
-import AgentErrand
+import AgentLogin
 import AgentProtocol
 import AgentStore
 import NIOCore

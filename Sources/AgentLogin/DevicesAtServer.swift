@@ -1,4 +1,3 @@
-import AgentLogin
 import AgentProtocol
 import AgentStore
 import FoundationEssentials

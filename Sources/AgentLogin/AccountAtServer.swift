@@ -1,4 +1,3 @@
-import AgentLogin
 import AgentProtocol
 import AgentStore
 import XMPP
@@ -118,19 +117,6 @@ extension AccountStore {
       file[name] = entry
       return AccountPasswdMethod.Result(
         account: name, usesCommand: command == nil && entry.passwordCommand != nil)
-    }
-  }
-
-  /// Stores an account that was registered; its next login needs only the password.
-  package func registered(_ account: String, options: ConnectionOptions) throws(Failure) {
-    try update { file throws(Failure) in
-      let jid = try BareJID.parts(account)
-      var entry = file[jid.bare] ?? Account(account: jid.bare, domain: jid.domain)
-      // The stored secrets belonged to an account that no longer exists.
-      entry.forgetSecrets()
-      entry.options = entry.options.overridden(by: options)
-      file[jid.bare] = entry
-      file.last = jid.bare
     }
   }
 }
