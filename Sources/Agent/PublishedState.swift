@@ -4,8 +4,6 @@ import Logging
 /// The state of a session as watchers were told it, with the times that belong to it.
 final class PublishedState {
   private let context: SessionContext
-  /// Called when the session may have become busy or idle.
-  private let activity: @Sendable () -> Void
   var status: SessionStatus
   /// The state since the stream ended, where watchers were told another one; otherwise nil.
   var stateToTell: SessionState?
@@ -15,22 +13,23 @@ final class PublishedState {
   private var isDataReadyTold = false
   /// The number of writes to the store that are not finished.
   private(set) var writes = 0
+  /// Told of each state that is entered.
+  private var observers: [AsyncStream<Void>.Continuation] = []
 
-  init(_ context: SessionContext, activity: @escaping @Sendable () -> Void) {
+  init(_ context: SessionContext) {
     self.context = context
-    self.activity = activity
     status = SessionStatus(account: context.account.description, state: .offline)
     status.since = Timestamp.now()
   }
 
   /// Reports that work may have begun or ended for which the agent must keep running.
-  func activityChanged() { activity() }
+  func activityChanged() { context.resources.activity() }
 
   func beginWriting() { writes += 1 }
 
   func endWriting() {
     writes -= 1
-    activity()
+    activityChanged()
   }
 
   /// Enters a state and publishes it. A transition that ``SessionLifecycle`` lacks is a bug: it is logged and not
@@ -57,7 +56,15 @@ final class PublishedState {
       "state",
       metadata: ["account": "\(account)", "state": "\(state)", "cause": "\(cause?.name.rawValue ?? "-")"])
     context.hub.publish(account: account, .state(event))
-    activity()
+    observers.removeAll { if case .terminated = $0.yield() { true } else { false } }
+    activityChanged()
+  }
+
+  /// Yields after one or more states were entered, until the observer finishes the continuation.
+  func observe() -> (AsyncStream<Void>, AsyncStream<Void>.Continuation) {
+    let (changes, observer) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    observers.append(observer)
+    return (changes, observer)
   }
 
   /// Whether ``SessionLifecycle`` allows this state after the last published one.

@@ -1,8 +1,6 @@
 import AgentLogin
 import AgentProtocol
 import AgentStore
-import Logging
-import NIOCore
 import XMPP
 import XMPPClient
 import XMPPStanza
@@ -31,19 +29,13 @@ actor Session {
   private(set) lazy var conversations = Conversations(of: self, context, features)
   private(set) lazy var messages = Messages(of: self, context, presence, contacts, conversations, features)
   private(set) lazy var serverQueries = ServerQueries(of: self, context)
-  var push: PushServices { PushServices(context: context, features: features) }
+  var push: PushServices { PushServices(context: context, features: features, stream: online?.stream) }
 
-  init(
-    account: JID, hub: EventHub, accounts: AccountStore, localStore: LocalStore, log: Logger,
-    language: String,
-    patience: SessionPatience = .standard, pace: ServerPace = ServerPace(),
-    clock: SessionClock = SessionClock(), activity: @escaping @Sendable () -> Void = {}
-  ) {
-    context = SessionContext(
-      account: account, hub: hub, accounts: accounts, localStore: localStore, log: log, language: language,
-      patience: patience, clock: clock)
-    published = PublishedState(context, activity: activity)
-    reconnection = Reconnection(context, pace)
+  /// - Parameter account: the bare JID.
+  init(of account: JID, _ resources: SessionResources) {
+    context = SessionContext(account: account, resources: resources)
+    published = PublishedState(context)
+    reconnection = Reconnection(context)
   }
 
   /// What the session keeps itself online with; nil where nobody wants it online.
@@ -57,6 +49,10 @@ actor Session {
 
   /// Why it is not kept online any more, where nobody has logged out.
   var end: Reconnection.End? { reconnection.end }
+
+  /// The failure that ended the session for good, and its time by the clock's `uptime`; nil while the session is kept
+  /// online and after a logout.
+  var endForGood: (failure: Failure, time: Double)? { end.map { ($0.failure, $0.time) } }
 
   /// What the session does while the user looks away; nil: the user is there.
   var idle: IdleMode? { reconnection.idle }

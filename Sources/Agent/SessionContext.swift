@@ -8,14 +8,16 @@ import XMPPStanza
 /// What all parts of a session work with: whose session it is, the stores, the events and the clock.
 struct SessionContext: Sendable {
   let account: JID
-  let hub: EventHub
-  let accounts: AccountStore
-  let localStore: LocalStore
-  let log: Logger
-  let language: String
-  let patience: SessionPatience
-  let clock: SessionClock
+  let resources: SessionResources
   let refusals = Refusals()
+
+  var hub: any EventPublisher { resources.hub }
+  var accounts: AccountStore { resources.accounts }
+  var localStore: LocalStore { resources.localStore }
+  var log: Logger { resources.log }
+  var language: String { resources.language }
+  var patience: SessionPatience { resources.patience }
+  var clock: SessionClock { resources.clock }
 
   /// Changes the store, and publishes the events that come of it under cursors that were reserved for them: what happens
   /// to an account is stored before anybody is told of it.

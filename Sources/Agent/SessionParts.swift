@@ -10,7 +10,7 @@ import XMPPStanza
 
 extension Session {
   nonisolated var account: JID { context.account }
-  nonisolated var hub: EventHub { context.hub }
+  nonisolated var hub: any EventPublisher { context.hub }
   nonisolated var accounts: AccountStore { context.accounts }
   nonisolated var localStore: LocalStore { context.localStore }
   nonisolated var log: Logger { context.log }

@@ -80,7 +80,7 @@ import Testing
   /// Answers the server, which waits for this: what it has said up to now was told.
   private func showAway(_ desk: SessionDesk) async throws {
     let away = PresenceSetMethod.Parameters(account: nil, show: .away)
-    _ = try await desk.session.perform { try await $0.presence.set(away, by: ClientHandle(id: 0)) }
+    _ = try await desk.session.perform { try await $0.presence.set(away) }
   }
 
   @Test("is told while the server has not said yet what the account can do; what it says then counts.")

@@ -141,7 +141,7 @@ import Testing
   func unwatched() async {
     let hub = EventHub(cursor: 0)
     let made = NIOLockedValueBox(0)
-    func fulfil(_ reservation: EventHub.Reservation) {
+    func fulfil(_ reservation: EventReservation) {
       hub.fulfil(reservation) {
         made.withLockedValue { $0 += 1 }
         return [message(reservation.cursors.lowerBound)]

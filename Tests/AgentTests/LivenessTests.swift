@@ -31,11 +31,11 @@ import XMPPStanza
     let server = try await TestServer(TestServer.Options(.prosody))
     let home = try TemporaryDirectory()
     let hub = EventHub(cursor: 0)
-    let session = try Session(
-      account: try JID(server.jid("alice")), hub: hub,
-      accounts: AccountStore(directory: home.path + "/config"),
-      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en",
-      patience: SessionPatience(keepAlive: .seconds(1)))
+    var resources = SessionResources(
+      accounts: AccountStore(directory: home.path + "/config"), hub: hub,
+      localStore: try LocalStore(path: home.paths.database), log: Logger(label: "test"))
+    resources.patience = SessionPatience(keepAlive: .seconds(1))
+    let session = Session(of: try JID(server.jid("alice")), resources)
     var parameters = LoginMethod.Parameters(account: server.jid("alice"))
     parameters.password = server.password("alice")
     parameters.options.host = TestServer.host

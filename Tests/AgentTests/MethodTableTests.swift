@@ -49,10 +49,11 @@ import XMPPFeatures
   func isTotal() throws {
     let directory = try TemporaryDirectory()
     let log = Logger(label: "test")
-    let registry = SessionRegistry(
-      accounts: AccountsOnDisk(directory: directory.paths.configuration, log: log), hub: EventHub(cursor: 0),
-      localStore: try LocalStore(path: directory.path + "/messages.db", log: log), log: log, language: "en",
-      onStop: {})
+    let onDisk = AccountsOnDisk(directory: directory.paths.configuration, log: log)
+    let resources = SessionResources(
+      accounts: onDisk.store, hub: EventHub(cursor: 0),
+      localStore: try LocalStore(path: directory.path + "/messages.db", log: log), log: log)
+    let registry = SessionRegistry(resources, accounts: onDisk, onStop: {})
     let declared = try Self.declarations().map(\.name)
     #expect(declared.count > 30)
     #expect(Set(declared).count == declared.count)

@@ -17,9 +17,10 @@ struct NetworkChangeTests {
   ) async throws {
     let hub = EventHub(cursor: 0)
     let session = try Session(
-      account: try JID(server.jid("alice")), hub: hub,
-      accounts: AccountStore(directory: home.path + "/config"),
-      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en")
+      of: try JID(server.jid("alice")),
+      SessionResources(
+        accounts: AccountStore(directory: home.path + "/config"), hub: hub,
+        localStore: LocalStore(path: home.paths.database), log: Logger(label: "test")))
     var parameters = LoginMethod.Parameters(account: server.jid("alice"))
     parameters.password = server.password("alice")
     parameters.options.host = TestServer.host

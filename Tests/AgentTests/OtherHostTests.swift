@@ -19,8 +19,10 @@ struct OtherHostTests {
   private func session(_ port: Int, _ hub: EventHub, _ home: TemporaryDirectory) async throws -> Session {
     let account = "alice@\(TestServer.domain)"
     let session = try Session(
-      account: try JID(account), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
-      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en")
+      of: try JID(account),
+      SessionResources(
+        accounts: AccountStore(directory: home.path + "/config"), hub: hub,
+        localStore: LocalStore(path: home.paths.database), log: Logger(label: "test")))
     var parameters = LoginMethod.Parameters(account: account)
     parameters.password = "alice-secret"
     parameters.options.host = TestServer.host

@@ -16,9 +16,11 @@ import XMPPStanza
 
   private func session(_ server: TestServer, _ store: LocalStore) throws -> Session {
     Session(
-      account: try JID(server.jid("alice")), hub: try EventCursor(store: store).hub(),
-      accounts: AccountStore(directory: home.path + "/config"), localStore: store,
-      log: Logger(label: "test"), language: "en")
+      of: try JID(server.jid("alice")),
+      SessionResources(
+        accounts: AccountStore(directory: home.path + "/config"), hub: try EventCursor(store: store).hub(),
+        localStore: store,
+        log: Logger(label: "test")))
   }
 
   private func login(_ server: TestServer) -> LoginMethod.Parameters {

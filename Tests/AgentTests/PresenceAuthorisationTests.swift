@@ -90,7 +90,7 @@ struct PresenceAuthorisationTests {
     #expect(received.contains("<service-unavailable") && !received.contains("<item-not-found"))
     #expect(!received.lowercased().contains("linux"))
     let offline = PresenceSetMethod.Parameters(account: nil, show: .offline)
-    _ = try await desk.session.perform { try await $0.presence.set(offline, by: ClientHandle(id: 0)) }
+    _ = try await desk.session.perform { try await $0.presence.set(offline) }
     try await desk.server.finished()
     await desk.session.close()
   }
@@ -111,9 +111,10 @@ struct PresenceAuthorisationTests {
 
     let home = try TemporaryDirectory()
     let session = try Session(
-      account: try JID(server.jid("alice")), hub: EventHub(cursor: 0),
-      accounts: AccountStore(directory: home.path + "/config"),
-      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en")
+      of: try JID(server.jid("alice")),
+      SessionResources(
+        accounts: AccountStore(directory: home.path + "/config"), hub: EventHub(cursor: 0),
+        localStore: LocalStore(path: home.paths.database), log: Logger(label: "test")))
     var parameters = LoginMethod.Parameters(account: server.jid("alice"))
     parameters.password = server.password("alice")
     parameters.options.host = TestServer.host

@@ -78,12 +78,13 @@ final class SessionDesk: Sendable {
     let localStore = try LocalStore(path: home.path + "/messages/imctl.sqlite")
     // Events of two desks with one home have different cursors.
     hub = try EventCursor(store: localStore).hub()
-    session = Session(
-      account: try JID(Self.jid), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
+    var resources = SessionResources(
+      accounts: AccountStore(directory: home.path + "/config"), hub: hub,
       localStore: localStore,
-      log: Logger(label: "test") { _ in ErrorLog(lines: lines) }, language: "en",
-      patience: patience, pace: pace,
-      clock: clock.clock)
+      log: Logger(label: "test") { _ in ErrorLog(lines: lines) }, pace: pace)
+    resources.patience = patience
+    resources.clock = clock.clock
+    session = Session(of: try JID(Self.jid), resources)
     subscription = hub.subscribe(EventHub.Filter(), buffer: 100_000)
     Task { [weak self, subscription] in
       var left = sessions
@@ -95,7 +96,7 @@ final class SessionDesk: Sendable {
         left -= 1
         await self.questions()
         let away = PresenceSetMethod.Parameters(account: nil, show: .away)
-        _ = try? await session.perform { try await $0.presence.set(away, by: ClientHandle(id: 0)) }
+        _ = try? await session.perform { try await $0.presence.set(away) }
       }
     }
   }

@@ -57,8 +57,10 @@ import XMPPStanza
     let store = try LocalStore(path: home.paths.database)
     let hub = try EventCursor(store: store).hub()
     let session = Session(
-      account: try JID(Self.jid), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
-      localStore: store, log: Logger(label: "test"), language: "en")
+      of: try JID(Self.jid),
+      SessionResources(
+        accounts: AccountStore(directory: home.path + "/config"), hub: hub,
+        localStore: store, log: Logger(label: "test")))
     var parameters = LoginMethod.Parameters(account: Self.jid)
     parameters.password = "alice-secret"
     parameters.options.host = TestServer.host
@@ -219,9 +221,10 @@ import XMPPStanza
   @Test("Who is not logged in fetches nothing.")
   func offline() async throws {
     let session = Session(
-      account: try JID(Self.jid), hub: EventHub(cursor: 0),
-      accounts: AccountStore(directory: home.path + "/config"),
-      localStore: try LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en")
+      of: try JID(Self.jid),
+      SessionResources(
+        accounts: AccountStore(directory: home.path + "/config"), hub: EventHub(cursor: 0),
+        localStore: try LocalStore(path: home.paths.database), log: Logger(label: "test")))
     await #expect { _ = try await sync(session, limit: 1) } throws: { ($0 as? Failure)?.name == .notLoggedIn }
   }
 
@@ -238,10 +241,11 @@ import XMPPStanza
     let jid = server.jid("alice")
     func session() throws -> Session {
       Session(
-        account: try JID(jid), hub: try EventCursor(store: store).hub(),
-        accounts: AccountStore(directory: home.path + "/config"), localStore: store,
-        log: Logger(label: "test"),
-        language: "en")
+        of: try JID(jid),
+        SessionResources(
+          accounts: AccountStore(directory: home.path + "/config"), hub: try EventCursor(store: store).hub(),
+          localStore: store,
+          log: Logger(label: "test")))
     }
     var login = LoginMethod.Parameters(account: jid)
     login.password = server.password("alice")

@@ -133,7 +133,7 @@ struct SessionReconnectTests {
     _ = try await desk.session.login(try await desk.parameters())
     // The server waits for that, and the login has ended.
     let away = PresenceSetMethod.Parameters(account: nil, show: .away)
-    _ = try? await desk.session.perform { try await $0.presence.set(away, by: ClientHandle(id: 0)) }
+    _ = try? await desk.session.perform { try await $0.presence.set(away) }
     try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } == 2 }
     let ends = desk.changes.filter { $0.state == .loseConnection }
     #expect(ends.map(\.cause?.name) == [.protocolError] && ends.map(\.cause?.exit) == [76])

@@ -11,7 +11,6 @@ final class Reconnection {
   }
 
   private let context: SessionContext
-  private let pace: ServerPace
   /// What the session keeps itself online with; nil where nobody wants it online.
   var activePlan: LoginPlan?
   /// What the session does while the user looks away; nil: the user is there.
@@ -34,10 +33,9 @@ final class Reconnection {
   /// When the next attempt is due, by the clock's `uptime`; nil: at once.
   private var due: Double?
 
-  init(_ context: SessionContext, _ pace: ServerPace) {
-    self.context = context
-    self.pace = pace
-  }
+  init(_ context: SessionContext) { self.context = context }
+
+  private var pace: ServerPace { context.resources.pace }
 
   /// The session is to be online.
   var isWanted: Bool { activePlan != nil && !isEnding && idle != .disconnect }

@@ -174,7 +174,7 @@ extension Session {
     }
     if let show {
       let wanted = PresenceSetMethod.Parameters(account: nil, show: show)
-      _ = try await presence.set(wanted, by: ClientHandle(id: 0))
+      _ = try await presence.set(wanted)
     }
     let success = LoginSuccess(
       userId: online.bound.jid.bare.description, fullJID: online.bound.jid.description, milliseconds: 0)

@@ -16,21 +16,21 @@ extension Session {
 
   /// Returns when there is a bound stream. Throws where none is to come, or not in time.
   func waitUntilOnline(until end: ContinuousClock.Instant) async throws(Failure) {
-    let events = hub.subscribe(EventHub.Filter(events: ["state"], account: account.description))
+    let (changes, observer) = published.observe()
+    defer { observer.finish() }
     let isToBeOnline = await isToBeOnline()
-    guard online == nil else { return events.cancel() }
+    guard online == nil else { return }
     guard isToBeOnline, self.end == nil, idle != .disconnect, !reconnection.isEnding else {
-      events.cancel()
       throw Failure(.notLoggedIn, stage: .request)
     }
     let limit = Task {
       try await Task.sleep(until: end)
-      events.cancel()
+      observer.finish()
     }
     defer { limit.cancel() }
-    for await _ in events {
-      if online != nil { return events.cancel() }
-      if self.end != nil || (published.status.state == .offline && !isBusy) { events.cancel() }
+    for await _ in changes {
+      if online != nil { return }
+      if self.end != nil || (published.status.state == .offline && !isBusy) { break }
     }
     if let failure = self.end?.failure ?? lastFailure { throw failure }
     throw Failure(.notLoggedIn, stage: .request)

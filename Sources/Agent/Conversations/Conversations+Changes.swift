@@ -12,10 +12,10 @@ import XMPPStanza
 // soon as possible.
 
 extension Conversations {
-  /// - Parameter stream: nil where the session is not online.
   func change(
-    _ parameters: ConversationsChangeMethod.Parameters, on stream: BoundSession?
+    _ parameters: ConversationsChangeMethod.Parameters
   ) async throws(Failure) -> ConversationsChangeMethod.Result {
+    let stream = session.ask { $0.online?.stream }
     let name = context.account.description
     let jid = try HistoryQuery.peer(parameters.jid, of: name)
     if parameters.change == .clear, let url = parameters.purge {

@@ -119,9 +119,11 @@ final class OwnPresence {
 
   /// Sets the desired presence and returns the current one; `applied` is false where the server does not show the
   /// requested one.
-  func set(_ parameters: PresenceSetMethod.Parameters, by client: ClientHandle) async throws(Failure)
-    -> PresenceStatus
-  {
+  ///
+  /// - Parameter holder: the client until whose end a presence that is held lasts.
+  func set(
+    _ parameters: PresenceSetMethod.Parameters, by holder: UInt64 = 0
+  ) async throws(Failure) -> PresenceStatus {
     let isLasting = !parameters.hold && parameters.duration == nil && parameters.to == nil
     let value = PresenceIntent.Value(
       show: parameters.show, status: parameters.status,
@@ -131,7 +133,7 @@ final class OwnPresence {
       return status
     }
     if parameters.hold {
-      intent.hold(value, by: client.id, since: parameters.since ?? Self.now)
+      intent.hold(value, by: holder, since: parameters.since ?? Self.now)
     } else {
       intent.set(value, until: parameters.duration.map { Self.now + $0 })
     }
@@ -145,9 +147,9 @@ final class OwnPresence {
   }
 
   /// Ends the hold of a client that has disconnected.
-  func release(_ client: ClientHandle) async {
+  func release(_ holder: UInt64) async {
     let before = wanted
-    if intent.release(client.id), wanted != before { await send() }
+    if intent.release(holder), wanted != before { await send() }
   }
 
   private func direct(_ value: PresenceIntent.Value, to text: String) async throws(Failure) {

@@ -11,13 +11,11 @@ import XMPPStanza
 struct PushServices {
   let context: SessionContext
   let features: AccountFeatures
+  /// The bound stream; nil where the session is not online.
+  let stream: BoundSession?
 
   /// Enables or disables a push service at the server, and stores that.
-  ///
-  /// - Parameter stream: nil where the session is not online.
-  func set(_ parameters: PushMethod.Parameters, on stream: BoundSession?) async throws(Failure)
-    -> PushMethod.Result
-  {
+  func set(_ parameters: PushMethod.Parameters) async throws(Failure) -> PushMethod.Result {
     guard let stream else {
       throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
     }

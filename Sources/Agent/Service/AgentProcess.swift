@@ -60,14 +60,15 @@ package struct AgentProcess: Sendable {
     self.changes = changes
     let notify = terms.notify
     self.notify = notify
-    registry = SessionRegistry(
-      accounts: accounts, hub: hub, localStore: store, log: log,
-      language: Language.current == .chinese ? "zh" : "en",
-      pace: ServerPace(store: store), onIdle: terms.onIdle, isService: notify != nil,
+    let resources = SessionResources(
+      accounts: accounts.store, hub: hub, localStore: store, log: log,
+      language: Language.current == .chinese ? "zh" : "en", pace: ServerPace(store: store),
       activity: {
         change.yield()
         told.yield()
-      },
+      })
+    registry = SessionRegistry(
+      resources, accounts: accounts, onIdle: terms.onIdle, isService: notify != nil,
       onEnding: { Self.end(notify, log) }, onStop: { server.stop() })
     let registry = registry
     store.tell { news in Task { await registry.storeChanged(news) } }

@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 /// Delivers every event to all subscribers.
 ///
 /// Publishing never waits: a subscriber that falls too far behind is cut off, without an effect on the others.
-package final class EventHub: Sendable {
+package final class EventHub: EventPublisher {
   /// Which events a subscriber gets.
   package struct Filter: Sendable, Equatable {
     /// The names of the wanted events; nil for all events except `wire`.
@@ -123,14 +123,6 @@ package final class EventHub: Sendable {
     }
   }
 
-  /// Cursors reserved for events that have to be stored before they are delivered. Later events wait behind them, so
-  /// that a reader who has seen a cursor has seen all earlier ones.
-  struct Reservation: Sendable {
-    fileprivate let id: UInt64
-    /// The cursors, one for each event.
-    let cursors: Range<Int64>
-  }
-
   /// The octets that may wait for a subscriber, and those above which stored events are left out.
   static let maximumOctets = 32 << 20
   static let maximumKeptOctets = 4 << 20
@@ -177,12 +169,11 @@ package final class EventHub: Sendable {
     return event
   }
 
-  /// Reserves cursors. Every reservation must be fulfilled, with or without events.
-  func reserve(_ count: Int) -> Reservation {
+  package func reserve(_ count: Int) -> EventReservation {
     let reservation = state.withLockedValue { state in
       let first = state.cursor + 1
       state.cursor += Int64(count)
-      let reservation = Reservation(id: state.nextReservation, cursors: first..<state.cursor + 1)
+      let reservation = EventReservation(id: state.nextReservation, cursors: first..<state.cursor + 1)
       state.nextReservation += 1
       state.held.append(.reservation(reservation.id))
       return reservation
@@ -191,8 +182,7 @@ package final class EventHub: Sendable {
     return reservation
   }
 
-  /// Delivers the events of a reservation and those that have waited behind it.
-  func fulfil(_ reservation: Reservation, with events: [Event]) {
+  package func fulfil(_ reservation: EventReservation, with events: [Event]) {
     let handedOut = state.withLockedValue { state in
       let place = state.held.firstIndex {
         if case .reservation(reservation.id) = $0 { true } else { false }
@@ -204,8 +194,7 @@ package final class EventHub: Sendable {
     handedOut.finish()
   }
 
-  /// Fulfils a reservation with stored events, which are created only if there are subscribers.
-  func fulfil(_ reservation: Reservation, making events: () -> [Event]) {
+  package func fulfil(_ reservation: EventReservation, making events: () -> [Event]) {
     let passed = state.withLockedValue { state -> HandedOut? in
       state.forgetEnded()
       guard state.subscribers.isEmpty, case .reservation(reservation.id)? = state.held.first else {

@@ -3,7 +3,7 @@ import AgentProtocol
 extension MethodTable {
   mutating func registerConversations(_ registry: SessionRegistry) {
     register(ConversationsChangeMethod.self, of: registry) { session, parameters in
-      try await session.conversations.change(parameters, on: session.online?.stream)
+      try await session.conversations.change(parameters)
     }
   }
 }

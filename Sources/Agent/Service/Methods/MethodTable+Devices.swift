@@ -27,7 +27,7 @@ extension MethodTable {
       }
     }
     register(PushMethod.self, of: registry) { session, parameters in
-      try await session.push.set(parameters, on: session.online?.stream)
+      try await session.push.set(parameters)
     }
   }
 }
