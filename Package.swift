@@ -124,6 +124,7 @@ let package = Package(
         "AgentProtocol", "UserCommand", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", nioCore,
         nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
       ],
+      path: "Sources", sources: ["AgentSession", "AgentService"],
       swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .executableTarget(
       name: "imctl-agent", dependencies: ["Agent", "AgentSystem", "AgentProtocol", "Terminal"],
@@ -183,7 +184,14 @@ let package = Package(
         "AgentSystem", "AgentStore", "AgentLogin", "TestSupport",
       ]),
     .testTarget(
-      name: "AgentTests",
+      name: "AgentSessionTests",
+      dependencies: [
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
+        "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", "Agent",
+        "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded, logging, grdb,
+      ]),
+    .testTarget(
+      name: "AgentServiceTests",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
         "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", "Agent",
