@@ -118,16 +118,23 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
-      name: "Agent",
+      name: "AgentSession",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
-        "AgentProtocol", "UserCommand", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", nioCore,
-        nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
+        "AgentProtocol", "UserCommand", "AgentSystem", "AgentStore", "AgentLogin", nioCore,
+        nioConcurrencyHelpers, logging, grdb,
       ],
-      path: "Sources", sources: ["AgentSession", "AgentService"],
+      swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
+    .target(
+      name: "AgentService",
+      dependencies: [
+        "XMPPStanza", "XMPPTransport", "XMPPSASL", "AgentProtocol", "AgentSystem", "AgentStore",
+        "AgentLogin", "AgentErrand", "AgentSession", nioCore, nioConcurrencyHelpers, nioPosix, logging,
+        unixSignals,
+      ],
       swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .executableTarget(
-      name: "imctl-agent", dependencies: ["Agent", "AgentSystem", "AgentProtocol", "Terminal"],
+      name: "imctl-agent", dependencies: ["AgentService", "AgentSystem", "AgentProtocol", "Terminal"],
       exclude: ["read-only.ld"], swiftSettings: strict),
     .executableTarget(
       name: "imctl", dependencies: ["AgentProtocol", "UserCommand", "Terminal", argumentParser],
@@ -187,15 +194,15 @@ let package = Package(
       name: "AgentSessionTests",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
-        "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", "Agent",
-        "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded, logging, grdb,
+        "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentSession", "AgentService",
+        "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, logging, grdb,
       ]),
     .testTarget(
       name: "AgentServiceTests",
       dependencies: [
-        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
-        "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", "Agent",
-        "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded, logging, grdb,
+        "XMPPXML", "XMPPStanza", "XMPPFeatures", "AgentProtocol", "AgentSystem", "AgentStore",
+        "AgentSession", "AgentService", "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, logging,
+        grdb,
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
     .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "AgentProtocol"]),

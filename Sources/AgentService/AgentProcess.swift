@@ -1,5 +1,6 @@
 import AgentLogin
 import AgentProtocol
+import AgentSession
 import AgentStore
 import AgentSystem
 import Glibc

@@ -9,12 +9,12 @@ import NIOPosix
 import XMPPTransport
 
 /// Listens on the agent's socket and serves clients until it is stopped or not needed any more.
-package final class AgentServer: Sendable {
+final class AgentServer: Sendable {
   /// The maximum number of clients whose requests are carried out at a time (``Places``).
-  package static let maximumClients = 1024
+  static let maximumClients = 1024
   /// The maximum number of connections. Further ones are refused with an error and closed. Each connection buffers at
   /// most a line (``LineFramer/maximumLine``) and its events.
-  package static let maximumConnections = 4096
+  static let maximumConnections = 4096
   /// Descriptors reserved for everything else: sessions, the store, child processes.
   private static let otherDescriptors = 512
   /// The part of them that stays free while clients connect.
@@ -79,21 +79,21 @@ package final class AgentServer: Sendable {
   }
 
   /// The number of connected clients.
-  package var clients: Int { state.withLockedValue { $0.clients } }
+  var clients: Int { state.withLockedValue { $0.clients } }
 
   /// Sets the number of accounts that are logged in or about to be; 1 may stand for several. The agent stays while
   /// there is one.
-  package func update(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
+  func update(accounts: Int) { update { $0.update(accounts: accounts, at: .now) } }
 
   /// Ends ``run(_:)``.
-  package func stop() { connected.finish() }
+  func stop() { connected.finish() }
 
   /// Serves clients. Returns after ``stop()``, when the task is cancelled, or when the agent is not needed any more.
   ///
   /// - Parameters:
   ///   - whenGone: called once per client, when its connection and its running request have ended.
   ///   - onListening: called when the socket accepts connections.
-  package func run(
+  func run(
     _ methods: MethodTable, whenGone: @escaping @Sendable (ClientHandle) async -> Void,
     onListening: @Sendable () -> Void = {}
   ) async throws(Failure) {

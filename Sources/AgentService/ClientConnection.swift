@@ -151,15 +151,3 @@ struct ClientConnection: Sendable {
     }
   }
 }
-
-extension RPCError {
-  /// The error for a client that violates the line protocol.
-  init(_ violation: LineFramer.Violation) {
-    switch violation {
-    case .tooLong:
-      self.init(code: Self.parseError, message: "a line is longer than \(LineFramer.maximumLine) octets")
-    case .invalidUTF8:
-      self.init(code: Self.parseError, message: "a line is not UTF-8")
-    }
-  }
-}

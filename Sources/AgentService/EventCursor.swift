@@ -3,7 +3,7 @@ import AgentStore
 import NIOConcurrencyHelpers
 
 /// Assigns event cursors that increase across restarts, with one write to the store for many events.
-package final class EventCursor: Sendable {
+final class EventCursor: Sendable {
   /// The number of cursors reserved at a time.
   static let block: Int64 = 1 << 20
 
@@ -11,17 +11,17 @@ package final class EventCursor: Sendable {
   /// The end of the reserved cursors, and whether a reservation is under way.
   private let reserved: NIOLockedValueBox<(limit: Int64, busy: Bool)>
   /// The first event's cursor is greater than this one.
-  package let start: Int64
+  let start: Int64
 
   /// Blocks for disk access.
-  package init(store: LocalStore) throws(Failure) {
+  init(store: LocalStore) throws(Failure) {
     self.store = store
     start = try store.reserveCursors(Self.block)
     reserved = NIOLockedValueBox((start &+ Self.block, false))
   }
 
   /// Reserves the next block in the background when half of the current one is used. Returns at once.
-  package func used(_ cursor: Int64) {
+  func used(_ cursor: Int64) {
     let due = reserved.withLockedValue { reserved in
       guard !reserved.busy, reserved.limit &- cursor < Self.block / 2 else { return false }
       reserved.busy = true
@@ -40,5 +40,5 @@ package final class EventCursor: Sendable {
   }
 
   /// The hub that assigns these cursors to its events.
-  package func hub() -> EventHub { EventHub(cursor: start, used: { [self] in used($0) }) }
+  func hub() -> EventHub { EventHub(cursor: start, used: { [self] in used($0) }) }
 }

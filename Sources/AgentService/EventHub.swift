@@ -1,23 +1,24 @@
 import AgentProtocol
+import AgentSession
 import NIOConcurrencyHelpers
 
 /// Delivers every event to all subscribers.
 ///
 /// Publishing never waits: a subscriber that falls too far behind is cut off, without an effect on the others.
-package final class EventHub: EventPublisher {
+final class EventHub: EventPublisher {
   /// Which events a subscriber gets.
-  package struct Filter: Sendable, Equatable {
+  struct Filter: Sendable, Equatable {
     /// The names of the wanted events; nil for all events except `wire`.
-    package var events: Set<String>?
+    var events: Set<String>?
     /// A normalised bare JID; nil for all accounts.
-    package var account: String?
+    var account: String?
 
-    package init(events: Set<String>? = nil, account: String? = nil) {
+    init(events: Set<String>? = nil, account: String? = nil) {
       self.events = events
       self.account = account
     }
 
-    package func matches(_ event: Event) -> Bool {
+    func matches(_ event: Event) -> Bool {
       (events?.contains(event.name) ?? (event.name != "wire"))
         && (account.map { $0 == event.account } ?? true)
     }
@@ -29,16 +30,16 @@ package final class EventHub: EventPublisher {
   /// The events from the call of ``EventHub/subscribe(_:buffer:)`` on.
   ///
   /// The sequence ends when it or the reading task is cancelled, or when the buffer overflows.
-  package struct Subscription: AsyncSequence, Sendable {
-    package typealias Element = Event
+  struct Subscription: AsyncSequence, Sendable {
+    typealias Element = Event
     fileprivate let stream: AsyncStream<Event>
     fileprivate let continuation: AsyncStream<Event>.Continuation
     fileprivate let backlog: Backlog
     fileprivate let hub: EventHub
     fileprivate let id: UInt64
-    package let filter: Filter
+    let filter: Filter
     /// The newest cursor when the subscription began.
-    package let cursor: Int64
+    let cursor: Int64
 
     /// Whether events were left out that the reader finds in the local store.
     var lags: Bool { hub.lags(id) }
@@ -48,19 +49,19 @@ package final class EventHub: EventPublisher {
     func endLag(handling count: Int = 1) -> Int64? { hub.endLag(of: id, handling: count) }
 
     /// Ends the subscription. Buffered events can still be read.
-    package func cancel() { continuation.finish() }
+    func cancel() { continuation.finish() }
 
     /// Returns when the reader has handled every event published before this call, or the subscription has ended.
-    package func caughtUp() async {
+    func caughtUp() async {
       await hub.handedOut()
       await backlog.empty()
     }
 
-    package func makeAsyncIterator() -> Iterator {
+    func makeAsyncIterator() -> Iterator {
       Iterator(events: stream.makeAsyncIterator(), backlog: backlog)
     }
 
-    package struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
       fileprivate var events: AsyncStream<Event>.Iterator
       fileprivate let backlog: Backlog
       private var last: Event?
@@ -71,7 +72,7 @@ package final class EventHub: EventPublisher {
       }
 
       /// Asking for the next event marks the previous one as handled.
-      package mutating func next() async -> Event? {
+      mutating func next() async -> Event? {
         if let last { backlog.done(octets: last.octets) }
         last = nil
         last = await events.next(isolation: #isolation)
@@ -135,7 +136,7 @@ package final class EventHub: EventPublisher {
   ///   - cursor: the cursor of the last event ever; new events have greater ones.
   ///   - used: called with each assigned cursor; must return at once.
   ///   - now: returns the time of an event.
-  package init(
+  init(
     cursor: Int64, used: @escaping @Sendable (Int64) -> Void = { _ in },
     now: @escaping @Sendable () -> String = Timestamp.now
   ) {
@@ -145,9 +146,9 @@ package final class EventHub: EventPublisher {
   }
 
   /// The cursor of the newest event.
-  package var cursor: Int64 { state.withLockedValue { $0.handedOut } }
+  var cursor: Int64 { state.withLockedValue { $0.handedOut } }
 
-  package var subscribers: Int {
+  var subscribers: Int {
     state.withLockedValue { state in
       state.forgetEnded()
       return state.subscribers.count
@@ -156,7 +157,7 @@ package final class EventHub: EventPublisher {
 
   /// Assigns a time and a cursor to the event and delivers it. Subscribers see events in the order of their cursors.
   @discardableResult
-  package func publish(account: String, _ body: Event.Body) -> Event {
+  func publish(account: String, _ body: Event.Body) -> Event {
     let time = now()
     let (event, handedOut) = state.withLockedValue { state in
       state.cursor += 1
@@ -169,7 +170,7 @@ package final class EventHub: EventPublisher {
     return event
   }
 
-  package func reserve(_ count: Int) -> EventReservation {
+  func reserve(_ count: Int) -> EventReservation {
     let reservation = state.withLockedValue { state in
       let first = state.cursor + 1
       state.cursor += Int64(count)
@@ -182,7 +183,7 @@ package final class EventHub: EventPublisher {
     return reservation
   }
 
-  package func fulfil(_ reservation: EventReservation, with events: [Event]) {
+  func fulfil(_ reservation: EventReservation, with events: [Event]) {
     let handedOut = state.withLockedValue { state in
       let place = state.held.firstIndex {
         if case .reservation(reservation.id) = $0 { true } else { false }
@@ -194,7 +195,7 @@ package final class EventHub: EventPublisher {
     handedOut.finish()
   }
 
-  package func fulfil(_ reservation: EventReservation, making events: () -> [Event]) {
+  func fulfil(_ reservation: EventReservation, making events: () -> [Event]) {
     let passed = state.withLockedValue { state -> HandedOut? in
       state.forgetEnded()
       guard state.subscribers.isEmpty, case .reservation(reservation.id)? = state.held.first else {
@@ -269,7 +270,7 @@ package final class EventHub: EventPublisher {
   ///     (``Subscription/lags``).
   ///   - lags: whether the reader starts by reading the store.
   ///   - onOverflow: called once when the buffer overflows, which ends the subscription.
-  package func subscribe(
+  func subscribe(
     _ filter: Filter = Filter(), buffer: Int = 1000, readsStore: Bool = false, lags: Bool = false,
     onOverflow: @escaping @Sendable () -> Void = {}
   ) -> Subscription {
@@ -307,7 +308,7 @@ package final class EventHub: EventPublisher {
   }
 
   /// Ends every subscription.
-  package func finish() {
+  func finish() {
     let all = state.withLockedValue { state in
       defer { state.subscribers = [:] }
       return state.subscribers.values.map(\.continuation)

@@ -1,3 +1,4 @@
+import AgentSession
 import NIOCore
 
 /// Answers that become available after the next request was read. They are written in the order of the requests.

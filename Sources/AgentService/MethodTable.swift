@@ -2,7 +2,7 @@ import AgentProtocol
 
 /// The methods of the agent, by name. The table decodes and checks the parameters of a request, gives the client a
 /// place, calls the registered function, and encodes its result.
-package struct MethodTable: Sendable {
+struct MethodTable: Sendable {
   /// The result of a request.
   struct Outcome: Sendable {
     /// The answer as a line; nil for a notification.
@@ -21,7 +21,7 @@ package struct MethodTable: Sendable {
 
   private var methods: [String: Carrier] = [:]
 
-  package init() {}
+  init() {}
 
   /// The names of the registered methods.
   var names: Set<String> { Set(methods.keys) }
@@ -87,17 +87,5 @@ package struct MethodTable: Sendable {
 
   private static func answer(_ id: RPCID, _ line: () async throws -> String) async -> String {
     do { return try await line() } catch { return RPC.answer(id, RPCError(any: error)) }
-  }
-}
-
-extension RPCError {
-  /// The error that a client gets for an error that a method has thrown.
-  fileprivate init(any error: any Error) {
-    self =
-      switch error {
-      case let error as RPCError: error
-      case let failure as Failure: RPCError(failure)
-      default: RPCError(Failure(.internalError, stage: .request))
-      }
   }
 }

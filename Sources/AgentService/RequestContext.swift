@@ -1,7 +1,7 @@
 import AgentProtocol
 
 /// The client that has sent a request, and the functions that a method can use on its connection.
-package struct RequestContext: Sendable {
+struct RequestContext: Sendable {
   let client: ClientHandle
   let places: Places
   /// Starts `event` notifications on the connection, from a cursor on where one is given. Returns the newest cursor;

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSession
 
 extension SessionRegistry {
   /// Logs out all sessions at the same time, because each may have to wait for its server.

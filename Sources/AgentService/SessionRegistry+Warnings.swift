@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSession
 import AgentStore
 import AgentSystem
 

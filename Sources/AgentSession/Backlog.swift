@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 
 /// Counts the events handed to a subscriber and the events that the subscriber has finished with.
-final class Backlog: Sendable {
+package final class Backlog: Sendable {
   private struct State {
     var added = 0
     var done = 0
@@ -12,25 +12,25 @@ final class Backlog: Sendable {
   private let state = NIOLockedValueBox(State())
 
   /// - Parameter count: the number of events that were handed over already.
-  init(of count: Int = 0) { state.withLockedValue { $0.added = count } }
+  package init(of count: Int = 0) { state.withLockedValue { $0.added = count } }
 
   /// The number of events that the subscriber has not finished with.
-  var pending: Int { state.withLockedValue { $0.added - $0.done } }
+  package var pending: Int { state.withLockedValue { $0.added - $0.done } }
 
   /// The octets of memory that the pending events take, as far as the callers of ``add(octets:)`` reported them.
-  var octets: Int { state.withLockedValue { $0.octets } }
+  package var octets: Int { state.withLockedValue { $0.octets } }
 
   /// Whether the subscriber is gone, so that no event will be finished any more.
-  var isOver: Bool { state.withLockedValue { $0.isOver } }
+  package var isOver: Bool { state.withLockedValue { $0.isOver } }
 
-  func add(octets: Int = 0) {
+  package func add(octets: Int = 0) {
     state.withLockedValue { state in
       state.added += 1
       state.octets += octets
     }
   }
 
-  func done(_ count: Int = 1, octets: Int = 0) {
+  package func done(_ count: Int = 1, octets: Int = 0) {
     wake { state in
       state.done += count
       state.octets -= octets
@@ -41,12 +41,12 @@ final class Backlog: Sendable {
   func release() { wake(released: true) { _ in } }
 
   /// Ends all waits, because the subscriber is gone.
-  func end() { wake { $0.isOver = true } }
+  package func end() { wake { $0.isOver = true } }
 
   /// Returns when every event that was added before this call is finished.
   ///
   /// - Parameter isReleasable: the wait also ends on ``release()``.
-  func empty(isReleasable: Bool = false) async {
+  package func empty(isReleasable: Bool = false) async {
     await withCheckedContinuation { waiter in
       let isEmpty = state.withLockedValue { state in
         if state.isOver || state.done >= state.added { return true }

@@ -11,7 +11,7 @@ import XMPPStanza
 /// online with ``activePlan``, the plan of the last login that succeeded; a turn begins by giving up such an attempt, and
 /// ends by letting the client go on. A login with a new secret proves the secret on a stream of its own before it replaces
 /// a running session.
-actor Session {
+package actor Session {
   let context: SessionContext
   let turns = Turns()
   let published: PublishedState
@@ -23,16 +23,19 @@ actor Session {
   var online: OnlineSession?
   // The parts of the session: they are isolated to it, and each owns what it knows.
   private(set) lazy var features = AccountFeatures(of: self, context)
-  private(set) lazy var presence = OwnPresence(of: self, context)
-  private(set) lazy var contacts = Contacts(of: self, context, presence, features)
-  private(set) lazy var devices = AccountDevices(of: self, context, presence, features)
-  private(set) lazy var conversations = Conversations(of: self, context, features)
-  private(set) lazy var messages = Messages(of: self, context, presence, contacts, conversations, features)
-  private(set) lazy var serverQueries = ServerQueries(of: self, context)
-  var push: PushServices { PushServices(context: context, features: features, stream: online?.stream) }
+  package private(set) lazy var presence = OwnPresence(of: self, context)
+  package private(set) lazy var contacts = Contacts(of: self, context, presence, features)
+  package private(set) lazy var devices = AccountDevices(of: self, context, presence, features)
+  package private(set) lazy var conversations = Conversations(of: self, context, features)
+  package private(set) lazy var messages = Messages(
+    of: self, context, presence, contacts, conversations, features)
+  package private(set) lazy var serverQueries = ServerQueries(of: self, context)
+  package var push: PushServices {
+    PushServices(context: context, features: features, stream: online?.stream)
+  }
 
   /// - Parameter account: the bare JID.
-  init(of account: JID, _ resources: SessionResources) {
+  package init(of account: JID, _ resources: SessionResources) {
     context = SessionContext(account: account, resources: resources)
     published = PublishedState(context)
     reconnection = Reconnection(context)
@@ -52,20 +55,20 @@ actor Session {
 
   /// The failure that ended the session for good, and its time by the clock's `uptime`; nil while the session is kept
   /// online and after a logout.
-  var endForGood: (failure: Failure, time: Double)? { end.map { ($0.failure, $0.time) } }
+  package var endForGood: (failure: Failure, time: Double)? { end.map { ($0.failure, $0.time) } }
 
   /// What the session does while the user looks away; nil: the user is there.
-  var idle: IdleMode? { reconnection.idle }
+  package var idle: IdleMode? { reconnection.idle }
 
   var boundStream: XMPPStream? { online?.stream.stream }
 
-  var isOnline: Bool { online != nil }
+  package var isOnline: Bool { online != nil }
 
   /// The session is online, or trying to be.
-  var isActive: Bool { online != nil || login != nil }
+  package var isActive: Bool { online != nil || login != nil }
 
   /// Something is done for this account: the agent must not end.
-  var isBusy: Bool { isActive || turns.isTaken || published.writes > 0 || activePlan != nil }
+  package var isBusy: Bool { isActive || turns.isTaken || published.writes > 0 || activePlan != nil }
 
   /// The agent does not end while `body` leaves something in the store.
   func writing<Problem: Error>(
@@ -135,7 +138,7 @@ actor Session {
     published.activityChanged()
   }
 
-  func currentStatus() async -> SessionStatus {
+  package func currentStatus() async -> SessionStatus {
     // Asked of the stream first: what follows is of one moment.
     let idleTime = await boundStream?.idleTime
     var status = published.status

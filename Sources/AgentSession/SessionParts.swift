@@ -9,7 +9,7 @@ import XMPPStanza
 // isolated to the session, and everything in it happens on the session's executor.
 
 extension Session {
-  nonisolated var account: JID { context.account }
+  package nonisolated var account: JID { context.account }
   nonisolated var hub: any EventPublisher { context.hub }
   nonisolated var accounts: AccountStore { context.accounts }
   nonisolated var localStore: LocalStore { context.localStore }
@@ -24,7 +24,7 @@ extension Session {
 
 extension Session {
   /// Runs what somebody else asks of the session or its parts.
-  func perform<Value: Sendable, Problem: Error>(
+  package func perform<Value: Sendable, Problem: Error>(
     _ body: @Sendable (isolated Session) async throws(Problem) -> Value
   ) async throws(Problem) -> Value {
     try await body(self)

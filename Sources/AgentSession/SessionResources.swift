@@ -10,10 +10,10 @@ package struct SessionResources: Sendable {
   package let localStore: LocalStore
   package let log: Logger
   /// The language of texts for people, which servers are asked for.
-  package let language: String
+  let language: String
   package let pace: ServerPace
   /// Called when a session may have become busy or idle.
-  package let activity: @Sendable () -> Void
+  let activity: @Sendable () -> Void
   var patience = SessionPatience.standard
   var clock = SessionClock()
 

@@ -1,4 +1,4 @@
-import Agent
+import AgentService
 import AgentProtocol
 import AgentSystem
 import Dispatch

@@ -6,7 +6,7 @@ import NIOPosix
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentService
 @testable import AgentSystem
 
 @Suite(.timeLimit(.minutes(4))) struct AgentServerTests {

@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import TestSupport
 
-@testable import Agent
+@testable import AgentService
 @testable import AgentStore
 @testable import AgentSystem
 

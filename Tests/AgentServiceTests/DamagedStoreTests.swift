@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentService
 @testable import AgentStore
 
 @Suite("The local store of another version, or damaged")

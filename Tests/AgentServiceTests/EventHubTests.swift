@@ -4,7 +4,8 @@ import NIOPosix
 import Synchronization
 import Testing
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 
 @Suite struct EventHubTests {
   @Test("Subscribers see the events they asked for, in order.")

@@ -1,7 +1,7 @@
 import AgentProtocol
 import NIOConcurrencyHelpers
 
-@testable import Agent
+@testable import AgentService
 @testable import AgentStore
 
 /// Methods without sessions: they note what is asked and answer at once, but for `login`.

@@ -3,7 +3,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentService
 
 /// What a broken or hostile local program may send. Beside each of them another client is served.
 @Suite(.timeLimit(.minutes(6))) struct HostileClientTests {

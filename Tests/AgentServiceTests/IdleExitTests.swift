@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Agent
+@testable import AgentService
 
 @Suite struct IdleExitTests {
   private let start = ContinuousClock.now

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentService
 @testable import AgentStore
 
 @Suite struct LocalStoreTests {

@@ -6,7 +6,8 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite(.timeLimit(.minutes(4))) struct MessageStoreTests {

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import XMPPFeatures
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite("The table of methods") struct MethodTableTests {

@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentService
 
 @Suite("When the agent has many clients", .timeLimit(.minutes(4)))
 struct PlacesTests {

@@ -5,7 +5,7 @@ import Logging
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentService
 @testable import AgentStore
 @testable import AgentSystem
 

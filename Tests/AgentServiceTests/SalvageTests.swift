@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import XMPPStanza
 
-@testable import Agent
+@testable import AgentService
 @testable import AgentStore
 @testable import AgentSystem
 

@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentService
 @testable import AgentStore
 
 @Suite(.timeLimit(.minutes(4))) struct WatchTests {

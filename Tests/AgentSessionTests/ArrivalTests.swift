@@ -3,7 +3,7 @@ import GRDB
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("What arrives", .timeLimit(.minutes(4))) struct ArrivalTests {
   private static let bob = "bob@\(TestServer.domain)/x"

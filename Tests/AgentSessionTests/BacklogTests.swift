@@ -1,7 +1,8 @@
 import Synchronization
 import Testing
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 
 @Suite struct BacklogTests {
   @Test("Whoever waits goes on when everything added before is done, and not earlier.")

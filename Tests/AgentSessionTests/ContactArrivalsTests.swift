@@ -3,7 +3,7 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("What comes of contacts before it is handled")
 struct ContactArrivalsTests {

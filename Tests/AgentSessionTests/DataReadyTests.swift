@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("The event dataReady", .timeLimit(.minutes(6)))
 struct DataReadyTests {

@@ -4,8 +4,8 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-@testable import Agent
 @testable import AgentLogin
+@testable import AgentSession
 
 @Suite("What a session knows of the other devices of its account")
 struct DeviceTrafficTests {

@@ -5,7 +5,7 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-@testable import Agent
+@testable import AgentSession
 @testable import AgentStore
 
 /// What a stream tells of the messages that were handed to those before it.

@@ -5,7 +5,7 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-@testable import Agent
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite("What a first login asks the archive for")

@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("An error that somebody else sends", .timeLimit(.minutes(4)))
 struct ForeignErrorTests {

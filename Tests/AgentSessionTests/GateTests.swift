@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Agent
+@testable import AgentSession
 
 @MainActor @Suite("Who has to wait for others in a session")
 struct GateTests {

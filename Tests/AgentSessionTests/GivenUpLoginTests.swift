@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import XMPPSASL
 
-@testable import Agent
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite("A login that has failed", .timeLimit(.minutes(6)))

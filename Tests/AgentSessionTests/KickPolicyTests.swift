@@ -4,8 +4,8 @@ import Testing
 import XMPPSASL
 import XMPPStanza
 
-@testable import Agent
 @testable import AgentLogin
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite("Being thrown out") struct KickPolicyTests {

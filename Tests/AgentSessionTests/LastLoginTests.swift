@@ -1,7 +1,7 @@
 import Testing
 import XMPPFeatures
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("The device that logged in last") struct LastLoginTests {
   private static func record(_ id: String, _ minute: Int?) -> DeviceRecord {

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import XMPPStanza
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite struct LivenessTests {

@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("The time of a logout") struct LogoutTimeTests {
   private let start = ContinuousClock.now

@@ -6,7 +6,7 @@ import XMPPFeatures
 import XMPPStanza
 import XMPPXML
 
-@testable import Agent
+@testable import AgentSession
 @testable import AgentStore
 
 /// What is told, settled and answered of what comes, with a local store and no server.

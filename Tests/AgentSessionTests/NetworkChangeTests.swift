@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import XMPPStanza
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite("A session whose network changes")

@@ -5,7 +5,8 @@ import Testing
 import XMPP
 import XMPPStanza
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite("A session that is sent to another host", .timeLimit(.minutes(6)))

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import XMPPStanza
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 @testable import AgentStore
 
 /// What becomes of messages that an earlier agent has handed to a server, at real servers.

@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("A server that waits too long for acknowledgements", .timeLimit(.minutes(4)))
 struct OverrunTests {

@@ -3,7 +3,7 @@ import Testing
 import XMPPFeatures
 import XMPPStanza
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("The changes of contacts that commands are making")
 struct PendingContactChangesTests {

@@ -9,7 +9,8 @@ import XMPPSASL
 import XMPPStanza
 import XMPPXML
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite("Who asks a session something", .timeLimit(.minutes(4)))

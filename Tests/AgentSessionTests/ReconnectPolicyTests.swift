@@ -2,7 +2,7 @@ import AgentProtocol
 import Testing
 import XMPPClient
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite struct ReconnectPolicyTests {
   @Test(

@@ -1,7 +1,7 @@
 import Testing
 import XMPPStanza
 
-@testable import Agent
+@testable import AgentSession
 @testable import AgentStore
 
 /// What a stream gets next, and how much of it is in memory.

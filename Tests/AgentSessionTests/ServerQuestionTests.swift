@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import XMPPFeatures
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("What is asked of the server", .timeLimit(.minutes(4)))
 struct ServerQuestionTests {

@@ -5,7 +5,7 @@ import Testing
 import XMPPStanza
 import XMPPXML
 
-@testable import Agent
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite("The contacts of a session", .timeLimit(.minutes(6)))

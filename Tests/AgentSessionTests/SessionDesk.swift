@@ -5,8 +5,9 @@ import NIOCore
 import TestSupport
 import XMPPStanza
 
-@testable import Agent
 @testable import AgentLogin
+@testable import AgentService
+@testable import AgentSession
 @testable import AgentStore
 
 /// A clock whose pauses are noted and take no time.

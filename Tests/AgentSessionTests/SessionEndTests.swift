@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import XMPPStanza
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite("A session that ends hands over what it has accepted", .timeLimit(.minutes(4)))
 struct SessionEndTests {

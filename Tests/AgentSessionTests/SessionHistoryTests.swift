@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import XMPPStanza
 
-@testable import Agent
+@testable import AgentService
+@testable import AgentSession
 @testable import AgentStore
 
 /// What a session reads of its archive beside catching up, at servers that are honest and at others.

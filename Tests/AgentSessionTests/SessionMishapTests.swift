@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import XMPP
 
-@testable import Agent
+@testable import AgentSession
 
 /// What may go wrong at the moment at which something else does.
 @Suite("A session is kept", .timeLimit(.minutes(4)))

@@ -6,7 +6,7 @@ import NIOPosix
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentSession
 @testable import AgentSystem
 
 @Suite("When the network changes, a session", .timeLimit(.minutes(4)))

@@ -3,8 +3,8 @@ import AgentSystem
 import TestSupport
 import Testing
 
-@testable import Agent
 @testable import AgentLogin
+@testable import AgentSession
 @testable import AgentStore
 
 @Suite("A session that comes back", .timeLimit(.minutes(6)))

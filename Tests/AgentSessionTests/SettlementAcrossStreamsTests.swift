@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@testable import Agent
+@testable import AgentSession
 
 /// What was handed to a stream, where the one after it ends before it was asked what has become of that.
 @Suite("Messages over more than one lost stream", .timeLimit(.minutes(4)))

@@ -7,7 +7,7 @@ import XMPPStanza
 import XMPPTransport
 import XMPPXML
 
-@testable import Agent
+@testable import AgentSession
 
 @Suite struct UnstoredItemsTests {
   private let one: BoundSession

@@ -1,5 +1,6 @@
 import AgentLogin
 import AgentProtocol
+import AgentSession
 
 extension MethodTable {
   /// Registers login, logout and the methods for stored accounts.

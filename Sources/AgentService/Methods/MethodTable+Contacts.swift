@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSession
 
 extension MethodTable {
   /// Registers the methods for contacts, subscription requests and blocked JIDs.

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSession
 
 extension MethodTable {
   mutating func registerConversations(_ registry: SessionRegistry) {

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSession
 
 extension MethodTable {
   /// Registers the methods for the devices of an account and the push services.

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSession
 
 extension MethodTable {
   /// Registers the methods for sending, the outbox and the history.

@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentSession
 
 extension MethodTable {
   /// Registers the queries to the account's server, and profiles.

@@ -15,7 +15,7 @@ extension Session {
   ///
   /// What could not be sent stays in the outbox, and the account stored, unless it is to be dropped. Tells how much
   /// that is, and why the server has not forgotten the token where it should: then the account stays stored, too.
-  func logout(
+  package func logout(
     _ parameters: LogoutMethod.Parameters
   ) async throws(Failure) -> LogoutMethod.Result {
     let time = LogoutTime(limit: parameters.timeout)
@@ -75,7 +75,7 @@ extension Session {
   }
 
   /// Ends the session for good and leaves the store as it is: the agent is about to end. Waits for no turn.
-  func close() async {
+  package func close() async {
     reconnection.isEnding = true
     activePlan = nil
     // Before it is given up: a login that is online and not synced yet takes messages.

@@ -11,7 +11,7 @@ import XMPPStanza
 
 extension Session {
   /// A login by hand: one attempt, with `timeout` 0 or `auto` as many as the failure table allows.
-  func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
+  package func login(_ parameters: LoginMethod.Parameters) async throws(Failure) -> LoginMethod.Result {
     try await inTurn { session async throws(Failure) in
       do throws(Failure) {
         return try await session.logIn(parameters)

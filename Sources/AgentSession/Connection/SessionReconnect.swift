@@ -87,7 +87,7 @@ extension Session {
   /// that waits for its next attempt makes it now, and one whose attempt has lost its address begins it anew.
   ///
   /// - Parameter addresses: those that this machine has now.
-  func networkChanged(
+  package func networkChanged(
     _ change: NetworkChange, addresses: Set<String> = LocalAddresses.now()
   ) async {
     if online == nil, login?.pause?.mayHurry == true, published.status.state == .waiting {
@@ -103,7 +103,7 @@ extension Session {
 
   /// Asks the server at once whether it is there; a stream without an answer ends, and the session comes back.
   @discardableResult
-  func probe(timeout: TimeAmount = .seconds(5)) async -> Bool {
+  package func probe(timeout: TimeAmount = .seconds(5)) async -> Bool {
     guard online != nil else { return false }
     return await client.probe(timeout: timeout)
   }

@@ -8,7 +8,7 @@ extension Session {
   /// Logs in or out, or goes by what is stored now: where the session is online, from its next connection on.
   ///
   /// - Throws: what is wrong with what is stored; then everything stays as it was.
-  func follow(_ change: KnownAccounts.Change) async throws(Failure) {
+  package func follow(_ change: KnownAccounts.Change) async throws(Failure) {
     switch change.consequence {
     case .nothing: break
     case .logIn:

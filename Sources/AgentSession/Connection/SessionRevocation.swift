@@ -6,7 +6,7 @@ extension Session {
   /// The server forgets its token for this device, and so do we.
   ///
   /// A running session goes on. Where the server cannot be reached the tokens stay. False: there was none.
-  func revokeToken(within seconds: Double) async throws(Failure) -> Bool {
+  package func revokeToken(within seconds: Double) async throws(Failure) -> Bool {
     try await inTurn { session async throws(Failure) in
       guard var stored = try await session.accounts.entry(session.account) else {
         throw Failure(.notLoggedIn, stage: .store, detail: .text("\(session.account)"))

@@ -12,21 +12,21 @@ import XMPPXML
 extension Contacts {
   // MARK: Listing
 
-  func list(after jid: String?) async throws(Failure) -> ContactsListMethod.Result {
+  package func list(after jid: String?) async throws(Failure) -> ContactsListMethod.Result {
     await loaded()
     let name = context.account.description
     let presences = currentPresences
     return try await context.localStore.read { try StoredContacts.list(name, after: jid, presences, $0) }
   }
 
-  func listRequests() async throws(Failure) -> ContactRequestsMethod.Result {
+  package func listRequests() async throws(Failure) -> ContactRequestsMethod.Result {
     await loaded()
     let name = context.account.description
     let isStale = !isUpToDate
     return try await context.localStore.read { try StoredContacts.requests(name, isStale: isStale, $0) }
   }
 
-  func listBlocked() async throws(Failure) -> ContactsBlockedMethod.Result {
+  package func listBlocked() async throws(Failure) -> ContactsBlockedMethod.Result {
     await loaded()
     let name = context.account.description
     let isStale = !isUpToDate
@@ -36,7 +36,7 @@ extension Contacts {
   // MARK: Changing
 
   /// Carries out a change; returns when the server has made it and the result is stored.
-  func change(
+  package func change(
     _ parameters: ContactsChangeMethod.Parameters
   ) async throws(Failure) -> ContactsChangeMethod.Result {
     guard let stream else {

@@ -13,7 +13,7 @@ import XMPPStanza
 ///
 /// Changes are stored first and published afterwards. Presences of contacts are kept in memory only, for the life of
 /// the session.
-final class Contacts {
+package final class Contacts {
   /// The state of the stored roster.
   private struct StoredVersion {
     /// The version of the stored roster; empty where the server gave none, nil where no roster is stored.

@@ -3,7 +3,7 @@ import AgentStore
 
 extension Session {
   /// Finds the JIDs for the names by which a user calls recipients.
-  func resolve(_ parameters: RecipientsResolveMethod.Parameters) async throws(Failure)
+  package func resolve(_ parameters: RecipientsResolveMethod.Parameters) async throws(Failure)
     -> RecipientsResolveMethod.Result
   {
     let account = account.description

@@ -12,7 +12,7 @@ import XMPPStanza
 // soon as possible.
 
 extension Conversations {
-  func change(
+  package func change(
     _ parameters: ConversationsChangeMethod.Parameters
   ) async throws(Failure) -> ConversationsChangeMethod.Result {
     let stream = session.ask { $0.online?.stream }

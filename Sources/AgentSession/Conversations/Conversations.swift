@@ -12,7 +12,7 @@ import XMPPStanza
 ///
 /// They are kept in private nodes of the account, which are read at the start of a session and pushed on every change
 /// afterwards. A command's change is stored at once and published as soon as possible.
-final class Conversations {
+package final class Conversations {
   /// The time limit of each request at the start of a session.
   private static let patience = TimeAmount.seconds(10)
   private static let parts: [SyncPart] = [.groups, .conversations, .markers]

@@ -12,7 +12,7 @@ import XMPPStanza
 
 extension AccountDevices {
   /// Returns this device, renamed where a name is given.
-  func own(_ parameters: DevicesSelfMethod.Parameters) async throws(Failure) -> Device {
+  package func own(_ parameters: DevicesSelfMethod.Parameters) async throws(Failure) -> Device {
     if let name = parameters.name {
       try await context.accounts.change(context.account) { $0.rename(name) }
       session.ask { $0.overrideDevice(by: DeviceIdentity(name: name)) }
@@ -28,7 +28,7 @@ extension AccountDevices {
     return device
   }
 
-  func list(_ parameters: DevicesListMethod.Parameters) async throws(Failure)
+  package func list(_ parameters: DevicesListMethod.Parameters) async throws(Failure)
     -> DevicesListMethod.Result
   {
     if let survey = survey(within: parameters.timeout) {
@@ -44,7 +44,7 @@ extension AccountDevices {
     return DevicesListMethod.Result(devices: try await atServer.list())
   }
 
-  func kick(_ parameters: DevicesKickMethod.Parameters) async throws(Failure)
+  package func kick(_ parameters: DevicesKickMethod.Parameters) async throws(Failure)
     -> DevicesKickMethod.Result
   {
     if let victim = parameters.of { return try await endSessions(of: victim, parameters) }
@@ -175,7 +175,7 @@ extension AccountDevices {
   }
 
   /// Sends a message to another device alone; throws before that where the device is not there.
-  func send(_ parameters: DevicesSendMethod.Parameters) async throws(Failure) -> Sending {
+  package func send(_ parameters: DevicesSendMethod.Parameters) async throws(Failure) -> Sending {
     guard let survey = survey(within: parameters.timeout) else {
       throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
     }

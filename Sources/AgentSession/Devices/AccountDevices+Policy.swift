@@ -79,7 +79,7 @@ extension AccountDevices {
 
   /// Returns the account's policy after applying the requested change. A change that cannot be published now is stored
   /// and published at the next login.
-  func policy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure)
+  package func policy(_ parameters: DevicesPolicyMethod.Parameters) async throws(Failure)
     -> DevicesPolicyMethod.Result
   {
     let stored = try await context.accounts.entry(context.account)

@@ -10,7 +10,7 @@ import XMPPStanza
 
 /// The devices of the account: which of them are online, what they publish about themselves, and the record of this
 /// one.
-final class AccountDevices {
+package final class AccountDevices {
   /// The maximum number of published device records; older ones are removed.
   private static let maximumRecords = 50
 

@@ -96,7 +96,7 @@ extension MessageArchive {
   // MARK: The past
 
   /// Fetches messages from the archive until the answer to a history query is complete.
-  func sync(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
+  package func sync(_ parameters: HistorySyncMethod.Parameters) async throws(Failure)
     -> HistorySyncMethod.Result
   {
     let stream = try await session.streamForHistory(within: Self.patience)

@@ -10,7 +10,7 @@ import XMPPStanza
 import XMPPXML
 
 /// The account's archive at its server (XEP-0313), and how much of it is stored.
-final class MessageArchive {
+package final class MessageArchive {
   /// The messages requested per page; a server may return fewer.
   static let pageSize = 250
   /// How long a server may still process the input of a connection that was replaced; the results are added to the

@@ -8,13 +8,13 @@ import XMPPXML
 
 /// The messages of a session. Received messages go through the queue and are stored before the server is told so;
 /// messages to send wait in the outbox; messages that were missed are in the archive.
-final class Messages {
+package final class Messages {
   private unowned let session: Session
   private let context: SessionContext
   private let presence: OwnPresence
   let queue: MessageQueue
-  let archive: MessageArchive
-  let outbox: Outbox
+  package let archive: MessageArchive
+  package let outbox: Outbox
   let recovery: OutboxRecovery
   let writer: MessageWriter
   /// Whether the stream data of an earlier agent was read.

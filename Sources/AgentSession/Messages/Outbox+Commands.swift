@@ -59,7 +59,7 @@ extension Outbox {
   }
 
   /// The given IDs for which messages were accepted.
-  func accepted(_ ids: [String]) async throws(Failure) -> [String] {
+  package func accepted(_ ids: [String]) async throws(Failure) -> [String] {
     let name = context.account.description
     let own = own.bare.description
     return try await context.localStore.change { try OutboxMessage.accepted(ids, of: name, own: own, $0) }
@@ -71,7 +71,7 @@ extension Outbox {
     if !server.open.isEmpty { try? await context.localStore.flush() }
   }
 
-  func list() async throws(Failure) -> OutboxListMethod.Result {
+  package func list() async throws(Failure) -> OutboxListMethod.Result {
     let name = context.account.description
     return try await context.localStore.change { try OutboxMessage.all(of: name, $0) }.map { message in
       .init(
@@ -82,7 +82,8 @@ extension Outbox {
 
   /// Cancels messages that were not sent. Messages that were handed to a server cannot be cancelled, because they may
   /// have been delivered.
-  func cancel(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure) -> OutboxCancelMethod.Result
+  package func cancel(_ parameters: OutboxCancelMethod.Parameters) async throws(Failure)
+    -> OutboxCancelMethod.Result
   {
     let name = context.account.description
     let wanted = parameters.all ? nil : Set(parameters.ids)

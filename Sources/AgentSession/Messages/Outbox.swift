@@ -13,7 +13,7 @@ import XMPPXML
 ///
 /// A message is stored first, sent in the order of acceptance, and belongs to the history once the server has
 /// acknowledged it.
-final class Outbox {
+package final class Outbox {
   unowned let session: Session
   let context: SessionContext
   private let queue: MessageQueue

@@ -5,7 +5,7 @@ import XMPPStanza
 
 extension Session {
   /// Sends a chat state, or drops it where it cannot be sent now.
-  func sendChatState(_ parameters: ChatStateSendMethod.Parameters) async throws(Failure) {
+  package func sendChatState(_ parameters: ChatStateSendMethod.Parameters) async throws(Failure) {
     let to = try JID(given: parameters.to)
     guard let state = ChatState(rawValue: parameters.state) else {
       throw Failure(.invalidParameter, stage: .input, detail: .session(.unknownChatState, parameters.state))

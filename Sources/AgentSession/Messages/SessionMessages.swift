@@ -6,7 +6,7 @@ import XMPPClient
 
 extension Session {
   /// Accepts messages, as ``Outbox/send(_:)``.
-  func send(_ parameters: MessageSendMethod.Parameters) async throws(Failure) -> Sending {
+  package func send(_ parameters: MessageSendMethod.Parameters) async throws(Failure) -> Sending {
     try await messages.outbox.send(parameters)
   }
 

@@ -9,7 +9,7 @@ import XMPPXML
 /// The presence of this client: the desired one, and the one that others see.
 ///
 /// Presence is desired state: it is stored, and sent whenever the session is online.
-final class OwnPresence {
+package final class OwnPresence {
   private unowned let session: Session
   private let context: SessionContext
   /// Decides who may learn that the session is online.
@@ -43,7 +43,7 @@ final class OwnPresence {
   /// The stored form of the desired presence.
   var desired: DesiredPresence { DesiredPresence(intent) }
 
-  var status: PresenceStatus {
+  package var status: PresenceStatus {
     PresenceStatus(
       show: wanted.show, status: wanted.status, priority: wanted.priority,
       applied: session.ask { $0.online?.plan.sendsPresence } ?? false)
@@ -98,7 +98,7 @@ final class OwnPresence {
   // MARK: Desired presence
 
   /// Restores the stored presence.
-  func restore(_ stored: PresenceIntent) {
+  package func restore(_ stored: PresenceIntent) {
     intent = stored
     // The temporary presence may have expired while no agent ran.
     _ = intent.expire(at: Self.now)
@@ -121,7 +121,7 @@ final class OwnPresence {
   /// requested one.
   ///
   /// - Parameter holder: the client until whose end a presence that is held lasts.
-  func set(
+  package func set(
     _ parameters: PresenceSetMethod.Parameters, by holder: UInt64 = 0
   ) async throws(Failure) -> PresenceStatus {
     let isLasting = !parameters.hold && parameters.duration == nil && parameters.to == nil
@@ -147,7 +147,7 @@ final class OwnPresence {
   }
 
   /// Ends the hold of a client that has disconnected.
-  func release(_ holder: UInt64) async {
+  package func release(_ holder: UInt64) async {
     let before = wanted
     if intent.release(holder), wanted != before { await send() }
   }

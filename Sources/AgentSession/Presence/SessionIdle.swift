@@ -6,7 +6,7 @@ import XMPPFeatures
 
 extension Session {
   /// Sets the idle mode of the session; nil when the user is back. The mode is kept across reconnections.
-  func setIdle(_ mode: IdleMode?) async -> IdleStatus {
+  package func setIdle(_ mode: IdleMode?) async -> IdleStatus {
     let before = idle
     reconnection.idle = mode
     if mode == .disconnect {

@@ -8,14 +8,14 @@ import XMPPSASL
 import XMPPStanza
 
 /// The push services that the server notifies for this account (XEP-0357).
-struct PushServices {
+package struct PushServices {
   let context: SessionContext
   let features: AccountFeatures
   /// The bound stream; nil where the session is not online.
   let stream: BoundSession?
 
   /// Enables or disables a push service at the server, and stores that.
-  func set(_ parameters: PushMethod.Parameters) async throws(Failure) -> PushMethod.Result {
+  package func set(_ parameters: PushMethod.Parameters) async throws(Failure) -> PushMethod.Result {
     guard let stream else {
       throw Failure(.notLoggedIn, stage: .request, detail: .text(context.account.description))
     }

@@ -6,14 +6,14 @@ import XMPPStanza
 // Profiles of users, requested over the session.
 
 extension ServerQueries {
-  func profile(_ parameters: ProfileGetMethod.Parameters) async throws(Failure) -> Profile {
+  package func profile(_ parameters: ProfileGetMethod.Parameters) async throws(Failure) -> Profile {
     var jid: JID?
     if let text = parameters.jid { jid = try JID(given: text) }
     let server = try await conversation(for: ServerQuestion(account: nil, timeout: parameters.timeout))
     return Profile(jid ?? context.account, try await server.card(of: jid == context.account ? nil : jid))
   }
 
-  func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile {
+  package func changeProfile(_ parameters: ProfileSetMethod.Parameters) async throws(Failure) -> Profile {
     let server = try await conversation(for: ServerQuestion(account: nil, timeout: parameters.timeout))
     var card = try await server.card(of: nil)
     for (name, text) in parameters.fields {

@@ -7,7 +7,7 @@ import XMPPFeatures
 import XMPPStanza
 
 /// The commands that query the account's server.
-final class ServerQueries {
+package final class ServerQueries {
   private unowned let session: Session
   let context: SessionContext
   /// The server's clock after its first answer.
@@ -21,7 +21,7 @@ final class ServerQueries {
   }
 
   /// The server's time. Concurrent calls share one request.
-  func time(_ question: ServerQuestion) async throws(Failure) -> ServerTime {
+  package func time(_ question: ServerQuestion) async throws(Failure) -> ServerTime {
     let isReachable = session.ask { $0.isReachable }
     if !question.fresh, isReachable, let clock, clock.isFresh(at: context.clock.uptime()) {
       return reading(clock, cached: true)
@@ -69,7 +69,7 @@ final class ServerQueries {
   }
 
   /// Measures the round-trip time of a ping.
-  func ping(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result {
+  package func ping(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result {
     let server = try await conversation(for: question)
     let sent = ContinuousClock.now
     _ = try await server.ask(Ping.request(server.domain), "a ping")
@@ -79,7 +79,7 @@ final class ServerQueries {
   }
 
   /// The name and version of the server's software.
-  func version(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result {
+  package func version(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result {
     let server = try await conversation(for: question)
     let answer = try await server.ask(SoftwareVersion.request(server.domain), "the version")
     guard let version = SoftwareVersion(answer) else { throw Self.unusable(.unusableVersion) }
@@ -88,7 +88,7 @@ final class ServerQueries {
   }
 
   /// The identity and features of the server. Only the answer for its domain is required.
-  func info(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result {
+  package func info(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result {
     let server = try await conversation(for: question)
     let account = context.account
     async let version = try? server.ask(SoftwareVersion.request(server.domain), "the version")

@@ -11,7 +11,7 @@ import XMPPStanza
 
 extension Session {
   /// Changes the password. If the server ends the session, it reconnects with the new password.
-  func changePassword(
+  package func changePassword(
     _ parameters: AccountPasswdMethod.Parameters
   ) async throws(Failure) -> AccountPasswdMethod.Result {
     try await inTurn { session async throws(Failure) in
@@ -38,7 +38,7 @@ extension Session {
   }
 
   /// Deletes the account at the server, then the session and the stored data.
-  func delete(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure) {
+  package func delete(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure) {
     try await inTurn { session async throws(Failure) in
       let running = session.online
       session.online?.isAccountEnding = true
