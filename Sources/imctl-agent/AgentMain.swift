@@ -1,5 +1,5 @@
-import AgentService
 import AgentProtocol
+import AgentService
 import AgentSystem
 import Glibc
 import Terminal
