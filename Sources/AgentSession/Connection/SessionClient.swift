@@ -39,8 +39,7 @@ extension Session {
     login.failure = nil
     do throws(Failure) { return try await streamConfiguration(for: login) } catch {
       login.failure = error
-      throw XMPPError(
-        XMPPError.Code(rawValue: error.name.rawValue), stage: .connect, .says(.attemptGivenUp))
+      throw XMPPError(.init(error.name), stage: .connect, .says(.attemptGivenUp))
     }
   }
 

@@ -50,9 +50,7 @@ package struct PushServices {
     }
     // Disabling a service that the server does not know is a success.
     if let error = answer.error, parameters.enabled || error.condition != .itemNotFound {
-      throw Failure(
-        .stanzaError, stage: .request, detail: .session(.refused, error.condition.rawValue),
-        condition: error.condition.rawValue, text: error.text)
+      throw Failure(error, detail: .session(.refused, error.condition.rawValue))
     }
     try await context.accounts.change(context.account) { [registration] in
       $0.changePush(name, node: node, to: registration)

@@ -13,9 +13,9 @@ struct ServerConversation: Sendable {
   let end: ContinuousClock.Instant
 
   /// Sends a request; throws `stanzaError` where the server refuses it.
-  func ask(_ question: IQ, _ what: String) async throws(Failure) -> IQ {
+  func ask(_ question: IQ) async throws(Failure) -> IQ {
     let answer = try await answer(to: question)
-    if let error = answer.error { throw Failure(XMPPError(stanzaError: error, to: what)) }
+    if let error = answer.error { throw Failure(error) }
     return answer
   }
 

@@ -22,7 +22,7 @@ extension ServerQueries {
       }
       card[field] = text.isEmpty ? nil : text
     }
-    _ = try await server.ask(card.publication, "the profile")
+    _ = try await server.ask(card.publication)
     // Not every server stores all fields.
     return Profile(context.account, try await server.card(of: nil))
   }

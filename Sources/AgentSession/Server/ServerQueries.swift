@@ -46,7 +46,7 @@ package final class ServerQueries {
       }
       let server = try await conversation(for: question)
       let sent = context.clock.uptime()
-      let answer = try await server.ask(EntityTime.request(server.domain), "the time")
+      let answer = try await server.ask(EntityTime.request(server.domain))
       guard let time = EntityTime(answer) else { throw Self.unusable(.unusableTime) }
       let clock = ServerClock(time, sent: sent, received: context.clock.uptime())
       self.clock = clock
@@ -72,7 +72,7 @@ package final class ServerQueries {
   package func ping(_ question: ServerQuestion) async throws(Failure) -> ServerPingMethod.Result {
     let server = try await conversation(for: question)
     let sent = ContinuousClock.now
-    _ = try await server.ask(Ping.request(server.domain), "a ping")
+    _ = try await server.ask(Ping.request(server.domain))
     let milliseconds = ((ContinuousClock.now - sent) / .microseconds(1)).rounded() / 1000
     return .init(
       account: context.account.description, server: context.account.domain, milliseconds: milliseconds)
@@ -81,7 +81,7 @@ package final class ServerQueries {
   /// The name and version of the server's software.
   package func version(_ question: ServerQuestion) async throws(Failure) -> ServerVersionMethod.Result {
     let server = try await conversation(for: question)
-    let answer = try await server.ask(SoftwareVersion.request(server.domain), "the version")
+    let answer = try await server.ask(SoftwareVersion.request(server.domain))
     guard let version = SoftwareVersion(answer) else { throw Self.unusable(.unusableVersion) }
     return .init(
       account: context.account.description, server: context.account.domain, software: ServerSoftware(version))
@@ -91,12 +91,12 @@ package final class ServerQueries {
   package func info(_ question: ServerQuestion) async throws(Failure) -> ServerInfoMethod.Result {
     let server = try await conversation(for: question)
     let account = context.account
-    async let version = try? server.ask(SoftwareVersion.request(server.domain), "the version")
-    async let items = try? server.ask(ServiceItem.request(server.domain), "the services")
-    async let own = try? server.ask(ServiceDiscovery.request(account), "the features")
+    async let version = try? server.ask(SoftwareVersion.request(server.domain))
+    async let items = try? server.ask(ServiceItem.request(server.domain))
+    async let own = try? server.ask(ServiceDiscovery.request(account))
     guard
       let discovery = ServiceDiscovery(
-        try await server.ask(ServiceDiscovery.request(server.domain), "the features"))
+        try await server.ask(ServiceDiscovery.request(server.domain)))
     else { throw Self.unusable(.unusableFeatures) }
     var info = ServerInfoMethod.Result(account: context.account.description, server: context.account.domain)
     info.identities = discovery.identities.map { .init(category: $0.category, type: $0.type, name: $0.name) }
