@@ -54,7 +54,7 @@ final class OnlineSession {
 
   /// What a new session brings into step. The server sends what it has kept to who may receive messages
   /// (RFC 6121 §8.5.2.1.1).
-  func parts(showing presence: PresenceIntent.Value) -> [SyncPart] {
+  func parts(showing presence: Availability) -> [SyncPart] {
     let isReceiving = plan.sendsPresence && presence.show != .offline && presence.priority >= 0
     return SyncPart.allCases.filter { isReceiving || ![.offline, .notices].contains($0) }
   }

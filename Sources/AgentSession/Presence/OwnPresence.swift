@@ -16,7 +16,7 @@ package final class OwnPresence {
   let authorisation: PresenceAuthorisation
   private var intent = PresenceIntent()
   /// The presence that others see; nil where it is unknown or was not sent.
-  private(set) var shown: PresenceIntent.Value? {
+  private(set) var shown: Availability? {
     didSet { authorisation.isShown = shown.map { $0.show != .offline } ?? false }
   }
   /// The stream that was bound last.
@@ -38,7 +38,7 @@ package final class OwnPresence {
   private var stream: BoundSession? { last.flatMap { $0.isCurrent ? $0 : nil } }
 
   /// The presence that the user wants to show now.
-  var wanted: PresenceIntent.Value { intent.effective }
+  var wanted: Availability { intent.effective }
 
   /// The stored form of the desired presence.
   var desired: DesiredPresence { DesiredPresence(intent) }
@@ -66,7 +66,7 @@ package final class OwnPresence {
   /// Called when the session of an earlier agent was resumed.
   ///
   /// - Parameter shown: nil where the presence of the earlier agent may not have arrived.
-  func restore(shown: PresenceIntent.Value?) { self.shown = shown }
+  func restore(shown: Availability?) { self.shown = shown }
 
   /// Records that the last presence may not have arrived.
   func forgetShown() { shown = nil }
@@ -125,7 +125,7 @@ package final class OwnPresence {
     _ parameters: PresenceSetMethod.Parameters, by holder: UInt64 = 0
   ) async throws(Failure) -> PresenceStatus {
     let isLasting = !parameters.hold && parameters.duration == nil && parameters.to == nil
-    let value = PresenceIntent.Value(
+    let value = Availability(
       show: parameters.show, status: parameters.status,
       priority: parameters.priority ?? intent.usualPriority(isLasting: isLasting))
     if let to = parameters.to {
@@ -152,7 +152,7 @@ package final class OwnPresence {
     if intent.release(holder), wanted != before { await send() }
   }
 
-  private func direct(_ value: PresenceIntent.Value, to text: String) async throws(Failure) {
+  private func direct(_ value: Availability, to text: String) async throws(Failure) {
     guard let stream else { throw Failure(.notLoggedIn, stage: .request) }
     let to = try JID(given: text)
     hasDirected = true
@@ -202,7 +202,7 @@ package final class OwnPresence {
   private static var now: Double { Date().timeIntervalSince1970 }
 }
 
-extension PresenceIntent.Value {
+extension Availability {
   /// The stanza that shows this presence (RFC 6121 §4.2, §4.5, §4.7).
   func stanza(to: JID? = nil) -> XMLElement {
     var presence = Presence(type: show == .offline ? .unavailable : nil, to: to, status: status)
