@@ -45,8 +45,7 @@ struct Errands: Sendable {
 
   func send(_ parameters: MessageSendDirectlyMethod.Parameters) async throws(Failure) {
     let deadline = parameters.timeout == 0 ? nil : ContinuousClock.now + .seconds(parameters.timeout)
-    let account = try await atServer(
-      parameters.account, parameters.currentPassword, parameters.options, parameters.timeout)
+    let account = try await atServer(parameters)
     let left = deadline.map { max(ContinuousClock.now.duration(to: $0) / .seconds(1), 0.001) } ?? 0
     try await account.send(
       parameters.messages, asksReceipts: parameters.asksReceipts,
@@ -57,14 +56,12 @@ struct Errands: Sendable {
   func changePassword(_ parameters: AccountPasswdMethod.Parameters) async throws(Failure)
     -> AccountPasswdMethod.Result
   {
-    try await atServer(
-      parameters.account, parameters.currentPassword, parameters.options, parameters.timeout
-    ).changePassword(to: Secret(parameters.newPassword), command: parameters.newPasswordCommand)
+    try await atServer(parameters).changePassword(
+      to: Secret(parameters.newPassword), command: parameters.newPasswordCommand)
   }
 
   func delete(_ parameters: AccountDeleteMethod.Parameters) async throws -> AccountDeleteMethod.Result {
-    let account = try await atServer(
-      parameters.account, parameters.currentPassword, parameters.options, parameters.timeout)
+    let account = try await atServer(parameters)
     try await account.delete()
     try accounts.forgetMessages(account.account)
     return .init(account: account.account)
@@ -89,11 +86,10 @@ struct Errands: Sendable {
     return result
   }
 
-  private func atServer(
-    _ account: String?, _ password: String?, _ options: ConnectionOptions, _ timeout: Double
-  ) async throws(Failure) -> AccountAtServer {
+  private func atServer(_ parameters: some OwnStreamParameters) async throws(Failure) -> AccountAtServer {
     try await AccountAtServer(
-      account, password: password.map { Secret($0) }, options: options, timeout: timeout, in: accounts.store,
-      language: language, onEvent: onEvent)
+      parameters.account, password: parameters.currentPassword.map { Secret($0) },
+      options: parameters.options,
+      timeout: parameters.timeout, in: accounts.store, language: language, onEvent: onEvent)
   }
 }

@@ -22,16 +22,12 @@ extension Session {
             of: session.account, to: new.value, on: stream, timeout: .bounded(parameters.timeout))
         }
       } else {
-        let account = try await session.atServer(
-          parameters.currentPassword, parameters.options, parameters.timeout)
-        try await account.changePassword(to: new)
+        try await session.atServer(parameters).changePassword(to: new)
       }
       // The server may end the session as soon as it has the new password.
       session.activePlan?.passwordChanged(to: new, keys: [])
       session.online?.plan.passwordChanged(to: new, keys: [])
-      let account = try await session.atServer(
-        parameters.newPassword, parameters.options, parameters.timeout)
-      let keys = await account.keysToKeep(of: new)
+      let keys = try await session.atServer(parameters, password: new).keysToKeep(of: new)
       return try await session.accounts.passwordChanged(
         of: session.account, to: new, command: parameters.newPasswordCommand, keys: keys)
     }
@@ -48,9 +44,7 @@ extension Session {
             try await Registration.cancel(on: stream, timeout: .bounded(parameters.timeout))
           }
         } else {
-          let account = try await session.atServer(
-            parameters.currentPassword, parameters.options, parameters.timeout)
-          try await account.deleteAtServer()
+          try await session.atServer(parameters).deleteAtServer()
         }
       } catch {
         session.online?.isAccountEnding = false
@@ -67,12 +61,13 @@ extension Session {
     }
   }
 
+  /// - Parameter password: the one to log in with, where it is not the given one or the session's own.
   private func atServer(
-    _ password: String?, _ options: ConnectionOptions, _ timeout: Double
+    _ parameters: some OwnStreamParameters, password: Secret? = nil
   ) async throws(Failure) -> AccountAtServer {
-    try await AccountAtServer(
-      account.description, password: password.map { Secret($0) } ?? activePlan?.credential.password,
-      options: options,
-      timeout: timeout, in: accounts, language: language)
+    let given = password ?? parameters.currentPassword.map { Secret($0) }
+    return try await AccountAtServer(
+      account.description, password: given ?? activePlan?.credential.password, options: parameters.options,
+      timeout: parameters.timeout, in: accounts, language: language)
   }
 }
