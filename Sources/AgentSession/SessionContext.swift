@@ -39,6 +39,29 @@ struct SessionContext: Sendable {
     }
   }
 
+  /// As ``storeAndPublish(_:_:)``; a failure of the store is logged.
+  ///
+  /// - Parameter what: what is not stored then, for the log.
+  /// - Returns: whether the change is stored.
+  @discardableResult
+  func storeAndPublish(
+    _ what: Logger.Message, _ maximumEvents: Int,
+    _ body: @escaping @Sendable (Database, Range<Int64>) throws -> [Event]
+  ) async -> Bool {
+    do throws(Failure) {
+      try await storeAndPublish(maximumEvents, body)
+      return true
+    } catch {
+      report(what, error)
+      return false
+    }
+  }
+
+  /// Logs a failure that only the account's user could do something about.
+  func report(_ what: Logger.Message, _ failure: Failure) {
+    log.error(what, metadata: ["account": "\(account)", "failure": "\(failure.message)"])
+  }
+
   /// RFC 3339: so many seconds from now.
   func timestamp(_ seconds: Double = 0) -> String {
     Timestamp.text(Date(timeIntervalSince1970: clock.now() + seconds))

@@ -61,7 +61,7 @@ extension Session {
     do throws(Failure) {
       online.shortfall = try await accounts.loggedIn(plan, presence: presence.desired)
     } catch {
-      log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      context.report("store", error)
       if let login = online.login, !login.terms.isAutomatic {
         await refuse(online, error)
         return false

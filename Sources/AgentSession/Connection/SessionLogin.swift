@@ -234,7 +234,7 @@ extension Session {
           failure, state: state, account: account, plan: plan, mechanism: mechanism, comesBack: comesBack,
           lastSeen: published.lastSeen)
       } catch {
-        log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+        context.report("store", error)
       }
     }
   }

@@ -22,7 +22,7 @@ extension Session {
       let source = try CredentialCommand(command, timeLimit: .seconds(Self.patience))
       return try plan.renewed(with: await source.text(input: RPC.line(event)))
     } catch {
-      log.error("on-auth-failure", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      context.report("on-auth-failure", error)
       return nil
     }
   }

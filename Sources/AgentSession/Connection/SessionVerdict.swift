@@ -147,7 +147,7 @@ extension Session {
   /// Whoever asks later is told why a first login in the background has failed, although nothing else is stored of it.
   private func leaveTrace(of failure: Failure, _ plan: LoginPlan) async {
     do throws(Failure) { try await accounts.leaveTrace(of: failure, plan) } catch {
-      log.error("store", metadata: ["account": "\(account)", "failure": "\(error.message)"])
+      context.report("store", error)
     }
   }
 }

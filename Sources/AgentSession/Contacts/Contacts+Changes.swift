@@ -114,11 +114,9 @@ extension Contacts {
   private func approve(
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
-    let name = context.account.description
-    let known = try await contact(jid)
-    let isRequested = try await context.localStore.read { try StoredRequests.contains(jid, of: name, $0) }
+    let (isRequested, isSeen) = try await standing(of: jid)
     if !isRequested {
-      if known?.subscription.isFrom == true || known?.isApproved == true { return nil }
+      if isSeen { return nil }
       guard await stream.features.map(PresenceSubscription.isPreApprovalOffered) == true else {
         throw Failure(
           .invalidParameter, stage: .request,
@@ -130,6 +128,7 @@ extension Contacts {
     try await wait(until: jid, within: parameters) { item in
       item.map { $0.subscription.isFrom || !isRequested } ?? false
     }
+    let name = context.account.description
     await store(1) {
       try StoredRequests.remove(jid.bare.description, of: name, $0)
       let isTold = try isRequested || Roster.Item.load(jid, of: name, $0)?.isApproved == true
@@ -141,10 +140,7 @@ extension Contacts {
   private func deny(
     _ jid: JID, _ parameters: ContactsChangeMethod.Parameters, on stream: BoundSession
   ) async throws(Failure) -> ContactEvent.Action? {
-    let name = context.account.description
-    let known = try await contact(jid)
-    let isRequested = try await context.localStore.read { try StoredRequests.contains(jid, of: name, $0) }
-    let isSeen = known?.subscription.isFrom == true || known?.isApproved == true
+    let (isRequested, isSeen) = try await standing(of: jid)
     guard isRequested || isSeen else {
       throw Failure(.invalidParameter, stage: .input, detail: .session(.notAsked, jid))
     }
@@ -199,6 +195,18 @@ extension Contacts {
     return try await context.localStore.read { try Roster.Item.load(jid, of: name, $0) }
   }
 
+  /// Whether somebody's request to see the account's presence is open, and whether it was granted, be it in advance.
+  private func standing(of jid: JID) async throws(Failure) -> (isRequested: Bool, isSeen: Bool) {
+    let name = context.account.description
+    return try await context.localStore.read { database in
+      let known = try Roster.Item.load(jid, of: name, database)
+      return (
+        try StoredRequests.contains(jid, of: name, database),
+        known?.subscription.isFrom == true || known?.isApproved == true
+      )
+    }
+  }
+
   /// Sends a request to the server and throws the server's refusal.
   private func ask(
     _ request: IQ, followedBy companions: [XMLElement] = [],
@@ -214,8 +222,7 @@ extension Contacts {
     } catch {
       throw Failure(error)
     }
-    guard let error = answer.error else { return }
-    throw Failure(.stanzaError, stage: .request, condition: error.condition.rawValue, text: error.text)
+    if let error = answer.error { throw Failure(error) }
   }
 
   /// Sends a presence; returns when the server has it.

@@ -297,8 +297,7 @@ package final class Contacts {
       let item = try await context.localStore.read { try Roster.Item.load(jid, of: name, $0) }
       if item?.isAsked != true, item?.subscription.isTo != true { context.refusals.add(.approval) }
     } catch {
-      context.log.error(
-        "contacts cannot be read", metadata: ["account": "\(name)", "failure": "\(error.message)"])
+      context.report("contacts cannot be read", error)
     }
   }
 
@@ -344,16 +343,9 @@ package final class Contacts {
     _ maximumEvents: Int, _ body: @escaping @Sendable (Database) throws -> [ContactEvent]
   ) async -> Bool {
     let name = context.account.description
-    do throws(Failure) {
-      try await context.storeAndPublish(maximumEvents) { database, cursors in
-        try ContactEvent.save(
-          body(database), of: name, under: cursors, time: Date().timeIntervalSince1970, database)
-      }
-      return true
-    } catch {
-      context.log.error(
-        "contacts are not stored", metadata: ["account": "\(name)", "failure": "\(error.message)"])
-      return false
+    return await context.storeAndPublish("contacts are not stored", maximumEvents) { database, cursors in
+      try ContactEvent.save(
+        body(database), of: name, under: cursors, time: Date().timeIntervalSince1970, database)
     }
   }
 }

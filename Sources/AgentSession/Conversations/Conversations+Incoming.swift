@@ -122,19 +122,11 @@ extension Conversations {
     _ maximumEvents: Int, _ body: @escaping @Sendable (Database) throws -> [ConversationEvent]
   ) async -> Bool {
     let name = context.account.description
-    do throws(Failure) {
-      try await context.storeAndPublish(maximumEvents) { database, cursors in
-        let events = try body(database)
-        return try ConversationEvent.save(
-          Array(events.prefix(maximumEvents)), of: name, under: cursors, time: Date().timeIntervalSince1970,
-          database)
-      }
-      return true
-    } catch {
-      context.log.error(
-        "conversations are not stored",
-        metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
-      return false
+    return await context.storeAndPublish("conversations are not stored", maximumEvents) { database, cursors in
+      let events = try body(database)
+      return try ConversationEvent.save(
+        Array(events.prefix(maximumEvents)), of: name, under: cursors, time: Date().timeIntervalSince1970,
+        database)
     }
   }
 }

@@ -43,9 +43,7 @@ extension AccountDevices {
     guard let policy = stored.devicePolicy ?? (stored.hasUnpublishedPolicy == true ? DevicePolicy() : nil)
     else { return }
     do throws(Failure) { try await publish(policy, on: stream) } catch {
-      context.log.error(
-        "the device policy is not published",
-        metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+      context.report("the device policy is not published", error)
     }
   }
 
@@ -64,7 +62,7 @@ extension AccountDevices {
     do throws(Failure) {
       try await context.accounts.change(context.account) { $0.setPolicy(policy, isPublished: isPublished) }
     } catch {
-      context.log.error("store", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+      context.report("store", error)
     }
   }
 
@@ -103,9 +101,7 @@ extension AccountDevices {
     guard let stream, stream.isCurrent else { return .init(policy, published: false) }
     await session.discover(stream)
     do throws(Failure) { try await publish(policy, on: stream) } catch {
-      context.log.error(
-        "the device policy is not published",
-        metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+      context.report("the device policy is not published", error)
       return .init(policy, published: false, cause: error)
     }
     return .init(policy, published: true)

@@ -152,14 +152,9 @@ package final class AccountDevices {
   func publish(_ events: [DeviceEvent]) async {
     if events.isEmpty { return }
     let name = context.account.description
-    do throws(Failure) {
-      try await context.storeAndPublish(events.count) { database, cursors in
-        try DeviceEvent.save(
-          events, of: name, under: cursors, time: Date().timeIntervalSince1970, database)
-      }
-    } catch {
-      context.log.error(
-        "devices are not stored", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+    await context.storeAndPublish("devices are not stored", events.count) { database, cursors in
+      try DeviceEvent.save(
+        events, of: name, under: cursors, time: Date().timeIntervalSince1970, database)
     }
   }
 }

@@ -25,8 +25,7 @@ extension MessageArchive {
     do throws(Failure) {
       try await save(first, markers, through: position)
     } catch {
-      context.log.error(
-        "archive", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+      context.report("archive", error)
     }
   }
 

@@ -144,8 +144,7 @@ package final class MessageArchive {
     do throws(Failure) {
       try await context.localStore.change { try StoredMessage.forgetArchiveIDs(of: name, $0) }
     } catch {
-      context.log.error(
-        "archive", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+      context.report("archive", error)
     }
   }
 
@@ -237,8 +236,7 @@ package final class MessageArchive {
         if settling { try OutboxMessage.markMissing(through: position, of: name, database) }
       }
     } catch {
-      context.log.error(
-        "archive", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+      context.report("archive", error)
     }
   }
 

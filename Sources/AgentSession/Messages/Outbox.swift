@@ -167,7 +167,7 @@ package final class Outbox {
       window.append(messages)
       return !messages.isEmpty || hasQueued
     } catch {
-      context.log.error("outbox", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+      context.report("outbox", error)
       hasQueued = true
       return false
     }

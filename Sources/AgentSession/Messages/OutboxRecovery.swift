@@ -111,8 +111,7 @@ final class OutboxRecovery {
       do throws(Failure) {
         return try await context.localStore.change { try OutboxMessage.all(of: name, isSent: true, $0) }
       } catch {
-        context.log.error(
-          "outbox", metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
+        context.report("outbox", error)
       }
       try? await Task.sleep(for: .seconds(pause))
       pause = min(2 * pause, 30)
