@@ -112,9 +112,8 @@ let package = Package(
     .target(
       name: "AgentErrand",
       dependencies: [
-        "XMPPXML", "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "AgentSystem",
-        "AgentStore",
-        "AgentLogin", nioCore, nioConcurrencyHelpers,
+        "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "AgentSystem", "AgentStore",
+        "AgentLogin",
       ],
       swiftSettings: strict),
     .target(
