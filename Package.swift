@@ -106,29 +106,36 @@ let package = Package(
     .target(
       name: "AgentLogin",
       dependencies: [
-        "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "UserCommand",
-        "AgentSystem", "AgentStore", nioCore, nioConcurrencyHelpers,
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
+        "UserCommand", "AgentSystem", "AgentStore", nioCore, nioConcurrencyHelpers,
       ],
       swiftSettings: strict),
     .target(
       name: "AgentErrand",
       dependencies: [
-        "XMPPXML", "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "AgentSystem",
-        "AgentStore",
-        "AgentLogin", nioCore, nioConcurrencyHelpers,
+        "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "AgentSystem", "AgentStore",
+        "AgentLogin",
       ],
       swiftSettings: strict),
     .target(
-      name: "Agent",
+      name: "AgentSession",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
-        "AgentProtocol", "UserCommand", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", nioCore,
-        nioConcurrencyHelpers, nioPosix, logging, grdb, unixSignals,
+        "AgentProtocol", "UserCommand", "AgentSystem", "AgentStore", "AgentLogin", nioCore,
+        nioConcurrencyHelpers, logging, grdb,
+      ],
+      swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
+    .target(
+      name: "AgentService",
+      dependencies: [
+        "XMPPStanza", "XMPPTransport", "XMPPSASL", "AgentProtocol", "AgentSystem", "AgentStore",
+        "AgentLogin", "AgentErrand", "AgentSession", nioCore, nioConcurrencyHelpers, nioPosix, logging,
+        unixSignals,
       ],
       swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .executableTarget(
       name: "imctl-agent",
-      dependencies: ["Agent", "AgentSystem", "AgentProtocol", "Terminal", "CEmptyICUData"],
+      dependencies: ["AgentService", "AgentSystem", "AgentProtocol", "Terminal", "CEmptyICUData"],
       exclude: ["read-only.ld"], swiftSettings: strict),
     .executableTarget(
       name: "imctl", dependencies: ["AgentProtocol", "UserCommand", "Terminal", argumentParser],
@@ -185,11 +192,18 @@ let package = Package(
         "AgentSystem", "AgentStore", "AgentLogin", "TestSupport",
       ]),
     .testTarget(
-      name: "AgentTests",
+      name: "AgentSessionTests",
       dependencies: [
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
-        "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentErrand", "Agent",
-        "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, nioEmbedded, logging, grdb,
+        "AgentProtocol", "AgentSystem", "AgentStore", "AgentLogin", "AgentSession", "AgentService",
+        "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, logging, grdb,
+      ]),
+    .testTarget(
+      name: "AgentServiceTests",
+      dependencies: [
+        "XMPPXML", "XMPPStanza", "XMPPFeatures", "AgentProtocol", "AgentSystem", "AgentStore",
+        "AgentSession", "AgentService", "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, logging,
+        grdb,
       ]),
     .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
     .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "AgentProtocol"]),

@@ -1,5 +1,6 @@
 import AgentLogin
 import AgentProtocol
+import AgentStore
 import XMPP
 import XMPPFeatures
 import XMPPSASL
@@ -52,6 +53,21 @@ package struct AccountRegistration: Sendable {
         try await Registration.register(
           form.submission(given), on: connection, domain: domain, timeout: stream.timeout)
       }
+    }
+  }
+}
+
+extension AccountStore {
+  /// Stores an account that was registered; its next login needs only the password.
+  package func registered(_ account: String, options: ConnectionOptions) throws(Failure) {
+    try update { file throws(Failure) in
+      let jid = try BareJID.parts(account)
+      var entry = file[jid.bare] ?? Account(account: jid.bare, domain: jid.domain)
+      // The stored secrets belonged to an account that no longer exists.
+      entry.forgetSecrets()
+      entry.options = entry.options.overridden(by: options)
+      file[jid.bare] = entry
+      file.last = jid.bare
     }
   }
 }

@@ -1,3 +1,4 @@
+import AgentLogin
 import AgentProtocol
 import AgentStore
 import FoundationEssentials

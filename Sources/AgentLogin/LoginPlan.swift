@@ -202,36 +202,3 @@ extension ConnectionOptions {
     return options.withProxy(of: other)
   }
 }
-
-extension Failure {
-  /// The failure for an XMPP error; both use the same names.
-  package init(_ error: XMPPError) {
-    self.init(
-      Name(rawValue: error.code.rawValue), stage: Stage(rawValue: error.stage.rawValue) ?? .request,
-      detail: error.condition == nil ? FailureDetail(error.reason) : nil, condition: error.condition,
-      text: error.text)
-  }
-}
-
-extension FailureDetail {
-  /// The detail for an error of a connection or stream; an unknown sentence becomes text.
-  package init(_ reason: ErrorReason) {
-    if let key = reason.key.flatMap(Key.init(name:)) {
-      self = .sentence(key, reason.arguments.map { FailureDetail($0) })
-    } else {
-      self = .text(reason.description)
-    }
-  }
-}
-
-extension ErrorReason {
-  /// The reason for an error of a stream with the same sentence.
-  init(_ detail: FailureDetail) {
-    if case .sentence(let key, let arguments) = detail {
-      self.init(
-        key: key.name, arguments: arguments.map { ErrorReason($0) }, description: detail.text(.english))
-    } else {
-      self.init(text: detail.text(.english))
-    }
-  }
-}

@@ -65,7 +65,7 @@ struct ProxySettings: Sendable, Equatable {
         // The failure comes before any connection, and does not concern the account's own secret.
         let stage = error.stage == .input ? XMPPError.Stage.input : .proxy
         throw XMPPError(
-          .init(rawValue: error.name.rawValue), stage: stage, ErrorReason(error.detail ?? .text("")))
+          .init(error.name), stage: stage, ErrorReason(error.detail ?? .text("")))
       }
     }
   }

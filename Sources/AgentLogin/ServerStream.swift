@@ -219,20 +219,3 @@ extension TimeAmount {
     .nanoseconds(Int64(min(seconds > 0 ? seconds : 86_400, 86_400) * 1e9))
   }
 }
-
-extension Failure {
-  /// The failure for a refused request, with an explanation beside the server's text.
-  package static func refused(_ error: XMPPError) -> Failure {
-    let failure = Failure(error)
-    return Failure(
-      failure.name, stage: failure.stage, detail: FailureDetail(error.reason), condition: error.condition,
-      text: error.text)
-  }
-
-  /// Runs requests to the server and maps their errors by ``refused(_:)``.
-  package static func whenRefused<Result: Sendable>(
-    _ body: @Sendable () async throws(XMPPError) -> Result
-  ) async throws(Failure) -> Result {
-    do throws(XMPPError) { return try await body() } catch { throw refused(error) }
-  }
-}

@@ -156,25 +156,22 @@ extension PresenceStatus {
 extension DesiredPresence {
   /// Holds are not stored, because they end with their clients.
   package init(_ intent: PresenceIntent) {
-    let value = intent.timed?.value ?? intent.base
-    self.init(show: value.show, status: value.status, priority: value.priority)
     if let timed = intent.timed {
-      until = Timestamp.text(Date(timeIntervalSince1970: timed.until))
-      before = Availability(
-        show: intent.base.show, status: intent.base.status, priority: intent.base.priority)
+      let until = Timestamp.text(Date(timeIntervalSince1970: timed.until))
+      self.init(timed.value, until: until, before: intent.base)
+    } else {
+      self.init(intent.base)
     }
   }
 }
 
 extension PresenceIntent {
   package init(_ stored: DesiredPresence) {
-    let value = Value(show: stored.show, status: stored.status, priority: stored.priority)
-    guard let until = stored.until.flatMap(Timestamp.date), let before = stored.before else {
-      self.init(base: value)
-      return
+    if let until = stored.until.flatMap(Timestamp.date), let before = stored.before {
+      let timed = Timed(value: stored.availability, until: until.timeIntervalSince1970)
+      self.init(base: before, timed: timed)
+    } else {
+      self.init(base: stored.availability)
     }
-    self.init(
-      base: Value(show: before.show, status: before.status, priority: before.priority),
-      timed: Timed(value: value, until: until.timeIntervalSince1970))
   }
 }

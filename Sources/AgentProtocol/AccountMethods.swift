@@ -4,7 +4,7 @@
 public enum AccountPasswdMethod: AgentMethod {
   public static let name = "account.passwd"
   public static let asksServer = true
-  public struct Parameters: AccountParameters {
+  public struct Parameters: OwnStreamParameters {
     /// Absent: the default account.
     public var account: String?
     public var newPassword: String
@@ -42,7 +42,7 @@ public enum AccountPasswdMethod: AgentMethod {
 public enum AccountDeleteMethod: AgentMethod {
   public static let name = "account.delete"
   public static let asksServer = true
-  public struct Parameters: AccountParameters {
+  public struct Parameters: OwnStreamParameters {
     /// Absent: the default account.
     public var account: String?
     /// Verified with the server. Absent: the session or the stored credentials suffice.

@@ -60,6 +60,16 @@ public protocol SubmissionParameters: AccountParameters {
   var timeout: Double { get set }
 }
 
+/// Parameters of a method that may log in to the account on a stream of its own.
+package protocol OwnStreamParameters: AccountParameters {
+  /// Verified with the server. Absent: the session, or what is stored, is enough.
+  var currentPassword: String? { get }
+  /// Only the options given now; absent ones have their stored value.
+  var options: ConnectionOptions { get }
+  /// Seconds.
+  var timeout: Double { get }
+}
+
 /// The object `{}`.
 public struct Nothing: MethodParameters, Equatable {
   public init() {}

@@ -91,7 +91,7 @@ public enum AccountRegisterMethod: AgentMethod {
 public enum MessageSendDirectlyMethod: AgentMethod {
   public static let name = "message.sendDirectly"
   public static let asksServer = true
-  public struct Parameters: AccountParameters {
+  public struct Parameters: OwnStreamParameters {
     /// Absent: the default account.
     public var account: String?
     /// Absent: the stored credentials.

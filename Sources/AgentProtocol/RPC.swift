@@ -44,6 +44,26 @@ public struct RPCError: Error, Codable, Sendable, Equatable {
     self.init(code: Self.failed, message: failure.message, data: failure)
   }
 
+  /// The error that a client gets for an error that a method has thrown.
+  package init(any error: any Error) {
+    self =
+      switch error {
+      case let error as RPCError: error
+      case let failure as Failure: RPCError(failure)
+      default: RPCError(Failure(.internalError, stage: .request))
+      }
+  }
+
+  /// The error for a client that violates the line protocol.
+  package init(_ violation: LineFramer.Violation) {
+    switch violation {
+    case .tooLong:
+      self.init(code: Self.parseError, message: "a line is longer than \(LineFramer.maximumLine) octets")
+    case .invalidUTF8:
+      self.init(code: Self.parseError, message: "a line is not UTF-8")
+    }
+  }
+
   public static let failed = -32000
   public static let parseError = -32700
   public static let invalidRequest = -32600

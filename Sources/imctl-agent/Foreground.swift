@@ -1,5 +1,5 @@
-import Agent
 import AgentProtocol
+import AgentService
 import Dispatch
 import Glibc
 

@@ -48,7 +48,7 @@ import XMPPSASL
       account.password = Secret("s")
       account.isLogin = true
       account.options.port = 5223
-      account.presence = DesiredPresence(show: .away, status: "lunch", priority: 5)
+      account.presence = DesiredPresence(Availability(show: .away, status: "lunch", priority: 5))
       account.deviceId = "d"
       account.lastState = LastState(
         state: .kicked, cause: Failure(.kicked, stage: .stream, detail: .session(.by, "phone")), time: "t")

@@ -49,7 +49,7 @@ import XMPPSASL
       account.maxRetries = 3
       account.options.port = 5222
       account.noPresence = true
-      account.presence = DesiredPresence(show: .away, status: "\u{7}", priority: -1)
+      account.presence = DesiredPresence(Availability(show: .away, status: "\u{7}", priority: -1))
       account.lastState = LastState(
         state: .kicked, cause: Failure(.kicked, stage: .stream, text: "x"), time: "t")
       account.deviceId = "d"

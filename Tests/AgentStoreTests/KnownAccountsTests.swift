@@ -53,7 +53,7 @@ import XMPPSASL
       #expect(Self.consequence(before, Self.account(change)) == .goBy(presence: false))
     }
     for change: (inout Account) -> Void in [
-      { $0.presence = DesiredPresence(show: .away) }, { $0.noPresence = true },
+      { $0.presence = DesiredPresence(Availability(show: .away)) }, { $0.noPresence = true },
     ] {
       #expect(Self.consequence(before, Self.account(change)) == .goBy(presence: true))
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import AgentStore
 
 @Suite struct PresenceIntentTests {
-  private func value(_ show: PresenceShow, _ status: String? = nil) -> PresenceIntent.Value {
+  private func value(_ show: PresenceShow, _ status: String? = nil) -> Availability {
     .init(show: show, status: status)
   }
 

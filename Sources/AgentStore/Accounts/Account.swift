@@ -67,35 +67,6 @@ package struct Account: Sendable, Equatable {
   package var hasCredential: Bool { credential.isUsable || token != nil || !scramKeys.isEmpty }
 }
 
-/// The presence that the user asked for, sent at login and after every reconnection.
-package struct DesiredPresence: Codable, Sendable, Equatable {
-  package var show: PresenceShow
-  package var status: String?
-  /// −128…127.
-  package var priority: Int
-  /// RFC 3339: the end of a temporary presence, at which `before` is restored.
-  package var until: String?
-  /// The presence before a temporary one.
-  package var before: Availability?
-
-  package struct Availability: Codable, Sendable, Equatable {
-    package var show: PresenceShow
-    package var status: String?
-    package var priority: Int
-    package init(show: PresenceShow, status: String? = nil, priority: Int = 0) {
-      self.show = show
-      self.status = status
-      self.priority = priority
-    }
-  }
-
-  package init(show: PresenceShow, status: String? = nil, priority: Int = 0) {
-    self.show = show
-    self.status = status
-    self.priority = priority
-  }
-}
-
 /// The last state that the agent recorded, for `status` when no agent runs.
 package struct LastState: Codable, Sendable, Equatable {
   package var state: SessionState

@@ -1,45 +1,31 @@
-import AgentProtocol
-
 /// The presence that a user asked for: the current one, and those to restore when a hold or a temporary presence ends.
 ///
 /// Pure: the session stores it and sends ``effective``.
 package struct PresenceIntent: Sendable, Equatable {
-  package struct Value: Codable, Sendable, Equatable {
-    package var show: PresenceShow = .online
-    package var status: String?
-    package var priority = 0
-
-    package init(show: PresenceShow = .online, status: String? = nil, priority: Int = 0) {
-      self.show = show
-      self.status = status
-      self.priority = priority
-    }
-  }
-
   /// A temporary presence.
-  package struct Timed: Codable, Sendable, Equatable {
-    package var value: Value
+  package struct Timed: Sendable, Equatable {
+    package var value: Availability
     /// Seconds since 1970.
     package var until: Double
 
-    package init(value: Value, until: Double) {
+    package init(value: Availability, until: Double) {
       self.value = value
       self.until = until
     }
   }
 
-  package private(set) var base: Value
+  package private(set) var base: Availability
   package private(set) var timed: Timed?
   /// Presences held while a client is connected; the last one, which is the newest, takes precedence.
-  private var holds: [(holder: UInt64, value: Value, since: Double)] = []
+  private var holds: [(holder: UInt64, value: Availability, since: Double)] = []
 
-  package init(base: Value = Value(), timed: Timed? = nil) {
+  package init(base: Availability = Availability(), timed: Timed? = nil) {
     self.base = base
     self.timed = timed
   }
 
   /// The presence to send.
-  package var effective: Value { holds.last?.value ?? timed?.value ?? base }
+  package var effective: Availability { holds.last?.value ?? timed?.value ?? base }
 
   /// The default priority of a new presence.
   ///
@@ -51,7 +37,7 @@ package struct PresenceIntent: Sendable, Equatable {
   var isHeld: Bool { !holds.isEmpty }
 
   /// Sets the presence; with `until` (seconds since 1970), only until then.
-  package mutating func set(_ value: Value, until: Double? = nil) {
+  package mutating func set(_ value: Availability, until: Double? = nil) {
     if let until {
       timed = Timed(value: value, until: until)
     } else {
@@ -68,7 +54,7 @@ package struct PresenceIntent: Sendable, Equatable {
 
   /// - Parameter since: the start of the hold in seconds since 1970, since clients renew their holds with a new agent
   ///   in any order.
-  package mutating func hold(_ value: Value, by holder: UInt64, since: Double = .infinity) {
+  package mutating func hold(_ value: Availability, by holder: UInt64, since: Double = .infinity) {
     holds.removeAll { $0.holder == holder }
     let place = holds.firstIndex { $0.since > since } ?? holds.endIndex
     holds.insert((holder, value, since), at: place)

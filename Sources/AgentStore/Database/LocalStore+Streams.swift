@@ -9,12 +9,12 @@ import XMPP
 package struct Resumption: Codable, Sendable, Equatable {
   package var stream: StreamManagement.Snapshot
   /// The presence that others see; nil where they see none.
-  package var presence: PresenceIntent.Value?
+  package var presence: Availability?
 
   /// The stored form.
   package var text: String? { (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } }
 
-  package init(stream: StreamManagement.Snapshot, presence: PresenceIntent.Value?) {
+  package init(stream: StreamManagement.Snapshot, presence: Availability?) {
     self.stream = stream
     self.presence = presence
   }

@@ -6,6 +6,9 @@ import Terminal
 /// An agent that this command has started for itself on a socket pair. It answers requests that need no session, and
 /// ends with this process. All requests of the command use the same one-time agent.
 enum OneTimeAgent {
+  /// Unchecked, because an `AgentClient` is not Sendable: only the command's own thread makes the client and uses it. The
+  /// other thread that may end the process (``Deadline/endProcess(waitingFor:json:)``) does so for commands that ask no
+  /// agent.
   private struct Shared: @unchecked Sendable {
     var client: AgentClient?
     var process: pid_t?

@@ -1,9 +1,0 @@
-import AgentProtocol
-
-extension MethodTable {
-  mutating func registerConversations(_ registry: SessionRegistry) {
-    register(ConversationsChangeMethod.self, of: registry) { session, parameters in
-      try await session.conversations.change(parameters, on: session.online?.stream)
-    }
-  }
-}

@@ -1,0 +1,335 @@
+import AgentProtocol
+import Glibc
+import Logging
+import NIOConcurrencyHelpers
+import NIOPosix
+import TestSupport
+import Testing
+
+@testable import AgentService
+@testable import AgentSystem
+
+@Suite(.timeLimit(.minutes(4))) struct AgentServerTests {
+  @Test("Calls are answered, failures carry their error object.")
+  func calls() async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        #expect(try await client.call(AgentStatusMethod.self, Nothing()).clients == 1)
+        #expect(try await client.call(StatusMethod.self, .init(account: "x@y")).map(\.account) == ["x@y"])
+        #expect(try await client.call(LogoutMethod.self, .init(account: nil)).accounts == ["default"])
+        var presence = PresenceSetMethod.Parameters(account: nil, show: .away)
+        presence.status = "lunch"
+        #expect(try await client.call(PresenceSetMethod.self, presence).status == "lunch")
+        #expect(try await client.call(PresenceGetMethod.self, .init(account: nil)).show == .online)
+        _ = try await client.call(AccountRemoveMethod.self, .init(account: "x@y"))
+        #expect(service.seen.calls.last == "remove x@y")
+        let refused = Failure(.authFailed, stage: .authenticate, condition: "not-authorized", text: "no")
+        await #expect(throws: RPCError(refused)) {
+          try await client.call(LoginMethod.self, .init(account: "refused@y"))
+        }
+      }
+    }
+  }
+
+  @Test("Socket, pid and lock have mode 0600 in a directory of mode 0700; they go when the agent ends.")
+  func files() async throws {
+    let directory = try TemporaryDirectory()
+    mkdir(directory.paths.state, 0o755)
+    let server = try AgentServer(
+      lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+    server.update(accounts: 1)
+    try await withThrowingTaskGroup { group in
+      group.addTask { try await run(server) }
+      try await Conversation.with(directory.paths.socket) { client in
+        _ = try await client.call(AgentStatusMethod.self, Nothing())
+        #expect(mode(directory.paths.state) == 0o700)
+        for path in [directory.paths.socket, directory.paths.pid, directory.paths.lock] {
+          #expect(mode(path) == 0o600, "\(path)")
+        }
+        #expect(contents(directory.paths.pid) == "\(getpid())\n")
+        _ = try await client.call(AgentStopMethod.self, Nothing())
+      }
+      try await group.waitForAll()
+    }
+    #expect(mode(directory.paths.socket) == 0 && mode(directory.paths.pid) == 0)
+  }
+
+  @Test("A socket whose path would be too long is in a short private directory.")
+  func longPath() async throws {
+    let state = "/" + String(repeating: "s", count: 150)
+    try await withAgent(state: state) { paths, _, _, _ in
+      #expect(paths.socketDirectory == paths.shortDirectory)
+      try await Conversation.with(paths.socket) { client in
+        let status = try await client.call(AgentStatusMethod.self, Nothing())
+        #expect(status.clients == 1)
+      }
+      #expect(mode(paths.shortDirectory) == 0o700 && mode(paths.socket) == 0o600)
+    }
+  }
+
+  @Test("Of twenty that start at once one is the agent, the others are told so.")
+  func race() async throws {
+    let directory = try TemporaryDirectory()
+    let paths = directory.paths
+    let pool = NIOThreadPool(numberOfThreads: 20)
+    pool.start()
+    let outcomes = await withTaskGroup(of: Result<AgentServer, any Error>.self) { group in
+      for _ in 0..<20 {
+        group.addTask {
+          do {
+            let server = try await pool.runIfActive {
+              try AgentServer(lock: AgentLock(paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+            }
+            server.update(accounts: 1)
+            Task { try await run(server) }
+            return .success(server)
+          } catch {
+            return .failure(error)
+          }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    let servers = outcomes.compactMap { try? $0.get() }
+    #expect(servers.count == 1)
+    for case .failure(let error) in outcomes { #expect((error as? Failure)?.name == .alreadyRunning) }
+    try await Conversation.with(paths.socket) { client in
+      _ = try await client.call(AgentStatusMethod.self, Nothing())
+    }
+    for server in servers { server.stop() }
+    try await pool.shutdownGracefully()
+  }
+
+  @Test("The socket of an agent that was killed is taken over, that of a live one is not.")
+  func stale() async throws {
+    let directory = try TemporaryDirectory()
+    try PrivateDirectory.ensure(directory.paths.state)
+    // Its file stays when the socket is renamed before it is closed.
+    let dead = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .bind(unixDomainSocketPath: directory.path + "/dead").get()
+    rename(directory.path + "/dead", directory.paths.socket)
+    try await dead.close()
+    #expect(mode(directory.paths.socket) != 0)
+    let server = try AgentServer(
+      lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+    server.update(accounts: 1)
+    try await withThrowingTaskGroup { group in
+      group.addTask { try await run(server) }
+      try await Conversation.with(directory.paths.socket) { client in
+        _ = try await client.call(AgentStatusMethod.self, Nothing())
+        #expect(throws: Failure(.alreadyRunning, stage: .store, detail: .text(directory.paths.socket))) {
+          try AgentServer(
+            lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+        }
+        _ = try await client.call(AgentStatusMethod.self, Nothing())
+        _ = try await client.call(AgentStopMethod.self, Nothing())
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test("What is no socket of ours is not removed.")
+  func planted() async throws {
+    let directory = try TemporaryDirectory()
+    try PrivateDirectory.ensure(directory.paths.state)
+    write("precious", to: directory.paths.socket)
+    let server = try AgentServer(
+      lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
+    await #expect(throws: Failure.self) { try await run(server) }
+    #expect(contents(directory.paths.socket) == "precious")
+  }
+
+  @Test("A client of another user is not served.")
+  func otherUser() async throws {
+    try await withAgent(owner: geteuid() + 1) { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        try? await client.send(RPC.request(StatusMethod.self, id: .number(1), .init(account: nil)))
+        #expect(await client.line() == nil)
+      }
+      #expect(service.seen.calls.isEmpty)
+    }
+  }
+
+  @Test("Answers come in the order of the requests, though they were sent at once.")
+  func order() async throws {
+    try await withAgent { paths, _, _, _ in
+      try await Conversation.with(paths.socket) { client in
+        let requests = (0..<5000).map { number in
+          RPC.request(StatusMethod.self, id: .number(Int64(number)), .init(account: nil))
+        }
+        let outbound = client.outbound
+        let sending = Task { for request in requests { try await outbound.write(.init(string: request)) } }
+        for number in 0..<5000 { #expect(try await client.reply().id == .number(Int64(number))) }
+        try await sending.value
+      }
+    }
+  }
+
+  @Test("A client that has sent all it wanted gets its answers.")
+  func halfClosed() async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        for _ in 0..<3 {
+          try await client.send(RPC.request(StatusMethod.self, id: .number(7), .init(account: nil)))
+        }
+        client.finish()
+        for _ in 0..<3 { #expect(try await client.reply().id == .number(7)) }
+        #expect(await client.line() == nil)
+      }
+      try await eventually { service.seen.closed.count == 1 }
+    }
+  }
+
+  @Test("When a client goes away its running request is cancelled, and the service is told once.")
+  func cancelled() async throws {
+    try await withAgent { paths, _, service, server in
+      try await Conversation.with(paths.socket) { client in
+        try await client.send(RPC.request(LoginMethod.self, id: .number(1), .init(account: "a@b")))
+        try await eventually { service.seen.waiting == 1 }
+        #expect(server.clients == 1)
+      }
+      try await eventually { service.seen.closed.count == 1 }
+      #expect(service.seen.cancelled == 1)
+      try await eventually { server.clients == 0 }
+      #expect(service.seen.closed.count == 1)
+    }
+  }
+
+  @Test("agent.stop is answered before the agent ends.")
+  func stop() async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        _ = try await client.call(AgentStopMethod.self, Nothing())
+        #expect(await client.line() == nil)
+      }
+      #expect(service.seen.calls == ["stop"])
+    }
+  }
+
+  @Test("It ends by itself when nobody needs it, and not before.")
+  func idle() async throws {
+    let directory = try TemporaryDirectory()
+    let server = try AgentServer(
+      lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"),
+      group: MultiThreadedEventLoopGroup.singleton, eventBuffer: 10, owner: geteuid(),
+      idle: IdleExit(started: .now, grace: .zero, linger: .zero))
+    server.update(accounts: 1)
+    let service = FakeService()
+    try await withThrowingTaskGroup { group in
+      group.addTask { try await server.run(service.methods, whenGone: service.leave) }
+      for _ in 0..<2 {
+        try await Conversation.with(directory.paths.socket) { client in
+          _ = try await client.call(StatusMethod.self, .init(account: nil))
+        }
+      }
+      try await Conversation.with(directory.paths.socket) { client in
+        _ = try await client.call(StatusMethod.self, .init(account: nil))
+        server.update(accounts: 0)
+        _ = try await client.call(StatusMethod.self, .init(account: nil))
+      }
+      try await group.waitForAll()
+    }
+    #expect(service.seen.calls.count == 4)
+    #expect(mode(directory.paths.socket) == 0)
+  }
+
+  @Test("Whoever connects while the agent ends sees the connection end.")
+  func endsWhileConnecting() async throws {
+    for _ in 0..<20 {
+      try await withAgent { paths, _, _, server in
+        try await Conversation.with(paths.socket) { client in
+          server.stop()
+          while await client.line() != nil {}
+        }
+      }
+    }
+  }
+
+  @Test("Messages are taken while earlier ones wait for the server; answers keep their order.")
+  func lateAnswers() async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        for number in 1...3 {
+          let parameters = MessageSendMethod.Parameters(
+            account: nil, messages: [OutgoingMessage(to: "b@c", body: "\(number)")])
+          try await client.send(RPC.request(MessageSendMethod.self, id: .number(Int64(number)), parameters))
+        }
+        try await eventually { service.seen.sendings.count == 3 }
+        try await client.send(RPC.request(AgentStatusMethod.self, id: .number(4), Nothing()))
+        // The last two are acknowledged before the first.
+        let waits = service.seen.sendings
+        for wait in waits.reversed() { wait.done("all") }
+        for number in 1...4 { #expect(try await client.reply().id == .number(Int64(number))) }
+      }
+    }
+  }
+
+  @Test("Lines are messages with ids of their own; what became of them is told in runs.")
+  func lines() async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        var parameters = MessageSendLinesMethod.Parameters(
+          account: nil, id: "i", to: "b@c", text: "one\n\ntwo\r\n")
+        parameters.wait = .none
+        let runs = try await client.call(MessageSendLinesMethod.self, parameters)
+        #expect(runs == [.init(count: 2, state: .queued)])
+        #expect(service.seen.calls.last == "send one,two\r")
+      }
+    }
+  }
+
+  @Test(
+    "Lines that cannot be right are refused.",
+    arguments: [
+      #""id":"","text":"x""#, #""id":"i","text":"""#, #""id":"i","text":"\n\n""#, #""text":"x""#,
+      #""id":"i","text":"x","type":"error""#, #""id":"i","text":"x","type":"headline","wait":"delivered""#,
+      #""id":"i","text":"x","timeout":-1"#,
+      #""id":"i","text":""# + String(repeating: "x\\n", count: 513) + #"""#,
+      #""id":""# + String(repeating: "i", count: 255) + #"","text":"x""#,
+      #""id":"i","text":""# + String(repeating: "x", count: 200_001) + #"""#,
+    ])
+  func wrongLines(parameters: String) async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        try await client.send(
+          #"{"jsonrpc":"2.0","id":1,"method":"message.sendLines","params":{"to":"b@c","# + parameters + "}}\n"
+        )
+        let line = await client.line()
+        #expect(line?.contains("-32602") == true, "\(line ?? "")")
+        #expect(service.seen.calls.isEmpty)
+      }
+    }
+  }
+
+  @Test("A client that goes away while its messages wait takes nobody with it.")
+  func leavesLateAnswers() async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        let parameters = MessageSendMethod.Parameters(
+          account: nil, messages: [OutgoingMessage(to: "b@c", body: "1")])
+        try await client.send(RPC.request(MessageSendMethod.self, id: .number(1), parameters))
+        try await eventually { service.seen.sendings.count == 1 }
+      }
+      try await eventually { service.seen.closed.count == 1 }
+    }
+  }
+
+  @Test(
+    "Messages that cannot be right are refused.",
+    arguments: [
+      "[]", #"[{"to":"b@c"}]"#, #"[{"to":"b@c","body":"x","type":"error"}]"#,
+      #"[{"to":"b@c","body":"x","id":""}]"#,
+      #"[{"body":"x"}]"#, #"[{"to":"b@c","body":1}]"#,
+    ])
+  func wrongMessages(messages: String) async throws {
+    try await withAgent { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { client in
+        try await client.send(
+          #"{"jsonrpc":"2.0","id":1,"method":"message.send","params":{"messages":"# + messages + "}}\n")
+        let line = await client.line()
+        #expect(line?.contains("-32602") == true, "\(line ?? "")")
+        #expect(service.seen.calls.isEmpty)
+      }
+    }
+  }
+}

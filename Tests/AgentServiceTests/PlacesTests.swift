@@ -1,0 +1,174 @@
+import AgentProtocol
+import TestSupport
+import Testing
+
+@testable import AgentService
+
+@Suite("When the agent has many clients", .timeLimit(.minutes(4)))
+struct PlacesTests {
+  /// Asks; the failure that answers, nil where it was done.
+  private func refusal<Method: AgentMethod>(
+    _ client: inout Conversation, _ method: Method.Type, _ parameters: Method.Parameters
+  ) async throws -> Failure? {
+    do {
+      _ = try await client.call(method, parameters)
+      return nil
+    } catch let error as RPCError {
+      return error.failure
+    }
+  }
+
+  private static var message: MessageSendMethod.Parameters {
+    .init(account: nil, messages: [OutgoingMessage(to: "b@c", body: "hi")])
+  }
+
+  @Test("what stays is refused and told the bound; looking, logging out and ending the agent need no place.")
+  func control() async throws {
+    try await withAgent(clients: 2) { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { first in
+        _ = try await first.call(WatchMethod.self, .init())
+        try await Conversation.with(paths.socket) { second in
+          var hold = PresenceSetMethod.Parameters(account: nil, show: .dnd)
+          hold.hold = true
+          _ = try await second.call(PresenceSetMethod.self, hold)
+          try await Conversation.with(paths.socket) { third in
+            for _ in 0..<2 {
+              let watch = try await refusal(&third, WatchMethod.self, .init())
+              #expect(watch == .tooManyClients(2) && watch?.detail == .agent(.crowded, 2))
+              #expect(try await refusal(&third, PresenceSetMethod.self, hold) == .tooManyClients(2))
+            }
+            #expect(try await refusal(&third, AgentStatusMethod.self, Nothing()) == nil)
+            #expect(try await refusal(&third, StatusMethod.self, .init(account: nil)) == nil)
+            #expect(try await refusal(&third, LogoutMethod.self, .init(account: nil)) == nil)
+            #expect(try await refusal(&third, OutboxListMethod.self, .init(account: nil)) == nil)
+            // What was refused has taken no place.
+            #expect(try await first.call(AgentStatusMethod.self, Nothing()).clients == 3)
+          }
+        }
+        // A place that was given up can be taken.
+        try await eventually { service.seen.closed.count == 2 }
+        try await Conversation.with(paths.socket) { other in
+          #expect(try await refusal(&other, WatchMethod.self, .init()) == nil)
+          _ = try await other.call(AgentStopMethod.self, Nothing())
+        }
+      }
+    }
+  }
+
+  @Test("messages wait for a place, in their order; one that goes away meanwhile is not in the way.")
+  func messages() async throws {
+    try await withAgent(clients: 1) { paths, _, service, server in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        try await Conversation.with(paths.socket) { watcher in
+          _ = try await watcher.call(WatchMethod.self, .init())
+          try await Conversation.with(paths.socket) { gone in
+            try await gone.send(RPC.request(MessageSendMethod.self, id: .number(1), Self.message))
+            try await eventually { server.places.waiting == 1 }
+          }
+          try await eventually { server.places.waiting == 0 }
+          group.addTask {
+            try await Conversation.with(paths.socket) { client in
+              var message = Self.message
+              message.wait = .none
+              _ = try await client.call(MessageSendMethod.self, message)
+            }
+          }
+          try await eventually { server.places.waiting == 1 }
+          #expect(!service.seen.calls.contains { $0.hasPrefix("send") })
+        }
+        try await group.waitForAll()
+      }
+      #expect(service.seen.calls.filter { $0.hasPrefix("send") } == ["send hi"])
+    }
+  }
+
+  @Test("messages whose time is up before it is their turn are refused, told the bound, and not accepted.")
+  func late() async throws {
+    try await withAgent(clients: 1) { paths, _, service, _ in
+      try await Conversation.with(paths.socket) { watcher in
+        _ = try await watcher.call(WatchMethod.self, .init())
+        try await Conversation.with(paths.socket) { client in
+          var message = Self.message
+          message.timeout = 0.01
+          let failure = try await refusal(&client, MessageSendMethod.self, message)
+          #expect(failure == .tooManyClients(1))
+          let devices = DevicesSendMethod.Parameters(account: nil, resource: "x", body: "hi", timeout: 0.01)
+          #expect(try await refusal(&client, DevicesSendMethod.self, devices) == .tooManyClients(1))
+        }
+      }
+      #expect(!service.seen.calls.contains { $0.hasPrefix("send") })
+    }
+  }
+
+  @Test("messages that were accepted and wait for the server have no place.")
+  func accepted() async throws {
+    try await withAgent(clients: 1) { paths, _, service, server in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<5 {
+          group.addTask {
+            try await Conversation.with(paths.socket) { client in
+              _ = try await client.call(MessageSendMethod.self, Self.message)
+            }
+          }
+        }
+        try await eventually { service.seen.sendings.count == 5 }
+        #expect(server.clients == 5)
+        try await Conversation.with(paths.socket) { client in
+          let watch = try await refusal(&client, WatchMethod.self, .init())
+          #expect(watch == nil)
+        }
+        for wait in service.seen.sendings { wait.done("all") }
+        try await group.waitForAll()
+      }
+    }
+  }
+
+  @Test("more connections than there may be are told so and closed; one that is given up can be taken.")
+  func connections() async throws {
+    try await withAgent(connections: 2) { paths, _, _, server in
+      try await Conversation.with(paths.socket) { first in
+        _ = try await first.call(AgentStatusMethod.self, Nothing())
+        try await Conversation.with(paths.socket) { second in
+          _ = try await second.call(AgentStatusMethod.self, Nothing())
+          try await Conversation.with(paths.socket) { client in
+            #expect(await client.line()?.contains("it has 2 clients") == true)
+            #expect(await client.line() == nil)
+          }
+        }
+        try await eventually { server.clients == 1 }
+        try await Conversation.with(paths.socket) { client in
+          _ = try await client.call(AgentStatusMethod.self, Nothing())
+        }
+      }
+    }
+  }
+
+  @Test("a thousand watch, and one more asks how things are.")
+  func thousand() async throws {
+    try await withAgent { paths, hub, _, server in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<1000 {
+          group.addTask {
+            try await Conversation.with(paths.socket) { client in
+              _ = try await client.call(WatchMethod.self, .init())
+              // The event, then nothing more.
+              _ = await client.line()
+              #expect(await client.line() == nil)
+            }
+          }
+        }
+        try await eventually { server.clients == 1000 }
+        try await eventually { hub.subscribers == 1000 }
+        try await Conversation.with(paths.socket) { client in
+          let status = try await client.call(AgentStatusMethod.self, Nothing())
+          #expect(status.clients == 1001)
+        }
+        hub.publish(account: "a@b", .dataReady(code: 0))
+        try await Conversation.with(paths.socket) { client in
+          _ = try await client.call(AgentStopMethod.self, Nothing())
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+}

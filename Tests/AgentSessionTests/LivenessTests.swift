@@ -1,0 +1,61 @@
+import AgentProtocol
+import Logging
+import TestSupport
+import Testing
+import XMPPStanza
+
+@testable import AgentService
+@testable import AgentSession
+@testable import AgentStore
+
+@Suite struct LivenessTests {
+  @Test("A server without stream management is asked by ping; where it is silent the session comes back.")
+  func ping() async throws {
+    let desk = try await SessionDesk(
+      [
+        .session(then: [
+          .client("<iq type='get' id='{ping}'><ping xmlns='urn:xmpp:ping'/></iq>"), .stall,
+        ]), .session(),
+      ], patience: SessionPatience(keepAlive: .seconds(2)))
+    _ = try await desk.session.login(try await desk.parameters())
+    try await desk.until("its loss") { $0.contains { $0.state == .loseConnection } }
+    #expect(desk.changes.first { $0.state == .loseConnection }?.cause?.name == .networkError)
+    #expect(desk.server.received(connection: 1).contains("urn:xmpp:ping"))
+    #expect(desk.server.mismatches == [])
+    try await desk.until("its return") { changes in changes.count { $0.state == .syncOK } >= 2 }
+    await desk.session.close()
+    #expect(desk.lawless == [])
+  }
+
+  @Test("A server that does not answer any more is noticed, and come back to when it does.")
+  func frozen() async throws {
+    let server = try await TestServer(TestServer.Options(.prosody))
+    let home = try TemporaryDirectory()
+    let hub = EventHub(cursor: 0)
+    var resources = SessionResources(
+      accounts: AccountStore(directory: home.path + "/config"), hub: hub,
+      localStore: try LocalStore(path: home.paths.database), log: Logger(label: "test"))
+    resources.patience = SessionPatience(keepAlive: .seconds(1))
+    let session = Session(of: try JID(server.jid("alice")), resources)
+    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
+    parameters.password = server.password("alice")
+    parameters.options.host = TestServer.host
+    parameters.options.port = server.port
+    parameters.options.caFile = server.caFile
+    _ = try await session.login(parameters)
+
+    var events = hub.subscribe(EventHub.Filter(events: ["state"])).makeAsyncIterator()
+    try await server.freeze()
+    var cause: Failure?
+    while cause == nil, let event = await events.next() {
+      if case .state(let change) = event.body, change.state == .loseConnection { cause = change.cause }
+    }
+    #expect(cause?.name == .networkError)
+    try await server.thaw()
+    while let event = await events.next() {
+      if case .state(let change) = event.body, change.state == .syncOK { break }
+    }
+    await session.close()
+    try await server.end()
+  }
+}

@@ -1,0 +1,81 @@
+import AgentProtocol
+import AgentSystem
+import Logging
+import TestSupport
+import Testing
+import XMPPStanza
+
+@testable import AgentService
+@testable import AgentSession
+@testable import AgentStore
+
+@Suite("A session whose network changes")
+struct NetworkChangeTests {
+  /// A session that is online, and its states from then on.
+  private func online(
+    _ server: TestServer, _ home: TemporaryDirectory,
+    _ body: (Session, inout EventHub.Subscription.AsyncIterator) async throws -> Void
+  ) async throws {
+    let hub = EventHub(cursor: 0)
+    let session = try Session(
+      of: try JID(server.jid("alice")),
+      SessionResources(
+        accounts: AccountStore(directory: home.path + "/config"), hub: hub,
+        localStore: LocalStore(path: home.paths.database), log: Logger(label: "test")))
+    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
+    parameters.password = server.password("alice")
+    parameters.options.host = TestServer.host
+    parameters.options.port = server.port
+    parameters.options.caFile = server.caFile
+    _ = try await session.login(parameters)
+    // What is told while messages are on their way to the disk is told behind them.
+    await session.perform { await $0.messages.queue.stored() }
+    var events = hub.subscribe(EventHub.Filter(events: ["state"])).makeAsyncIterator()
+    try await body(session, &events)
+    await session.close()
+  }
+
+  private func states(
+    _ events: inout EventHub.Subscription.AsyncIterator, to last: SessionState
+  ) async -> [StateChange] {
+    var states: [StateChange] = []
+    while let event = await events.next() {
+      guard case .state(let change) = event.body else { continue }
+      states.append(change)
+      if change.state == last { break }
+    }
+    return states
+  }
+
+  @Test("A session whose connection still works says so, and stays.")
+  func stays() async throws {
+    let server = try await TestServer.shared(.prosody)
+    try await online(server, TemporaryDirectory()) { session, events in
+      await session.networkChanged(NetworkChange(interface: "wlan0"))
+      let states = await states(&events, to: .syncOK)
+      #expect(states.map(\.state) == [.netChanged, .syncOK])
+      #expect(states.first?.interface == "wlan0")
+      #expect(await session.currentStatus().sessions == 1)
+    }
+  }
+
+  @Test("A session whose server is silent after a sleep comes back at once, with the session it had.")
+  func comesBack() async throws {
+    let server = try await TestServer(TestServer.Options(.prosody))
+    try await online(server, TemporaryDirectory()) { session, events in
+      // An acknowledgement that is on its way is a sign of life.
+      while let stream = await session.boundStream, await stream.idleTime < .milliseconds(500) {
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      try await server.freeze()
+      await session.networkChanged(NetworkChange())
+      try await server.thaw()
+      let states = await states(&events, to: .syncOK)
+      #expect(states.prefix(2).map(\.state) == [.netChanged, .loseConnection])
+      #expect(states.first?.interface == nil)
+      #expect(!states.map(\.state).contains(.waiting))
+      #expect(await session.currentStatus().resumes == 1)
+    }
+    try await server.end()
+  }
+}

@@ -1,0 +1,51 @@
+import AgentStore
+import Testing
+import XMPPFeatures
+import XMPPStanza
+
+@testable import AgentSession
+
+@Suite("The changes of contacts that commands are making")
+struct PendingContactChangesTests {
+  private let bob: JID
+  private let carol: JID
+
+  init() throws {
+    bob = try JID("bob@im.example")
+    carol = try JID("carol@im.example")
+  }
+
+  @Test("A change is this device's own as long as some command is making it.")
+  func own() {
+    let changes = PendingContactChanges()
+    changes.begin(bob)
+    changes.begin(bob)
+    changes.end(bob)
+    #expect(changes.contains(bob) && !changes.contains(carol))
+    #expect(changes.contains(.block([carol, bob])) && !changes.contains(.unblock([carol])))
+    #expect(!changes.contains(.unblockAll))
+    changes.end(bob)
+    #expect(!changes.contains(bob))
+    changes.begin(nil)
+    changes.begin(nil)
+    changes.end(nil)
+    #expect(changes.contains(.unblockAll))
+    changes.end(nil)
+    #expect(!changes.contains(.unblockAll))
+  }
+
+  @Test(
+    "Whoever waits for a contact goes on when it is stored as it is to be, or when nothing comes any more.")
+  func waits() async {
+    let changes = PendingContactChanges()
+    let removed = changes.add(bob) { $0 == nil }
+    let listed = changes.add(carol) { $0 != nil }
+    changes.stored(carol, nil)
+    changes.stored(bob, nil)
+    // Not over, this would wait for ever.
+    await removed.wait(seconds: 0)
+    changes.remove(removed)
+    changes.endWaits()
+    await listed.wait(seconds: 0)
+  }
+}
