@@ -26,7 +26,7 @@ struct BeforeLoginTests {
     try talk.server(C.header, C.mechanisms("PLAIN", "SCRAM-SHA-1"))
     let beginning =
       pipelines
-      ? ["<stream>" + StreamNegotiatorTests.startTLS] : ["<stream>", StreamNegotiatorTests.startTLS]
+      ? ["<stream>" + Conversation.startTLSRequest] : ["<stream>", Conversation.startTLSRequest]
     #expect(
       talk.log == beginning + ["TLS", "restart", "<stream>", "linkOK", "ready PLAIN SCRAM-SHA-1"])
     // Whatever follows is not for the negotiation any more.
