@@ -1,4 +1,5 @@
 import AgentProtocol
+import TestSupport
 import Testing
 import XMPP
 import XMPPXML
@@ -8,16 +9,8 @@ import XMPPXML
 @Suite("What a server offers")
 struct ServerOfferTests {
   private func offer(_ features: String) throws -> ServerMechanismsMethod.Result {
-    let text =
-      "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
-      + "<stream:features>\(features)</stream:features>"
-    var found: XMLElement?
-    try Array(text.utf8).withUnsafeBytes { bytes in
-      try XMLStreamParser().parse(bytes) { event in
-        if case .element(let element) = event { found = element }
-      }
-    }
-    return ServerMechanismsMethod.Result("im.example", StreamFeatures(try #require(found)))
+    let features = StreamFeatures(try element("<stream:features>\(features)</stream:features>"))
+    return ServerMechanismsMethod.Result("im.example", features)
   }
 
   @Test("is read from its features, by what each is for.")

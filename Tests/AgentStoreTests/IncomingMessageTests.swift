@@ -12,14 +12,7 @@ import XMPPXML
   init() throws { own = try JID("alice@im.example/desk") }
 
   private func message(_ attributes: String, _ children: String) throws -> Message {
-    let parser = XMLStreamParser()
-    let xml =
-      "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
-      + "<message \(attributes)>\(children)</message>"
-    for event in try parser.parse(Array(xml.utf8)) {
-      if case .element(let element) = event, let message = Message(element) { return message }
-    }
-    throw CancellationError()
+    try TestSupport.message("<message \(attributes)>\(children)</message>")
   }
 
   private func stored(_ attributes: String, _ children: String, hasArchive: Bool = true) throws

@@ -81,12 +81,8 @@ struct GivenUpLoginTests {
     #expect(try await desk.session.login(parameters).success == nil)
     try await desk.until("the refusal") { $0.last?.state == .loginFailed }
     let store = AccountStore(directory: desk.home.path + "/config")
-    var stored: Account?
-    for _ in 0..<12_000 where stored == nil {
-      stored = try await store.entry(desk.session.account)
-      try await Task.sleep(for: .milliseconds(5))
-    }
-    let trace = try #require(stored)
+    try await eventually("the trace") { try await store.entry(desk.session.account) != nil }
+    let trace = try #require(try await store.entry(desk.session.account))
     #expect(!trace.hasCredential && !trace.isLogin && trace.options.port == desk.server.port)
     let status = SessionStatus(stored: trace)
     #expect(status.state == .loginFailed && status.cause?.name == .authFailed)

@@ -158,6 +158,7 @@ import Testing
         var before = -1
         while service.seen.calls.count != before || before == 0 {
           before = service.seen.calls.count
+          // Nothing tells that no call comes any more: a while without one must do.
           try await Task.sleep(for: .milliseconds(200))
         }
         flood.cancel()

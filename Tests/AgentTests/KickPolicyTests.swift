@@ -1,5 +1,6 @@
 import AgentProtocol
 import FoundationEssentials
+import TestSupport
 import Testing
 import XMPPSASL
 import XMPPStanza
@@ -11,7 +12,7 @@ import XMPPStanza
 @Suite("Being thrown out") struct KickPolicyTests {
   @Test("is the end where nothing else was asked for.")
   func stop() {
-    var generator = Seeded(state: 1)
+    var generator = SeededGenerator(seed: 1)
     var policy = KickPolicy()
     for second in 0..<10 {
       #expect(policy.answer(.stop, at: Double(second) * 10_000, using: &generator) == .stop)
@@ -20,7 +21,7 @@ import XMPPStanza
 
   @Test("is answered after ever longer pauses, and the fourth time in a row not at all.", arguments: 0..<30)
   func limit(seed: UInt64) {
-    var generator = Seeded(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var policy = KickPolicy()
     var now = 0.0
     for range in [5.0, 10, 20] {
@@ -41,7 +42,7 @@ import XMPPStanza
 
   @Test("is the first time again after a calm hour, and after a login by hand.")
   func calm() {
-    var generator = Seeded(state: 4)
+    var generator = SeededGenerator(seed: 4)
     var policy = KickPolicy()
     for hour in 0..<20 {
       let answer = policy.answer(.fight, at: Double(hour) * KickPolicy.calm, using: &generator)
@@ -58,7 +59,7 @@ import XMPPStanza
 
   /// Clients that fight for one resource: who binds it ends who had it.
   private func fight(_ wishes: [OnKick], seed: UInt64) -> (kicks: Int, online: [Int], seconds: Double) {
-    var generator = Seeded(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var policies = wishes.map { _ in KickPolicy() }
     // When each comes (back), nil: it does not.
     var due = wishes.indices.map { Double($0) as Double? }

@@ -32,16 +32,8 @@ import XMPPStanza
     let home = try TemporaryDirectory()
     let hub = EventHub(cursor: 0)
     let session = try Session(
-      account: try JID(server.jid("alice")), hub: hub,
-      accounts: AccountStore(directory: home.path + "/config"),
-      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en",
-      patience: SessionPatience(keepAlive: .seconds(1)))
-    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
-    parameters.password = server.password("alice")
-    parameters.options.host = TestServer.host
-    parameters.options.port = server.port
-    parameters.options.caFile = server.caFile
-    _ = try await session.login(parameters)
+      server.jid("alice"), home: home, hub: hub, patience: SessionPatience(keepAlive: .seconds(1)))
+    _ = try await session.login(.init(on: server))
 
     var events = hub.subscribe(EventHub.Filter(events: ["state"])).makeAsyncIterator()
     try await server.freeze()

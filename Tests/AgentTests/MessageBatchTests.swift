@@ -19,7 +19,8 @@ import XMPPXML
     arguments: [true, false])
   func atTheEnd(isCounted: Bool) async throws {
     let message = "<message from='bob@im.example/x' type='chat'><body>hello</body></message>"
-    let outcome = try await desk.take([.arrived(try desk.element(message)), .ended], isCounted: isCounted)
+    let outcome = try await desk.take(
+      [.arrived(try TestSupport.message(message)), .ended], isCounted: isCounted)
     #expect(outcome.events.count == (isCounted ? 0 : 1))
   }
 
@@ -46,7 +47,7 @@ import XMPPXML
               ])
           ])
       ])
-    let arrived = MessageItem.arrived(try desk.element(result))
+    let arrived = MessageItem.arrived(try TestSupport.message(result))
     func batch(_ reading: inout ArchiveReading?) -> MessageBatch {
       MessageBatch(
         [arrived], account: desk.own.bare, own: desk.own, archiveIDs: .confirmed, reading: &reading,
@@ -97,7 +98,7 @@ import XMPPXML
       result("unasked"), result(asked), "<message from='eve@x.example'><body>honest</body></message>",
     ]
     let batch = MessageBatch(
-      try stanzas.map { .arrived(try desk.element($0)) } + [.handled(1)], account: desk.own.bare,
+      try stanzas.map { .arrived(try TestSupport.message($0)) } + [.handled(1)], account: desk.own.bare,
       own: desk.own,
       archiveIDs: .confirmed, reading: &reading, now: 1_800_000_000)
     #expect(batch.refused == [.carbon: 1, .archive: 2])

@@ -63,9 +63,11 @@ import XMPPXML
     }
     let live = [carbon("a1"), message("a2"), carbon("b1"), message("b2")]
     #expect(
-      try await desk.take(live.map { .arrived(try desk.element($0)) } + [.handled(1)], archiveIDs: .confirmed)
-        .events
-        .count
+      try await desk.take(
+        live.map { .arrived(try TestSupport.message($0)) } + [.handled(1)], archiveIDs: .confirmed
+      )
+      .events
+      .count
         == 2)
     // What came live is known there by both of its ids; one was missed.
     #expect(try await archived(["a1", "a2", "b1", "b2", "c1", "c2"]) == 1)
@@ -82,7 +84,7 @@ import XMPPXML
     }
     let stanzas = [message("a"), message("b"), message("a"), message("a", from: "bob@im.example/x")]
     let outcome = try await desk.take(
-      stanzas.map { .arrived(try desk.element($0)) } + [.handled(1)], archiveIDs: .claimed)
+      stanzas.map { .arrived(try TestSupport.message($0)) } + [.handled(1)], archiveIDs: .claimed)
     #expect(outcome.events.compactMap(\.message).map(\.body) == ["a", "b", "a"])
   }
 

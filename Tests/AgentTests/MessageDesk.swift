@@ -29,20 +29,11 @@ struct MessageDesk {
     own = try JID("alice@im.example/desk")
   }
 
-  func element(_ xml: String) throws -> Message {
-    let parser = XMLStreamParser()
-    let head = "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
-    for event in try parser.parse(Array((head + xml).utf8)) {
-      if case .element(let element) = event, let message = Message(element) { return message }
-    }
-    throw CancellationError()
-  }
-
   @discardableResult
   func take(_ xml: String..., archiveIDs: ArchiveIDs = .ignored) async throws
     -> MessageBatch.Outcome
   {
-    try await take(xml.map { .arrived(try element($0)) } + [.handled(1)], archiveIDs: archiveIDs)
+    try await take(xml.map { .arrived(try message($0)) } + [.handled(1)], archiveIDs: archiveIDs)
   }
 
   func take(
@@ -63,7 +54,7 @@ struct MessageDesk {
   func read(_ messages: [(id: String, xml: String)]) async throws -> MessageBatch.Outcome {
     var page = ArchivePage(.after(nil), maximum: 100)
     let found = try messages.compactMap { id, xml in
-      let item = try element(
+      let item = try message(
         "<message to='\(own)'><result xmlns='urn:xmpp:mam:2' queryid='\(page.id)' id='\(id)'><forwarded "
           + "xmlns='urn:xmpp:forward:0'><delay xmlns='urn:xmpp:delay' stamp='2027-01-15T08:00:00Z'/>"
           + "\(xml)</forwarded></result></message>")

@@ -79,10 +79,12 @@ import XMPPXML
       .arrived(
         Message(
           type: .error, to: desk.own, from: try desk.own.with(resource: "x"), id: notice.id,
-          payload: [kick, try #require(try desk.element("<message>\(error)</message>").payload.first)])),
+          payload: [kick, try #require(try TestSupport.message("<message>\(error)</message>").payload.first)])
+      ),
       .arrived(
-        try desk.element("<message type='error' from='alice@im.example/x' id='k1'>\(error)</message>")),
-      .arrived(try desk.element("<message type='error' from='bob@im.example/x' id='r1'>\(error)</message>")),
+        try TestSupport.message("<message type='error' from='alice@im.example/x' id='k1'>\(error)</message>")),
+      .arrived(
+        try TestSupport.message("<message type='error' from='bob@im.example/x' id='r1'>\(error)</message>")),
       .handled(3),
     ])
     #expect(outcome.events.isEmpty && outcome.settled.isEmpty)

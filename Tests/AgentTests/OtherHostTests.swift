@@ -17,16 +17,8 @@ struct OtherHostTests {
   }
 
   private func session(_ port: Int, _ hub: EventHub, _ home: TemporaryDirectory) async throws -> Session {
-    let account = "alice@\(TestServer.domain)"
-    let session = try Session(
-      account: try JID(account), hub: hub, accounts: AccountStore(directory: home.path + "/config"),
-      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en")
-    var parameters = LoginMethod.Parameters(account: account)
-    parameters.password = "alice-secret"
-    parameters.options.host = TestServer.host
-    parameters.options.port = port
-    parameters.options.caFile = try await TestAuthority.shared.caFile
-    _ = try await session.login(parameters)
+    let session = try Session("alice@\(TestServer.domain)", home: home, hub: hub)
+    _ = try await session.login(.init(port: port))
     return session
   }
 

@@ -15,19 +15,7 @@ import XMPPStanza
   init() throws { home = try TemporaryDirectory() }
 
   private func session(_ server: TestServer, _ store: LocalStore) throws -> Session {
-    Session(
-      account: try JID(server.jid("alice")), hub: try EventCursor(store: store).hub(),
-      accounts: AccountStore(directory: home.path + "/config"), localStore: store,
-      log: Logger(label: "test"), language: "en")
-  }
-
-  private func login(_ server: TestServer) -> LoginMethod.Parameters {
-    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
-    parameters.password = server.password("alice")
-    parameters.options.host = TestServer.host
-    parameters.options.port = server.port
-    parameters.options.caFile = server.caFile
-    return parameters
+    try Session(server.jid("alice"), home: home, hub: EventCursor(store: store).hub(), store: store)
   }
 
   /// One message has arrived and is not known to have, one was lost, one was never handed over.
@@ -40,7 +28,7 @@ import XMPPStanza
       OutboxMessage(id: home.path + id, to: to, body: id, accepted: 1_700_000_000)
     }
     let first = try session(server, store)
-    _ = try await first.login(login(server))
+    _ = try await first.login(.init(on: server))
     var sending = MessageSendMethod.Parameters(account: nil, messages: [])
     sending.messages = [OutgoingMessage(to: to.description, body: "arrived")]
     sending.messages[0].id = text("arrived").id
@@ -60,7 +48,7 @@ import XMPPStanza
       }
     }
     let second = try session(server, store)
-    _ = try await second.login(login(server))
+    _ = try await second.login(.init(on: server))
     let left = await second.perform { await $0.messages.outbox.flush(within: 60) }
     #expect(left == 0)
     try await bob.settled()

@@ -110,16 +110,8 @@ struct PresenceAuthorisationTests {
     try await bob.send([Presence().element])
 
     let home = try TemporaryDirectory()
-    let session = try Session(
-      account: try JID(server.jid("alice")), hub: EventHub(cursor: 0),
-      accounts: AccountStore(directory: home.path + "/config"),
-      localStore: LocalStore(path: home.paths.database), log: Logger(label: "test"), language: "en")
-    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
-    parameters.password = server.password("alice")
-    parameters.options.host = TestServer.host
-    parameters.options.port = server.port
-    parameters.options.caFile = server.caFile
-    _ = try await session.login(parameters)
+    let session = try Session(server.jid("alice"), home: home)
+    _ = try await session.login(.init(on: server))
 
     // Another session of the account may be there that a test before has left.
     let alice = await session.currentStatus().fullJID

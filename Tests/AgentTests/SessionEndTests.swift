@@ -90,7 +90,8 @@ struct SessionEndTests {
 }
 
 extension Session {
-  /// Something for the server to wait for, a while later.
+  /// Sends a presence, which the server waits for, when the session has been ending for a while: it must not have given
+  /// up by then. Its patience is measured by the server's answers, for which there is no clock to inject.
   fileprivate func prod() async throws {
     try await Task.sleep(for: .seconds(3))
     try await online?.stream.send([Presence().element])

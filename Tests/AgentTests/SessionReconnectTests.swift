@@ -243,7 +243,7 @@ struct SessionReconnectTests {
 @Suite("Whatever happens to a session", .timeLimit(.minutes(8)))
 struct SessionWalkTests {
   /// What a server may do with a connection.
-  private static func script(_ generator: inout Seeded) -> [ScriptedServer.Step] {
+  private static func script(_ generator: inout SeededGenerator) -> [ScriptedServer.Step] {
     switch Int.random(in: 0..<12, using: &generator) {
     case 0: return [.close]
     case 1: return .login(until: .opened) + [.close]
@@ -261,7 +261,7 @@ struct SessionWalkTests {
 
   @Test("is published as its life allows it, and a logout ends it.", arguments: [1, 2, 3] as [UInt64])
   func walk(seed: UInt64) async throws {
-    var generator = Seeded(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let scripts = (0..<120).map { _ in Self.script(&generator) } + [.session()]
     let desk = try await SessionDesk(scripts)
     let session = desk.session
@@ -283,6 +283,7 @@ struct SessionWalkTests {
       case 7: await session.networkChanged(NetworkChange())
       default: running.append(Task { _ = try? await session.logout(.init(account: nil)) })
       }
+      // The next command comes at any moment of what the last one has begun.
       try await Task.sleep(for: .milliseconds(Int.random(in: 0...120, using: &generator)))
     }
     _ = try? await session.logout(.init(account: nil))

@@ -38,7 +38,7 @@ struct ConcurrencyTests {
   func second() async throws {
     let imctl = try await IMCTL()
     let agent = try await imctl.start(["agent", "run"])
-    try await eventually("the agent") { try await imctl.run("agent", "status").status == 0 }
+    try await eventually("the agent") { try await imctl.runningAgent() != nil }
     let second = try await imctl.run("agent", "run", "--json")
     #expect(second.status == 75)
     #expect(try second.error.name == "alreadyRunning")

@@ -105,6 +105,7 @@ struct DevicePrivacyTests {
       return published.contains("very private") && published.contains("rule='single'")
         && published.contains("urn:imctl:conversations:0")
     }
+    // The list is read from the store, and no event tells that nothing is pending any more.
     try await eventually("nothing to wait for") {
       try await user.imctl.run("conversations", "list", "--json").output.contains(#""pending":false"#)
     }

@@ -78,7 +78,7 @@ struct DevicesByTokenTests {
     #expect(try String(contentsOf: URL(filePath: count), encoding: .utf8) == "call\n")
     #expect(!kick.errors.contains(devices.token) && !kick.sent.contains("<presence"))
     try await eventually("the kick") {
-      try await phone.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+      try await phone.session()?.state == .kicked
     }
     #expect(try await devices.seen().dropFirst(before.count) == ["phone unavailable"])
     let wrong = try await stranger.run(
@@ -107,7 +107,7 @@ struct DevicesByTokenTests {
     // Who shows no presence cannot know who else is there, where the server lists no sessions.
     #expect((kick.output, kick.status) == ("phone kicked\n", kind.isProsody ? 1 : 0), "\(kick.errors)")
     try await eventually("the kick") {
-      try await phone.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+      try await phone.session()?.state == .kicked
     }
     #expect(try Data(contentsOf: path) == before)
     let login = try await desk.run("login", "--auto", "--json")

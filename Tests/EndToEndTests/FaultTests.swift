@@ -117,8 +117,8 @@ private struct Line: Sendable, CustomStringConvertible {
   /// Waits until it is synced, its presence shown.
   func isBack() async throws {
     try await eventually("\(jid) is back") {
-      let status = try await self.status()
-      return status.state == .syncOK && status.presence?.applied == true
+      let status = try await self.imctl.session(jid)
+      return status?.state == .syncOK && status?.presence?.applied == true
     }
   }
 }

@@ -43,8 +43,7 @@ struct GivenUpLoginTests {
     let user = try await User()
     #expect(try await user.login("--detach", password: "mistyped").status == 0)
     try await eventually("the refusal") {
-      try await user.imctl.run("status", "--json", "--account", user.jid).objects(SessionStatus.self).first?
-        .cause?.name == .authFailed
+      try await user.session()?.cause?.name == .authFailed
     }
     try await eventually("the trace") { try user.stored().map(\.account) == [user.jid] }
     _ = try await user.imctl.run("agent", "stop")
@@ -76,7 +75,7 @@ struct GivenUpLoginTests {
     }
     let detached = try await user.login("--detach", "--json")
     #expect(try detached.objects(Line.self).last?.result == "logining", "\(detached.output)")
-    try await eventually("the session") { try await user.status().state == .syncOK }
+    try await eventually("the session") { try await user.session()?.state == .syncOK }
     let login = try await user.login("--json")
     #expect(try login.objects(Line.self).last?.result == "loginSuccess")
     try await user.imctl.end()

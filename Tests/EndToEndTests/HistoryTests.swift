@@ -75,6 +75,7 @@ struct HistoryTests {
     let other = User(user, imctl: try await IMCTL())
     try await other.goOnline()
     let news = try await other.watch("message")
+    // What is read of the archive at first is past, of which no event tells.
     try await eventually("the last days") { try await bodies(other, "--limit", "0").count == count + 1 }
     #expect(try await bodies(other, bob.jid, "--sync", "--limit", "120") == Array(texts.suffix(120)))
     #expect(try await bodies(other, bob.jid, "--sync", "--limit", "0") == texts)
@@ -124,6 +125,7 @@ struct HistoryTests {
     watch.send(SIGINT)
     let other = User(user, imctl: try await IMCTL())
     try await other.goOnline()
+    // As above.
     try await eventually("the last days") { try await bodies(other, "--limit", "0").contains("plums") }
     let news = try await other.watch("message")
     try retract("number-1", "late")
@@ -175,7 +177,8 @@ struct HistoryTests {
       try await bob.settled()
     }
     try await user.goOnline()
-    // From the archive, and many of them as offline messages, too. The time limit of the suite is the only one.
+    // From the archive, of whose past no event tells, and many of them as offline messages, too. The time limit of the
+    // suite is the only one.
     while try await user.imctl.run("history", "--search", "number \(count)").output.isEmpty {
       try await Task.sleep(for: .milliseconds(300))
     }

@@ -209,7 +209,7 @@ struct IdleTests {
     #expect(try await user.status().idle == nil)
     #expect(try await user.imctl.run("status").status == 0)
     #expect(try await user.imctl.run("agent", "restart").status == 0)
-    try await eventually("the next agent has them online") { try await user.status().isOnline }
+    try await eventually("the next agent has them online") { try await user.session()?.isOnline == true }
   }
 
   @Test("the agent does what it was started with, and without one nobody is logged in.")
@@ -222,7 +222,7 @@ struct IdleTests {
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     try await user.agentEnded()
     let agent = try await user.imctl.start(["agent", "run", "--on-idle", "disconnect"])
-    try await eventually("online") { try await user.status().state == .syncOK }
+    try await eventually("online") { try await user.session()?.state == .syncOK }
     #expect(try await user.imctl.run("agent", "idle").output == "\(user.jid) idle (disconnect)\n")
     #expect(try await user.imctl.run("status").status == 1)
     agent.send(SIGTERM)

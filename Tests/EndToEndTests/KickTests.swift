@@ -217,7 +217,7 @@ struct KickTests {
     try await watch.state(.syncOK)
     #expect(try await user.status().fullJID == user.jid + "/desk")
     try await eventually("the other one's end") {
-      try await other.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+      try await other.session()?.state == .kicked
     }
     #expect(try watch.events().states == [.kicked, .waiting] + .fullLogin)
     #expect(try watch.events().kicks.count == 1)
@@ -284,7 +284,7 @@ struct KickTests {
     #expect(try await imctl.run("presence", "away").status == 0)
     try await eventually("its return") { server.connections == 6 }
     try await eventually("sync") {
-      try await imctl.run("status", "--json").objects(SessionStatus.self).first?.state == .syncOK
+      try await imctl.session()?.state == .syncOK
     }
     #expect(try watch.events().kicks.isEmpty)
     #expect(try !watch.events().states.contains(.kicked))
@@ -347,7 +347,7 @@ struct KickTests {
   func agentRun() async throws {
     let user = try await User(on: .ejabberd24)
     let agent = try await user.imctl.start(["agent", "run"])
-    try await eventually("the agent") { try await user.imctl.run("agent", "status").status == 0 }
+    try await eventually("the agent") { try await user.imctl.runningAgent() != nil }
     try await user.goOnline()
     try await user.endSessions()
     #expect(try await agent.ended(within: .seconds(90)) == .exited(80))

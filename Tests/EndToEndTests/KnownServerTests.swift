@@ -43,7 +43,7 @@ struct KnownServerTests {
     // And one that has given what is stored.
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     #expect(try await user.imctl.run("agent", "start").status == 0)
-    try await eventually("a session") { try await user.status().state == .syncOK }
+    try await eventually("a session") { try await user.session()?.state == .syncOK }
     let status = try #require(try await user.status().server)
     spent += [status.roundTrips].compactMap(\.self)
     mechanisms += [status.mechanism].compactMap(\.self)

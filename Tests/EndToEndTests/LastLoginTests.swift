@@ -74,7 +74,7 @@ struct LastLoginTests {
       try await user.devices(other.imctl).values.first(where: \.isSelf)?.lastLogin ?? "" > first
     }
     #expect(try await user.imctl.run("agent", "restart").status == 0)
-    try await eventually("the session") { try await user.imctl.run("status").status == 0 }
+    try await eventually("the session") { try await user.imctl.session()?.isOnline == true }
     // Now it is the last one itself.
     let mine = try #require(try await user.devices().first { $0.value.isSelf }?.key)
     let then = try #require(try await user.devices(other.imctl).values.first(where: \.isSelf)?.lastLogin)
@@ -84,7 +84,7 @@ struct LastLoginTests {
     #expect(try await other.imctl.run("devices", "policy", "--check", "last").status == 0)
     #expect(try await other.imctl.run("agent", "restart").status == 0)
     try await eventually("the refusal") {
-      try await other.imctl.run("status", "--json").objects(SessionStatus.self).first?.cause?.name
+      try await other.imctl.session()?.cause?.name
         == .deviceChanged
     }
     #expect(try await user.imctl.run("status").status == 0)

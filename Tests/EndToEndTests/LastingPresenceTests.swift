@@ -32,6 +32,7 @@ struct LastingPresenceTests {
     try await bob.sees(user) { $0.show == "dnd" }
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     try await bob.sees(user, after: 3) { $0.type == "unavailable" }
+    // No agent runs that could tell.
     try await eventually("its end") { try await user.imctl.run("presence").output.hasPrefix("xa \"tea\"") }
     #expect(try await user.imctl.run("agent", "start").status == 0)
     let back = try await bob.sees(user, after: 4) { $0.type == "available" }
@@ -47,11 +48,11 @@ struct LastingPresenceTests {
     try await user.goOnline()
     #expect(try await user.imctl.run("presence", "away", "desk").status == 0)
     let holder = try await user.imctl.start(["presence", "dnd", "deploying", "--", "cat"])
-    try await eventually("the hold") { try await user.status().presence?.show == .dnd }
+    try await eventually("the hold") { try await user.session()?.presence?.show == .dnd }
     try await server.kill()
-    try await eventually("the loss") { try await !user.status().isOnline }
+    try await eventually("the loss") { try await user.session()?.isOnline != true }
     try await server.start()
-    try await eventually("its return") { try await user.status().isOnline }
+    try await eventually("its return") { try await user.session()?.isOnline == true }
     let bob = try await Counterpart("bob", on: server)
     try await bob.sees(user) { $0.show == "dnd" && $0.status == "deploying" }
     holder.closeInput()

@@ -89,7 +89,7 @@ struct LoginKindTests {
     #expect(login.status == 0, "\(login.errors)")
     #expect(try await visitor.mechanism() == "PLAIN")
     #expect(try await visitor.imctl.run("agent", "restart").status == 0)
-    try await eventually("the session") { try await visitor.imctl.run("status").status == 0 }
+    try await eventually("the session") { try await visitor.imctl.session()?.isOnline == true }
     #expect(try await visitor.imctl.run("token", "print").output == good + "\n")
     let shown = try await visitor.imctl.run("token", "show").output
     #expect(shown.hasPrefix("\(alice) given jwt until 2096-10-02T07:06:40"), "\(shown)")
@@ -141,7 +141,7 @@ struct LoginKindTests {
     #expect(login.status == 0, "\(login.errors)")
     #expect(try await visitor.mechanism() == "EXTERNAL")
     #expect(try await visitor.imctl.run("agent", "restart").status == 0)
-    try await eventually("the session") { try await visitor.imctl.run("status").status == 0 }
+    try await eventually("the session") { try await visitor.imctl.session()?.isOnline == true }
     try await visitor.end()
   }
 
@@ -351,7 +351,7 @@ struct DeviceTokenTests {
     let user = try await User()
     let result = try await user.login("--detach")
     #expect(result.status == 0 && result.output == "", "\(result.errors)")
-    try await eventually("the session") { try await user.status().state == .syncOK }
+    try await eventually("the session") { try await user.session()?.state == .syncOK }
     #expect(try user.stored().map(\.isLogin) == [true])
     try await user.imctl.end()
   }
@@ -367,7 +367,7 @@ struct DeviceTokenTests {
     #expect(result.status == 0, "\(result)")
     #expect(try await !user.status().isOnline)
     try await server.thaw()
-    try await eventually("the session") { try await user.status().state == .syncOK }
+    try await eventually("the session") { try await user.session()?.state == .syncOK }
     try await user.imctl.end()
     try await server.end()
   }

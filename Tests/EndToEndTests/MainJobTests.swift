@@ -149,7 +149,7 @@ struct MainJobTests {
     for _ in 0..<2 { #expect(try await user.imctl.run("send", user.jid, "a note").status == 0) }
     kill(try await user.agent(), SIGKILL)
     #expect(try await user.imctl.run("agent", "start").status == 0)
-    try await eventually("its return") { try await user.status().state == .syncOK }
+    try await eventually("its return") { try await user.session()?.state == .syncOK }
     let status = try await user.status()
     #expect(status.resumes == 1 && status.sessions == 0)
     try await bob.settled()

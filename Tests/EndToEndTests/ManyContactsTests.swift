@@ -27,7 +27,7 @@ struct ManyContactsTests {
     try await user.goOnline()
     let sent = try await user.imctl.run("send", user.jid, "still here", "--timeout", "90")
     #expect(sent.status == 0, "\(sent)")
-    try await eventually("online") { try await user.status().state == .syncOK }
+    try await eventually("online") { try await user.session()?.state == .syncOK }
     let contacts = try await user.imctl.run("contacts", "list", "--json")
     #expect(contacts.output.split(separator: "\n").count == 10_000)
     try await user.imctl.end()

@@ -60,6 +60,7 @@ struct MessageTests {
     let deep = String(repeating: "<a>", count: 1000) + String(repeating: "</a>", count: 1000)
     let wide = "<a \((0..<300).map { "a\($0)=''" }.joined(separator: " "))/>"
     let long = "<a b='\(String(repeating: "x", count: 100_000))'/>"
+    let watch = try await user.watch("message")
     func arrives(_ text: String, behind excess: String) async throws {
       let start = "<message to='\(user.jid)' type='chat'><body>"
       try bob.send(
@@ -68,9 +69,8 @@ struct MessageTests {
       )
       try await bob.settled()
       if text == "later" { try await user.goOnline() }
-      try await eventually(text) {
-        let history = try await user.imctl.run("history", "--json").objects(Event.self)
-        return history.contains { $0.message?.body == text }
+      try await watch.output.first(text) { _ in
+        try watch.events().contains { $0.message?.body == text } ? () : nil
       }
     }
     try await user.goOnline()
@@ -220,7 +220,7 @@ struct MessageTests {
     let bob = "bob@" + TestServer.domain
     try await user.goOnline()
     try await server.shutDown()
-    try await eventually("the loss") { try await user.imctl.run("status").status == 1 }
+    try await eventually("the loss") { try await user.imctl.session()?.isOnline != true }
     let late = try await user.imctl.run("send", bob, "one", "--timeout", "0.3", "--json")
     #expect(late.status == 87)
     #expect(try late.objects(MessageSendMethod.Outcome.self).first?.state == .queued)

@@ -20,10 +20,10 @@ struct OutageTests {
   func failedLogin() async throws {
     let user = try await online()
     try await user.server.kill()
-    try await eventually("the loss") { try await user.status().state != .syncOK }
+    try await eventually("the loss") { try await user.session()?.state != .syncOK }
     #expect(try await user.imctl.run("login").status == 69)
     try await user.server.start()
-    try await eventually("its return") { try await user.status().state == .syncOK }
+    try await eventually("its return") { try await user.session()?.state == .syncOK }
     try await user.server.end()
   }
 
@@ -35,7 +35,7 @@ struct OutageTests {
     try await user.server.kill()
     try await user.server.start()
     try await eventually("its return") {
-      let status = try await user.status()
+      guard let status = try await user.session() else { return false }
       return status.state == .syncOK && status.sessions > first.sessions
     }
     #expect(try await user.status().presence?.applied == false)

@@ -82,7 +82,7 @@ struct PresenceTests {
       }
       // Of overlapping holds the newest wins, in whatever order they come back.
       try await eventually("the newest hold") {
-        let presence = try await user.status().presence
+        let presence = try await user.session()?.presence
         return presence?.status == "new" && presence?.applied == true
       }
       // A session that was resumed need not say it again.
@@ -93,10 +93,10 @@ struct PresenceTests {
     }
     holder.closeInput()
     #expect(try await holder.ended(within: .seconds(90)) == .exited(0))
-    try await eventually("the older hold") { try await user.status().presence?.status == "old" }
+    try await eventually("the older hold") { try await user.session()?.presence?.status == "old" }
     old.closeInput()
     #expect(try await old.ended(within: .seconds(90)) == .exited(0))
-    try await eventually("what was before") { try await user.status().presence?.show == .online }
+    try await eventually("what was before") { try await user.session()?.presence?.show == .online }
   }
 
   @Test("ends with the status of the command it is held for.")
@@ -109,7 +109,7 @@ struct PresenceTests {
     }
     #expect(try await user.imctl.run("presence", "dnd", "--", "/nowhere/at/all").status == 127)
     #expect(try await user.imctl.run("presence", "dnd", "--", "/etc/passwd").status == 126)
-    try await eventually("what was before") { try await user.status().presence?.show == .online }
+    try await eventually("what was before") { try await user.session()?.presence?.show == .online }
   }
 
   @Test("is shown for a time, and then what was before.", arguments: TestServer.Kind.oneOfEach)

@@ -37,6 +37,7 @@ struct ProbeTests {
     #expect(try await user.imctl.run("status").status == 1)
     try await server.thaw()
     // A server that finds the ends of several connections at once may close the first one that comes back, too.
+    // Each probe is one: there is nothing else to wait for.
     try await eventually("its return") { try await user.imctl.run("status", "--probe").status == 0 }
     try await server.end()
   }

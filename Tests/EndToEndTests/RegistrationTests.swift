@@ -88,7 +88,7 @@ struct RegistrationTests {
 
     // The agent comes back with what is stored.
     #expect(try await dora.imctl.run("agent", "restart").status == 0)
-    try await eventually("online again") { try await dora.imctl.run("status").status == 0 }
+    try await eventually("online again") { try await dora.imctl.session()?.isOnline == true }
 
     // With the current password, which is verified, on a stream of its own: the session comes back or stays.
     let wrong = try await dora.imctl.run(
@@ -100,7 +100,7 @@ struct RegistrationTests {
       input: "second-secret\nthird-secret\n")
     #expect((own.output, own.status) == (#"{"account":"\#(dora.jid)","changed":true}"# + "\n", 0))
     try await eventually("online with the new password") {
-      try await dora.imctl.run("status").status == 0
+      try await dora.imctl.session()?.isOnline == true
     }
     #expect(try await dora.loginElsewhere("second-secret") == 77)
 

@@ -120,7 +120,7 @@ struct SessionTests {
     #expect(try await imctl.run("presence", "away").status == 0)
     try await server.closedByClient()
     try await eventually("kicked") {
-      try await imctl.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+      try await imctl.session()?.state == .kicked
     }
     #expect(try await imctl.run("status").status == 1)
     #expect(try await imctl.run("whoami").status == 1)
@@ -211,6 +211,6 @@ struct SessionTests {
     let login = try await user.login("--no-sync", "--json")
     #expect(login.status == 0)
     #expect(try login.states.starts(with: [.linking, .linkOK, .logining, .loginOK]))
-    try await eventually("syncOK") { try await user.status().state == .syncOK }
+    try await eventually("syncOK") { try await user.session()?.state == .syncOK }
   }
 }

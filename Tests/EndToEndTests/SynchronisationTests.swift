@@ -54,7 +54,8 @@ struct SynchronisationTests {
     try await bob.settled()
     try await user.goOnline()
     try await eventually("the request") {
-      try await user.imctl.run("contacts", "requests").output.contains(bob.bareJID)
+      try await user.imctl.ask(ContactRequestsMethod.self, .init(account: user.jid))?.requests
+        .contains { $0.jid == bob.bareJID } == true
     }
     let watch = try await user.watch("message")
     try bob.send(
@@ -81,7 +82,7 @@ struct SynchronisationTests {
     try await server.shutDown()
     let login = try await user.imctl.run("login", "--auto", "--detach")
     #expect(login.status == 0, "\(login)")
-    try await eventually("a failure") { try await user.status().cause != nil }
+    try await eventually("a failure") { try await user.session()?.cause != nil }
     let contacts = try await user.imctl.run("contacts", "list", "--json")
     #expect(contacts.status == 0)
     let carol = try contacts.objects(Contact.self).first { $0.jid == "carol@elsewhere.example" }
@@ -91,7 +92,7 @@ struct SynchronisationTests {
     #expect(try await user.imctl.run("status").status == 1)
     // The agent has not given up.
     try await server.start()
-    try await eventually("the session") { try await user.imctl.run("status").status == 0 }
+    try await eventually("the session") { try await user.imctl.session()?.isOnline == true }
     try await user.imctl.end()
     try await server.end()
   }

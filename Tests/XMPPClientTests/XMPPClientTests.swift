@@ -173,7 +173,7 @@ struct XMPPClientTests {
         configuration.handlers.onRequest(name) { request, _ in
           guard request.type == .get else { throw StanzaError(.notAllowed) }
           // What comes behind it is handled meanwhile.
-          while !isAnswered.withLockedValue({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+          try await eventually("the message behind it") { isAnswered.withLockedValue { $0 } }
           return [XMLElement(name: XMLName("answer", "urn:example:question"))]
         }
         configuration.handlers.onMessage { _, _ in isAnswered.withLockedValue { $0 = true } }

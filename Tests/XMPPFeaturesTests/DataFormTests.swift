@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPPXML
 
@@ -80,16 +81,4 @@ struct DataFormTests {
     #expect(DataForm(try Self.form(String(repeating: field, count: 256)))?.fields.count == 256)
     #expect(DataForm(try Self.form(String(repeating: field, count: 257))) == nil)
   }
-}
-
-/// The element that `xml` is.
-func element(_ xml: String) throws -> XMLElement {
-  var found: XMLElement?
-  let text = "<stream xmlns='jabber:client'>\(xml)"
-  try Array(text.utf8).withUnsafeBytes { bytes in
-    try XMLStreamParser().parse(bytes) { event in
-      if case .element(let element) = event { found = found ?? element }
-    }
-  }
-  return try #require(found)
 }

@@ -23,7 +23,7 @@ struct HostileManagementTests {
   /// Online, managed, and with a presence under way.
   private static func online(_ server: ScriptedServer) async throws -> XMPPStream {
     let stream = try await Login(server).online()
-    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.managed()
     try await stream.send([Presence().element])
     return stream
   }
@@ -49,7 +49,7 @@ struct HostileManagementTests {
   func silent() async throws {
     let server = try await ScriptedServer(Self.enabled + Self.presence + [.stall])
     let stream = try await Login(server).with { $0.acknowledgementTimeout = .milliseconds(200) }.online()
-    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.managed()
     try await stream.send([Presence().element])
     #expect(Failed(await stream.ending()) == Failed(.networkError, .stream))
     #expect(await stream.management?.canResume == true)
@@ -106,7 +106,7 @@ struct HostileManagementTests {
     try #require(message?.body == "after")
     #expect(unanswered.load(ordering: .relaxed) == pieces * piece - StreamManagement.answerLimit)
     // One that comes after the acknowledgement is answered again.
-    while !server.received.contains("last") { try await Task.sleep(for: .milliseconds(5)) }
+    try await eventually("the last answer") { server.received.contains("last") }
     await stream.close(patience: .milliseconds(10))
     try await server.end()
   }
@@ -168,7 +168,7 @@ struct HostileManagementTests {
         .client("<a xmlns='urn:xmpp:sm:3' h='3'/>"),
       ])
     let stream = try await Login(server).with { $0.limits.maximumExcessTokenBytes = 10_000 }.online()
-    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.managed()
     try await stream.send([Presence().element])
     let leftOut = await stream.first {
       if case .leftOut(let element, let excess, _) = $0 { (element["id"], excess) } else { nil }
@@ -194,7 +194,7 @@ struct HostileManagementTests {
         .client("<a xmlns='urn:xmpp:sm:3' h='1'/>"),
       ])
     let stream = try await Login(server).online()
-    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.managed()
     try await stream.send([Presence().element])
     let leftOut = await stream.first {
       if case .leftOut(let element, let excess, _) = $0 { (element["id"], excess) } else { nil }

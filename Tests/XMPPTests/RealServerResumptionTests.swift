@@ -156,14 +156,6 @@ extension RealServerResumptionTests {
 extension XMPPStream {
   fileprivate nonisolated var jid: String { configuration.account.description }
 
-  /// Returns when the server has agreed to acknowledge.
-  fileprivate func managed() async throws {
-    while management?.isEnabled != true {
-      guard case .online = state else { throw TestSupportError("the stream ended") }
-      try await Task.sleep(for: .milliseconds(5))
-    }
-  }
-
   fileprivate func probe() async throws { #expect(try await requestAcknowledgement(timeout: .seconds(20))) }
 
   /// Writes to a connection that breaks before the other side can read it.

@@ -82,7 +82,7 @@ struct RealServerTokenTests {
     let server = try await TestServer(options)
     let first = try await Self.first(on: server)
     let outcome = try await Self.login(first)
-    // Servers count in seconds.
+    // The server's clock, which counts in seconds, has to pass the age at which it renews.
     try await Task.sleep(for: .seconds(2))
     let second = try await Self.login(try Self.next(first, after: outcome))
     let renewed = try #require(second.bound.fastToken)
@@ -102,6 +102,7 @@ struct RealServerTokenTests {
     let server = try await TestServer(options)
     let first = try await Self.first(on: server)
     let outcome = try await Self.login(first)
+    // The server's clock, which counts in seconds, has to pass the lifetime of the token.
     try await Task.sleep(for: .seconds(3))
     let alone = await (try Self.next(first, after: outcome)).failure()
     #expect(alone?.stage == .authenticate)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPPStanza
 import XMPPXML
@@ -6,14 +7,7 @@ import XMPPXML
 
 @Suite struct StanzaRouterTests {
   private func route(_ xml: String) throws -> Route {
-    let events = try XMLStreamParser().parse(
-      Array(
-        "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>\(xml)"
-          .utf8))
-    guard case .element(let element)? = events.last else {
-      throw XMPPError(.internalError, stage: .stream, "no element")
-    }
-    return StanzaRouter.route(element)
+    StanzaRouter.route(try element(xml))
   }
 
   @Test("Each kind of stanza goes its way.")

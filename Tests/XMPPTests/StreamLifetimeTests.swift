@@ -55,14 +55,9 @@ struct StreamLifetimeTests {
         await stream.close()
       }
     }
-    let deadline = ContinuousClock.now + .seconds(50)
-    while ContinuousClock.now < deadline {
-      let open = try Self.sockets(to: server.directTLSPort)
-      if open == 0, streams.allSatisfy({ $0.stream == nil }) { break }
-      try await Task.sleep(for: .milliseconds(5))
+    try await eventually("the end of all streams and sockets") {
+      try Self.sockets(to: server.directTLSPort) == 0 && streams.allSatisfy { $0.stream == nil }
     }
-    #expect(streams.count { $0.stream != nil } == 0)
-    #expect(try Self.sockets(to: server.directTLSPort) == 0)
     try await server.end()
   }
 
@@ -76,9 +71,7 @@ struct StreamLifetimeTests {
     await stream?.close(patience: .milliseconds(1))
     stream = nil
     try await server.closedByClient()
-    let deadline = ContinuousClock.now + .seconds(50)
-    while left.stream != nil, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
-    #expect(left.stream == nil)
+    try await eventually("the end of the stream") { left.stream == nil }
     try await server.end()
   }
 }

@@ -20,20 +20,23 @@ extension XMPPStream {
   }
 
   /// Waits until no more events are stored.
-  func untilFull() async throws {
-    let deadline = ContinuousClock.now + .seconds(50)
-    while !inbox.isFull {
-      guard ContinuousClock.now < deadline else { throw TestSupportError("the stream does not read on") }
-      try await Task.sleep(for: .milliseconds(5))
-    }
+  nonisolated func untilFull() async throws {
+    try await eventually("a full inbox") { await inbox.isFull }
   }
 
   /// Waits until the stream has stopped reading.
-  func untilPaused() async throws {
-    let deadline = ContinuousClock.now + .seconds(50)
-    while let channel, try await channel.getOption(.autoRead).get() {
-      guard ContinuousClock.now < deadline else { throw TestSupportError("the stream reads on and on") }
-      try await Task.sleep(for: .milliseconds(5))
+  nonisolated func untilPaused() async throws {
+    try await eventually("the end of reading") {
+      guard let channel = await channel else { return true }
+      return try await !channel.getOption(.autoRead).get()
+    }
+  }
+
+  /// Waits until the server has agreed to acknowledge.
+  nonisolated func managed() async throws {
+    try await eventually("the server's consent to acknowledge") {
+      guard await isOpen else { throw TestSupportError("the stream ended") }
+      return await management?.isEnabled == true
     }
   }
 }

@@ -184,7 +184,7 @@ struct StreamUseTests {
         : Self.login + [.client("</stream:stream>")])
     var stream: XMPPStream? = try await Login(server).online()
     if isManaged {
-      while await stream?.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+      try await stream?.managed()
     }
     stream = nil
     try await server.closedByClient()

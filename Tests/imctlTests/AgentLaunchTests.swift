@@ -27,9 +27,9 @@ struct AgentLaunchTests {
     for _ in 0..<count { children.append(try await imctl.start(["watch"])) }
     var pid: Int32?
     try await eventually("the connection of \(count) watchers") {
-      let state = try await state(imctl)
-      pid = state.pid
-      return state.clients == count + 1
+      let agent = try await imctl.runningAgent()
+      pid = agent.map { Int32($0.pid) }
+      return agent?.clients == count + 1
     }
     return (children, try #require(pid))
   }
@@ -63,7 +63,7 @@ struct AgentLaunchTests {
           "HOME": imctl.home, "XDG_CONFIG_HOME": imctl.home + "/.config",
           "XDG_STATE_HOME": imctl.home + "/.local/state",
         ])
-      try await eventually("the start of an agent") { try await state(imctl).clients == 2 }
+      try await eventually("the start of an agent") { try await imctl.runningAgent()?.clients == 2 }
       let pid = try #require(try await state(imctl).pid)
       #expect(getsid(pid) == pid)
       let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").compactMap {

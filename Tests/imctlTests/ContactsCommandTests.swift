@@ -135,6 +135,7 @@ struct ContactsCommandTests {
         call.method == ContactsChangeMethod.name
       else { return [] }
       seen.timeouts.withLock { $0.append(parameters.timeout) }
+      // The time of the command that calls it passes by no clock of this process.
       usleep(1_000_000)
       return [.result(ContactsChangeMethod.Result(action: .remove, jid: parameters.jid))]
     }

@@ -79,11 +79,11 @@ struct ServiceNotificationTests {
   func kept() async throws {
     try await withIMCTL { imctl in
       let first = try await imctl.start(["agent", "run", "--keep"])
-      try await eventually("its start") { try await imctl.run("agent", "status").status == 0 }
+      try await eventually("its start") { try await imctl.runningAgent() != nil }
       let second = try await imctl.start(["agent", "run", "--keep"])
       #expect(try await first.ended(within: .seconds(90)) == .exited(0))
       try await eventually("the other's start") {
-        try await imctl.run("agent", "status").output.contains("pid \(second.id),")
+        try await imctl.runningAgent()?.pid == Int(second.id)
       }
       second.send(SIGTERM)
       #expect(try await second.ended(within: .seconds(90)) == .exited(0))
