@@ -13,7 +13,7 @@ struct ServerOfferTests {
     return ServerMechanismsMethod.Result("im.example", features)
   }
 
-  @Test("is read from its features, by what each is for.")
+  @Test("What a server offers is read from its features, by what each is for.")
   func everything() throws {
     let offer = try offer(
       """
@@ -33,7 +33,7 @@ struct ServerOfferTests {
     #expect(offer.registration)
   }
 
-  @Test("may be nothing, and what it made up is not shown as it came.")
+  @Test("What a server offers may be nothing, and what it made up is not shown as it came.")
   func nothing() throws {
     let none = try offer("")
     #expect(none.sasl.isEmpty && none.sasl2 == nil && none.channelBindings == nil && none.fast.isEmpty)

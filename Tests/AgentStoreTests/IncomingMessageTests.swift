@@ -45,7 +45,7 @@ import XMPPXML
   }
 
   @Test(
-    "A time is believed that is not in the future, and possible.",
+    "A message's time is believed unless it is impossible or in the future.",
     arguments: [
       ("2026-11-21T02:42:13Z", 1_795_228_933.0), ("2027-01-15T08:00:30Z", 1_800_000_000),
       ("2199-01-01T00:00:00Z", nil), ("292277026596-01-01T00:00:00Z", nil), ("1969-12-31T23:59:59Z", nil),

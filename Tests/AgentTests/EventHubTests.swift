@@ -48,7 +48,7 @@ import Testing
     #expect(hub.subscribers == 0)
   }
 
-  @Test("A reader that is cancelled while an event comes to it holds up nobody.")
+  @Test("A reader that is cancelled while an event is delivered to it blocks no other reader.")
   func cancelledReaders() async throws {
     let hub = EventHub(cursor: 0)
     let readers = Atomic(0)

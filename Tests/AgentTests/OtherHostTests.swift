@@ -22,7 +22,7 @@ struct OtherHostTests {
     return session
   }
 
-  @Test("comes back there.")
+  @Test("A session that is sent to another host comes back there.")
   func followed() async throws {
     let first = try await TestServer.shared(.prosody)
     let second = try await TestServer.shared(.ejabberd24)
@@ -46,7 +46,8 @@ struct OtherHostTests {
   ]
 
   @Test(
-    "to be resumed comes back where it was when nothing can be resumed there.", arguments: bad.indices)
+    "A session that is sent to another host to be resumed comes back where it was when nothing can be resumed there.",
+    arguments: bad.indices)
   func location(_ index: Int) async throws {
     var options = ScriptedServer.Options()
     if index == 0 { options.certificate = try await TestAuthority.shared.certificate(for: ["evil.example"]) }
@@ -79,7 +80,9 @@ struct OtherHostTests {
     try await evil.end()
   }
 
-  @Test("comes back where it was when what it was sent to is no server of XMPP.")
+  @Test(
+    "A session that is sent to another host comes back where it was when what it was sent to is no server of XMPP."
+  )
   func noServer() async throws {
     let evil = try await ScriptedServer([.header, .server("hello")])
     let away =
@@ -94,7 +97,9 @@ struct OtherHostTests {
     try await evil.end()
   }
 
-  @Test("comes back where it was when the other one is not the domain's, which gets no password.")
+  @Test(
+    "A session that is sent to another host comes back where it was when the other one is not the domain's, which gets no password."
+  )
   func foreign() async throws {
     let first = try await TestServer.shared(.prosody)
     var options = ScriptedServer.Options()

@@ -59,7 +59,7 @@ import XMPPStanza
   }
 
   @Test(
-    "What is in the archive is not sent again, what is not there is, with its id and its time.",
+    "Only messages that the archive lacks are sent again, with their ids and times.",
     arguments: TestServer.Kind.allCases)
   func archive(kind: TestServer.Kind) async throws {
     let (messages, uncertain) = try await recover(TestServer.shared(kind))
@@ -70,7 +70,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Without an archive nothing is lost, and what may be doubled is counted.",
+    "Without an archive no message is lost, and possible duplicates are counted.",
     arguments: TestServer.Kind.oneOfEach)
   func noArchive(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)

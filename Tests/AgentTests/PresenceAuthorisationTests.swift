@@ -14,7 +14,9 @@ import XMPPXML
 
 @Suite("Who asks a session something", .timeLimit(.minutes(4)))
 struct PresenceAuthorisationTests {
-  @Test("may know of it when it is the own account, the own server, a subscriber or was sent presence.")
+  @Test(
+    "Who asks a session something may know of it when it is the own account, the own server, a subscriber or was sent presence."
+  )
   func admitted() throws {
     let authorisation = PresenceAuthorisation(account: try JID("alice@im.example/desk"))
     func admits(_ jid: String) throws -> Bool { authorisation.admits(try JID(jid)) }
@@ -50,7 +52,7 @@ struct PresenceAuthorisationTests {
     "<query xmlns='http://jabber.org/protocol/disco#items'/>",
   ]
 
-  @Test("is answered when it may know, and else as if nobody were there.")
+  @Test("Who asks a session something is answered when it may know, and else as if nobody were there.")
   func answers() async throws {
     func asked(by jid: String, _ answer: String) -> [ScriptedServer.Step] {
       Self.questions.enumerated().flatMap { index, question -> [ScriptedServer.Step] in
@@ -96,7 +98,8 @@ struct PresenceAuthorisationTests {
   }
 
   @Test(
-    "learns by real servers what the word in its presence stands for.", arguments: TestServer.Kind.allCases)
+    "Who asks a session something learns by real servers what the word in its presence stands for.",
+    arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     var configuration = StreamConfiguration(

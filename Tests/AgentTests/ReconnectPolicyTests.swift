@@ -242,13 +242,13 @@ import XMPPClient
     .init(.deliveryUnconfirmed, false, false), .init(.cancelled, false, false),
   ]
 
-  @Test("is said for every row of the table.")
+  @Test("What follows on a failure is said for every row of the table.")
   func total() {
     #expect(Set(Self.rows.map(\.name)) == Set(FailureTable.rows.map(\.name)))
     #expect(Self.rows.count == FailureTable.rows.count)
   }
 
-  @Test("is another attempt or the end, by hand and by itself.", arguments: rows)
+  @Test("What follows on a failure is another attempt or the end, by hand and by itself.", arguments: rows)
   func attempts(_ row: Row) {
     let failure = Failure(row.name, stage: .authenticate)
     #expect(ReconnectPolicy.triesAgain(after: failure) == row.waiting)

@@ -76,7 +76,7 @@ import XMPPStanza
     try await session.syncHistory(.init(account: nil, with: peer, limit: limit))
   }
 
-  @Test("Old pages are read backwards until there are enough messages; nobody is told of them as news.")
+  @Test("Old pages are read backwards until there are enough messages, and no events are published for them.")
   func past() async throws {
     let (session, server, hub) = try await session(
       then: Self.page(
@@ -207,7 +207,7 @@ import XMPPStanza
     #expect(server.received.contains("<after>k</after>") && server.received.contains("<after>l</after>"))
   }
 
-  @Test("Who is not logged in fetches nothing.")
+  @Test("An account that is not logged in fetches nothing from the archive.")
   func offline() async throws {
     let session = try Session(Self.jid, home: home)
     await #expect { _ = try await sync(session, limit: 1) } throws: { ($0 as? Failure)?.name == .notLoggedIn }

@@ -8,7 +8,7 @@ import Testing
 @Suite("A contact", .serialized, .timeLimit(.minutes(10)))
 struct ContactTests {
   @Test(
-    "is asked, accepts, is seen, gets another name and other groups, and is removed.",
+    "A contact is asked, accepts, is seen, gets another name and other groups, and is removed.",
     arguments: TestServer.Kind.allCases)
   func added(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -73,7 +73,7 @@ struct ContactTests {
   }
 
   @Test(
-    "asks, is listed once and after a restart too, and is approved or denied.",
+    "A contact asks, is listed once and after a restart too, and is approved or denied.",
     arguments: TestServer.Kind.allCases)
   func requests(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -120,7 +120,7 @@ struct ContactTests {
   }
 
   @Test(
-    "that has not asked is approved beforehand where the server can do that.",
+    "A contact that has not asked is approved beforehand where the server can do that.",
     arguments: TestServer.Kind.allCases)
   func preApproved(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -141,7 +141,7 @@ struct ContactTests {
   }
 
   @Test(
-    "that is blocked gets nothing through, until it is unblocked; other devices hear of it.",
+    "A contact that is blocked gets nothing through, until it is unblocked; other devices hear of it.",
     arguments: TestServer.Kind.allCases)
   func blocked(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -176,7 +176,7 @@ struct ContactTests {
   }
 
   @Test(
-    "changed by another device is told as that and kept by version; a stranger's push is ignored.",
+    "A contact changed by another device is told as that and kept by version; a stranger's push is ignored.",
     arguments: TestServer.Kind.allCases)
   func otherDevice(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -236,7 +236,7 @@ struct ContactTests {
   }
 
   @Test(
-    "whose request another device has declined is not listed any more after the next login.",
+    "A contact whose request another device has declined is not listed any more after the next login.",
     arguments: TestServer.Kind.allCases)
   func declinedElsewhere(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)

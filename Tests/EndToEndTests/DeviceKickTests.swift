@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Devices that are kicked, all at once, by name, or by an administrator", .serialized, .namesServer)
 struct DeviceKickTests {
-  @Test("All are ended whom the server lists; where it lists none, what may be left is said.")
+  @Test(
+    "Every device that the server lists is ended; a server that lists none is reported with what may be left."
+  )
   func kickForeigners() async { await Everywhere.run(kickForeigners) }
 
   private func kickForeigners(on kind: TestServer.Kind) async throws {

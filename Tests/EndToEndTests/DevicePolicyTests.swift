@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The device policy of an account", .serialized, .namesServer)
 struct DevicePolicyTests {
-  @Test("is obeyed by devices that did not set it, and have never been told.")
+  @Test("The device policy of an account is obeyed by devices that did not set it, and have never been told.")
   func everyDevice() async { await Everywhere.run(everyDevice) }
 
   private func everyDevice(on kind: TestServer.Kind) async throws {
@@ -38,7 +38,7 @@ struct DevicePolicyTests {
     #expect(try await new.state() == .syncOK)
   }
 
-  @Test("that is set offline is published at the next login.")
+  @Test("The device policy of an account that is set offline is published at the next login.")
   func offline() async throws {
     let user = try await User(on: .ejabberd24)
     try await user.goOnline("--resource", "desk")

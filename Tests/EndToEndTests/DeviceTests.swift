@@ -81,7 +81,7 @@ extension [Event] {
 
 @Suite("Devices of one account", .serialized, .namesServer)
 struct DeviceTests {
-  @Test("One is kicked, and it alone: nobody sees who did it.")
+  @Test("A kick ends one device only, and contacts do not see who did it.")
   func kick() async { await Everywhere.run(kick) }
 
   private func kick(on kind: TestServer.Kind) async throws {
@@ -243,7 +243,7 @@ struct DeviceTests {
     #expect(try replay.events().devices == events)
   }
 
-  @Test("Who is kicked learns by whom, where that is one of ours.")
+  @Test("A kicked device is told which device has kicked it, where that device runs imctl.")
   func kickedBy() async { await Everywhere.run(kickedBy) }
 
   private func kickedBy(on kind: TestServer.Kind) async throws {
@@ -312,7 +312,7 @@ struct DeviceTests {
     try await foreign.end()
   }
 
-  @Test("Two that fight for one place settle.")
+  @Test("Two devices that fight for one place come to rest.")
   func fight() async { await Everywhere.run(on: [.prosody, .ejabberd24], fight) }
 
   private func fight(on kind: TestServer.Kind) async throws {

@@ -10,7 +10,9 @@ struct GivenUpLoginTests {
     case retries, timeout, automaticTimeout, tokenCommand
   }
 
-  @Test("an agent that was started for it does not log in by itself.", arguments: Cause.allCases)
+  @Test(
+    "After a login has failed, an agent that was started for it does not log in by itself.",
+    arguments: Cause.allCases)
   private func over(cause: Cause) async throws {
     let user = try await User()
     try await user.goOnline()
@@ -38,7 +40,7 @@ struct GivenUpLoginTests {
     try await user.imctl.end()
   }
 
-  @Test("in the background the account says why, with and without an agent.")
+  @Test("After a background login has failed, the account says why, with and without an agent.")
   func detached() async throws {
     let user = try await User()
     #expect(try await user.login("--detach", password: "mistyped").status == 0)
@@ -53,7 +55,7 @@ struct GivenUpLoginTests {
     try await user.imctl.end()
   }
 
-  @Test("the result tells the outcomes apart.")
+  @Test("After a login has failed, the result tells the outcomes apart.")
   func result() async throws {
     struct Line: Decodable { var result: String? }
     let user = try await User()

@@ -5,7 +5,7 @@ import Testing
 @Suite("Only the device that logged in last logs in by itself", .timeLimit(.minutes(6)))
 struct LastLoginTests {
   @Test(
-    "unless it is forced: another one's login is found out before anybody sees this one.",
+    "Only the device that logged in last logs in by itself, unless it is forced: another one's login is found out before anybody sees this one.",
     arguments: TestServer.Kind.allCases)
   func last(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -64,7 +64,9 @@ struct LastLoginTests {
     return login
   }
 
-  @Test("but an agent that starts again does, unless the user wants it otherwise.")
+  @Test(
+    "Only the device that logged in last logs in by itself, but an agent that starts again does, unless the user wants it otherwise."
+  )
   func restarted() async throws {
     let user = try await User(on: .ejabberd)
     try await user.goOnline()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Presence is what the user wants", .serialized)
 struct LastingPresenceTests {
-  @Test("for a time, also where the agent is killed and another one goes on.")
+  @Test("Presence is what the user wants for a time, also where the agent is killed and another one goes on.")
   func timedOverKill() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -22,7 +22,9 @@ struct LastingPresenceTests {
     #expect(try await user.status().presence?.show == .xa)
   }
 
-  @Test("is over where its time came while no agent ran, and nobody sees it again.")
+  @Test(
+    "Presence is what the user wants is over where its time came while no agent ran, and nobody sees it again."
+  )
   func timedOut() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -40,7 +42,7 @@ struct LastingPresenceTests {
   }
 
   @Test(
-    "is applied after every reconnect, and held by a command while the connection is lost in between.",
+    "Presence is what the user wants is applied after every reconnect, and held by a command while the connection is lost in between.",
     arguments: TestServer.Kind.oneOfEach)
   func heldOverLoss(kind: TestServer.Kind) async throws {
     let server = try await TestServer(Neighbourhood.options(kind))

@@ -8,7 +8,7 @@ struct ManyContactsTests {
   /// What their server answers comes faster than ejabberd reads acknowledgements: the older one ends a session to which
   /// it has sent 5,000 stanzas without.
   @Test(
-    "of whom the server tells at once, with more than it waits to be acknowledged, do not keep an account offline.",
+    "Thousands of contacts of whom the server tells at once, with more than it waits to be acknowledged, do not keep an account offline.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func answerAtOnce(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)

@@ -16,7 +16,7 @@ struct OutageTests {
     return user
   }
 
-  @Test("a login by hand that fails does not end the attempts to come back.")
+  @Test("While the server is away, a login by hand that fails does not end the attempts to come back.")
   func failedLogin() async throws {
     let user = try await online()
     try await user.server.kill()
@@ -27,7 +27,7 @@ struct OutageTests {
     try await user.server.end()
   }
 
-  @Test("a session that shows no presence shows none when it is back.")
+  @Test("While the server is away, a session that shows no presence shows none when it is back.")
   func noPresence() async throws {
     let user = try await online("--no-presence")
     let first = try await user.status()
@@ -42,7 +42,7 @@ struct OutageTests {
     try await user.server.end()
   }
 
-  @Test("a login that may take as long as it takes waits for it.")
+  @Test("While the server is away, a login that may take as long as it takes waits for it.")
   func withoutBound() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody))
     let user = try await User(server: server)
@@ -78,7 +78,7 @@ struct HangingLoginTests {
     return (user, login, silent)
   }
 
-  @Test("the running session is what status and whoami tell of.")
+  @Test("While a login hangs, the running session is what status and whoami tell of.")
   func status() async throws {
     let (user, login, _) = try await hanging()
     let status = try await user.imctl.run("status", "--json")
@@ -90,7 +90,7 @@ struct HangingLoginTests {
     #expect(try await user.status().state == .syncOK)
   }
 
-  @Test("a logout ends both.")
+  @Test("While a login hangs, a logout ends both.")
   func logout() async throws {
     let (user, login, _) = try await hanging()
     #expect(try await user.imctl.run("logout").status == 0)

@@ -27,7 +27,9 @@ struct ServiceTests {
     return try #require(try result.objects(AgentState.self).first)
   }
 
-  @Test("takes over from an agent that runs, restarts when it is killed, reloads, stops, and goes.")
+  @Test(
+    "The agent as a service of systemd takes over from an agent that runs, restarts when it is killed, reloads, stops, and goes."
+  )
   func life() async throws {
     let (user, manager, bob) = try await user()
     try await user.goOnline()
@@ -97,7 +99,8 @@ struct ServiceTests {
   }
 
   @Test(
-    "is replaced through systemd by the first command after an upgrade, and no command before that ends it.")
+    "The agent as a service of systemd is replaced through systemd by the first command after an upgrade, and no command before that ends it."
+  )
   func upgrade() async throws {
     let (user, manager, bob) = try await user()
     // The program as a package installs it: first an older one, then ours in its place.
@@ -150,7 +153,9 @@ struct ServiceTests {
     }
   }
 
-  @Test("stays though nobody is logged in, and no command of the user speaks in its name.")
+  @Test(
+    "The agent as a service of systemd stays though nobody is logged in, and no command of the user speaks in its name."
+  )
   func stays() async throws {
     let (user, manager, _) = try await user()
     #expect(try await user.imctl.run("agent", "install").status == 0)

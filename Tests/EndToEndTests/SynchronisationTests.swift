@@ -11,7 +11,7 @@ struct SynchronisationTests {
   }
 
   @Test(
-    "tells once what a login brings into step, and at its end how many there are.",
+    "Synchronisation tells once what a login brings into step, and at its end how many there are.",
     arguments: TestServer.Kind.allCases)
   func counts(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind, server: Village.server(kind))
@@ -44,7 +44,7 @@ struct SynchronisationTests {
   }
 
   @Test(
-    "brings what was asked meanwhile, and what a service says after that.",
+    "Synchronisation brings what was asked meanwhile, and what a service says after that.",
     arguments: TestServer.Kind.allCases)
   func notices(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -68,7 +68,8 @@ struct SynchronisationTests {
     try await user.imctl.end()
   }
 
-  @Test("is not waited for by who reads what is stored, while a login by itself finds no server.")
+  @Test(
+    "Synchronisation is not waited for by who reads what is stored, while a login by itself finds no server.")
   func unreachable() async throws {
     var options = TestServer.Options(.prosody)
     options.accounts = Neighbourhood.options(.prosody).accounts
@@ -98,7 +99,7 @@ struct SynchronisationTests {
   }
 
   @Test(
-    "ends also at a server that has no archive, or nothing but a roster.",
+    "Synchronisation ends also at a server that has no archive, or nothing but a roster.",
     arguments: TestServer.Kind.oneOfEach)
   func poor(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)

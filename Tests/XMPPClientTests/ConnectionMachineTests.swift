@@ -83,7 +83,7 @@ struct ConnectionMachineTests {
     #expect(Self.table() == ConnectionTable.text)
   }
 
-  @Test("What comes from a stream that is not the present one changes nothing.")
+  @Test("An input from an earlier stream changes nothing.")
   func staleInputs() {
     for (state, machine) in Self.reachable {
       for number in [-1, 99] {

@@ -10,7 +10,7 @@ struct DataFormTests {
     try element("<x xmlns='jabber:x:data' type='\(type)'>\(fields)</x>")
   }
 
-  @Test("has fields of every kind of XEP-0004 §3.3, and keeps those it does not know.")
+  @Test("A data form has fields of every kind of XEP-0004 §3.3, and keeps those it does not know.")
   func fields() throws {
     let form = try #require(
       DataForm(
@@ -50,7 +50,9 @@ struct DataFormTests {
     #expect(form.fields.filter(\.kind.takesMany).map(\.name) == ["description", "features", "invitelist"])
   }
 
-  @Test("goes back with its answers, its hidden fields and what the service proposes, and no fixed text.")
+  @Test(
+    "A data form goes back with its answers, its hidden fields and what the service proposes, and no fixed text."
+  )
   func submission() throws {
     let form = try #require(
       DataForm(
@@ -72,7 +74,7 @@ struct DataFormTests {
             + "<field var='maxsubs'><value>20</value></field>", type: "submit")))
   }
 
-  @Test("is not what is of another type or name, nor one that no person could fill in.")
+  @Test("A data form is not what is of another type or name, nor one that no person could fill in.")
   func refused() throws {
     #expect(DataForm(try Self.form("", type: "submit")) == nil)
     #expect(DataForm(try element("<x xmlns='jabber:x:data'/>")) == nil)

@@ -29,7 +29,7 @@ struct HostileManagementTests {
   }
 
   @Test(
-    "ends where it acknowledges what was never sent, and says so; the session is not asked for again.",
+    "Stream management with a hostile server ends where it acknowledges what was never sent, and says so; the session is not asked for again.",
     arguments: ["2", "4294967295", "-1", "1.5", "18446744073709551616", "one", ""])
   func miscount(h: String) async throws {
     let server = try await ScriptedServer(
@@ -45,7 +45,9 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("ends where nothing comes in the place of an acknowledgement; the session can be gone on with.")
+  @Test(
+    "Stream management with a hostile server ends where nothing comes in the place of an acknowledgement; the session can be gone on with."
+  )
   func silent() async throws {
     let server = try await ScriptedServer(Self.enabled + Self.presence + [.stall])
     let stream = try await Login(server).with { $0.acknowledgementTimeout = .milliseconds(200) }.online()
@@ -56,7 +58,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("ends where an acknowledgement goes back.")
+  @Test("Stream management with a hostile server ends where an acknowledgement goes back.")
   func back() async throws {
     let server = try await ScriptedServer(
       Self.enabled + Self.presence + [
@@ -67,7 +69,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("answers a flood of questions without end, and goes on.")
+  @Test("Stream management with a hostile server answers a flood of questions without end, and goes on.")
   func questions() async throws {
     let server = try await ScriptedServer(
       Self.enabled + [
@@ -84,7 +86,7 @@ struct HostileManagementTests {
   }
 
   @Test(
-    "goes on where requests come faster than the server takes the answers: those beyond a bound get none, which is told."
+    "Stream management with a hostile server goes on where requests come faster than the server takes the answers: those beyond a bound get none, which is told."
   )
   func requests() async throws {
     let request =
@@ -111,7 +113,8 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("does without where the server offers it and then has it not.")
+  @Test(
+    "Stream management with a hostile server does without where the server offers it and then has it not.")
   func refused() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound, features: Self.feature) + [
@@ -126,7 +129,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("leaves elements alone that nobody asked for.")
+  @Test("Stream management with a hostile server leaves elements alone that nobody asked for.")
   func unasked() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [

@@ -30,7 +30,7 @@ struct StreamLifetimeTests {
     }
   }
 
-  @Test("of 200 logins, one after the other, that are closed, fail or are cancelled.")
+  @Test("Nothing stays behind of 200 logins, one after the other, that are closed, fail or are cancelled.")
   func logins() async throws {
     let server = try await TestServer(.init(.prosody))
     var login = try await Login(to: server, tls: .direct)
@@ -61,7 +61,9 @@ struct StreamLifetimeTests {
     try await server.end()
   }
 
-  @Test("of a stream that its owner forgets when it is closed, though its connection was paused.")
+  @Test(
+    "Nothing stays behind of a stream that its owner forgets when it is closed, though its connection was paused."
+  )
   func forgotten() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [.flood("<presence from='bob@\(TestServer.domain)'/>", bytes: 1 << 28)])

@@ -34,7 +34,7 @@ struct AgentLaunchTests {
     return (children, try #require(pid))
   }
 
-  @Test("Commands that start one at the same time find the same one; stop ends it and them.")
+  @Test("Commands that start an agent at the same time share one agent; agent stop ends it and them.")
   func together() async throws {
     try await withIMCTL { imctl in
       let (children, pid) = try await watchers(imctl, 4)
@@ -52,7 +52,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("It has a session of its own, and holds none of our files open.")
+  @Test("A started agent has a session of its own and holds none of the command's files open.")
   func detached() async throws {
     try await withIMCTL { imctl in
       let kept = imctl.home + "/kept"
@@ -93,7 +93,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("An agent that is killed leaves a socket that is in nobody's way.")
+  @Test("The socket of a killed agent does not hinder the next one.")
   func killed() async throws {
     try await withIMCTL { imctl in
       let (children, pid) = try await watchers(imctl, 1)
@@ -140,7 +140,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("Where the state directory is somebody else's business, nothing is started.")
+  @Test("No agent is started where the state directory belongs to somebody else.")
   func refusedDirectory() async throws {
     try await withIMCTL { imctl in
       try PrivateDirectory.ensure(imctl.home + "/.local/state")
@@ -174,7 +174,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("login --foreground takes the place of an agent that nobody needs, not of a busy one.")
+  @Test("imctl login --foreground takes the place of an agent that nobody needs, not of a busy one.")
   func foreground() async throws {
     try await withIMCTL { imctl in
       let login = [
@@ -193,7 +193,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("agent run ends by itself after --timeout.")
+  @Test("imctl agent run ends by itself after --timeout.")
   func runTimeout() async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run("agent", "run", "--timeout", "3")
