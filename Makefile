@@ -103,7 +103,7 @@ test: setup test-asan ## All tests, against private Prosody and ejabberd servers
 .PHONY: test-fast
 test-fast: setup ## The tests that need no server
 	@swift build --build-tests
-	@Tests/fast
+	@Tests/run fast
 
 .PHONY: test-release
 test-release: setup ## Those tests that depend on how the release binaries are linked, with these binaries
@@ -122,8 +122,8 @@ test-tsan: setup ## The agent's tests, with the thread sanitizer
 .PHONY: lint
 lint: ## Formatting and syntax of everything
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
-	@for file in Sources/CICU/subset-data Tests/run Tests/release Tests/binary Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
-	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/fast Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos_link Tests/Benchmarks/chaos_machine Tests/Benchmarks/growth Tests/Benchmarks/history Tests/Benchmarks/receive Tests/Benchmarks/hostile Tests/Benchmarks/send
+	@for file in Sources/CICU/subset-data Tests/release Tests/binary Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
+	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/run Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos_link Tests/Benchmarks/chaos_machine Tests/Benchmarks/growth Tests/Benchmarks/history Tests/Benchmarks/receive Tests/Benchmarks/hostile Tests/Benchmarks/send
 
 .PHONY: format
 format: ## Format all Swift sources in place

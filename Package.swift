@@ -151,11 +151,12 @@ let package = Package(
 
     .testTarget(name: "XMPPXMLTests", dependencies: ["XMPPXML"]),
     .testTarget(
-      name: "XMPPStanzaTests", dependencies: ["XMPPStanza", "XMPPXML"], resources: [.copy("Vectors")]),
+      name: "XMPPStanzaTests", dependencies: ["XMPPStanza", "XMPPXML", "TestSupport"],
+      resources: [.copy("Vectors")]),
     .testTarget(
       name: "XMPPTransportTests",
-      dependencies: ["XMPPTransport", "COpenSSL", "CResolv", nioCore, nioPosix, nioEmbedded]),
-    .testTarget(name: "XMPPSASLTests", dependencies: ["XMPPSASL"]),
+      dependencies: ["XMPPTransport", "TestSupport", "COpenSSL", "CResolv", nioCore, nioPosix, nioEmbedded]),
+    .testTarget(name: "XMPPSASLTests", dependencies: ["XMPPSASL", "TestSupport"]),
     .testTarget(
       name: "XMPPTests",
       dependencies: [
@@ -170,7 +171,7 @@ let package = Package(
         "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "XMPPClient",
         "TestSupport", nioCore, nioConcurrencyHelpers,
       ]),
-    .testTarget(name: "AgentProtocolTests", dependencies: ["AgentProtocol"]),
+    .testTarget(name: "AgentProtocolTests", dependencies: ["AgentProtocol", "TestSupport"]),
     .testTarget(name: "UserCommandTests", dependencies: ["UserCommand", "AgentProtocol", "TestSupport"]),
     .testTarget(name: "TerminalTests", dependencies: ["Terminal", "TestSupport"]),
     .testTarget(
@@ -211,7 +212,7 @@ let package = Package(
     // Private servers, a scripted server and counterparts, for the tests above.
     .target(
       name: "TestSupport",
-      dependencies: ["AgentProtocol", nioConcurrencyHelpers, subprocess],
+      dependencies: ["AgentProtocol", "XMPPXML", "XMPPStanza", nioConcurrencyHelpers, subprocess],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
 

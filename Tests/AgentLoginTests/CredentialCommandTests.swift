@@ -30,7 +30,9 @@ import XMPPSASL
     #expect(try CommandWords.split(line) == words)
   }
 
-  @Test("What cannot be split is the user's mistake.", arguments: ["", "  ", "'a", "\"a", "a\\", "\"a\\"])
+  @Test(
+    "A command line that cannot be split into words is a usage error.",
+    arguments: ["", "  ", "'a", "\"a", "a\\", "\"a\\"])
   func unsplittable(line: String) {
     do {
       _ = try CredentialCommand(line)
@@ -52,7 +54,7 @@ import XMPPSASL
     #expect(try await CredentialCommand(line).secret() == Secret(secret))
   }
 
-  @Test("A command that is quick is never read too late.")
+  @Test("The output of a command that ends at once is read completely.")
   func quick() async throws {
     let command = try CredentialCommand("printf hunter2")
     for _ in 0..<100 { #expect(try await command.secret() == Secret("hunter2")) }
@@ -88,7 +90,7 @@ import XMPPSASL
     #expect(refused?.detail?.description == "sh: exit status 3: gpg: no key")
   }
 
-  @Test("What it printed is not in the failure.")
+  @Test("A failure does not show what the command printed.")
   func outputIsSecret() async {
     let failed = await failure("sh -c 'echo hunter2; exit 1'")
     #expect(failed.map { "\($0)\($0.message)".contains("hunter2") } == false)
@@ -101,14 +103,14 @@ import XMPPSASL
     #expect(await failure("sh -c 'yes & yes >&2'")?.exit == 77)
   }
 
-  @Test("When its time is up the command is killed.")
+  @Test("A command that exceeds its time limit is killed.")
   func timeLimit() async {
     let failed = await failure("sleep 1000", timeLimit: .milliseconds(123))
     #expect(failed?.exit == 77 && failed?.detail?.description == "sleep: no answer within 0.1 s")
     #expect(await failure("sh -c 'echo hunter2; exec sleep 1000'", timeLimit: .milliseconds(100))?.exit == 77)
   }
 
-  @Test("When it is given up, everything it started is killed, even what does not listen to SIGTERM.")
+  @Test("When a command is cancelled, every process it started is killed, even one that ignores SIGTERM.")
   func processGroup() async throws {
     let directory = try TemporaryDirectory()
     let file = directory.path + "/pids"
@@ -131,7 +133,7 @@ import XMPPSASL
     }
   }
 
-  @Test("It has no terminal and no standard input.")
+  @Test("A command has no terminal and no standard input.")
   func noTerminal() async throws {
     #expect(try await CredentialCommand("sh -c 'cat; test -t 0 || echo none'").secret() == Secret("none"))
     #expect(

@@ -56,7 +56,9 @@ import XMPPXML
         == .stepByStep)
   }
 
-  @Test("What succeeds ahead of the server is no objection any more; a server elsewhere begins anew.")
+  @Test(
+    "A pipelined login that succeeds clears the server's objection, and a server at another address starts without one."
+  )
   func inARow() throws {
     let once = try server(.scramSHA1, objections: 1)
     #expect(try server(.scramSHA1, before: once).objections == 0)
@@ -67,14 +69,14 @@ import XMPPXML
     #expect(try server(.scramSHA1, before: elsewhere).objections == 0)
   }
 
-  @Test("An offer with a name that is none is not kept.")
+  @Test("An offer with an invalid mechanism name is not stored.")
   func absurdOffer() throws {
     var offer = offer
     offer.mechanisms.append(SASLMechanismName(String(repeating: "A", count: 100_000)))
     #expect(try server(.scramSHA1, offer: offer).offer == nil)
   }
 
-  @Test("What cannot be read of it is learned anew, but for the mechanism.")
+  @Test("Unreadable fields of a known server are learned again, except for its mechanism.")
   func damaged() throws {
     let text =
       #"{"mechanism":"SCRAM-SHA-256","host":"h","port":"x","offer":{"mechanisms":7},"objections":-1.5}"#
@@ -86,7 +88,7 @@ import XMPPXML
     }
   }
 
-  @Test("It reads back as it was stored.")
+  @Test("A known server is read back as it was stored.")
   func stored() throws {
     let known = try server(.scramSHA1, offer: offer, objections: 2)
     #expect(known.target == ServerTarget(host: "im.example.org", port: 5222, tls: .startTLS))

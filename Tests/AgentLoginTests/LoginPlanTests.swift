@@ -55,7 +55,7 @@ import XMPPXML
     }
   }
 
-  @Test("A token goes as a bearer's where the server takes it so only.")
+  @Test("A token is sent with OAUTHBEARER where the server offers nothing else for tokens.")
   func bearer() throws {
     for kind in [LoginKind.token, .jwt, .thirdParty] {
       var plan = try plan(kind)
@@ -145,7 +145,7 @@ import XMPPXML
     #expect(same.credentials(presenting: ResolvedCredentials()).authzid == nil)
   }
 
-  @Test("What cannot be right is refused: a domain alone, a local part of nobody, keys of no SCRAM.")
+  @Test("A login with a bare domain, with an empty local part or with keys that are not SCRAM's is refused.")
   func refused() throws {
     for (jid, kind, store) in [
       ("example.org", LoginKind.password, nil), ("a@example.org", .anonymous, nil),
@@ -328,7 +328,7 @@ import XMPPXML
     #expect(!reconsider(&alone, after: expired, of: .htSHA256None, offered: []))
   }
 
-  @Test("While a device token may do, no command is run.")
+  @Test("No credential command runs as long as a device token may log in.")
   func lazily() throws {
     let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("device"))
     var plan = try plan(.jwt) {

@@ -1,4 +1,5 @@
 import AgentProtocol
+import TestSupport
 import Testing
 import XMPP
 import XMPPXML
@@ -8,19 +9,11 @@ import XMPPXML
 @Suite("What a server offers")
 struct ServerOfferTests {
   private func offer(_ features: String) throws -> ServerMechanismsMethod.Result {
-    let text =
-      "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
-      + "<stream:features>\(features)</stream:features>"
-    var found: XMLElement?
-    try Array(text.utf8).withUnsafeBytes { bytes in
-      try XMLStreamParser().parse(bytes) { event in
-        if case .element(let element) = event { found = element }
-      }
-    }
-    return ServerMechanismsMethod.Result("im.example", StreamFeatures(try #require(found)))
+    let features = StreamFeatures(try element("<stream:features>\(features)</stream:features>"))
+    return ServerMechanismsMethod.Result("im.example", features)
   }
 
-  @Test("is read from its features, by what each is for.")
+  @Test("What a server offers is read from its features, by what each is for.")
   func everything() throws {
     let offer = try offer(
       """
@@ -40,7 +33,7 @@ struct ServerOfferTests {
     #expect(offer.registration)
   }
 
-  @Test("may be nothing, and what it made up is not shown as it came.")
+  @Test("What a server offers may be nothing, and what it made up is not shown as it came.")
   func nothing() throws {
     let none = try offer("")
     #expect(none.sasl.isEmpty && none.sasl2 == nil && none.channelBindings == nil && none.fast.isEmpty)

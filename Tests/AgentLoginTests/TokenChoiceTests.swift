@@ -14,7 +14,7 @@ import XMPPSASL
   private static let tokens: [Token] = [.none, .empty, .value(dynamic)]
   private static let extensions: [Extension] = [.none, .empty, .value("dynamic")]
 
-  @Test("Of a token login: the command's token, else the given one as a fallback, else nothing is sent.")
+  @Test("A token login uses the command's token, else the given one; without either nothing is sent.")
   func token() {
     for token in Self.tokens {
       for given in [nil, Self.given] {
@@ -43,7 +43,8 @@ import XMPPSASL
   }
 
   @Test(
-    "Of a third party's login token or extension is enough, and a fallback is where no command had either.")
+    "A third-party login needs a token or an extension; the given ones are a fallback where the command printed neither."
+  )
   func thirdParty() {
     var cases = 0
     for token in Self.tokens {

@@ -26,7 +26,7 @@ import Testing
     #expect(home.configuration == "/h/.config/imctl" && home.state == "/h/.local/state/imctl")
   }
 
-  @Test("Without HOME the user database tells it.")
+  @Test("Without HOME the home directory comes from the user database.")
   func noHome() throws {
     #expect(try #require(paths([:])).state.hasSuffix("/.local/state/imctl"))
   }

@@ -31,7 +31,7 @@ import Testing
     #expect(sample.name == nil && sample.count == nil && sample.plain == nil)
   }
 
-  @Test("What is there is read and written back.")
+  @Test("Present properties are read and written back.")
   func present() throws {
     let text = #"""
       {"count":2,"flag":false,"name":"n","options":{"port":1},"plain":0.5,"timeout":1.5,"words":["a"]}
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "A value that does not fit is an error that names its key.",
+    "A value of the wrong type is an error that names its key.",
     arguments: [
       (#"{"timeout":1e400}"#, "timeout"), (#"{"count":1.5}"#, "count"), (#"{"plain":-1e999}"#, "plain"),
       (#"{"options":{"port":1e400}}"#, "options.port"), (#"{"flag":1}"#, "flag"), (#"{"name":1}"#, "name"),

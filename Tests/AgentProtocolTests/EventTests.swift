@@ -53,7 +53,7 @@ import Testing
     #expect(!RPC.line(Event(account: "a@b", time: "", cursor: 1, body: state)).contains("null"))
   }
 
-  @Test("What is in step is an object with the names of the parts.")
+  @Test("The event of a synchronisation names the parts that are synchronised.")
   func counts() {
     var change = StateChange(state: .syncOK, previous: .syncing)
     change.parts = [.roster, .roaming]

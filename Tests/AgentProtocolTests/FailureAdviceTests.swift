@@ -19,7 +19,7 @@ struct FailureAdviceTests {
         ? [example(advice, nil)] : advice.conditions.sorted().map { example(advice, $0) }
     }
 
-  @Test("No advice is hidden by an earlier one.")
+  @Test("No row of the advice table is hidden by an earlier row.")
   func reached() {
     for advice in FailureAdvice.all {
       for condition in advice.conditions.isEmpty ? [nil] : advice.conditions.map(Optional.some) {
@@ -53,7 +53,7 @@ struct FailureAdviceTests {
     }
   }
 
-  @Test("No hint leaves its reader alone with the failure.")
+  @Test("Every failure has a hint.")
   func help() {
     for failure in Self.all {
       let hint = failure.localized(.english).hint
@@ -61,7 +61,7 @@ struct FailureAdviceTests {
     }
   }
 
-  @Test("Nobody is quoted who did not speak.")
+  @Test("A message quotes only a peer that has sent an error.")
   func quotes() {
     for failure in Self.all where failure.condition == nil {
       let message = failure.localized(.english).message

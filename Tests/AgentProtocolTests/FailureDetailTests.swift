@@ -31,7 +31,7 @@ struct FailureDetailTests {
     }
   }
 
-  @Test("The arguments stand in their places, and are not looked into.")
+  @Test("Arguments are inserted at their places, and placeholders inside them are left alone.")
   func arguments() {
     for detail in Self.all {
       guard case .sentence(let key, let arguments) = detail else { continue }

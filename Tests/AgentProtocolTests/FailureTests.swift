@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(
-    "What a detail says is said in both languages; a text stays as it is.",
+    "A detail is translated into both languages, and a foreign text is left as it is.",
     arguments: [
       (.login(.segments, 2), "it has 2 segments, a JWT has 3", "它有 2 段，JWT 应有 3 段"),
       (.login(.headerSyntax), "its header is no JSON object", "其头部不是 JSON 对象"),
@@ -63,7 +63,7 @@ import Testing
     #expect(failure.localized(.chinese).message.hasSuffix("（\(chinese)）"))
   }
 
-  @Test("Bounds are told to a tenth of a second.")
+  @Test("Time limits are shown to a tenth of a second.")
   func seconds() {
     #expect(Failure.seconds(29.984) == "30 s" && Failure.seconds(0.26) == "0.3 s")
   }
@@ -112,7 +112,7 @@ import Testing
     #expect(!failure.retryable)
   }
 
-  @Test("What a server says is cut.")
+  @Test("A server's text is truncated.")
   func bounded() {
     let failure = Failure(.serviceGone, stage: .stream, text: String(repeating: "x", count: 1_000_000))
     #expect(failure.text?.count == Failure.maximumText)

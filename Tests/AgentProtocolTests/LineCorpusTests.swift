@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct LineCorpusTests {
   @Test(
-    "What the fuzzer was given and has found: the same lines, however the bytes arrive, and no call that traps."
+    "Every input of the fuzzing corpus gives the same lines however its bytes are split, and none traps."
   )
   func corpus() throws {
     let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("A half line waits for its end.")
+  @Test("An incomplete line is kept until its end arrives.")
   func half() throws {
     var framer = LineFramer()
     framer.append(Array("ab".utf8))
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "What is not UTF-8 is refused, lines before it are not.",
+    "A line that is not UTF-8 is refused, and the lines before it are returned.",
     arguments: [[0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xFF], [0xE2, 0x82], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]]
   )
   func invalidUTF8(bytes: [UInt8]) throws {

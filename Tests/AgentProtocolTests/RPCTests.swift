@@ -21,7 +21,7 @@ import Testing
     #expect(read.hold)
   }
 
-  @Test("What became of lines is told in runs, and read back line by line.")
+  @Test("The outcomes of lines are sent as runs of equal outcomes, and read back line by line.")
   func runs() throws {
     var call = MessageSendLinesMethod.Parameters(account: nil, id: "i", to: "b@c", text: "1\n2\n\n3\n4")
     call.type = "normal"
@@ -99,14 +99,14 @@ import Testing
   }
 
   @Test(
-    "What is no JSON is a parse error.",
+    "A line that is not JSON is a parse error.",
     arguments: ["", "{", "nul", "{\"a\":}", "}{", "\"", "{\"jsonrpc\":\"2.0\"", "{\0}\0", "\u{FEFF}x"])
   func parseError(line: String) {
     #expect(code(line) == RPCError.parseError)
   }
 
   @Test(
-    "What is JSON and no request is an invalid request.",
+    "A line that is JSON but not a request is an invalid request.",
     arguments: [
       "[]", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}]", "1", "\"x\"", "null", "true", "{}",
       #"{"jsonrpc":"1.0","id":1,"method":"x"}"#, #"{"jsonrpc":2.0,"id":1,"method":"x"}"#,
@@ -119,7 +119,7 @@ import Testing
     #expect(code(line) == RPCError.invalidRequest)
   }
 
-  @Test("Nesting without end is refused, not followed.")
+  @Test("Excessive nesting is refused.")
   func nesting() {
     let depth = 100_000
     #expect(code(String(repeating: "[", count: depth)) == RPCError.parseError)

@@ -1,16 +1,9 @@
 import AgentProtocol
+import TestSupport
 import Testing
 
 @Suite("The life of a session") struct SessionLifecycleTests {
   private typealias Life = SessionLifecycle
-
-  struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return state ^ (state >> 29)
-    }
-  }
 
   @Test("Random events lead through every state and every arrow, and along nothing else.")
   func random() {
@@ -18,7 +11,7 @@ import Testing
     var walked: Set<Life.Transition> = []
     let known = Set(Life.transitions)
     for seed in 0..<20_000 {
-      var generator = Seeded(state: UInt64(seed))
+      var generator = SeededGenerator(seed: UInt64(seed))
       var life = SessionLifecycle()
       var isAuthenticating = false
       for _ in 0..<60 {

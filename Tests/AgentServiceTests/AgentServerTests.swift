@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test("What is no socket of ours is not removed.")
+  @Test("A file at the socket's path that is not our socket is not removed.")
   func planted() async throws {
     let directory = try TemporaryDirectory()
     try PrivateDirectory.ensure(directory.paths.state)
@@ -206,7 +206,7 @@ import Testing
     }
   }
 
-  @Test("It ends by itself when nobody needs it, and not before.")
+  @Test("The agent ends by itself when no client and no account needs it, and not before.")
   func idle() async throws {
     let directory = try TemporaryDirectory()
     let server = try AgentServer(
@@ -279,7 +279,7 @@ import Testing
   }
 
   @Test(
-    "Lines that cannot be right are refused.",
+    "Invalid lines are refused.",
     arguments: [
       #""id":"","text":"x""#, #""id":"i","text":"""#, #""id":"i","text":"\n\n""#, #""text":"x""#,
       #""id":"i","text":"x","type":"error""#, #""id":"i","text":"x","type":"headline","wait":"delivered""#,
@@ -315,7 +315,7 @@ import Testing
   }
 
   @Test(
-    "Messages that cannot be right are refused.",
+    "Invalid messages are refused.",
     arguments: [
       "[]", #"[{"to":"b@c"}]"#, #"[{"to":"b@c","body":"x","type":"error"}]"#,
       #"[{"to":"b@c","body":"x","id":""}]"#,

@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("A half line does nothing, however long it stands or when it ends.")
+  @Test("An incomplete line has no effect, however long it waits or however it ends.")
   func halfLine() async throws {
     try await beside { paths, service in
       try await Conversation.with(paths.socket) { client in
@@ -120,7 +120,7 @@ import Testing
     (#"{"jsonrpc":"2.0","id":1,"method":"watch","params":{"account":"@@"}}"#, -32000),
   ]
 
-  @Test("What is not understood or allowed gets its error, and the connection goes on.")
+  @Test("An unknown or forbidden request is answered with an error, and the connection stays open.")
   func refused() async throws {
     try await beside { paths, service in
       try await Conversation.with(paths.socket) { client in
@@ -158,6 +158,7 @@ import Testing
         var before = -1
         while service.seen.calls.count != before || before == 0 {
           before = service.seen.calls.count
+          // Nothing tells that no call comes any more: a while without one must do.
           try await Task.sleep(for: .milliseconds(200))
         }
         flood.cancel()

@@ -21,7 +21,7 @@ import Testing
     #expect(store.movedAside == nil)
   }
 
-  @Test("Cursors never come twice, not after a restart either.")
+  @Test("Cursors are never reused, not even after a restart.")
   func cursors() throws {
     var last: Int64 = 0
     for _ in 0..<3 {
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test("A symbolic link in its place is refused.")
+  @Test("A symbolic link in place of the database is refused.")
   func link() throws {
     let target = directory.path + "/elsewhere"
     write("", to: target)

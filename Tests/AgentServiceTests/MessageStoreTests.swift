@@ -89,7 +89,7 @@ import XMPPXML
     #expect(late == [true, false, false])
   }
 
-  @Test("A body of SQL, quotes and NUL comes back as it was.")
+  @Test("A body with SQL, quotes and NUL is stored unchanged.")
   func inert() async throws {
     let store = try LocalStore(path: path)
     let body = "'; DROP TABLE messages; --\" \u{1b}[31m $(id)\n\u{202e}"
@@ -194,7 +194,7 @@ import XMPPXML
     }
   }
 
-  @Test("What becomes of a message is in one row: waiting, handed over, at the server, delivered.")
+  @Test("One row holds the state of a message: waiting, handed over, at the server or delivered.")
   func oneRow() async throws {
     let store = try LocalStore(path: path)
     let message = OutboxMessage(id: "1", to: to, body: "word", accepted: 5)
@@ -279,7 +279,8 @@ import XMPPXML
     #expect(steps == ["SEARCH messages USING INDEX outbox (account=?)"])
   }
 
-  @Test("Ids with none between them are new; where there is one, each is looked at.")
+  @Test(
+    "Ids are new as a whole where the store has none in their range, and are otherwise looked up one by one.")
   func newIDs() async throws {
     let store = try LocalStore(path: path)
     for id in ["b.5", "d.5", "é"] {
@@ -337,7 +338,7 @@ import XMPPXML
     #expect(event.direction == .out && event.stanzaId == "archived" && event.id == "1")
   }
 
-  @Test("What has come after the last number that is told does not count when the stream ends.")
+  @Test("Messages after the last acknowledged number do not count when the stream ends.")
   func unnumbered() throws {
     let own = try JID("a@b/c")
     var reading: ArchiveReading?
@@ -369,7 +370,7 @@ import XMPPXML
     #expect(try await replay.next(until: 39) == nil)
   }
 
-  @Test("What is kept of an account goes with it, and of others stays.")
+  @Test("Removing an account removes its messages and no others.")
   func forget() async throws {
     let store = try LocalStore(path: path)
     for account in ["a@b", "c@d"] {

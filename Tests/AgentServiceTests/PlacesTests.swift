@@ -22,7 +22,9 @@ struct PlacesTests {
     .init(account: nil, messages: [OutgoingMessage(to: "b@c", body: "hi")])
   }
 
-  @Test("what stays is refused and told the bound; looking, logging out and ending the agent need no place.")
+  @Test(
+    "When the agent has many clients, what stays is refused and told the bound; looking, logging out and ending the agent need no place."
+  )
   func control() async throws {
     try await withAgent(clients: 2) { paths, _, service, _ in
       try await Conversation.with(paths.socket) { first in
@@ -55,7 +57,9 @@ struct PlacesTests {
     }
   }
 
-  @Test("messages wait for a place, in their order; one that goes away meanwhile is not in the way.")
+  @Test(
+    "When the agent has many clients, messages wait for a place, in their order; one that goes away meanwhile is not in the way."
+  )
   func messages() async throws {
     try await withAgent(clients: 1) { paths, _, service, server in
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -82,7 +86,9 @@ struct PlacesTests {
     }
   }
 
-  @Test("messages whose time is up before it is their turn are refused, told the bound, and not accepted.")
+  @Test(
+    "When the agent has many clients, messages whose time is up before it is their turn are refused, told the bound, and not accepted."
+  )
   func late() async throws {
     try await withAgent(clients: 1) { paths, _, service, _ in
       try await Conversation.with(paths.socket) { watcher in
@@ -100,7 +106,7 @@ struct PlacesTests {
     }
   }
 
-  @Test("messages that were accepted and wait for the server have no place.")
+  @Test("When the agent has many clients, messages that were accepted and wait for the server have no place.")
   func accepted() async throws {
     try await withAgent(clients: 1) { paths, _, service, server in
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -123,7 +129,9 @@ struct PlacesTests {
     }
   }
 
-  @Test("more connections than there may be are told so and closed; one that is given up can be taken.")
+  @Test(
+    "When the agent has many clients, more connections than there may be are told so and closed; one that is given up can be taken."
+  )
   func connections() async throws {
     try await withAgent(connections: 2) { paths, _, _, server in
       try await Conversation.with(paths.socket) { first in
@@ -143,7 +151,7 @@ struct PlacesTests {
     }
   }
 
-  @Test("a thousand watch, and one more asks how things are.")
+  @Test("When the agent has many clients, a thousand watch, and one more asks how things are.")
   func thousand() async throws {
     try await withAgent { paths, hub, _, server in
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -57,7 +57,7 @@ struct RemovedFilesTests {
     #expect(try keys() == ["a", "b", "c"])
   }
 
-  @Test("Another database in its place is not touched, and keeps the agent from writing.")
+  @Test("Another database in place of the removed one is not touched, and keeps the agent from writing.")
   func replaced() async throws {
     let store = try LocalStore(path: paths.database)
     try await keep("a", in: store)
@@ -70,7 +70,7 @@ struct RemovedFilesTests {
     #expect(store.condition.obstacle != nil)
   }
 
-  @Test("An agent that is not found puts back what was removed; another one does not come into being.")
+  @Test("An agent whose files were removed puts them back, and no second agent is started.")
   func agent() async throws {
     let lock = try AgentLock(paths)
     let store = try LocalStore(path: paths.database)

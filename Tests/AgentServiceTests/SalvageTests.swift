@@ -90,7 +90,7 @@ struct SalvageTests {
     #expect(pwrite(file.number, garbage, garbage.count, off_t((page - 1) * 4096)) == 4096)
   }
 
-  @Test("What waited to be sent and is lost is named, to who watches and in the status.")
+  @Test("Lost messages of the outbox are named to watchers and in the status.")
   func named() async throws {
     do {
       let store = try LocalStore(path: path)
@@ -110,7 +110,7 @@ struct SalvageTests {
     #expect(store.condition.failures == [damage.failure])
   }
 
-  @Test("What waits is read out of the messages where the index of it is damaged.")
+  @Test("The outbox is read from the messages where its index is damaged.")
   func index() async throws {
     do {
       let store = try LocalStore(path: path)
@@ -125,7 +125,7 @@ struct SalvageTests {
     #expect(try bodies() == ["word 1", "word 2", "word 3"])
   }
 
-  @Test("Where nobody can tell what waited, that is said.")
+  @Test("A damaged outbox whose content is unknown is reported.")
   func unknown() async throws {
     do {
       let store = try LocalStore(path: path)

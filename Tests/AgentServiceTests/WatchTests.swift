@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test("What was missed comes first, each once and in order, while more is coming.")
+  @Test("Missed events are replayed first, once each and in order, while new events arrive.")
   func since() async throws {
     let directory = try TemporaryDirectory()
     let store = try LocalStore(path: directory.path + "/data/messages.db")

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("is told in the order in which it came, presences among messages.")
+  @Test("What arrives is told in the order in which it came, presences among messages.")
   func order() async throws {
     let presence = { (show: String) in "<presence from='\(Self.bob)'><show>\(show)</show></presence>" }
     let desk = try await SessionDesk([
@@ -83,7 +83,9 @@ import Testing
     _ = try await desk.session.perform { try await $0.presence.set(away) }
   }
 
-  @Test("is told while the server has not said yet what the account can do; what it says then counts.")
+  @Test(
+    "What arrives is told while the server has not said yet what the account can do; what it says then counts."
+  )
   func unanswered() async throws {
     for (feature, ids, told) in [
       ("urn:xmpp:mam:2", ["a1"], ["one"]), ("urn:xmpp:other", [nil, nil], ["one", "two"]),
@@ -110,7 +112,9 @@ import Testing
     }
   }
 
-  @Test("is told while the server has not said yet who the contacts are; what contacts do waits for that.")
+  @Test(
+    "What arrives is told while the server has not said yet who the contacts are; what contacts do waits for that."
+  )
   func unansweredRoster() async throws {
     let request = "<presence type='subscribe' from='carol@\(TestServer.domain)'/>"
     let asking = "<request xmlns='urn:xmpp:receipts'/><origin-id xmlns='urn:xmpp:sid:0' id='asking-1'/>"
@@ -142,7 +146,9 @@ import Testing
     await desk.session.close()
   }
 
-  @Test("does not keep what is sent: messages go out while the server has not said what the account can do.")
+  @Test(
+    "What arrives does not keep what is sent: messages go out while the server has not said what the account can do."
+  )
   func sending() async throws {
     let desk = try await SessionDesk(
       [Self.asked + Self.roster + [.client("<message id='outgoing-1'/>")]], sessions: 0)

@@ -5,7 +5,7 @@ import Testing
 @testable import AgentSession
 
 @Suite struct BacklogTests {
-  @Test("Whoever waits goes on when everything added before is done, and not earlier.")
+  @Test("A waiter continues once everything that was added before it is done.")
   func empty() async {
     let backlog = Backlog()
     await backlog.empty()
@@ -23,7 +23,7 @@ import Testing
     #expect(await waiting.value == 3)
   }
 
-  @Test("Nobody waits for a subscription that has ended.")
+  @Test("An ended subscription holds up no waiter.")
   func ended() async {
     let hub = EventHub(cursor: 0)
     let subscription = hub.subscribe(buffer: 2)

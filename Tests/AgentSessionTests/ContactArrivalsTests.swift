@@ -48,7 +48,7 @@ struct ContactArrivalsTests {
     #expect(arrivals.popFirst() == nil)
   }
 
-  @Test("The stream has to wait beyond a number of them.")
+  @Test("A stream is paused once a bounded number of changes wait.")
   func bound() {
     var arrivals = ContactArrivals()
     arrivals.append(Array(repeating: .begun, count: ContactArrivals.maximum))

@@ -36,7 +36,7 @@ struct ForeignErrorTests {
   }
 
   @Test(
-    "with the id of a message does not end the wait for its delivery, and is counted.",
+    "An error that somebody else sends with the id of a message does not end the wait for its delivery, and is counted.",
     arguments: [
       "mallory@\(domain)", "mallory@\(domain)/desk", "mallory@evil.example", "evil.example", "\(domain)/x",
       "bob@evil.example", "bob@\(domain).example",
@@ -52,7 +52,7 @@ struct ForeignErrorTests {
   }
 
   @Test(
-    "does where it is whom the message was for, or the account's own server.",
+    "An error that somebody else sends does where it is whom the message was for, or the account's own server.",
     arguments: ["bob@\(domain)", "bob@\(domain)/desk", domain])
   func own(sender: String) async throws {
     let (outcome, _, refused) = try await send(then: Self.error(from: sender))

@@ -4,7 +4,7 @@ import Testing
 
 @MainActor @Suite("Who has to wait for others in a session")
 struct GateTests {
-  @Test("Nobody passes a closed gate, everybody an open one, and whoever waits when it opens.")
+  @Test("Callers wait at a closed gate and continue when it opens.")
   func gate() async {
     let gate = Gate()
     await gate.pass()
@@ -25,7 +25,7 @@ struct GateTests {
     await gate.pass()
   }
 
-  @Test("One has its turn at a time, in the order in which they came.")
+  @Test("Callers get their turns one at a time, in the order of their arrival.")
   func turns() async {
     let turns = Turns()
     var events: [String] = []

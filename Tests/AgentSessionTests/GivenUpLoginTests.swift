@@ -23,7 +23,8 @@ struct GivenUpLoginTests {
   }
 
   @Test(
-    "is the end, also of what the agent has begun by itself when it started.", arguments: [false, true],
+    "A login that has failed is the end, also of what the agent has begun by itself when it started.",
+    arguments: [false, true],
     [false, true])
   func over(isAutomatic: Bool, beginsBefore: Bool) async throws {
     let desk = try await desk()
@@ -47,7 +48,7 @@ struct GivenUpLoginTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("by hand leaves a session that is coming back on its way.")
+  @Test("A login that has failed by hand leaves a session that is coming back on its way.")
   func comesBack() async throws {
     let clock = QuickClock(holds: true)
     let desk = try await SessionDesk(
@@ -67,7 +68,7 @@ struct GivenUpLoginTests {
     await desk.session.close()
   }
 
-  @Test("in the background leaves a trace, and no secret.")
+  @Test("A login that has failed in the background leaves a trace, and no secret.")
   func trace() async throws {
     let refusing: [ScriptedServer.Step] =
       .login(until: .mechanisms) + [
@@ -81,19 +82,15 @@ struct GivenUpLoginTests {
     #expect(try await desk.session.login(parameters).success == nil)
     try await desk.until("the refusal") { $0.last?.state == .loginFailed }
     let store = AccountStore(directory: desk.home.path + "/config")
-    var stored: Account?
-    for _ in 0..<12_000 where stored == nil {
-      stored = try await store.entry(desk.session.account)
-      try await Task.sleep(for: .milliseconds(5))
-    }
-    let trace = try #require(stored)
+    try await eventually("the trace") { try await store.entry(desk.session.account) != nil }
+    let trace = try #require(try await store.entry(desk.session.account))
     #expect(!trace.hasCredential && !trace.isLogin && trace.options.port == desk.server.port)
     let status = SessionStatus(stored: trace)
     #expect(status.state == .loginFailed && status.cause?.name == .authFailed)
     await desk.session.close()
   }
 
-  @Test("with the secret of the running session leaves that one alone.")
+  @Test("A login that has failed with the secret of the running session leaves that one alone.")
   func stale() async throws {
     var changed = ScriptedServer.SCRAMServer()
     changed.password = "another"
@@ -115,7 +112,7 @@ struct GivenUpLoginTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("for it was to replace nothing leaves the running session alone.")
+  @Test("A login that has failed for it was to replace nothing leaves the running session alone.")
   func noReplace() async throws {
     let desk = try await SessionDesk([.session()])
     _ = try await desk.session.login(try await desk.parameters("one"))
@@ -127,7 +124,7 @@ struct GivenUpLoginTests {
     await desk.session.close()
   }
 
-  @Test("has no limit of retries any more where the user says so.")
+  @Test("A login that has failed has no limit of retries any more where the user says so.")
   func unlimited() async throws {
     let desk = try await SessionDesk([.session()])
     let store = AccountStore(directory: desk.home.path + "/config")

@@ -1,5 +1,6 @@
 import AgentProtocol
 import FoundationEssentials
+import TestSupport
 import Testing
 import XMPPSASL
 import XMPPStanza
@@ -9,18 +10,20 @@ import XMPPStanza
 @testable import AgentStore
 
 @Suite("Being thrown out") struct KickPolicyTests {
-  @Test("is the end where nothing else was asked for.")
+  @Test("Being thrown out is the end where nothing else was asked for.")
   func stop() {
-    var generator = Seeded(state: 1)
+    var generator = SeededGenerator(seed: 1)
     var policy = KickPolicy()
     for second in 0..<10 {
       #expect(policy.answer(.stop, at: Double(second) * 10_000, using: &generator) == .stop)
     }
   }
 
-  @Test("is answered after ever longer pauses, and the fourth time in a row not at all.", arguments: 0..<30)
+  @Test(
+    "Being thrown out is answered after ever longer pauses, and the fourth time in a row not at all.",
+    arguments: 0..<30)
   func limit(seed: UInt64) {
-    var generator = Seeded(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var policy = KickPolicy()
     var now = 0.0
     for range in [5.0, 10, 20] {
@@ -39,9 +42,9 @@ import XMPPStanza
       policy.answer(.reconnect, at: now + 10 + KickPolicy.calm, using: &generator) != .stop)
   }
 
-  @Test("is the first time again after a calm hour, and after a login by hand.")
+  @Test("Being thrown out is the first time again after a calm hour, and after a login by hand.")
   func calm() {
-    var generator = Seeded(state: 4)
+    var generator = SeededGenerator(seed: 4)
     var policy = KickPolicy()
     for hour in 0..<20 {
       let answer = policy.answer(.fight, at: Double(hour) * KickPolicy.calm, using: &generator)
@@ -58,7 +61,7 @@ import XMPPStanza
 
   /// Clients that fight for one resource: who binds it ends who had it.
   private func fight(_ wishes: [OnKick], seed: UInt64) -> (kicks: Int, online: [Int], seconds: Double) {
-    var generator = Seeded(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var policies = wishes.map { _ in KickPolicy() }
     // When each comes (back), nil: it does not.
     var due = wishes.indices.map { Double($0) as Double? }
@@ -80,7 +83,9 @@ import XMPPStanza
     return (kicks, holder.map { [$0] } ?? [], now)
   }
 
-  @Test("of clients that fight for one resource leaves exactly one, within two minutes.", arguments: 2...6)
+  @Test(
+    "Being thrown out of clients that fight for one resource leaves exactly one, within two minutes.",
+    arguments: 2...6)
   func settles(fighters: Int) {
     for seed in 0..<200 {
       let end = fight(Array(repeating: .fight, count: fighters), seed: UInt64(seed))
@@ -90,7 +95,7 @@ import XMPPStanza
     }
   }
 
-  @Test("of one that fights with one that stops is over with the first kick.")
+  @Test("Being thrown out of one that fights with one that stops is over with the first kick.")
   func unequal() {
     let end = fight([.stop, .fight], seed: 1)
     #expect(end.online == [1] && end.kicks == 1)
@@ -98,7 +103,7 @@ import XMPPStanza
     #expect(other.online == [0] && other.kicks == 2)
   }
 
-  @Test("under another resource has the same name in front, and does not grow.")
+  @Test("Being thrown out under another resource has the same name in front, and does not grow.")
   func otherResource() throws {
     var plan = try LoginPlan(
       account: try .init("alice@example.org/desk"), credential: LoginCredential(), isGiven: false, store: nil,
@@ -115,7 +120,7 @@ import XMPPStanza
 }
 
 @Suite("What a session does by itself") struct KeptWishTests {
-  @Test("is kept with the account.")
+  @Test("What a session does by itself is kept with the account.")
   func stored() throws {
     var account = Account(account: "a@example.org", domain: "example.org")
     account.onKick = .fight
@@ -129,7 +134,9 @@ import XMPPStanza
     #expect(plan.onKick == .fight && plan.onAuthFailure == "renew 'my secret'")
   }
 
-  @Test("is taken from a login that finds the session online, and is nothing to log in anew for.")
+  @Test(
+    "What a session does by itself is taken from a login that finds the session online, and is nothing to log in anew for."
+  )
   func changed() async throws {
     let desk = try await SessionDesk([.session()])
     _ = try await desk.session.login(try await desk.parameters())
@@ -164,7 +171,8 @@ import XMPPStanza
     return plan
   }
 
-  @Test("with a fresh secret forgets the old ones, and takes it bare or as JSON.")
+  @Test(
+    "What a session does by itself with a fresh secret forgets the old ones, and takes it bare or as JSON.")
   func renewed() throws {
     for printed in ["two words\n", #"{"token":"t"}"#] {
       let renewed = try #require(try plan(.password).renewed(with: printed))

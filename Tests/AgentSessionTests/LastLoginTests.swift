@@ -16,7 +16,7 @@ import XMPPFeatures
     LastLogin(id: "mine", time: stored.map(Self.time)).isLast(among: records.map(Self.record))
   }
 
-  @Test("is the one whose login nobody has followed.")
+  @Test("The device that logged in last is the one whose login nobody has followed.")
   func followed() {
     #expect(isLast(20, [("mine", 20), ("other", 19)]))
     #expect(!isLast(20, [("mine", 20), ("other", 21)]))
@@ -27,13 +27,13 @@ import XMPPFeatures
     #expect(!isLast(nil, [("mine", 20), ("other", 21)]))
   }
 
-  @Test("is not one that has never logged in, unless there is no other.")
+  @Test("The device that logged in last is not one that has never logged in, unless there is no other.")
   func never() {
     #expect(isLast(nil, []) && isLast(20, []))
     #expect(!isLast(nil, [("other", 10)]))
   }
 
-  @Test("is not one that works with a copy of what another one has stored.")
+  @Test("The device that logged in last is not one that works with a copy of what another one has stored.")
   func copied() {
     // Under another name, with the time of the original.
     #expect(!isLast(20, [("original", 20)]))
@@ -41,7 +41,7 @@ import XMPPFeatures
     #expect(!isLast(20, [("mine", 21)]))
   }
 
-  @Test("is not told by a record without a time.")
+  @Test("The device that logged in last is not told by a record without a time.")
   func unknown() {
     #expect(isLast(20, [("other", nil)]) && isLast(nil, [("other", nil)]))
     var garbage = DeviceRecord(id: "other")

@@ -32,17 +32,9 @@ import XMPPStanza
     let server = try await TestServer(TestServer.Options(.prosody))
     let home = try TemporaryDirectory()
     let hub = EventHub(cursor: 0)
-    var resources = SessionResources(
-      accounts: AccountStore(directory: home.path + "/config"), hub: hub,
-      localStore: try LocalStore(path: home.paths.database), log: Logger(label: "test"))
-    resources.patience = SessionPatience(keepAlive: .seconds(1))
-    let session = Session(of: try JID(server.jid("alice")), resources)
-    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
-    parameters.password = server.password("alice")
-    parameters.options.host = TestServer.host
-    parameters.options.port = server.port
-    parameters.options.caFile = server.caFile
-    _ = try await session.login(parameters)
+    let session = try Session(
+      server.jid("alice"), home: home, hub: hub, patience: SessionPatience(keepAlive: .seconds(1)))
+    _ = try await session.login(.init(on: server))
 
     var events = hub.subscribe(EventHub.Filter(events: ["state"])).makeAsyncIterator()
     try await server.freeze()

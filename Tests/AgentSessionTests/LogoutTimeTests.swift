@@ -20,7 +20,8 @@ import Testing
   }
 
   @Test(
-    "is divided so that all of it ends before the caller gives up.", arguments: [1, 2, 5, 10, 19, 30, 300])
+    "The time of a logout is divided so that all of it ends before the caller gives up.",
+    arguments: [1, 2, 5, 10, 19, 30, 300])
   func limited(limit: Double) {
     let parts = parts(limit)
     #expect(parts.reduce(0, +) < limit)
@@ -29,14 +30,15 @@ import Testing
     #expect(self.parts(limit, flush: 0)[1] >= parts[1])
   }
 
-  @Test("is what each part wants where nobody bounds it, or the bound is the command's own.")
+  @Test(
+    "The time of a logout is what each part wants where nobody bounds it, or the bound is the command's own.")
   func unlimited() {
     #expect(parts(0) == [10, 5, 10])
     #expect(parts(30) == [10, 5, 10])
     #expect(parts(20).prefix(2) == [10, 5])
   }
 
-  @Test("leaves next to nothing where it is over.")
+  @Test("The time of a logout leaves next to nothing where it is over.")
   func over() {
     let time = LogoutTime(limit: 5, from: start)
     #expect(time.close(at: start + .seconds(60)) == .milliseconds(50))

@@ -17,17 +17,8 @@ struct NetworkChangeTests {
     _ body: (Session, inout EventHub.Subscription.AsyncIterator) async throws -> Void
   ) async throws {
     let hub = EventHub(cursor: 0)
-    let session = try Session(
-      of: try JID(server.jid("alice")),
-      SessionResources(
-        accounts: AccountStore(directory: home.path + "/config"), hub: hub,
-        localStore: LocalStore(path: home.paths.database), log: Logger(label: "test")))
-    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
-    parameters.password = server.password("alice")
-    parameters.options.host = TestServer.host
-    parameters.options.port = server.port
-    parameters.options.caFile = server.caFile
-    _ = try await session.login(parameters)
+    let session = try Session(server.jid("alice"), home: home, hub: hub)
+    _ = try await session.login(.init(on: server))
     // What is told while messages are on their way to the disk is told behind them.
     await session.perform { await $0.messages.queue.stored() }
     var events = hub.subscribe(EventHub.Filter(events: ["state"])).makeAsyncIterator()

@@ -18,22 +18,12 @@ struct OtherHostTests {
   }
 
   private func session(_ port: Int, _ hub: EventHub, _ home: TemporaryDirectory) async throws -> Session {
-    let account = "alice@\(TestServer.domain)"
-    let session = try Session(
-      of: try JID(account),
-      SessionResources(
-        accounts: AccountStore(directory: home.path + "/config"), hub: hub,
-        localStore: LocalStore(path: home.paths.database), log: Logger(label: "test")))
-    var parameters = LoginMethod.Parameters(account: account)
-    parameters.password = "alice-secret"
-    parameters.options.host = TestServer.host
-    parameters.options.port = port
-    parameters.options.caFile = try await TestAuthority.shared.caFile
-    _ = try await session.login(parameters)
+    let session = try Session("alice@\(TestServer.domain)", home: home, hub: hub)
+    _ = try await session.login(.init(port: port))
     return session
   }
 
-  @Test("comes back there.")
+  @Test("A session that is sent to another host comes back there.")
   func followed() async throws {
     let first = try await TestServer.shared(.prosody)
     let second = try await TestServer.shared(.ejabberd24)
@@ -57,7 +47,8 @@ struct OtherHostTests {
   ]
 
   @Test(
-    "to be resumed comes back where it was when nothing can be resumed there.", arguments: bad.indices)
+    "A session that is sent to another host to be resumed comes back where it was when nothing can be resumed there.",
+    arguments: bad.indices)
   func location(_ index: Int) async throws {
     var options = ScriptedServer.Options()
     if index == 0 { options.certificate = try await TestAuthority.shared.certificate(for: ["evil.example"]) }
@@ -90,7 +81,9 @@ struct OtherHostTests {
     try await evil.end()
   }
 
-  @Test("comes back where it was when what it was sent to is no server of XMPP.")
+  @Test(
+    "A session that is sent to another host comes back where it was when what it was sent to is no server of XMPP."
+  )
   func noServer() async throws {
     let evil = try await ScriptedServer([.header, .server("hello")])
     let away =
@@ -105,7 +98,9 @@ struct OtherHostTests {
     try await evil.end()
   }
 
-  @Test("comes back where it was when the other one is not the domain's, which gets no password.")
+  @Test(
+    "A session that is sent to another host comes back where it was when the other one is not the domain's, which gets no password."
+  )
   func foreign() async throws {
     let first = try await TestServer.shared(.prosody)
     var options = ScriptedServer.Options()

@@ -16,21 +16,7 @@ import XMPPStanza
   init() throws { home = try TemporaryDirectory() }
 
   private func session(_ server: TestServer, _ store: LocalStore) throws -> Session {
-    Session(
-      of: try JID(server.jid("alice")),
-      SessionResources(
-        accounts: AccountStore(directory: home.path + "/config"), hub: try EventCursor(store: store).hub(),
-        localStore: store,
-        log: Logger(label: "test")))
-  }
-
-  private func login(_ server: TestServer) -> LoginMethod.Parameters {
-    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
-    parameters.password = server.password("alice")
-    parameters.options.host = TestServer.host
-    parameters.options.port = server.port
-    parameters.options.caFile = server.caFile
-    return parameters
+    try Session(server.jid("alice"), home: home, hub: EventCursor(store: store).hub(), store: store)
   }
 
   /// One message has arrived and is not known to have, one was lost, one was never handed over.
@@ -43,7 +29,7 @@ import XMPPStanza
       OutboxMessage(id: home.path + id, to: to, body: id, accepted: 1_700_000_000)
     }
     let first = try session(server, store)
-    _ = try await first.login(login(server))
+    _ = try await first.login(.init(on: server))
     var sending = MessageSendMethod.Parameters(account: nil, messages: [])
     sending.messages = [OutgoingMessage(to: to.description, body: "arrived")]
     sending.messages[0].id = text("arrived").id
@@ -63,7 +49,7 @@ import XMPPStanza
       }
     }
     let second = try session(server, store)
-    _ = try await second.login(login(server))
+    _ = try await second.login(.init(on: server))
     let left = await second.perform { await $0.messages.outbox.flush(within: 60) }
     #expect(left == 0)
     try await bob.settled()
@@ -74,7 +60,7 @@ import XMPPStanza
   }
 
   @Test(
-    "What is in the archive is not sent again, what is not there is, with its id and its time.",
+    "Only messages that the archive lacks are sent again, with their ids and times.",
     arguments: TestServer.Kind.allCases)
   func archive(kind: TestServer.Kind) async throws {
     let (messages, uncertain) = try await recover(TestServer.shared(kind))
@@ -85,7 +71,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Without an archive nothing is lost, and what may be doubled is counted.",
+    "Without an archive no message is lost, and possible duplicates are counted.",
     arguments: TestServer.Kind.oneOfEach)
   func noArchive(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)

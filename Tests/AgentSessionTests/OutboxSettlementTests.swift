@@ -14,7 +14,9 @@ import XMPPStanza
     }
   }
 
-  @Test("What the server counts has arrived, what it surely lacks is sent again, the rest is looked for.")
+  @Test(
+    "Messages that the server has counted are settled, those it surely lacks are sent again, and the rest is looked up in the archive."
+  )
   func counted() {
     let known = OutboxSettlement(acknowledged: ["1", "2"], missing: ["3"])
     #expect(known.doubtful(messages).map(\.id) == ["4", "5"])
@@ -24,7 +26,8 @@ import XMPPStanza
     #expect(again.map(\.isAgain) == [true, true])
   }
 
-  @Test("What a session that goes on has not counted is looked for before it is sent again.")
+  @Test(
+    "A message that a resumed session has not counted is looked up in the archive before it is sent again.")
   func resumed() {
     let known = OutboxSettlement(acknowledged: ["1"], missing: ["4"], uncounted: ["2", "3"])
     #expect(known.doubtful(messages).map(\.id) == ["2", "3", "5"])

@@ -11,7 +11,9 @@ struct OverrunTests {
   private static let login: Steps = .login(
     until: .bound, features: "<sm xmlns='urn:xmpp:sm:3'/>", jid: SessionDesk.jid + "/scripted")
 
-  @Test("and resets the connection is logged in to once more, without acknowledgements.")
+  @Test(
+    "A server that waits too long for acknowledgements and resets the connection is logged in to once more, without acknowledgements."
+  )
   func reset() async throws {
     let first: Steps =
       Self.login + .counted(enabled: "<enabled xmlns='urn:xmpp:sm:3'/>") + [

@@ -35,7 +35,7 @@ struct PendingContactChangesTests {
   }
 
   @Test(
-    "Whoever waits for a contact goes on when it is stored as it is to be, or when nothing comes any more.")
+    "A waiter for a contact continues when the contact is stored as wanted, or when nothing more arrives.")
   func waits() async {
     let changes = PendingContactChanges()
     let removed = changes.add(bob) { $0 == nil }

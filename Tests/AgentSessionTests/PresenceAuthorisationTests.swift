@@ -15,7 +15,9 @@ import XMPPXML
 
 @Suite("Who asks a session something", .timeLimit(.minutes(4)))
 struct PresenceAuthorisationTests {
-  @Test("may know of it when it is the own account, the own server, a subscriber or was sent presence.")
+  @Test(
+    "Who asks a session something may know of it when it is the own account, the own server, a subscriber or was sent presence."
+  )
   func admitted() throws {
     let authorisation = PresenceAuthorisation(account: try JID("alice@im.example/desk"))
     func admits(_ jid: String) throws -> Bool { authorisation.admits(try JID(jid)) }
@@ -51,7 +53,7 @@ struct PresenceAuthorisationTests {
     "<query xmlns='http://jabber.org/protocol/disco#items'/>",
   ]
 
-  @Test("is answered when it may know, and else as if nobody were there.")
+  @Test("Who asks a session something is answered when it may know, and else as if nobody were there.")
   func answers() async throws {
     func asked(by jid: String, _ answer: String) -> [ScriptedServer.Step] {
       Self.questions.enumerated().flatMap { index, question -> [ScriptedServer.Step] in
@@ -97,7 +99,8 @@ struct PresenceAuthorisationTests {
   }
 
   @Test(
-    "learns by real servers what the word in its presence stands for.", arguments: TestServer.Kind.allCases)
+    "Who asks a session something learns by real servers what the word in its presence stands for.",
+    arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     var configuration = StreamConfiguration(
@@ -111,17 +114,8 @@ struct PresenceAuthorisationTests {
     try await bob.send([Presence().element])
 
     let home = try TemporaryDirectory()
-    let session = try Session(
-      of: try JID(server.jid("alice")),
-      SessionResources(
-        accounts: AccountStore(directory: home.path + "/config"), hub: EventHub(cursor: 0),
-        localStore: LocalStore(path: home.paths.database), log: Logger(label: "test")))
-    var parameters = LoginMethod.Parameters(account: server.jid("alice"))
-    parameters.password = server.password("alice")
-    parameters.options.host = TestServer.host
-    parameters.options.port = server.port
-    parameters.options.caFile = server.caFile
-    _ = try await session.login(parameters)
+    let session = try Session(server.jid("alice"), home: home)
+    _ = try await session.login(.init(on: server))
 
     // Another session of the account may be there that a test before has left.
     let alice = await session.currentStatus().fullJID

@@ -1,4 +1,5 @@
 import AgentProtocol
+import TestSupport
 import Testing
 import XMPPClient
 
@@ -8,7 +9,7 @@ import XMPPClient
   @Test(
     "After a lost link the first pause is below a second, then it doubles up to a minute.", arguments: 0..<50)
   func lostLink(_ seed: UInt64) {
-    var generator = Seeded(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var policy = ReconnectPolicy()
     #expect((0...1).contains(policy.pause(after: .link, using: &generator)))
     for range in [2.0, 4, 8, 16, 32, 60, 60, 60] {
@@ -19,7 +20,7 @@ import XMPPClient
   @Test("After the server closed, the clients of one server spread over ten seconds.")
   func spread() {
     let pauses = (0..<1000).map { seed in
-      var generator = Seeded(state: UInt64(seed))
+      var generator = SeededGenerator(seed: UInt64(seed))
       var policy = ReconnectPolicy()
       return policy.pause(after: .server, using: &generator)
     }
@@ -30,14 +31,14 @@ import XMPPClient
 
   @Test("A rate limit is waited out for at least five minutes.")
   func rateLimit() {
-    var generator = Seeded(state: 1)
+    var generator = SeededGenerator(seed: 1)
     var policy = ReconnectPolicy()
     #expect(policy.pause(after: .rateLimit, using: &generator) >= 300)
   }
 
   @Test("A lost link starts the pauses anew; thousands of failures do not overflow.")
   func bounds() {
-    var generator = Seeded(state: 1)
+    var generator = SeededGenerator(seed: 1)
     var policy = ReconnectPolicy()
     for _ in 0..<5000 { #expect(policy.pause(after: .server, using: &generator) <= 60) }
     policy.lost(after: 0.1, .link)
@@ -47,7 +48,7 @@ import XMPPClient
   @Test("A server that lets everybody in and ends the session at once is asked ever more slowly.")
   func shortSessions() {
     for cause in [ReconnectPolicy.Cause.reset, .server] {
-      var generator = Seeded(state: 7)
+      var generator = SeededGenerator(seed: 7)
       var policy = ReconnectPolicy()
       var pauses: [Double] = []
       for _ in 0..<8 {
@@ -65,7 +66,7 @@ import XMPPClient
     arguments: ReconnectPolicy.Cause.allCases, [1, 1000])
   func instantEnds(cause: ReconnectPolicy.Cause, accounts: Int) {
     for seed in 0..<20 {
-      var generator = Seeded(state: UInt64(seed))
+      var generator = SeededGenerator(seed: UInt64(seed))
       var policy = ReconnectPolicy()
       var pauses: [Double] = []
       for _ in 0..<40 {
@@ -87,7 +88,7 @@ import XMPPClient
 
   @Test("A link that breaks every few seconds is taken up at once, however often.")
   func poorLink() {
-    var generator = Seeded(state: 3)
+    var generator = SeededGenerator(seed: 3)
     var policy = ReconnectPolicy()
     for _ in 0..<1000 {
       policy.lost(after: 2, .link)
@@ -97,14 +98,14 @@ import XMPPClient
 
   @Test("A reset is followed by the next attempt at once.", arguments: 0..<20)
   func reset(_ seed: UInt64) {
-    var generator = Seeded(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var policy = ReconnectPolicy()
     #expect(policy.pause(after: .reset, using: &generator) == 0)
   }
 
   @Test("Where there is no place, the next attempt is after a minute at least, and after ten at most.")
   func later() {
-    var generator = Seeded(state: 3)
+    var generator = SeededGenerator(seed: 3)
     var policy = ReconnectPolicy()
     let pauses = (0..<20).map { _ in policy.pause(after: .later, using: &generator) }
     #expect(pauses.allSatisfy { (30...600).contains($0) })
@@ -115,7 +116,7 @@ import XMPPClient
   func crowd() {
     func pauses(_ cause: ReconnectPolicy.Cause, _ accounts: Int) -> [Double] {
       (0..<accounts).map { seed in
-        var generator = Seeded(state: UInt64(seed) &* 77_777)
+        var generator = SeededGenerator(seed: UInt64(seed) &* 77_777)
         var policy = ReconnectPolicy()
         return policy.pause(after: cause, among: accounts, using: &generator)
       }
@@ -129,7 +130,7 @@ import XMPPClient
     }
     #expect(pauses(.link, 10).allSatisfy { $0 <= 1 })
     #expect(pauses(.reset, 10).allSatisfy { $0 == 0 })
-    var generator = Seeded(state: 5)
+    var generator = SeededGenerator(seed: 5)
     #expect(ReconnectPolicy.start(among: 10, using: &generator) == 0)
     let starts = (0..<1000).map { _ in ReconnectPolicy.start(among: 1000, using: &generator) }
     #expect(starts.max() ?? 0 > 9 && starts.min() ?? 1 < 1)
@@ -241,13 +242,13 @@ import XMPPClient
     .init(.deliveryUnconfirmed, false, false), .init(.cancelled, false, false),
   ]
 
-  @Test("is said for every row of the table.")
+  @Test("What follows on a failure is said for every row of the table.")
   func total() {
     #expect(Set(Self.rows.map(\.name)) == Set(FailureTable.rows.map(\.name)))
     #expect(Self.rows.count == FailureTable.rows.count)
   }
 
-  @Test("is another attempt or the end, by hand and by itself.", arguments: rows)
+  @Test("What follows on a failure is another attempt or the end, by hand and by itself.", arguments: rows)
   func attempts(_ row: Row) {
     let failure = Failure(row.name, stage: .authenticate)
     #expect(ReconnectPolicy.triesAgain(after: failure) == row.waiting)

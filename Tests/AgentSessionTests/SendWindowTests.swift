@@ -31,7 +31,7 @@ import XMPPStanza
     #expect(window.readyIDs == Set(all[(SendWindow.maximumInFlight + 1)...].map(\.id)))
   }
 
-  @Test("Large messages are fewer: one that begins within the bound is the last.")
+  @Test("Fewer large messages fit into the window, and the last one may exceed its end.")
   func octets() throws {
     let large = try messages(0..<20, octets: SendWindow.maximumOctets / 4 - 1)
     var window = SendWindow(ready: large)
@@ -48,7 +48,7 @@ import XMPPStanza
     #expect(window.room == (SendWindow.maximumInFlight, SendWindow.maximumOctets))
   }
 
-  @Test("What has no room waits on the disk, by number and by octets.")
+  @Test("Messages beyond the window, by number or by octets, wait on the disk.")
   func waiting() throws {
     var window = SendWindow()
     let many = try messages(0..<SendWindow.maximumReady)
@@ -63,7 +63,7 @@ import XMPPStanza
     #expect(try window.hasRoom(for: messages(4..<5)))
   }
 
-  @Test("What a stream has not taken is next again, before everything else.")
+  @Test("Messages that a stream has not taken are the next to be sent.")
   func takenBack() throws {
     let all = try messages(0..<6)
     var window = SendWindow(ready: Array(all.prefix(4)))

@@ -200,13 +200,10 @@ struct SessionContactsTests {
   }
 
   private func eventuallyTold(by desk: SessionDesk, _ holds: ([String]) -> Bool) async throws {
-    let limit = ContinuousClock.now + .seconds(30)
-    while !holds(told(desk)) {
-      if ContinuousClock.now > limit {
-        throw TestSupportError(
-          "it did not come: \(told(desk)), \(desk.server.mismatches), \(desk.changes.map(\.state))")
-      }
-      try await Task.sleep(for: .milliseconds(5))
+    try await eventually("what the server is told") {
+      holds(told(desk))
+    } failure: {
+      ": \(told(desk)), \(desk.server.mismatches), \(desk.changes.map(\.state))"
     }
   }
 }

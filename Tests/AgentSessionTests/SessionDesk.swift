@@ -31,6 +31,7 @@ final class QuickClock: Sendable {
       now: { self.now }, uptime: { self.now },
       sleep: { seconds in
         self.state.withLockedValue { $0.pauses.append(seconds) }
+        // Cancellation is what ends it.
         if self.holds { try await Task.sleep(for: .seconds(3600)) }
         try Task.checkCancellation()
         self.advance(seconds)
@@ -104,10 +105,8 @@ final class SessionDesk: Sendable {
 
   /// Waits for the last question of a new session: what is said after it comes after it.
   private func questions() async {
-    let limit = ContinuousClock.now + .seconds(2)
-    while !server.received(connection: server.connections).contains("disco#info"), ContinuousClock.now < limit
-    {
-      try? await Task.sleep(for: .milliseconds(2))
+    try? await eventually("the last question", within: .seconds(2)) {
+      server.received(connection: server.connections).contains("disco#info")
     }
   }
 
@@ -117,11 +116,7 @@ final class SessionDesk: Sendable {
   }
 
   func parameters(_ resource: String? = nil) async throws -> LoginMethod.Parameters {
-    var parameters = LoginMethod.Parameters(account: Self.jid)
-    parameters.password = "alice-secret"
-    parameters.options.host = TestServer.host
-    parameters.options.port = server.port
-    parameters.options.caFile = try await TestAuthority.shared.caFile
+    var parameters = try await LoginMethod.Parameters(port: server.port)
     parameters.options.resource = resource
     return parameters
   }
@@ -146,12 +141,8 @@ final class SessionDesk: Sendable {
   }
 
   func until(_ what: String, _ holds: () async throws -> Bool) async throws {
-    let limit = ContinuousClock.now + .seconds(60)
-    while try await !holds() {
-      if ContinuousClock.now > limit {
-        throw TestSupportError("\(what) did not come: \(changes.map(\.state)), \(server.mismatches)")
-      }
-      try await Task.sleep(for: .milliseconds(5))
+    try await eventually(what, within: .seconds(60), holds) {
+      ": \(changes.map(\.state)), \(server.mismatches)"
     }
   }
 

@@ -23,7 +23,7 @@ struct SessionEndTests {
     .server("<a xmlns='urn:xmpp:sm:3' h='\(count)'/>")
   }
 
-  @Test("to a server that takes its time.")
+  @Test("A session that ends hands over what it has accepted to a server that takes its time.")
   func slowServer() async throws {
     let desk = try await SessionDesk([
       Self.counted + .answered + [Self.acknowledgement(5), .client("<presence/>"), Self.question]
@@ -41,7 +41,9 @@ struct SessionEndTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("to the next agent, too, where its own one has begun to end.")
+  @Test(
+    "A session that ends hands over what it has accepted to the next agent, too, where its own one has begun to end."
+  )
   func endingAgent() async throws {
     let desk = try await SessionDesk([
       Self.counted + .answered + [Self.acknowledgement(5), .client("<presence/>"), .stall]
@@ -59,7 +61,9 @@ struct SessionEndTests {
     }
   }
 
-  @Test("though it has just come back, and is not in step yet.", arguments: [false, true])
+  @Test(
+    "A session that ends hands over what it has accepted though it has just come back, and is not in step yet.",
+    arguments: [false, true])
   func notSynced(isLogout: Bool) async throws {
     let late: Steps = [.client("<message id='m1'/>"), .client("<presence/>")]
     let answers: Steps = .answered + [Self.acknowledgement(7)]
@@ -90,7 +94,8 @@ struct SessionEndTests {
 }
 
 extension Session {
-  /// Something for the server to wait for, a while later.
+  /// Sends a presence, which the server waits for, when the session has been ending for a while: it must not have given
+  /// up by then. Its patience is measured by the server's answers, for which there is no clock to inject.
   fileprivate func prod() async throws {
     try await Task.sleep(for: .seconds(3))
     try await online?.stream.send([Presence().element])

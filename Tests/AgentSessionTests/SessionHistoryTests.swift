@@ -57,20 +57,9 @@ import XMPPStanza
     let server = try await ScriptedServer(script)
     let store = try LocalStore(path: home.paths.database)
     let hub = try EventCursor(store: store).hub()
-    let session = Session(
-      of: try JID(Self.jid),
-      SessionResources(
-        accounts: AccountStore(directory: home.path + "/config"), hub: hub,
-        localStore: store, log: Logger(label: "test")))
-    var parameters = LoginMethod.Parameters(account: Self.jid)
-    parameters.password = "alice-secret"
-    parameters.options.host = TestServer.host
-    parameters.options.port = server.port
-    parameters.options.caFile = try await TestAuthority.shared.caFile
-    _ = try await session.login(parameters)
-    while await !session.perform({ $0.messages.archive.isCaughtUp }) {
-      try await Task.sleep(for: .milliseconds(2))
-    }
+    let session = try Session(Self.jid, home: home, hub: hub, store: store)
+    _ = try await session.login(.init(port: server.port))
+    try await session.caughtUp()
     return (session, server, hub)
   }
 
@@ -88,7 +77,7 @@ import XMPPStanza
     try await session.syncHistory(.init(account: nil, with: peer, limit: limit))
   }
 
-  @Test("Old pages are read backwards until there are enough messages; nobody is told of them as news.")
+  @Test("Old pages are read backwards until there are enough messages, and no events are published for them.")
   func past() async throws {
     let (session, server, hub) = try await session(
       then: Self.page(
@@ -162,7 +151,7 @@ import XMPPStanza
     let (session, server, _) = try await session(
       then: [.server(claim)] + Self.page(2, Self.result("o", query: "{q2}"), ends: ("o", "o"), complete: true)
     )
-    while try bodies().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    try await eventually("the message") { try !bodies().isEmpty }
     var parameters = HistorySyncMethod.Parameters(account: nil, with: nil, limit: 9)
     parameters.after = 1_700_000_000
     #expect(try await session.syncHistory(parameters) == .init(fetched: 1, complete: true))
@@ -209,8 +198,8 @@ import XMPPStanza
       then: Self.page(2, Self.result("l", query: "{q2}"), ends: ("l", "l"))
         + Self.page(3, Self.result("m", query: "{q3}") + Self.result("n", query: "{q3}"), ends: ("m", "n")))
     try await server.finished()
-    while try await store.read({ try ArchiveGap.oldest(of: Self.jid, $0) }) != nil {
-      try await Task.sleep(for: .milliseconds(2))
+    try await eventually("the end of the gap") {
+      try await store.read { try ArchiveGap.oldest(of: Self.jid, $0) } == nil
     }
     await session.close()
     let news = try await store.replay(after: 0, until: .max, account: nil).events
@@ -219,13 +208,9 @@ import XMPPStanza
     #expect(server.received.contains("<after>k</after>") && server.received.contains("<after>l</after>"))
   }
 
-  @Test("Who is not logged in fetches nothing.")
+  @Test("An account that is not logged in fetches nothing from the archive.")
   func offline() async throws {
-    let session = Session(
-      of: try JID(Self.jid),
-      SessionResources(
-        accounts: AccountStore(directory: home.path + "/config"), hub: EventHub(cursor: 0),
-        localStore: try LocalStore(path: home.paths.database), log: Logger(label: "test")))
+    let session = try Session(Self.jid, home: home)
     await #expect { _ = try await sync(session, limit: 1) } throws: { ($0 as? Failure)?.name == .notLoggedIn }
   }
 
@@ -241,23 +226,12 @@ import XMPPStanza
     let mark = home.path
     let jid = server.jid("alice")
     func session() throws -> Session {
-      Session(
-        of: try JID(jid),
-        SessionResources(
-          accounts: AccountStore(directory: home.path + "/config"), hub: try EventCursor(store: store).hub(),
-          localStore: store,
-          log: Logger(label: "test")))
+      try Session(jid, home: home, hub: EventCursor(store: store).hub(), store: store)
     }
-    var login = LoginMethod.Parameters(account: jid)
-    login.password = server.password("alice")
-    login.options.host = TestServer.host
-    login.options.port = server.port
-    login.options.caFile = server.caFile
+    let login = LoginMethod.Parameters(on: server)
     let first = try session()
     _ = try await first.login(login)
-    while await !first.perform({ $0.messages.archive.isCaughtUp }) {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    try await first.caughtUp()
     await first.close()
     let count = 250
     let messages = (1...count).map { number in
@@ -268,11 +242,9 @@ import XMPPStanza
     let second = try session()
     await second.limitCatchUp(to: 1)
     _ = try await second.login(login)
-    while true {
-      let isCaughtUp = await second.perform { $0.messages.archive.isCaughtUp }
-      let gap = try await store.read { try ArchiveGap.oldest(of: jid, $0) }
-      if isCaughtUp, gap == nil { break }
-      try await Task.sleep(for: .milliseconds(10))
+    try await second.caughtUp()
+    try await eventually("the end of the gap", within: .seconds(120)) {
+      try await store.read { try ArchiveGap.oldest(of: jid, $0) } == nil
     }
     await second.perform { await $0.messages.queue.stored() }
     let bodies = try await store.replay(after: 0, until: .max, account: jid).events.compactMap { event in
@@ -291,5 +263,14 @@ extension Session {
     -> HistorySyncMethod.Result
   {
     try await messages.archive.sync(parameters)
+  }
+}
+
+extension Session {
+  /// Waits until the session has read what the archive has that is new.
+  fileprivate nonisolated func caughtUp() async throws {
+    try await eventually("the end of catching up", within: .seconds(120)) {
+      await perform { $0.messages.archive.isCaughtUp }
+    }
   }
 }

@@ -9,7 +9,7 @@ import XMPP
 /// What may go wrong at the moment at which something else does.
 @Suite("A session is kept", .timeLimit(.minutes(4)))
 struct SessionMishapTests {
-  @Test("where it was closed for a login that fails.")
+  @Test("A session is kept where it was closed for a login that fails.")
   func closedInVain() async throws {
     let desk = try await SessionDesk([
       .session(then: [.stall]),
@@ -32,7 +32,7 @@ struct SessionMishapTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("where who has asked for a sign of life does not wait for it.")
+  @Test("A session is kept where who has asked for a sign of life does not wait for it.")
   func cancelledProbe() async throws {
     let desk = try await SessionDesk([
       .session(then: [.client("<iq type='get' id='{ping}'><ping xmlns='urn:xmpp:ping'/></iq>"), .stall])
@@ -49,7 +49,9 @@ struct SessionMishapTests {
     await session.close()
   }
 
-  @Test("where a stanza is too much, and comes again: it is left out then.", arguments: [false, true])
+  @Test(
+    "A session is kept where a stanza is too much, and comes again: it is left out then.",
+    arguments: [false, true])
   func excess(isEarly: Bool) async throws {
     let from = "from='mallory@\(TestServer.domain)/x'"
     let deep = String(repeating: "<a>", count: 200) + String(repeating: "</a>", count: 200)
@@ -70,7 +72,9 @@ struct SessionMishapTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("where a stanza has too many elements, attributes or names: it is told, and nothing else happens.")
+  @Test(
+    "A session is kept where a stanza has too many elements, attributes or names: it is told, and nothing else happens."
+  )
   func breadth() async throws {
     let from = "from='mallory@\(TestServer.domain)/x'"
     let elements = String(repeating: "<a/>", count: 140_000)
@@ -101,7 +105,7 @@ struct SessionMishapTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("while the store fails, and what has come before is stored when it works again.")
+  @Test("A session is kept while the store fails, and what has come before is stored when it works again.")
   func failingStore() async throws {
     let message = "<message from='bob@\(TestServer.domain)/x' type='chat'><body>hello</body></message>"
     let desk = try await SessionDesk([

@@ -14,7 +14,7 @@ struct SessionNetworkTests {
   private static let change = NetworkChange(interface: "wlan0")
 
   @Test(
-    "whose login is on its way begins it anew when its address has gone, and nothing else is said of it.",
+    "When the network changes, a session whose login is on its way begins it anew when its address has gone, and nothing else is said of it.",
     arguments: [[ScriptedServer.Step.header], .login(until: .opened)])
   func begunAnew(beginning: [ScriptedServer.Step]) async throws {
     let desk = try await SessionDesk([beginning + [.stall], .session()])
@@ -34,7 +34,9 @@ struct SessionNetworkTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("that comes back by itself begins anew, too, and a logout still ends it.")
+  @Test(
+    "When the network changes, a session that comes back by itself begins anew, too, and a logout still ends it."
+  )
   func automatic() async throws {
     let desk = try await SessionDesk([.session(then: [.reset]), [.header, .stall]])
     _ = try await desk.session.login(try await desk.parameters())
@@ -53,7 +55,9 @@ struct SessionNetworkTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("that waits because the server said so goes on waiting, and says nothing of the network.")
+  @Test(
+    "When the network changes, a session that waits because the server said so goes on waiting, and says nothing of the network."
+  )
   func waits() async throws {
     let clock = QuickClock(holds: true)
     let desk = try await SessionDesk([.session(then: .error("conflict")), .session()], clock: clock)
@@ -75,7 +79,7 @@ struct SessionNetworkTests {
     #expect(desk.lawless == [] && other.lawless == [])
   }
 
-  @Test("that waits for a lost link says why it does not any more.")
+  @Test("When the network changes, a session that waits for a lost link says why it does not any more.")
   func hurries() async throws {
     let clock = QuickClock(holds: true)
     let desk = try await SessionDesk([.session(then: [.reset]), .session()], clock: clock)
@@ -88,7 +92,9 @@ struct SessionNetworkTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("asks its server at once when a clock shows that the machine has slept.")
+  @Test(
+    "When the network changes, a session asks its server at once when a clock shows that the machine has slept."
+  )
   func slept() async throws {
     let desk = try await SessionDesk([
       .session(then: [
@@ -117,7 +123,7 @@ struct SessionNetworkTests {
 
 @Suite("After a logout", .timeLimit(.minutes(2)))
 struct AfterLogoutTests {
-  @Test("no connection is made, whatever time passes and however the network changes.")
+  @Test("After a logout, no connection is made, whatever time passes and however the network changes.")
   func online() async throws {
     let clock = QuickClock()
     let desk = try await SessionDesk([.session()], clock: clock)
@@ -127,7 +133,7 @@ struct AfterLogoutTests {
     #expect(desk.server.connections == 1 && clock.pauses.isEmpty)
   }
 
-  @Test("nor where it came while the session waited for its next attempt.")
+  @Test("After a logout that came while the session waited for its next attempt, no connection is made.")
   func waiting() async throws {
     let clock = QuickClock(holds: true)
     let desk = try await SessionDesk([.session(then: [.reset])], clock: clock)

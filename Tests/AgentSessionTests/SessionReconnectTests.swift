@@ -9,7 +9,9 @@ import Testing
 
 @Suite("A session that comes back", .timeLimit(.minutes(6)))
 struct SessionReconnectTests {
-  @Test("makes one attempt more than it has retries, with doubling pauses, and keeps what it logs in with.")
+  @Test(
+    "A session that comes back makes one attempt more than it has retries, with doubling pauses, and keeps what it logs in with."
+  )
   func maximum() async throws {
     let clock = QuickClock()
     let desk = try await SessionDesk([.session(then: [.reset]), [.close]], clock: clock)
@@ -30,7 +32,9 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("tells at every moment what it waits for, since when it saw the server, and how often it tried.")
+  @Test(
+    "A session that comes back tells at every moment what it waits for, since when it saw the server, and how often it tried."
+  )
   func status() async throws {
     let clock = QuickClock(holds: true)
     let desk = try await SessionDesk(
@@ -56,7 +60,9 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("says of itself what it tells the others, in the same order, however its streams end.")
+  @Test(
+    "A session that comes back says of itself what it tells the others, in the same order, however its streams end."
+  )
   func told() async throws {
     let desk = try await SessionDesk([
       .session(then: [.reset]), .login(until: .bound, jid: SessionDesk.jid + "/scripted") + [.reset],
@@ -89,7 +95,7 @@ struct SessionReconnectTests {
 
   private static func time(_ seconds: Double) -> String? { IssuedToken.text(seconds: seconds) }
 
-  @Test("does not where the server has given the domain up, which is no kick.")
+  @Test("A session that comes back does not where the server has given the domain up, which is no kick.")
   func gone() async throws {
     let desk = try await SessionDesk([.session(then: .error("host-gone")), .session()])
     _ = try await desk.session.login(try await desk.parameters())
@@ -103,7 +109,9 @@ struct SessionReconnectTests {
     #expect(stored?.isLogin == true)
   }
 
-  @Test("does so where the server does not know the domain just now, which is no kick either.")
+  @Test(
+    "A session that comes back does so where the server does not know the domain just now, which is no kick either."
+  )
   func unknown() async throws {
     let desk = try await SessionDesk([.session(then: .error("host-unknown")), .session()])
     _ = try await desk.session.login(try await desk.parameters())
@@ -115,7 +123,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "does so with a pause, and as a new one, where the server began another stream in the one there was.",
+    "A session that comes back does so with a pause, and as a new one, where the server began another stream in the one there was.",
     arguments: [
       [.server(secondHeader)], [.server("</stream:stream>" + secondHeader)],
       [
@@ -144,7 +152,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "makes one connection an attempt, also where that is broken while the server was answered before it asked."
+    "A session that comes back makes one connection an attempt, also where that is broken while the server was answered before it asked."
   )
   func brokenAhead() async throws {
     let clock = QuickClock()
@@ -168,7 +176,7 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("to a server that resets it each time does so more slowly each time.")
+  @Test("A session that comes back to a server that resets it each time does so more slowly each time.")
   func resets() async throws {
     let clock = QuickClock()
     let desk = try await SessionDesk([.session(then: .error("reset"))], clock: clock)
@@ -182,7 +190,7 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("to fight for its place gives up after the fourth kick in a row.")
+  @Test("A session that comes back to fight for its place gives up after the fourth kick in a row.")
   func fight() async throws {
     let clock = QuickClock()
     let desk = try await SessionDesk([.session(then: .error("conflict"))], clock: clock)
@@ -199,7 +207,9 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("or would, is told to wait where the server asked for a slower pace, by the next agent too.")
+  @Test(
+    "A session that comes back or would, is told to wait where the server asked for a slower pace, by the next agent too."
+  )
   func rateLimit() async throws {
     let home = try TemporaryDirectory()
     let path = home.path + "/state/imctl.sqlite"
@@ -243,7 +253,7 @@ struct SessionReconnectTests {
 @Suite("Whatever happens to a session", .timeLimit(.minutes(8)))
 struct SessionWalkTests {
   /// What a server may do with a connection.
-  private static func script(_ generator: inout Seeded) -> [ScriptedServer.Step] {
+  private static func script(_ generator: inout SeededGenerator) -> [ScriptedServer.Step] {
     switch Int.random(in: 0..<12, using: &generator) {
     case 0: return [.close]
     case 1: return .login(until: .opened) + [.close]
@@ -259,9 +269,11 @@ struct SessionWalkTests {
     }
   }
 
-  @Test("is published as its life allows it, and a logout ends it.", arguments: [1, 2, 3] as [UInt64])
+  @Test(
+    "Whatever happens to a session is published as its life allows it, and a logout ends it.",
+    arguments: [1, 2, 3] as [UInt64])
   func walk(seed: UInt64) async throws {
-    var generator = Seeded(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let scripts = (0..<120).map { _ in Self.script(&generator) } + [.session()]
     let desk = try await SessionDesk(scripts)
     let session = desk.session
@@ -283,6 +295,7 @@ struct SessionWalkTests {
       case 7: await session.networkChanged(NetworkChange())
       default: running.append(Task { _ = try? await session.logout(.init(account: nil)) })
       }
+      // The next command comes at any moment of what the last one has begun.
       try await Task.sleep(for: .milliseconds(Int.random(in: 0...120, using: &generator)))
     }
     _ = try? await session.logout(.init(account: nil))

@@ -71,7 +71,7 @@ import XMPPXML
     #expect(items.count == 0)
   }
 
-  @Test("Where a stream does not count, nothing waits.")
+  @Test("Messages of a stream that does not count stanzas do not wait.")
   func uncounted() {
     var items = items([message("a"), message("b")])
     #expect(names(items.removeNext(of: one, isCounted: false)) == ["a", "b"])
@@ -92,7 +92,7 @@ import XMPPXML
     #expect(names(uncounted.removeNext(of: one, isCounted: false)) == ["c"])
   }
 
-  @Test("More than has room is no reason to wait for a number.")
+  @Test("A batch that is larger than its limit does not wait for a number.")
   func excess() {
     var many = items((0..<UnstoredItems.maximumItems).map { _ in message("a") })
     #expect(!many.hasRoom)
@@ -105,7 +105,7 @@ import XMPPXML
     #expect(long.removeNext(of: one, isCounted: true).isEmpty)
   }
 
-  @Test("Each stream has its own; what was put back is next, and what comes again is forgotten.")
+  @Test("Each stream has its own items; those put back come next, and repeated ones are dropped.")
   func streams() {
     var items = items([message("a"), .acknowledged("id")])
     items.append(message("b"), of: two)

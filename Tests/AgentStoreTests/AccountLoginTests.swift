@@ -66,7 +66,7 @@ import XMPPSASL
     for forced in [false, true] { #expect(throws: failure) { try account.allowAuto(forced: forced) } }
   }
 
-  @Test("Only who was logged in is logged in by itself.")
+  @Test("Only an account that was logged in is logged in automatically.")
   func automatic() throws {
     func refusal(_ account: Account?, forced: Bool = false, hasOthers: Bool = false) -> Failure.Name? {
       do throws(Failure) {

@@ -97,7 +97,7 @@ import XMPPSASL
     #expect(try file.account("aLICE@EXAMPLE.org/phone").isLogin)
   }
 
-  @Test("A text made of an account does not have its secrets.")
+  @Test("Printing an account does not show its secrets.")
   func secrets() {
     var account = Account(account: "a@example.org", domain: "example.org")
     account.password = Secret("hunter2")
@@ -108,7 +108,7 @@ import XMPPSASL
     for text in ["\(account)", String(reflecting: account), dumped] { #expect(!text.contains("hunter2")) }
   }
 
-  @Test("Nothing that another user may have put there is read.")
+  @Test("A file that another user may have written is not read.")
   func refused() throws {
     try add("a@example.org")
     let real = store.path + ".real"

@@ -92,7 +92,7 @@ import Testing
     #expect(try store.load().accounts.map(\.account) == ["c@example.org"])
   }
 
-  @Test("What another process has written meanwhile is read, not what was read before.")
+  @Test("A write starts from what another process has written meanwhile.")
   func others() async throws {
     try await add(1)
     _ = try store.load()

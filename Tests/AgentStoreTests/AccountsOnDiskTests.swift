@@ -30,7 +30,7 @@ import XMPPSASL
     }
   }
 
-  @Test("What another process has changed is told, what this one has is not.")
+  @Test("A change of the file by another process is reported, and this process's own changes are not.")
   func news() async throws {
     #expect(await accounts.news() == [])
     try Self.add("own@example.org", to: accounts.store)
@@ -40,7 +40,7 @@ import XMPPSASL
     #expect(await accounts.news() == [])
   }
 
-  @Test("What an own write has made is read as what it was: every field survives the disk.")
+  @Test("Every field of an account survives being written to the disk and read back.")
   func survives() async throws {
     try accounts.store.update { file throws(Failure) in
       var account = Account(account: "a@example.org", domain: "example.org")
@@ -107,7 +107,7 @@ import XMPPSASL
     }
   }
 
-  @Test("A file beside it is nobody's business.")
+  @Test("Changes to other files in the directory are ignored.")
   func beside() async throws {
     try PrivateDirectory.ensure(directory.path + "/config")
     let changes = try DirectoryWatch.changes(of: AccountStore.fileName, in: directory.path + "/config")

@@ -16,7 +16,7 @@ import XMPPStanza
     Presence(type: type, from: try JID(from), show: show, status: status, priority: priority)
   }
 
-  @Test("What each device shows is kept, the newest of each, until it goes.")
+  @Test("The newest presence of each device is kept until the device goes offline.")
   mutating func devices() throws {
     presences.update(with: try presence("bob@im.example/desk", show: .away, status: "lunch", priority: 5))
     presences.update(with: try presence("bob@im.example/phone"))
@@ -40,7 +40,7 @@ import XMPPStanza
     #expect(presences.count == Roster.maximumItems)
   }
 
-  @Test("What somebody sends who is no contact is not kept, nor what is no presence of a device.")
+  @Test("A presence from a stranger, or from a bare JID, is not kept.")
   mutating func strangers() throws {
     presences.update(with: try presence("mallory@evil.example/x"))
     for type in [Presence.Kind.subscribe, .subscribed, .error, .probe] {

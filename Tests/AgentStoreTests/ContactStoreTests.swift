@@ -25,7 +25,7 @@ import XMPPXML
     try StoredContacts.list(account, after: jid, at: store.path).contacts
   }
 
-  @Test("The first roster is no news; of the next one only what has changed is told.")
+  @Test("The first roster causes no events, and a later roster only those of its changes.")
   func replaced() async throws {
     let account = account
     let first = Roster(
@@ -52,7 +52,7 @@ import XMPPXML
     #expect(try await store.read { try StoredRoster.version(of: account, $0) } == nil)
   }
 
-  @Test("Where there is no room for more contacts, those that are known still change and go.")
+  @Test("When the contact list is full, known contacts can still change and be removed.")
   func noRoom() async throws {
     let account = account
     func push(_ attributes: KeyValuePairs<String, String?>, hasRoom: Bool) async throws -> Bool {

@@ -22,7 +22,7 @@ struct DamagedAccountsTests {
   }
 
   @Test(
-    "Numbers in unknown fields are kept as they were.",
+    "Numbers in unknown fields are kept unchanged.",
     arguments: [
       "18446744073709551615", "9223372036854775808", "-9223372036854775809",
       "12345678901234567890123456789012345678", "0.12345678901234567890123",
@@ -57,7 +57,7 @@ struct DamagedAccountsTests {
     #expect(contents(store.path) == text)
   }
 
-  @Test("While it cannot be read, what was read before holds, and why is told.")
+  @Test("While the file cannot be read, the accounts read before stay in effect and the reason is reported.")
   func lastKnown() async throws {
     let log = AgentLog(path: directory.path + "/log", limit: 1 << 20).logger("test")
     let accounts = AccountsOnDisk(directory: store.directory, log: log)

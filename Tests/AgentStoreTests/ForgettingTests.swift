@@ -51,7 +51,9 @@ struct ForgettingTests {
     return store
   }
 
-  @Test("leaves no word in any file, while the agent goes on; what others have stays, and is found.")
+  @Test(
+    "An account that is forgotten leaves no word in any file, while the agent goes on; what others have stays, and is found."
+  )
   func forgotten() async throws {
     let store = try await store()
     try Data("a quicksilver of before".utf8).write(to: URL(filePath: path + ".corrupt-1"))
@@ -64,7 +66,7 @@ struct ForgettingTests {
     #expect(count == 1)
   }
 
-  @Test("leaves no word in any file where no agent runs.")
+  @Test("An account that is forgotten leaves no word in any file where no agent runs.")
   func withoutAgent() async throws {
     var store: LocalStore? = try await store()
     try store?.database.close()
@@ -73,7 +75,8 @@ struct ForgettingTests {
     #expect(try found(Self.secret + Self.others) == Set(Self.others))
   }
 
-  @Test("leaves nothing of what an earlier version deleted without overwriting it.")
+  @Test(
+    "An account that is forgotten leaves nothing of what an earlier version deleted without overwriting it.")
   func deletedBefore() async throws {
     let store = try await store()
     try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA secure_delete = OFF") }
@@ -82,7 +85,7 @@ struct ForgettingTests {
     #expect(try found(Self.secret + Self.others) == Set(Self.others))
   }
 
-  @Test("is told not to be gone while somebody reads the database without end.")
+  @Test("An account that is forgotten is told not to be gone while somebody reads the database without end.")
   func reader() async throws {
     let store = try await store()
     try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA busy_timeout = 10") }

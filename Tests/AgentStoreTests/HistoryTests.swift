@@ -157,7 +157,7 @@ struct HistoryTests {
     #expect(try bodies() == ["0", "5", "1", "2", "3", "4"])
   }
 
-  @Test("Times that cannot be have a place, too.")
+  @Test("Messages with impossible times are still sorted.")
   func oddTimes() async throws {
     try await keep([message("late", at: 1e300), message("now", at: 1000), message("early", at: -1e300)])
     #expect(try bodies() == ["early", "now", "late"])
@@ -197,7 +197,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "Words are no syntax, neither of SQL nor of FTS5.",
+    "The words of a search are not interpreted as SQL or FTS5 syntax.",
     arguments: [
       "'", "\"", "\"\"", "x'; DROP TABLE messages; --", "body:hello", "hello*", "^hello", "NEAR(hello, 1)",
       "OR",
@@ -246,7 +246,7 @@ struct HistoryTests {
     #expect(replayed.map(\.cursor) == [7])
   }
 
-  @Test("10,000 messages of one moment are in their order.")
+  @Test("10,000 messages with the same time keep their order.")
   func many() async throws {
     let texts = (1...10_000).map { "message number \($0)" }
     try await keep(texts.map { message($0, at: 77) })
@@ -254,7 +254,7 @@ struct HistoryTests {
     #expect(try bodies(nil, "number", "4711") == ["message number 4711"])
   }
 
-  @Test("It is read while an agent writes, and after one that was killed.")
+  @Test("The history can be read while an agent writes, and after an agent was killed.")
   func beside() async throws {
     try await keep([message("1")])
     let store = try LocalStore(path: path)

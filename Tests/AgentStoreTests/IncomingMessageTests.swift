@@ -12,14 +12,7 @@ import XMPPXML
   init() throws { own = try JID("alice@im.example/desk") }
 
   private func message(_ attributes: String, _ children: String) throws -> Message {
-    let parser = XMLStreamParser()
-    let xml =
-      "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
-      + "<message \(attributes)>\(children)</message>"
-    for event in try parser.parse(Array(xml.utf8)) {
-      if case .element(let element) = event, let message = Message(element) { return message }
-    }
-    throw CancellationError()
+    try TestSupport.message("<message \(attributes)>\(children)</message>")
   }
 
   private func stored(_ attributes: String, _ children: String, hasArchive: Bool = true) throws
@@ -52,7 +45,7 @@ import XMPPXML
   }
 
   @Test(
-    "A time is believed that is not in the future, and possible.",
+    "A message's time is believed unless it is impossible or in the future.",
     arguments: [
       ("2026-11-21T02:42:13Z", 1_795_228_933.0), ("2027-01-15T08:00:30Z", 1_800_000_000),
       ("2199-01-01T00:00:00Z", nil), ("292277026596-01-01T00:00:00Z", nil), ("1969-12-31T23:59:59Z", nil),

@@ -29,14 +29,14 @@ import XMPPSASL
   }
 
   @Test(
-    "Nothing is no token.",
+    "Empty output is not a token.",
     arguments: ["", "\n", " \r\n", "\"\"", "{}", #"{"token":""}"#, #"{"token":null}"#])
   func empty(printed: String) throws {
     #expect(try read(printed) == nil)
   }
 
   @Test(
-    "Anything else is garbage.",
+    "Any other output is refused.",
     arguments: [
       "Error: not logged in", "a\nb", "a\u{0}b", "{", #"{"token":1}"#, #"{"token":"a b"}"#,
       #"{"token":"a","expires":"tomorrow"}"#, #"{"token":"a","expires":5}"#,

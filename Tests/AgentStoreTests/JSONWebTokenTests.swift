@@ -42,7 +42,7 @@ import XMPPSASL
   }
 
   @Test(
-    "What is wrong with a token is told.",
+    "The reason why a token is invalid is reported.",
     arguments: [
       ("", "1 segment"), ("abc", "1 segment"), ("a.b", "2 segments"), ("a.b.c.d", "4 segments"),
       ("a.b.c.d.e", "5 segments"), ("..", "header is not base64url"),

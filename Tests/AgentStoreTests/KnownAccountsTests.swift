@@ -61,7 +61,7 @@ import XMPPSASL
     #expect(Self.consequence(before, noted) == .nothing)
   }
 
-  @Test("Everything is new at first, and nothing is new twice.")
+  @Test("Every account is reported as new once.")
   func first() {
     let known = KnownAccounts()
     let file = Self.file(Self.account())

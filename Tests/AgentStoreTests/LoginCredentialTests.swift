@@ -39,14 +39,14 @@ import XMPPSASL
     #expect(byExtension?.kind == .thirdParty && byExtension?.token == nil)
   }
 
-  @Test("Nothing given is nothing; the stored kind may be named.")
+  @Test("Without a given secret there is no new credential, and naming the stored kind is allowed.")
   func nothing() throws {
     #expect(try given { _ in } == nil)
     #expect(try given { $0.loginExt = "e" } == nil)
     #expect(try given(stored: .jwt) { $0.auth = .jwt } == nil)
   }
 
-  @Test("What does not belong together is refused.")
+  @Test("Options that contradict each other are refused.")
   func refused() {
     let wrong: [(inout LoginMethod.Parameters) -> Void] = [
       { $0.auth = .jwt }, { $0.auth = .external },

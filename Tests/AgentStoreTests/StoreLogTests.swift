@@ -45,7 +45,7 @@ struct StoreLogTests {
     #expect(value == 7)
   }
 
-  @Test("What comes after the end is written and read all the same.")
+  @Test("Writes after the end of the log are stored and read.")
   func afterEnd() async throws {
     let store = try LocalStore(path: path)
     store.finish()
@@ -56,7 +56,7 @@ struct StoreLogTests {
     #expect(logSize == 0)
   }
 
-  @Test("It is emptied a while after every change.")
+  @Test("The log is emptied a while after every change.")
   func tidied() async throws {
     let store = try LocalStore(path: path, tidiness: .zero)
     for _ in 0..<3 {
@@ -65,7 +65,7 @@ struct StoreLogTests {
     }
   }
 
-  @Test("A reader that lets it grow is not waited for, and once it is gone the log is small again.")
+  @Test("A reader that makes the log grow is not waited for, and the log shrinks once the reader has gone.")
   func reader() async throws {
     let store = try LocalStore(path: path)
     try await fill(store, megabytes: 1)

@@ -7,7 +7,7 @@ import XMPPStanza
 @Suite("What is wrong with a JID")
 struct WrongJIDTests {
   @Test(
-    "is told in both languages.",
+    "What is wrong with a JID is told in both languages.",
     arguments: [
       ("@example.org", "nothing stands before the @", "@ 之前没有内容"),
       ("a@", "no domain", "没有域名"),

@@ -4,7 +4,7 @@ import Testing
 @testable import AgentSystem
 
 @Suite("Files that the agent may have open") struct DescriptorLimitTests {
-  @Test("Where they are too few for all sessions and clients, the numbers are told.")
+  @Test("A descriptor limit that is too low for all sessions and clients is reported with its numbers.")
   func tooFew() throws {
     let failure = try #require(DescriptorLimit.failure(for: 900, limit: 40))
     #expect(

@@ -26,7 +26,7 @@ import Testing
     return channel
   }
 
-  @Test("A burst of messages is one change.")
+  @Test("A burst of route messages is reported as one network change.")
   func burst() throws {
     let reports = Reports()
     let channel = try channel(reports)
@@ -67,7 +67,7 @@ import Testing
     #expect(RouteHandler.name(ofInterface: .max) == nil)
   }
 
-  @Test("A sleep is told once, however the clocks run otherwise.")
+  @Test("A suspended machine is reported once, however its clocks behave.")
   func sleep() {
     let asleep = NIOLockedValueBox(Duration.zero)
     var clock = SleepClock { asleep.withLockedValue { $0 } }

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("Nobody who listens is no failure, and what is no address is none.")
+  @Test("A missing listener is no failure, and an invalid NOTIFY_SOCKET is ignored.")
   func nobody() throws {
     try #require(NotifySocket(path: "/nowhere/at/all")).send(.ready)
     let long = "/" + String(repeating: "x", count: 200)

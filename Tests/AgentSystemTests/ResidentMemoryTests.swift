@@ -36,7 +36,7 @@ import Testing
     #expect(ResidentMemory.mappings(in: "Rss: 1 kB\nnonsense\n5-x r-xp 0 0 1 a").isEmpty)
   }
 
-  @Test("What was dropped is there again when it is needed.")
+  @Test("Memory that was released is read again when it is needed.")
   func shrink() {
     func inMemory() -> Int { ResidentMemory.current.filter(\.isAsInFile).reduce(0) { $0 + $1.resident } }
     let before = inMemory()

@@ -100,7 +100,7 @@ enum RecordedDatagram {
       ])
   }
 
-  @Test("What is cut off is passed over, wherever it is cut.")
+  @Test("A truncated route message is skipped, wherever it is cut.")
   func cut() {
     let bytes = Recorded.bytes(Recorded.address) + Recorded.bytes(Recorded.defaultRoute)
     for length in 0..<bytes.count {
@@ -109,7 +109,7 @@ enum RecordedDatagram {
     }
   }
 
-  @Test("Lengths that cannot be are survived.")
+  @Test("Impossible lengths in a route message are handled.")
   func garbage() {
     var generator = SystemRandomNumberGenerator()
     for hex in [Recorded.address, Recorded.defaultRoute, Recorded.multicast] {
@@ -130,7 +130,7 @@ enum RecordedDatagram {
     }
   }
 
-  @Test("What is repeated is no news, what went and came again is.")
+  @Test("A repeated address is no change, and one that went and came back is.")
   func known() throws {
     var known = KnownNetwork()
     let new = try #require(read(Recorded.address).first)
@@ -139,7 +139,7 @@ enum RecordedDatagram {
       [new, new, old, old, new, new].map { known.isNews($0) } == [true, false, true, true, true, false])
   }
 
-  @Test("What is remembered is bounded.")
+  @Test("The number of remembered addresses is bounded.")
   func bound() throws {
     var known = KnownNetwork()
     var message = try #require(read(Recorded.address).first)

@@ -24,7 +24,9 @@ struct AccountDeletionTests {
     try await server.end()
   }
 
-  @Test("goes on where the server refuses, and the account stays stored.")
+  @Test(
+    "A session whose account is to be deleted goes on where the server refuses, and the account stays stored."
+  )
   func refused() async throws {
     let refusal =
       "<iq type='error' id='{id}'><error type='cancel'>"
@@ -38,7 +40,9 @@ struct AccountDeletionTests {
     }
   }
 
-  @Test("ends in peace, though the server ends the stream as it does with strangers.")
+  @Test(
+    "A session whose account is to be deleted ends in peace, though the server ends the stream as it does with strangers."
+  )
   func ended() async throws {
     let end =
       "<iq type='result' id='{id}'/><stream:error>"
@@ -54,7 +58,9 @@ struct AccountDeletionTests {
     }
   }
 
-  @Test("is lost where the connection breaks instead of an answer, and nothing is forgotten.")
+  @Test(
+    "A session whose account is to be deleted is lost where the connection breaks instead of an answer, and nothing is forgotten."
+  )
   func lost() async throws {
     try await withSession([Self.asked, .close]) { imctl, _ in
       let result = try await imctl.run("account", "delete", "--yes", "--json")
@@ -63,7 +69,7 @@ struct AccountDeletionTests {
     }
   }
 
-  @Test("keeps its password where the server does not change it.")
+  @Test("A session whose account is to be deleted keeps its password where the server does not change it.")
   func passwordStays() async throws {
     let steps: [ScriptedServer.Step] = [
       .client(

@@ -132,7 +132,7 @@ struct AccountReloadTests {
     #expect(try user.stored().map(\.isLogin) == [false])
   }
 
-  @Test("What the agent writes itself has it do nothing.")
+  @Test("The agent does not react to its own writes.")
   func ownWrites() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -149,7 +149,7 @@ struct AccountReloadTests {
     #expect(lines.count { $0.contains(": state") } == 1)
   }
 
-  @Test("SIGHUP has it look at once, and does not end it.")
+  @Test("SIGHUP makes the agent reload its accounts at once, and does not end it.")
   func hangUp() async throws {
     let user = try await User()
     try await user.goOnline()

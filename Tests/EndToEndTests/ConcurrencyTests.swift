@@ -15,7 +15,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("start one agent.")
+  @Test("Many commands at a time start one agent.")
   func start() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -34,11 +34,11 @@ struct ConcurrencyTests {
     #expect(bob.seen(of: user).count == 3)
   }
 
-  @Test("to be the agent end with “already running” where there is one.")
+  @Test("Many commands at a time to be the agent end with “already running” where there is one.")
   func second() async throws {
     let imctl = try await IMCTL()
     let agent = try await imctl.start(["agent", "run"])
-    try await eventually("the agent") { try await imctl.run("agent", "status").status == 0 }
+    try await eventually("the agent") { try await imctl.runningAgent() != nil }
     let second = try await imctl.run("agent", "run", "--json")
     #expect(second.status == 75)
     #expect(try second.error.name == "alreadyRunning")
@@ -48,7 +48,7 @@ struct ConcurrencyTests {
   }
 
   @Test(
-    "are refused where the agent has as many clients as it can, and told so; messages wait, and who looks or ends it gets in."
+    "Many commands at a time are refused where the agent has as many clients as it can, and told so; messages wait, and who looks or ends it gets in."
   )
   func tooMany() async throws {
     let imctl = try await IMCTL()
@@ -91,7 +91,7 @@ struct ConcurrencyTests {
     try await imctl.end()
   }
 
-  @Test("are all answered.", arguments: TestServer.Kind.allCases)
+  @Test("Many commands at a time are all answered.", arguments: TestServer.Kind.allCases)
   func answered(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     try await user.goOnline()
@@ -111,7 +111,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("are answered the same when they log in: one session.")
+  @Test("Many commands at a time are answered the same when they log in: one session.")
   func login() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)

@@ -8,7 +8,7 @@ import Testing
 @Suite("A contact", .serialized, .timeLimit(.minutes(10)))
 struct ContactTests {
   @Test(
-    "is asked, accepts, is seen, gets another name and other groups, and is removed.",
+    "A contact is asked, accepts, is seen, gets another name and other groups, and is removed.",
     arguments: TestServer.Kind.allCases)
   func added(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -23,10 +23,10 @@ struct ContactTests {
     #expect(asked.name == "Bob \u{202e}x" && !asked.stale && asked.presence.isEmpty)
     try await bob.gets(user) { $0.type == "subscribe" }
     try bob.send(xml: "<presence to='\(user.jid)' type='subscribed'/>")
-    try await eventually("the presence") { try await user.contact(bob)?.presence.isEmpty == false }
+    try await eventually("the presence") { try await user.listed(bob)?.presence.isEmpty == false }
     try bob.show("away", status: "lunch")
     try await eventually("away") {
-      try await user.contact(bob)?.presence.first.map { $0.show == .away && $0.status == "lunch" } ?? false
+      try await user.listed(bob)?.presence.first.map { $0.show == .away && $0.status == "lunch" } ?? false
     }
     let seen = try #require(try await user.contact(bob))
     #expect(seen.subscription == "to" && seen.ask == nil)
@@ -73,7 +73,7 @@ struct ContactTests {
   }
 
   @Test(
-    "asks, is listed once and after a restart too, and is approved or denied.",
+    "A contact asks, is listed once and after a restart too, and is approved or denied.",
     arguments: TestServer.Kind.allCases)
   func requests(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -120,7 +120,7 @@ struct ContactTests {
   }
 
   @Test(
-    "that has not asked is approved beforehand where the server can do that.",
+    "A contact that has not asked is approved beforehand where the server can do that.",
     arguments: TestServer.Kind.allCases)
   func preApproved(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -136,12 +136,12 @@ struct ContactTests {
     try bob.send(xml: "<presence to='\(user.jid)' type='subscribe'/>")
     try await bob.gets(user) { $0.type == "subscribed" }
     #expect(try await user.requests() == [])
-    try await eventually("from") { try await user.contact(bob)?.subscription == "from" }
+    try await eventually("from") { try await user.listed(bob)?.subscription == "from" }
     try await user.imctl.end()
   }
 
   @Test(
-    "that is blocked gets nothing through, until it is unblocked; other devices hear of it.",
+    "A contact that is blocked gets nothing through, until it is unblocked; other devices hear of it.",
     arguments: TestServer.Kind.allCases)
   func blocked(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -176,7 +176,7 @@ struct ContactTests {
   }
 
   @Test(
-    "changed by another device is told as that and kept by version; a stranger's push is ignored.",
+    "A contact changed by another device is told as that and kept by version; a stranger's push is ignored.",
     arguments: TestServer.Kind.allCases)
   func otherDevice(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -230,13 +230,13 @@ struct ContactTests {
     #expect(try await user.imctl.run("logout").status == 0)
     #expect(try await other.contacts("rename", bob.bareJID, "Bob").status == 0)
     try await user.goOnline()
-    try await eventually("the name") { try await user.contact(bob)?.name == "Bob" }
+    try await eventually("the name") { try await user.listed(bob)?.name == "Bob" }
     try await other.imctl.end()
     try await user.imctl.end()
   }
 
   @Test(
-    "whose request another device has declined is not listed any more after the next login.",
+    "A contact whose request another device has declined is not listed any more after the next login.",
     arguments: TestServer.Kind.allCases)
   func declinedElsewhere(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -246,15 +246,15 @@ struct ContactTests {
     for counterpart in [bob, carol] {
       try counterpart.send(xml: "<presence to='\(user.jid)' type='subscribe'/>")
     }
-    try await eventually("the requests") { try await user.requests().count == 2 }
+    try await eventually("the requests") { try await user.listedRequests()?.count == 2 }
     #expect(try await user.imctl.run("logout").status == 0)
     let login = try await other.login()
     #expect(login.status == 0)
-    try await eventually("the requests") { try await other.requests().count == 2 }
+    try await eventually("the requests") { try await other.listedRequests()?.count == 2 }
     #expect(try await other.contacts("deny", bob.bareJID).status == 0)
     try await user.goOnline()
     try await eventually("the end of it") {
-      try await user.requests().map(\.jid) == [carol.bareJID]
+      try await user.listedRequests() == [carol.bareJID]
     }
     try await other.imctl.end()
     try await user.imctl.end()
@@ -317,6 +317,17 @@ extension User {
   /// `imctl contacts …`.
   fileprivate func contacts(_ words: String...) async throws -> IMCTL.Result {
     try await imctl.run(["contacts"] + words)
+  }
+
+  /// What the agent lists of somebody, for a test that waits for it.
+  fileprivate func listed(_ counterpart: Counterpart) async throws -> Contact? {
+    try await imctl.ask(ContactsListMethod.self, .init(account: jid))?.contacts
+      .first { $0.jid == counterpart.bareJID }
+  }
+
+  /// Who waits for an answer to a request, as the agent lists them, for a test that waits for them.
+  fileprivate func listedRequests() async throws -> [String]? {
+    try await imctl.ask(ContactRequestsMethod.self, .init(account: jid))?.requests.map(\.jid)
   }
 
   /// What is listed of somebody.

@@ -32,7 +32,7 @@ struct ConversationTests {
   }
 
   @Test(
-    "is read, pinned, muted, marked, cleared and deleted on one device, and so it is on the other.",
+    "A conversation is read, pinned, muted, marked, cleared and deleted on one device, and so it is on the other.",
     arguments: TestServer.Kind.allCases)
   func shared(kind: TestServer.Kind) async throws {
     let pair = try await Pair(kind)
@@ -99,7 +99,7 @@ struct ConversationTests {
   }
 
   @Test(
-    "of a room is pinned and muted in its bookmark, where another client sees it, and what that has put there stays.",
+    "A conversation of a room is pinned and muted in its bookmark, where another client sees it, and what that has put there stays.",
     arguments: TestServer.Kind.allCases)
   func bookmark(kind: TestServer.Kind) async throws {
     let pair = try await Pair(kind)
@@ -158,7 +158,9 @@ struct ConversationTests {
     try await pair.end()
   }
 
-  @Test("is changed offline, and the other device hears of it later.", arguments: TestServer.Kind.oneOfEach)
+  @Test(
+    "A conversation is changed offline, and the other device hears of it later.",
+    arguments: TestServer.Kind.oneOfEach)
   func offline(kind: TestServer.Kind) async throws {
     let pair = try await Pair(kind)
     let (user, other) = (pair.user, pair.other)
@@ -183,7 +185,9 @@ struct ConversationTests {
     try await pair.end()
   }
 
-  @Test("is changed while the server is silent, which is told when it answers again, in the same session.")
+  @Test(
+    "A conversation is changed while the server is silent, which is told when it answers again, in the same session."
+  )
   func silent() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody13))
     let pair = try await Pair(.prosody13, server: server)

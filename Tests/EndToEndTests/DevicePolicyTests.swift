@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The device policy of an account", .serialized, .namesServer)
 struct DevicePolicyTests {
-  @Test("is obeyed by devices that did not set it, and have never been told.")
+  @Test("The device policy of an account is obeyed by devices that did not set it, and have never been told.")
   func everyDevice() async { await Everywhere.run(everyDevice) }
 
   private func everyDevice(on kind: TestServer.Kind) async throws {
@@ -13,7 +13,7 @@ struct DevicePolicyTests {
     try await user.goOnline("--resource", "desk", "--platform", "61")
     let old = try await OtherDevice(of: user, "--resource", "old", "--platform", "60")
     try await eventually("both devices") {
-      try await user.devices().values.filter { $0.id != nil }.count == 2
+      try await user.listedDevices().filter { $0.id != nil }.count == 2
     }
     #expect(try await user.imctl.run("devices", "policy", "--limit", "60=1").output == "all 60=1\n")
     // A machine that has never heard of it.
@@ -38,7 +38,7 @@ struct DevicePolicyTests {
     #expect(try await new.state() == .syncOK)
   }
 
-  @Test("that is set offline is published at the next login.")
+  @Test("The device policy of an account that is set offline is published at the next login.")
   func offline() async throws {
     let user = try await User(on: .ejabberd24)
     try await user.goOnline("--resource", "desk")
@@ -49,6 +49,7 @@ struct DevicePolicyTests {
     #expect(stored.output == "all 60=3\n" && stored.errors.contains("not told until the next login"))
     #expect(try await other.imctl.run("devices", "policy").output == "all\n")
     try await user.goOnline()
+    // The other device is told by the server, and no event of its own tells that.
     try await eventually("the policy") {
       try await other.imctl.run("devices", "policy").output == "all 60=3\n"
     }

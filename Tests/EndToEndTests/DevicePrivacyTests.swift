@@ -41,7 +41,9 @@ private struct Witness {
 
 @Suite("What a device tells the others of the account", .serialized, .timeLimit(.minutes(6)))
 struct DevicePrivacyTests {
-  @Test("is told by a login that succeeds, and by no other.", arguments: TestServer.Kind.newer)
+  @Test(
+    "What a device tells the others of the account is told by a login that succeeds, and by no other.",
+    arguments: TestServer.Kind.newer)
   func failedLogin(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     try await user.goOnline("--resource", "desk")
@@ -67,7 +69,9 @@ struct DevicePrivacyTests {
     #expect(Set(devices.keys) == ["desk", "phone"] && devices["phone"]?.name == "in time")
   }
 
-  @Test("is kept from a server that does not say that nobody else will see it; all else goes on.")
+  @Test(
+    "What a device tells the others of the account is kept from a server that does not say that nobody else will see it; all else goes on."
+  )
   func withoutPublishOptions() async throws {
     let witness = try await Witness()
     let user = try await User(on: .prosody13, server: witness.server)
@@ -105,6 +109,7 @@ struct DevicePrivacyTests {
       return published.contains("very private") && published.contains("rule='single'")
         && published.contains("urn:imctl:conversations:0")
     }
+    // The list is read from the store, and no event tells that nothing is pending any more.
     try await eventually("nothing to wait for") {
       try await user.imctl.run("conversations", "list", "--json").output.contains(#""pending":false"#)
     }

@@ -53,7 +53,7 @@ private struct TokenDevices {
 @Suite("Devices seen and kicked with a token in the place of a password", .serialized)
 struct DevicesByTokenTests {
   @Test(
-    "that is given: nobody is logged in, nothing is stored, nobody sees it.",
+    "Devices seen and kicked with a token in the place of a password that is given: nobody is logged in, nothing is stored, nobody sees it.",
     arguments: [(TestServer.Kind.prosody13, false), (.ejabberd24, false), (.ejabberd24, true)])
   func given(kind: TestServer.Kind, isJWT: Bool) async throws {
     let devices = try await TokenDevices(kind, isJWT: isJWT)
@@ -78,7 +78,7 @@ struct DevicesByTokenTests {
     #expect(try String(contentsOf: URL(filePath: count), encoding: .utf8) == "call\n")
     #expect(!kick.errors.contains(devices.token) && !kick.sent.contains("<presence"))
     try await eventually("the kick") {
-      try await phone.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+      try await phone.session()?.state == .kicked
     }
     #expect(try await devices.seen().dropFirst(before.count) == ["phone unavailable"])
     let wrong = try await stranger.run(
@@ -91,7 +91,9 @@ struct DevicesByTokenTests {
     try await devices.end()
   }
 
-  @Test("of this device, which is as good after that.", arguments: TestServer.Kind.newer)
+  @Test(
+    "Devices seen and kicked with a token in the place of a password of this device, which is as good after that.",
+    arguments: TestServer.Kind.newer)
   func stored(kind: TestServer.Kind) async throws {
     let devices = try await TokenDevices(kind, isJWT: false)
     let phone = try await devices.device("phone")
@@ -107,7 +109,7 @@ struct DevicesByTokenTests {
     // Who shows no presence cannot know who else is there, where the server lists no sessions.
     #expect((kick.output, kick.status) == ("phone kicked\n", kind.isProsody ? 1 : 0), "\(kick.errors)")
     try await eventually("the kick") {
-      try await phone.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+      try await phone.session()?.state == .kicked
     }
     #expect(try Data(contentsOf: path) == before)
     let login = try await desk.run("login", "--auto", "--json")

@@ -6,7 +6,7 @@ import Testing
 @Suite("imctl send --direct", .serialized, .timeLimit(.minutes(10)))
 struct DirectSendTests {
   @Test(
-    "needs no login and no agent, shows no presence, and has its message acknowledged.",
+    "imctl send --direct needs no login and no agent, shows no presence, and has its message acknowledged.",
     arguments: TestServer.Kind.allCases)
   func stranger(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -34,7 +34,7 @@ struct DirectSendTests {
   }
 
   @Test(
-    "tells what has become of each recipient's message; the exit status is the worst.",
+    "imctl send --direct tells what has become of each recipient's message; the exit status is the worst.",
     arguments: TestServer.Kind.allCases)
   func recipients(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -74,7 +74,7 @@ struct DirectSendTests {
     try await user.imctl.end()
   }
 
-  @Test("takes what is stored, leaves the session alone, and waits for a receipt.")
+  @Test("imctl send --direct takes what is stored, leaves the session alone, and waits for a receipt.")
   func stored() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)

@@ -43,7 +43,7 @@ struct DiskFullTests {
     let pid = try await user.agent()
     let watch = try await user.watch("store")
     disk.fill()
-    // What is written until the last page of the log is taken.
+    // Each message takes some of the log until its last page is taken.
     let line = String(repeating: "x", count: 20_000)
     try await eventually("a refusal") {
       try await user.imctl.run("send", user.jid, line).status == 73

@@ -117,8 +117,8 @@ private struct Line: Sendable, CustomStringConvertible {
   /// Waits until it is synced, its presence shown.
   func isBack() async throws {
     try await eventually("\(jid) is back") {
-      let status = try await self.status()
-      return status.state == .syncOK && status.presence?.applied == true
+      let status = try await self.imctl.session(jid)
+      return status?.state == .syncOK && status?.presence?.applied == true
     }
   }
 }
@@ -126,7 +126,7 @@ private struct Line: Sendable, CustomStringConvertible {
 @Suite("A session over a link that breaks", .serialized)
 struct FaultTests {
   @Test(
-    "comes back with the presence that is wanted, at whatever flight of its return the link breaks again.",
+    "A session over a link that breaks comes back with the presence that is wanted, at whatever flight of its return the link breaks again.",
     arguments: TestServer.Kind.allCases)
   func flights(kind: TestServer.Kind) async throws {
     try await Line.each([kind: FaultProxy.Fault.allCases]) { line, bob in
@@ -159,7 +159,7 @@ struct FaultTests {
   }
 
   @Test(
-    "comes back when it breaks while nothing happens, and while presence is sent or a message arrives.",
+    "A session over a link that breaks comes back when it breaks while nothing happens, and while presence is sent or a message arrives.",
     arguments: TestServer.Kind.allCases)
   func running(kind: TestServer.Kind) async throws {
     try await Line.each([kind: FaultProxy.Fault.allCases]) { line, bob in
@@ -202,7 +202,7 @@ struct FaultTests {
   }
 
   @Test(
-    "that breaks in the middle of a message has it arrive, once, though some servers cannot go on with it then.",
+    "A session over a link that breaks that breaks in the middle of a message has it arrive, once, though some servers cannot go on with it then.",
     arguments: TestServer.Kind.allCases)
   func middle(kind: TestServer.Kind) async throws {
     try await Line.each([kind: [.cut]]) { line, bob in
@@ -219,7 +219,7 @@ struct FaultTests {
   }
 
   @Test(
-    "that is not there yet fails at the stage where it is lost, as the network's failure, and can be had again."
+    "A session over a link that breaks that is not there yet fails at the stage where it is lost, as the network's failure, and can be had again."
   )
   func byHand() async throws {
     let faults: [TestServer.Kind: [FaultProxy.Fault]] = [

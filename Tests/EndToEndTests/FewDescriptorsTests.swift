@@ -22,7 +22,8 @@ struct FewDescriptorsTests {
   }
 
   @Test(
-    "raises its own limit as far as it can, tells where that is too low, and stays alive with more accounts.")
+    "An agent that may open few files raises its own limit as far as it can, tells where that is too low, and stays alive with more accounts."
+  )
   func tooFew() async throws {
     // Each connection takes a descriptor for as long as the login may take.
     let server = try await ScriptedServer([.stall])

@@ -10,7 +10,9 @@ struct GivenUpLoginTests {
     case retries, timeout, automaticTimeout, tokenCommand
   }
 
-  @Test("an agent that was started for it does not log in by itself.", arguments: Cause.allCases)
+  @Test(
+    "After a login has failed, an agent that was started for it does not log in by itself.",
+    arguments: Cause.allCases)
   private func over(cause: Cause) async throws {
     let user = try await User()
     try await user.goOnline()
@@ -38,13 +40,12 @@ struct GivenUpLoginTests {
     try await user.imctl.end()
   }
 
-  @Test("in the background the account says why, with and without an agent.")
+  @Test("After a background login has failed, the account says why, with and without an agent.")
   func detached() async throws {
     let user = try await User()
     #expect(try await user.login("--detach", password: "mistyped").status == 0)
     try await eventually("the refusal") {
-      try await user.imctl.run("status", "--json", "--account", user.jid).objects(SessionStatus.self).first?
-        .cause?.name == .authFailed
+      try await user.session()?.cause?.name == .authFailed
     }
     try await eventually("the trace") { try user.stored().map(\.account) == [user.jid] }
     _ = try await user.imctl.run("agent", "stop")
@@ -54,7 +55,7 @@ struct GivenUpLoginTests {
     try await user.imctl.end()
   }
 
-  @Test("the result tells the outcomes apart.")
+  @Test("After a login has failed, the result tells the outcomes apart.")
   func result() async throws {
     struct Line: Decodable { var result: String? }
     let user = try await User()
@@ -76,7 +77,7 @@ struct GivenUpLoginTests {
     }
     let detached = try await user.login("--detach", "--json")
     #expect(try detached.objects(Line.self).last?.result == "logining", "\(detached.output)")
-    try await eventually("the session") { try await user.status().state == .syncOK }
+    try await eventually("the session") { try await user.session()?.state == .syncOK }
     let login = try await user.login("--json")
     #expect(try login.objects(Line.self).last?.result == "loginSuccess")
     try await user.imctl.end()

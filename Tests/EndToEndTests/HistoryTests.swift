@@ -12,7 +12,7 @@ struct HistoryTests {
     return try result.objects(Event.self).compactMap { $0.message?.body }
   }
 
-  @Test("has what was sent and received, is searched, and needs neither agent nor server.")
+  @Test("The history has what was sent and received, is searched, and needs neither agent nor server.")
   func offline() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -52,7 +52,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "of a new device is fetched from the archive on demand, each message once.",
+    "The history of a new device is fetched from the archive on demand, each message once.",
     arguments: TestServer.Kind.allCases)
   func sync(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -75,6 +75,7 @@ struct HistoryTests {
     let other = User(user, imctl: try await IMCTL())
     try await other.goOnline()
     let news = try await other.watch("message")
+    // What is read of the archive at first is past, of which no event tells.
     try await eventually("the last days") { try await bodies(other, "--limit", "0").count == count + 1 }
     #expect(try await bodies(other, bob.jid, "--sync", "--limit", "120") == Array(texts.suffix(120)))
     #expect(try await bodies(other, bob.jid, "--sync", "--limit", "0") == texts)
@@ -93,7 +94,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "of a new device has nothing of what was taken back, however far back that was said.",
+    "The history of a new device has nothing of what was taken back, however far back that was said.",
     arguments: TestServer.Kind.allCases)
   func retracted(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -124,6 +125,7 @@ struct HistoryTests {
     watch.send(SIGINT)
     let other = User(user, imctl: try await IMCTL())
     try await other.goOnline()
+    // As above.
     try await eventually("the last days") { try await bodies(other, "--limit", "0").contains("plums") }
     let news = try await other.watch("message")
     try retract("number-1", "late")
@@ -147,7 +149,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "has thousands of messages that came meanwhile, each once.",
+    "The history has thousands of messages that came meanwhile, each once.",
     arguments: TestServer.Kind.allCases)
   func away(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)
@@ -175,7 +177,8 @@ struct HistoryTests {
       try await bob.settled()
     }
     try await user.goOnline()
-    // From the archive, and many of them as offline messages, too. The time limit of the suite is the only one.
+    // From the archive, of whose past no event tells, and many of them as offline messages, too. The time limit of the
+    // suite is the only one.
     while try await user.imctl.run("history", "--search", "number \(count)").output.isEmpty {
       try await Task.sleep(for: .milliseconds(300))
     }

@@ -17,7 +17,7 @@ struct IdleTests {
   }
 
   @Test(
-    "a real server holds back what can wait, and brings it when the user is back.",
+    "While the user looks away, a real server holds back what can wait, and brings it when the user is back.",
     arguments: TestServer.Kind.allCases)
   func heldBack(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -52,7 +52,9 @@ struct IdleTests {
     try await bob.end()
   }
 
-  @Test("the server is told again on every connection, and that the user is back on one.")
+  @Test(
+    "While the user looks away, the server is told again on every connection, and that the user is back on one."
+  )
   func toldAgain() async throws {
     let away = "<inactive xmlns='urn:xmpp:csi:0'/>"
     let login: [ScriptedServer.Step] =
@@ -78,7 +80,7 @@ struct IdleTests {
     try await server.end()
   }
 
-  @Test("it is remembered when the agent is another one, until the user is back.")
+  @Test("While the user looks away, it is remembered when the agent is another one, until the user is back.")
   func outlivesAgent() async throws {
     // What the session asks of itself and what it is asked to say may come in either order: that is recorded alone.
     let server = try await ScriptedServer(
@@ -104,7 +106,9 @@ struct IdleTests {
     try await server.end()
   }
 
-  @Test("to stop the process that is the session is to look away, and to have it go on is to be back.")
+  @Test(
+    "While the user looks away, to stop the process that is the session is to look away, and to have it go on is to be back."
+  )
   func jobControl() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound, features: "<csi xmlns='urn:xmpp:csi:0'/>") + .synced + [
@@ -160,7 +164,7 @@ struct IdleTests {
     try await server.end()
   }
 
-  @Test("a server that does not want to know is not told, and that is said.")
+  @Test("While the user looks away, a server that does not want to know is not told, and that is said.")
   func notOffered() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + .synced + [.client("<presence><show>away</show></presence>"), .stall])
@@ -181,7 +185,7 @@ struct IdleTests {
   }
 
   @Test(
-    "and disconnected, contacts see them offline, and online again when they are back.",
+    "While the user looks away and disconnected, contacts see them offline, and online again when they are back.",
     arguments: TestServer.Kind.oneOfEach)
   func disconnected(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -209,10 +213,12 @@ struct IdleTests {
     #expect(try await user.status().idle == nil)
     #expect(try await user.imctl.run("status").status == 0)
     #expect(try await user.imctl.run("agent", "restart").status == 0)
-    try await eventually("the next agent has them online") { try await user.status().isOnline }
+    try await eventually("the next agent has them online") { try await user.session()?.isOnline == true }
   }
 
-  @Test("the agent does what it was started with, and without one nobody is logged in.")
+  @Test(
+    "While the user looks away, the agent does what it was started with, and without one nobody is logged in."
+  )
   func onIdle() async throws {
     let user = try await User()
     let none = try await user.imctl.run("agent", "idle", "--json")
@@ -222,7 +228,7 @@ struct IdleTests {
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     try await user.agentEnded()
     let agent = try await user.imctl.start(["agent", "run", "--on-idle", "disconnect"])
-    try await eventually("online") { try await user.status().state == .syncOK }
+    try await eventually("online") { try await user.session()?.state == .syncOK }
     #expect(try await user.imctl.run("agent", "idle").output == "\(user.jid) idle (disconnect)\n")
     #expect(try await user.imctl.run("status").status == 1)
     agent.send(SIGTERM)

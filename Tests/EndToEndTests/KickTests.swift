@@ -78,7 +78,7 @@ extension [Event] {
 @Suite("A session that somebody else ends", .serialized)
 struct KickTests {
   @Test(
-    "is over, and tells all that is known of why.",
+    "A session that somebody else ends is over, and tells all that is known of why.",
     arguments: TestServer.Kind.allCases.flatMap { kind in
       KickShape.allCases.filter { $0 != .reasoned || !kind.isProsody }.map { (kind, $0) }
     })
@@ -114,7 +114,9 @@ struct KickTests {
     try await other?.end()
   }
 
-  @Test("for good says so while online, where the server does, and clears the secret.")
+  @Test(
+    "A session that somebody else ends for good says so while online, where the server does, and clears the secret."
+  )
   func blockedOnline() async throws {
     let user = try await User(on: .prosody13)
     let login = try await user.imctl.start(
@@ -138,7 +140,9 @@ struct KickTests {
     #expect(try again.error.code == 31_009)
   }
 
-  @Test("for good is a kick where the server says no more; the next login says the rest.")
+  @Test(
+    "A session that somebody else ends for good is a kick where the server says no more; the next login says the rest."
+  )
   func blockedLater() async throws {
     // A token for the device goes on logging in who is banned: the server has none here.
     var options = Neighbourhood.options(.ejabberd24)
@@ -162,7 +166,7 @@ struct KickTests {
   }
 
   @Test(
-    "is the oldest one where the server allows no more of them.",
+    "A session that somebody else ends is the oldest one where the server allows no more of them.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func tooMany(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)
@@ -182,7 +186,7 @@ struct KickTests {
   }
 
   @Test(
-    "comes back under another resource where the user wants that.",
+    "A session that somebody else ends comes back under another resource where the user wants that.",
     arguments: [TestServer.Kind.prosody, .ejabberd24])
   func reconnect(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -204,7 +208,9 @@ struct KickTests {
     try await other.end()
   }
 
-  @Test("comes back under its own where it is to fight; who does not is gone, and that is all.")
+  @Test(
+    "A session that somebody else ends comes back under its own where it is to fight; who does not is gone, and that is all."
+  )
   func fight() async throws {
     let user = try await User(on: .prosody)
     try await user.goOnline("--resource", "desk", "--on-kick", "fight")
@@ -217,14 +223,15 @@ struct KickTests {
     try await watch.state(.syncOK)
     #expect(try await user.status().fullJID == user.jid + "/desk")
     try await eventually("the other one's end") {
-      try await other.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+      try await other.session()?.state == .kicked
     }
     #expect(try watch.events().states == [.kicked, .waiting] + .fullLogin)
     #expect(try watch.events().kicks.count == 1)
   }
 
   @Test(
-    "that is reset comes back at once, with what it has.", arguments: [TestServer.Kind.prosody, .prosody13])
+    "A session that somebody else ends that is reset comes back at once, with what it has.",
+    arguments: [TestServer.Kind.prosody, .prosody13])
   func reset(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     try await user.goOnline("--store", "password")
@@ -253,7 +260,9 @@ struct KickTests {
       ] + options, input: "alice-secret")
   }
 
-  @Test("before it is synced was ended by another device that came at the same moment.")
+  @Test(
+    "A session that somebody else ends before it is synced was ended by another device that came at the same moment."
+  )
   func sameMoment() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [.client("<iq type='get' id='{roster}'/>"), Self.conflict])
@@ -265,7 +274,9 @@ struct KickTests {
     #expect(server.connections == 1)
   }
 
-  @Test("by an attempt of its own, which the server takes up late, is made once more.")
+  @Test(
+    "A session that somebody else ends by an attempt of its own, which the server takes up late, is made once more."
+  )
   func ownAttempt() async throws {
     let online = [ScriptedServer.Step].login(until: .bound) + .synced
     let server = try await ScriptedServer(eachConnection: [
@@ -284,7 +295,7 @@ struct KickTests {
     #expect(try await imctl.run("presence", "away").status == 0)
     try await eventually("its return") { server.connections == 6 }
     try await eventually("sync") {
-      try await imctl.run("status", "--json").objects(SessionStatus.self).first?.state == .syncOK
+      try await imctl.session()?.state == .syncOK
     }
     #expect(try watch.events().kicks.isEmpty)
     #expect(try !watch.events().states.contains(.kicked))
@@ -293,7 +304,8 @@ struct KickTests {
   }
 
   @Test(
-    "cannot begin where the server keeps the one that is there.", arguments: TestServer.Kind.allCases)
+    "A session that somebody else ends cannot begin where the server keeps the one that is there.",
+    arguments: TestServer.Kind.allCases)
   func tooManyDevices(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)
     options.extraLines = [kind.isProsody ? "conflict_resolve = \"kick_new\"" : "resource_conflict: closenew"]
@@ -343,11 +355,11 @@ struct KickTests {
     try await server.end()
   }
 
-  @Test("ends the agent of a service manager with what it ended with.")
+  @Test("A session that somebody else ends ends the agent of a service manager with what it ended with.")
   func agentRun() async throws {
     let user = try await User(on: .ejabberd24)
     let agent = try await user.imctl.start(["agent", "run"])
-    try await eventually("the agent") { try await user.imctl.run("agent", "status").status == 0 }
+    try await eventually("the agent") { try await user.imctl.runningAgent() != nil }
     try await user.goOnline()
     try await user.endSessions()
     #expect(try await agent.ended(within: .seconds(90)) == .exited(80))

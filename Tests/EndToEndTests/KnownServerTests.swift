@@ -22,7 +22,7 @@ struct KnownServerTests {
   }
 
   @Test(
-    "takes six round trips over STARTTLS and five over direct TLS, with SASL2 one less, with a token another.",
+    "A server that is known takes six round trips over STARTTLS and five over direct TLS, with SASL2 one less, with a token another.",
     arguments: TestServer.Kind.allCases, [false, true])
   func roundTrips(kind: TestServer.Kind, directTLS: Bool) async throws {
     let user = try await User(on: kind, directTLS: directTLS)
@@ -43,7 +43,7 @@ struct KnownServerTests {
     // And one that has given what is stored.
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     #expect(try await user.imctl.run("agent", "start").status == 0)
-    try await eventually("a session") { try await user.status().state == .syncOK }
+    try await eventually("a session") { try await user.session()?.state == .syncOK }
     let status = try #require(try await user.status().server)
     spent += [status.roundTrips].compactMap(\.self)
     mechanisms += [status.mechanism].compactMap(\.self)
@@ -54,7 +54,7 @@ struct KnownServerTests {
   }
 
   @Test(
-    "and has learned to bind to the channel is not told that it cannot, and its refusal is no wrong password.",
+    "A server that is known and has learned to bind to the channel is not told that it cannot, and its refusal is no wrong password.",
     arguments: TestServer.Kind.newer)
   func outdated(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -78,7 +78,9 @@ struct KnownServerTests {
     }
   }
 
-  @Test("and does not like to be answered before it asked is spoken to step by step, now and later.")
+  @Test(
+    "A server that is known and does not like to be answered before it asked is spoken to step by step, now and later."
+  )
   func objects() async throws {
     let objection =
       "<?xml version='1.0'?><stream:stream xmlns='jabber:client' version='1.0' id='s1'"
@@ -94,7 +96,7 @@ struct KnownServerTests {
     #expect(server.connections == 4)
   }
 
-  @Test("and had SCRAM does not get to see the password: downgrade.")
+  @Test("A server that is known and had SCRAM does not get to see the password: downgrade.")
   func downgrade() async throws {
     let server = try await ScriptedServer(
       eachConnection: [Self.online]

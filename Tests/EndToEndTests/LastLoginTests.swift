@@ -5,7 +5,7 @@ import Testing
 @Suite("Only the device that logged in last logs in by itself", .timeLimit(.minutes(6)))
 struct LastLoginTests {
   @Test(
-    "unless it is forced: another one's login is found out before anybody sees this one.",
+    "Only the device that logged in last logs in by itself, unless it is forced: another one's login is found out before anybody sees this one.",
     arguments: TestServer.Kind.allCases)
   func last(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -64,7 +64,9 @@ struct LastLoginTests {
     return login
   }
 
-  @Test("but an agent that starts again does, unless the user wants it otherwise.")
+  @Test(
+    "Only the device that logged in last logs in by itself, but an agent that starts again does, unless the user wants it otherwise."
+  )
   func restarted() async throws {
     let user = try await User(on: .ejabberd)
     try await user.goOnline()
@@ -74,7 +76,7 @@ struct LastLoginTests {
       try await user.devices(other.imctl).values.first(where: \.isSelf)?.lastLogin ?? "" > first
     }
     #expect(try await user.imctl.run("agent", "restart").status == 0)
-    try await eventually("the session") { try await user.imctl.run("status").status == 0 }
+    try await eventually("the session") { try await user.imctl.session()?.isOnline == true }
     // Now it is the last one itself.
     let mine = try #require(try await user.devices().first { $0.value.isSelf }?.key)
     let then = try #require(try await user.devices(other.imctl).values.first(where: \.isSelf)?.lastLogin)
@@ -84,7 +86,7 @@ struct LastLoginTests {
     #expect(try await other.imctl.run("devices", "policy", "--check", "last").status == 0)
     #expect(try await other.imctl.run("agent", "restart").status == 0)
     try await eventually("the refusal") {
-      try await other.imctl.run("status", "--json").objects(SessionStatus.self).first?.cause?.name
+      try await other.imctl.session()?.cause?.name
         == .deviceChanged
     }
     #expect(try await user.imctl.run("status").status == 0)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Presence is what the user wants", .serialized)
 struct LastingPresenceTests {
-  @Test("for a time, also where the agent is killed and another one goes on.")
+  @Test("Presence is what the user wants for a time, also where the agent is killed and another one goes on.")
   func timedOverKill() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -22,7 +22,9 @@ struct LastingPresenceTests {
     #expect(try await user.status().presence?.show == .xa)
   }
 
-  @Test("is over where its time came while no agent ran, and nobody sees it again.")
+  @Test(
+    "Presence is what the user wants is over where its time came while no agent ran, and nobody sees it again."
+  )
   func timedOut() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -32,6 +34,7 @@ struct LastingPresenceTests {
     try await bob.sees(user) { $0.show == "dnd" }
     #expect(try await user.imctl.run("agent", "stop").status == 0)
     try await bob.sees(user, after: 3) { $0.type == "unavailable" }
+    // No agent runs that could tell.
     try await eventually("its end") { try await user.imctl.run("presence").output.hasPrefix("xa \"tea\"") }
     #expect(try await user.imctl.run("agent", "start").status == 0)
     let back = try await bob.sees(user, after: 4) { $0.type == "available" }
@@ -39,7 +42,7 @@ struct LastingPresenceTests {
   }
 
   @Test(
-    "is applied after every reconnect, and held by a command while the connection is lost in between.",
+    "Presence is what the user wants is applied after every reconnect, and held by a command while the connection is lost in between.",
     arguments: TestServer.Kind.oneOfEach)
   func heldOverLoss(kind: TestServer.Kind) async throws {
     let server = try await TestServer(Neighbourhood.options(kind))
@@ -47,11 +50,11 @@ struct LastingPresenceTests {
     try await user.goOnline()
     #expect(try await user.imctl.run("presence", "away", "desk").status == 0)
     let holder = try await user.imctl.start(["presence", "dnd", "deploying", "--", "cat"])
-    try await eventually("the hold") { try await user.status().presence?.show == .dnd }
+    try await eventually("the hold") { try await user.session()?.presence?.show == .dnd }
     try await server.kill()
-    try await eventually("the loss") { try await !user.status().isOnline }
+    try await eventually("the loss") { try await user.session()?.isOnline != true }
     try await server.start()
-    try await eventually("its return") { try await user.status().isOnline }
+    try await eventually("its return") { try await user.session()?.isOnline == true }
     let bob = try await Counterpart("bob", on: server)
     try await bob.sees(user) { $0.show == "dnd" && $0.status == "deploying" }
     holder.closeInput()

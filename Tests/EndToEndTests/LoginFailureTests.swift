@@ -12,7 +12,9 @@ struct LoginFailureTests {
     #expect(try await imctl.run("whoami").output == "\n")
   }
 
-  @Test("says that user or password is wrong.", arguments: TestServer.Kind.allCases, [false, true])
+  @Test(
+    "A login that fails says that user or password is wrong.", arguments: TestServer.Kind.allCases,
+    [false, true])
   func refused(kind: TestServer.Kind, unknownUser: Bool) async throws {
     let user = try await User(on: kind)
     let jid = unknownUser ? user.server.jid("nobody") : user.jid
@@ -35,7 +37,7 @@ struct LoginFailureTests {
     try await leavesNothing(user.imctl)
   }
 
-  @Test("says that the server refuses the connection.")
+  @Test("A login that fails says that the server refuses the connection.")
   func refusedConnection() async throws {
     let server = try await ScriptedServer([])
     let port = server.port
@@ -54,7 +56,8 @@ struct LoginFailureTests {
     try await leavesNothing(imctl)
   }
 
-  @Test("says that the server does not serve the domain.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A login that fails says that the server does not serve the domain.", arguments: TestServer.Kind.allCases)
   func unknownHost(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let result = try await user.imctl.run(
@@ -69,7 +72,7 @@ struct LoginFailureTests {
     try await leavesNothing(user.imctl)
   }
 
-  @Test("says that the domain is unknown where nobody knows of it.")
+  @Test("A login that fails says that the domain is unknown where nobody knows of it.")
   func unresolved() async throws {
     let imctl = try await IMCTL()
     // RFC 6761: there is no such domain, and resolvers know.
@@ -83,7 +86,7 @@ struct LoginFailureTests {
     try await leavesNothing(imctl)
   }
 
-  @Test("says that the certificate is not acceptable.", arguments: [false, true])
+  @Test("A login that fails says that the certificate is not acceptable.", arguments: [false, true])
   func untrusted(directTLS: Bool) async throws {
     let user = try await User(directTLS: directTLS)
     let connection = user.connection.filter { $0 != "--ca-file" && $0 != user.server.caFile }
@@ -98,7 +101,7 @@ struct LoginFailureTests {
   }
 
   @Test(
-    "is over in time when the server says nothing, and is not tried again.",
+    "A login that fails is over in time when the server says nothing, and is not tried again.",
     arguments: [
       nil, .opened, .secured, .mechanisms, .authenticated,
     ] as [[ScriptedServer.Step].Stage?])
@@ -121,7 +124,7 @@ struct LoginFailureTests {
     #expect(server.mismatches == [])
   }
 
-  @Test("is cancelled by an interrupt: the connection is closed and nothing is stored.")
+  @Test("A login that fails is cancelled by an interrupt: the connection is closed and nothing is stored.")
   func interrupted() async throws {
     let server = try await ScriptedServer(.login(until: .mechanisms))
     let imctl = try await IMCTL()
@@ -141,7 +144,7 @@ struct LoginFailureTests {
     #expect(server.connections == 1)
   }
 
-  @Test("is not even tried with what cannot be right.")
+  @Test("A login that fails is not even tried with what cannot be right.")
   func invalid() async throws {
     let server = try await ScriptedServer([])
     let imctl = try await IMCTL()
@@ -167,7 +170,7 @@ struct LoginFailureTests {
     try await leavesNothing(imctl)
   }
 
-  @Test("is explained in the user's language.", arguments: ["C.UTF-8", "zh_CN.UTF-8"])
+  @Test("A login that fails is explained in the user's language.", arguments: ["C.UTF-8", "zh_CN.UTF-8"])
   func languages(language: String) async throws {
     let chinese = language.hasPrefix("zh")
     let user = try await User(environment: ["LANG": language])
@@ -203,7 +206,7 @@ struct LoginFailureTests {
     #expect(away.errors.contains("imctl login"))
   }
 
-  @Test("comes before anything else: without a login, other commands say so.")
+  @Test("A login that fails comes before anything else: without a login, other commands say so.")
   func first() async throws {
     let imctl = try await IMCTL()
     for arguments in [["presence", "away"], ["presence"], ["logout"], ["account", "last"]] {

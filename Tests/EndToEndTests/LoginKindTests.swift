@@ -51,7 +51,9 @@ private struct Visitor {
 struct LoginKindTests {
   private static let anonymousDomain = "anon.example"
 
-  @Test("as nobody gets a JID of the server, and nothing is stored.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A login of another kind as nobody gets a JID of the server, and nothing is stored.",
+    arguments: TestServer.Kind.allCases)
   func anonymous(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.anonymousDomain = Self.anonymousDomain }
     let result = try await visitor.login(Self.anonymousDomain, "--auth", "anonymous")
@@ -79,7 +81,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "with a JWT is what the token says, and comes back with it.",
+    "A login of another kind with a JWT is what the token says, and comes back with it.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func jwt(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.authentication = .jwt }
@@ -89,7 +91,7 @@ struct LoginKindTests {
     #expect(login.status == 0, "\(login.errors)")
     #expect(try await visitor.mechanism() == "PLAIN")
     #expect(try await visitor.imctl.run("agent", "restart").status == 0)
-    try await eventually("the session") { try await visitor.imctl.run("status").status == 0 }
+    try await eventually("the session") { try await visitor.imctl.session()?.isOnline == true }
     #expect(try await visitor.imctl.run("token", "print").output == good + "\n")
     let shown = try await visitor.imctl.run("token", "show").output
     #expect(shown.hasPrefix("\(alice) given jwt until 2096-10-02T07:06:40"), "\(shown)")
@@ -107,7 +109,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "with a token or a document is decided by another program.",
+    "A login of another kind with a token or a document is decided by another program.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func external(kind: TestServer.Kind) async throws {
     let document = #"{"username":"bob","badge":17}"#
@@ -129,7 +131,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "with a client certificate needs no secret.",
+    "A login of another kind with a client certificate needs no secret.",
     arguments: [TestServer.Kind.ejabberd, .prosody13, .ejabberd24])
   func certificate(kind: TestServer.Kind) async throws {
     let authority = try await TestAuthority.shared
@@ -141,11 +143,13 @@ struct LoginKindTests {
     #expect(login.status == 0, "\(login.errors)")
     #expect(try await visitor.mechanism() == "EXTERNAL")
     #expect(try await visitor.imctl.run("agent", "restart").status == 0)
-    try await eventually("the session") { try await visitor.imctl.run("status").status == 0 }
+    try await eventually("the session") { try await visitor.imctl.session()?.isOnline == true }
     try await visitor.end()
   }
 
-  @Test("with an API key is a bearer's.", arguments: [TestServer.Kind.prosody13, .ejabberd24])
+  @Test(
+    "A login of another kind with an API key is a bearer's.",
+    arguments: [TestServer.Kind.prosody13, .ejabberd24])
   func apiKey(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.bearerTokenLifetime = 3600 }
     let alice = visitor.server.jid("alice")
@@ -160,7 +164,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "with a token is a bearer's where a password is proved with SCRAM.",
+    "A login of another kind with a token is a bearer's where a password is proved with SCRAM.",
     arguments: [TestServer.Kind.prosody13, .ejabberd24])
   func token(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.bearerTokenLifetime = 3600 }
@@ -174,7 +178,9 @@ struct LoginKindTests {
     try await visitor.end()
   }
 
-  @Test("with an e-mail address is of the JID that stands for it.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A login of another kind with an e-mail address is of the JID that stands for it.",
+    arguments: TestServer.Kind.allCases)
   func email(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.accounts = [#"alice\40mail.example"#: "secret"] }
     let login = try await visitor.login(
@@ -190,7 +196,9 @@ struct LoginKindTests {
 
 @Suite("A token of the server", .serialized)
 struct DeviceTokenTests {
-  @Test("spares the password, belongs to one device, and can be revoked.", arguments: TestServer.Kind.newer)
+  @Test(
+    "A token of the server spares the password, belongs to one device, and can be revoked.",
+    arguments: TestServer.Kind.newer)
   func device(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind)
     let alice = visitor.server.jid("alice")
@@ -247,7 +255,7 @@ struct DeviceTokenTests {
     try await visitor.end()
   }
 
-  @Test("is kept by a logout that cannot revoke it, for another time.")
+  @Test("A token of the server is kept by a logout that cannot revoke it, for another time.")
   func unrevoked() async throws {
     let visitor = try await Visitor(.prosody13)
     let alice = visitor.server.jid("alice")
@@ -264,7 +272,7 @@ struct DeviceTokenTests {
   }
 
   @Test(
-    "is all that is stored where that is wanted; where there is none, that is said.",
+    "A token of the server is all that is stored where that is wanted; where there is none, that is said.",
     arguments: TestServer.Kind.newer + [.prosody])
   func alone(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind)
@@ -292,7 +300,9 @@ struct DeviceTokenTests {
     try await visitor.end()
   }
 
-  @Test("that the server has lost makes way for what else is stored.", arguments: TestServer.Kind.newer)
+  @Test(
+    "A token of the server that the server has lost makes way for what else is stored.",
+    arguments: TestServer.Kind.newer)
   func lost(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind)
     let alice = visitor.server.jid("alice")
@@ -310,7 +320,9 @@ struct DeviceTokenTests {
     try await visitor.end()
   }
 
-  @Test("or keys stand for the password, which is not stored.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A token of the server or keys stand for the password, which is not stored.",
+    arguments: TestServer.Kind.allCases)
   func keys(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind)
     let password = visitor.server.password("alice")
@@ -351,7 +363,7 @@ struct DeviceTokenTests {
     let user = try await User()
     let result = try await user.login("--detach")
     #expect(result.status == 0 && result.output == "", "\(result.errors)")
-    try await eventually("the session") { try await user.status().state == .syncOK }
+    try await eventually("the session") { try await user.session()?.state == .syncOK }
     #expect(try user.stored().map(\.isLogin) == [true])
     try await user.imctl.end()
   }
@@ -367,7 +379,7 @@ struct DeviceTokenTests {
     #expect(result.status == 0, "\(result)")
     #expect(try await !user.status().isOnline)
     try await server.thaw()
-    try await eventually("the session") { try await user.status().state == .syncOK }
+    try await eventually("the session") { try await user.session()?.state == .syncOK }
     try await user.imctl.end()
     try await server.end()
   }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Who looks like a contact", .timeLimit(.minutes(4)))
 struct LookAlikeTests {
-  @Test("and asks to see the account's presence is told with whom it looks like.")
+  @Test("Who looks like a contact and asks to see the account's presence is told with whom it looks like.")
   func request() async throws {
     var options = TestServer.Options(.prosody)
     let mallory = "b\u{43e}b"

@@ -7,7 +7,7 @@ import Testing
 @Suite("The main job", .serialized)
 struct MainJobTests {
   @Test(
-    "is to log in, change presence and log out, as another client sees it.",
+    "The main job is to log in, change presence and log out, as another client sees it.",
     arguments: TestServer.Kind.allCases, [false, true])
   func mainJob(kind: TestServer.Kind, directTLS: Bool) async throws {
     let user = try await User(on: kind, directTLS: directTLS)
@@ -67,7 +67,7 @@ struct MainJobTests {
     #expect(nobody.output == "\n")
   }
 
-  @Test("shows its state with exactly the fields that scripts rely on.")
+  @Test("The main job shows its state with exactly the fields that scripts rely on.")
   func statusFields() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -89,7 +89,7 @@ struct MainJobTests {
     #expect(presence.output == #"{"applied":true,"priority":0,"show":"online","status":null}"# + "\n")
   }
 
-  @Test("tells its steps with -v, on standard error.", arguments: TestServer.Kind.allCases)
+  @Test("The main job tells its steps with -v, on standard error.", arguments: TestServer.Kind.allCases)
   func verbose(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let login = try await user.login("-v")
@@ -104,7 +104,7 @@ struct MainJobTests {
     #expect(quiet.status == 0 && quiet.output == "" && quiet.errors == "")
   }
 
-  @Test("is watched from the first step to the last.", arguments: TestServer.Kind.allCases)
+  @Test("The main job is watched from the first step to the last.", arguments: TestServer.Kind.allCases)
   func watch(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let watch = try await user.watch("state,presence")
@@ -121,7 +121,9 @@ struct MainJobTests {
     #expect(try await watch.ended(within: .seconds(90)) == .exited(130))
   }
 
-  @Test("ends with unavailable presence when the agent is told to end.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "The main job ends with unavailable presence when the agent is told to end.",
+    arguments: TestServer.Kind.allCases)
   func terminated(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -137,7 +139,7 @@ struct MainJobTests {
   }
 
   @Test(
-    "goes on when a killed agent is started again: others see nothing of it.",
+    "The main job goes on when a killed agent is started again: others see nothing of it.",
     arguments: TestServer.Kind.allCases)
   func killed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -149,7 +151,7 @@ struct MainJobTests {
     for _ in 0..<2 { #expect(try await user.imctl.run("send", user.jid, "a note").status == 0) }
     kill(try await user.agent(), SIGKILL)
     #expect(try await user.imctl.run("agent", "start").status == 0)
-    try await eventually("its return") { try await user.status().state == .syncOK }
+    try await eventually("its return") { try await user.session()?.state == .syncOK }
     let status = try await user.status()
     #expect(status.resumes == 1 && status.sessions == 0)
     try await bob.settled()

@@ -8,7 +8,7 @@ struct ManyContactsTests {
   /// What their server answers comes faster than ejabberd reads acknowledgements: the older one ends a session to which
   /// it has sent 5,000 stanzas without.
   @Test(
-    "of whom the server tells at once, with more than it waits to be acknowledged, do not keep an account offline.",
+    "Thousands of contacts of whom the server tells at once, with more than it waits to be acknowledged, do not keep an account offline.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func answerAtOnce(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -27,7 +27,7 @@ struct ManyContactsTests {
     try await user.goOnline()
     let sent = try await user.imctl.run("send", user.jid, "still here", "--timeout", "90")
     #expect(sent.status == 0, "\(sent)")
-    try await eventually("online") { try await user.status().state == .syncOK }
+    try await eventually("online") { try await user.session()?.state == .syncOK }
     let contacts = try await user.imctl.run("contacts", "list", "--json")
     #expect(contacts.output.split(separator: "\n").count == 10_000)
     try await user.imctl.end()

@@ -5,7 +5,7 @@ import Testing
 @Suite("Many returns", .serialized)
 struct ManyReturnsTests {
   @Test(
-    "within the time that the server keeps a session are one session: the others see no change.",
+    "Many returns within the time that the server keeps a session are one session: the others see no change.",
     arguments: [TestServer.Kind.prosody, .prosody13, .ejabberd24])
   func cuts(kind: TestServer.Kind) async throws {
     let server = try await Neighbourhood.server(kind)
@@ -40,7 +40,7 @@ struct ManyReturnsTests {
     try await proxy.end()
   }
 
-  @Test("of the accounts of one agent are spread when their server restarts, and none is lost.")
+  @Test("Many returns of the accounts of one agent are spread when their server restarts, and none is lost.")
   func serverRestart() async throws {
     var options = TestServer.Options(.ejabberd24)
     let names = (0..<20).map { "many\($0)" }

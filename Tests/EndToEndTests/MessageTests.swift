@@ -7,7 +7,7 @@ import Testing
 @Suite("A message", .serialized, .timeLimit(.minutes(10)))
 struct MessageTests {
   @Test(
-    "is acknowledged by the server when send ends, and arrives at another client.",
+    "A message is acknowledged by the server when send ends, and arrives at another client.",
     arguments: TestServer.Kind.allCases)
   func sent(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -30,7 +30,7 @@ struct MessageTests {
   }
 
   @Test(
-    "that is received is told once, and again from the cursor before it.",
+    "A message that is received is told once, and again from the cursor before it.",
     arguments: TestServer.Kind.allCases)
   func received(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -52,7 +52,7 @@ struct MessageTests {
   }
 
   @Test(
-    "that is more than a client takes keeps no account offline, and what comes behind it arrives.",
+    "A message that is more than a client takes keeps no account offline, and what comes behind it arrives.",
     arguments: TestServer.Kind.allCases)
   func excess(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -60,6 +60,7 @@ struct MessageTests {
     let deep = String(repeating: "<a>", count: 1000) + String(repeating: "</a>", count: 1000)
     let wide = "<a \((0..<300).map { "a\($0)=''" }.joined(separator: " "))/>"
     let long = "<a b='\(String(repeating: "x", count: 100_000))'/>"
+    let watch = try await user.watch("message")
     func arrives(_ text: String, behind excess: String) async throws {
       let start = "<message to='\(user.jid)' type='chat'><body>"
       try bob.send(
@@ -68,9 +69,8 @@ struct MessageTests {
       )
       try await bob.settled()
       if text == "later" { try await user.goOnline() }
-      try await eventually(text) {
-        let history = try await user.imctl.run("history", "--json").objects(Event.self)
-        return history.contains { $0.message?.body == text }
+      try await watch.output.first(text) { _ in
+        try watch.events().contains { $0.message?.body == text } ? () : nil
       }
     }
     try await user.goOnline()
@@ -95,7 +95,7 @@ struct MessageTests {
     }
   }
 
-  @Test("of many goes out in order.", arguments: TestServer.Kind.allCases)
+  @Test("A message of many goes out in order.", arguments: TestServer.Kind.allCases)
   func lines(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -111,7 +111,7 @@ struct MessageTests {
   }
 
   @Test(
-    "is neither lost nor doubled, and keeps its place, when the agent is killed while it is sent.",
+    "A message is neither lost nor doubled, and keeps its place, when the agent is killed while it is sent.",
     arguments: TestServer.Kind.allCases)
   func killed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -136,7 +136,7 @@ struct MessageTests {
     #expect(status.uncertain == 0)
   }
 
-  @Test("for an agent that does not run yet waits until the account is online.")
+  @Test("A message for an agent that does not run yet waits until the account is online.")
   func beforeOnline() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -152,7 +152,7 @@ struct MessageTests {
   }
 
   @Test(
-    "of one device is seen by the other, and what comes is seen by both, each once.",
+    "A message of one device is seen by the other, and what comes is seen by both, each once.",
     arguments: TestServer.Kind.allCases)
   func carbons(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -185,7 +185,7 @@ struct MessageTests {
   }
 
   @Test(
-    "that came while the account was away is told once after the login, be it from the archive or kept for it.",
+    "A message that came while the account was away is told once after the login, be it from the archive or kept for it.",
     arguments: TestServer.Kind.allCases)
   func away(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -213,14 +213,14 @@ struct MessageTests {
     watch.send(SIGINT)
   }
 
-  @Test("that cannot be sent is listed, can be cancelled, and makes logout end with 87.")
+  @Test("A message that cannot be sent is listed, can be cancelled, and makes logout end with 87.")
   func unreachable() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody))
     let user = try await User(server: server)
     let bob = "bob@" + TestServer.domain
     try await user.goOnline()
     try await server.shutDown()
-    try await eventually("the loss") { try await user.imctl.run("status").status == 1 }
+    try await eventually("the loss") { try await user.imctl.session()?.isOnline != true }
     let late = try await user.imctl.run("send", bob, "one", "--timeout", "0.3", "--json")
     #expect(late.status == 87)
     #expect(try late.objects(MessageSendMethod.Outcome.self).first?.state == .queued)

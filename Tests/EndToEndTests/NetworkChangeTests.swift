@@ -5,7 +5,7 @@ import Testing
 @Suite("When the network changes", .timeLimit(.minutes(6)))
 struct NetworkChangeTests {
   @Test(
-    "the session goes on at another address, and no contact sees anything of it.",
+    "When the network changes, the session goes on at another address, and no contact sees anything of it.",
     arguments: TestServer.Kind.oneOfEach)
   func moved(kind: TestServer.Kind) async throws {
     let server = try await Neighbourhood.server(kind)
@@ -46,7 +46,7 @@ struct NetworkChangeTests {
     try await network.end()
   }
 
-  @Test("a connection that still works stays as it is.")
+  @Test("When the network changes, a connection that still works stays as it is.")
   func harmless() async throws {
     let server = try await Neighbourhood.server(.prosody)
     let network = try await TestNetwork(to: server.port)
@@ -61,7 +61,9 @@ struct NetworkChangeTests {
     try await network.end()
   }
 
-  @Test("a session that waits for its next attempt makes it when there is a network again.")
+  @Test(
+    "When the network changes, a session that waits for its next attempt makes it when there is a network again."
+  )
   func back() async throws {
     let server = try await Neighbourhood.server(.prosody)
     let network = try await TestNetwork(to: server.port)

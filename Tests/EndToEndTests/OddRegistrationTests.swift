@@ -37,7 +37,7 @@ struct OddRegistrationTests {
   }
 
   @Test(
-    "ends with what the server said or did not ask, and no password where none was asked for.",
+    "A registration that is out of the ordinary ends with what the server said or did not ask, and no password where none was asked for.",
     arguments: [
       (form("<password/>"), 76, "has no field username"),
       (form(""), 76, "has no field username"),
@@ -90,7 +90,8 @@ struct OddRegistrationTests {
     try await server.end()
   }
 
-  @Test("asks on a terminal for what else the server wants to know.")
+  @Test(
+    "A registration that is out of the ordinary asks on a terminal for what else the server wants to know.")
   func questions() async throws {
     let server = try await ScriptedServer(
       Self.form(
@@ -124,7 +125,9 @@ struct OddRegistrationTests {
     try await server.end()
   }
 
-  @Test("is over in time where the server says nothing, and says how far it came.")
+  @Test(
+    "A registration that is out of the ordinary is over in time where the server says nothing, and says how far it came."
+  )
   func silence() async throws {
     let server = try await ScriptedServer([.header, .stall])
     let imctl = try await IMCTL()
@@ -136,7 +139,9 @@ struct OddRegistrationTests {
     try await server.end()
   }
 
-  @Test("gives a real server what it wants to know.", arguments: [TestServer.Kind.prosody, .prosody13])
+  @Test(
+    "A registration that is out of the ordinary gives a real server what it wants to know.",
+    arguments: [TestServer.Kind.prosody, .prosody13])
   func furtherFields(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.registration = true

@@ -16,18 +16,18 @@ struct OutageTests {
     return user
   }
 
-  @Test("a login by hand that fails does not end the attempts to come back.")
+  @Test("While the server is away, a login by hand that fails does not end the attempts to come back.")
   func failedLogin() async throws {
     let user = try await online()
     try await user.server.kill()
-    try await eventually("the loss") { try await user.status().state != .syncOK }
+    try await eventually("the loss") { try await user.session()?.state != .syncOK }
     #expect(try await user.imctl.run("login").status == 69)
     try await user.server.start()
-    try await eventually("its return") { try await user.status().state == .syncOK }
+    try await eventually("its return") { try await user.session()?.state == .syncOK }
     try await user.server.end()
   }
 
-  @Test("a session that shows no presence shows none when it is back.")
+  @Test("While the server is away, a session that shows no presence shows none when it is back.")
   func noPresence() async throws {
     let user = try await online("--no-presence")
     let first = try await user.status()
@@ -35,14 +35,14 @@ struct OutageTests {
     try await user.server.kill()
     try await user.server.start()
     try await eventually("its return") {
-      let status = try await user.status()
+      guard let status = try await user.session() else { return false }
       return status.state == .syncOK && status.sessions > first.sessions
     }
     #expect(try await user.status().presence?.applied == false)
     try await user.server.end()
   }
 
-  @Test("a login that may take as long as it takes waits for it.")
+  @Test("While the server is away, a login that may take as long as it takes waits for it.")
   func withoutBound() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody))
     let user = try await User(server: server)
@@ -78,7 +78,7 @@ struct HangingLoginTests {
     return (user, login, silent)
   }
 
-  @Test("the running session is what status and whoami tell of.")
+  @Test("While a login hangs, the running session is what status and whoami tell of.")
   func status() async throws {
     let (user, login, _) = try await hanging()
     let status = try await user.imctl.run("status", "--json")
@@ -90,7 +90,7 @@ struct HangingLoginTests {
     #expect(try await user.status().state == .syncOK)
   }
 
-  @Test("a logout ends both.")
+  @Test("While a login hangs, a logout ends both.")
   func logout() async throws {
     let (user, login, _) = try await hanging()
     #expect(try await user.imctl.run("logout").status == 0)

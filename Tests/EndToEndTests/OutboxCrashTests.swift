@@ -9,7 +9,7 @@ struct OutboxCrashTests {
   /// How many writes a message takes is not known here: one after the other is sent, and the agent dies one write later
   /// each time, until a message needs no more.
   @Test(
-    "between any two writes of the local store loses no message, sends none twice and tells each once.",
+    "An agent that is killed between any two writes of the local store loses no message, sends none twice and tells each once.",
     arguments: [TestServer.Kind.prosody, .ejabberd])
   func killedAtEveryWrite(kind: TestServer.Kind) async throws {
     let home = try await IMCTL()
@@ -53,7 +53,7 @@ struct OutboxCrashTests {
 @Suite("An agent whose disk is full", .serialized, .timeLimit(.minutes(10)))
 struct FullDiskTests {
   @Test(
-    "stays online, refuses what is to be sent, and has what arrives once there is room, each message once.",
+    "An agent whose disk is full stays online, refuses what is to be sent, and has what arrives once there is room, each message once.",
     arguments: [TestServer.Kind.prosody, .ejabberd])
   func fullDisk(kind: TestServer.Kind) async throws {
     let home = try await IMCTL()
@@ -86,7 +86,9 @@ struct FullDiskTests {
     try await home.end()
   }
 
-  @Test("does the same, and tells it, where its file system can only be read for a while.")
+  @Test(
+    "An agent whose disk is full does the same, and tells it, where its file system can only be read for a while."
+  )
   func readOnly() async throws {
     let home = try await IMCTL()
     let disk = try await FaultyDisk(in: home.home)

@@ -6,7 +6,7 @@ import Testing
 @Suite("A message to the own account", .serialized, .timeLimit(.minutes(10)))
 struct OwnMessageTests {
   @Test(
-    "is told once on each device, be it for one of them, for all or for one that is gone, live and after a login.",
+    "A message to the own account is told once on each device, be it for one of them, for all or for one that is gone, live and after a login.",
     arguments: TestServer.Kind.allCases)
   func once(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

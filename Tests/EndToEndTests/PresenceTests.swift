@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Presence", .serialized)
 struct PresenceTests {
-  @Test("is held while a command runs, and put back.", arguments: TestServer.Kind.oneOfEach)
+  @Test("Presence is held while a command runs, and put back.", arguments: TestServer.Kind.oneOfEach)
   func held(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -25,7 +25,7 @@ struct PresenceTests {
     #expect(bob.seen(of: user).map(\.show) == ["", "chat", "dnd", "chat"])
   }
 
-  @Test("of overlapping holds is that of the newest alive.", arguments: TestServer.Kind.oneOfEach)
+  @Test("Presence of overlapping holds is that of the newest alive.", arguments: TestServer.Kind.oneOfEach)
   func overlapping(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -51,7 +51,7 @@ struct PresenceTests {
     #expect(bob.seen(of: user).map(\.show) == ["", "away", "xa", "dnd", "away", ""])
   }
 
-  @Test("comes back when the holder is killed.")
+  @Test("Presence comes back when the holder is killed.")
   func killedHolder() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -64,7 +64,7 @@ struct PresenceTests {
     #expect(try await holder.ended(within: .seconds(90)) == .signaled(SIGKILL))
   }
 
-  @Test("is held again by the next agent: after a restart, and after its agent was killed.")
+  @Test("Presence is held again by the next agent: after a restart, and after its agent was killed.")
   func heldOn() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -82,7 +82,7 @@ struct PresenceTests {
       }
       // Of overlapping holds the newest wins, in whatever order they come back.
       try await eventually("the newest hold") {
-        let presence = try await user.status().presence
+        let presence = try await user.session()?.presence
         return presence?.status == "new" && presence?.applied == true
       }
       // A session that was resumed need not say it again.
@@ -93,13 +93,13 @@ struct PresenceTests {
     }
     holder.closeInput()
     #expect(try await holder.ended(within: .seconds(90)) == .exited(0))
-    try await eventually("the older hold") { try await user.status().presence?.status == "old" }
+    try await eventually("the older hold") { try await user.session()?.presence?.status == "old" }
     old.closeInput()
     #expect(try await old.ended(within: .seconds(90)) == .exited(0))
-    try await eventually("what was before") { try await user.status().presence?.show == .online }
+    try await eventually("what was before") { try await user.session()?.presence?.show == .online }
   }
 
-  @Test("ends with the status of the command it is held for.")
+  @Test("Presence ends with the status of the command it is held for.")
   func status() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -109,10 +109,10 @@ struct PresenceTests {
     }
     #expect(try await user.imctl.run("presence", "dnd", "--", "/nowhere/at/all").status == 127)
     #expect(try await user.imctl.run("presence", "dnd", "--", "/etc/passwd").status == 126)
-    try await eventually("what was before") { try await user.status().presence?.show == .online }
+    try await eventually("what was before") { try await user.session()?.presence?.show == .online }
   }
 
-  @Test("is shown for a time, and then what was before.", arguments: TestServer.Kind.oneOfEach)
+  @Test("Presence is shown for a time, and then what was before.", arguments: TestServer.Kind.oneOfEach)
   func limited(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -123,7 +123,7 @@ struct PresenceTests {
     try await bob.sees(user, after: 3) { $0.show == "xa" && $0.status == "tea" }
   }
 
-  @Test("is directed to one JID, and nobody else sees it.", arguments: TestServer.Kind.oneOfEach)
+  @Test("Presence is directed to one JID, and nobody else sees it.", arguments: TestServer.Kind.oneOfEach)
   func directed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -142,7 +142,8 @@ struct PresenceTests {
   }
 
   @Test(
-    "offline is shown without an end of the session, and online is too.", arguments: TestServer.Kind.oneOfEach
+    "Presence offline is shown without an end of the session, and online is too.",
+    arguments: TestServer.Kind.oneOfEach
   )
   func offlineAndOnline(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -156,7 +157,7 @@ struct PresenceTests {
     #expect(bob.seen(of: user).map(\.type) == ["available", "unavailable", "available"])
   }
 
-  @Test("asked for while not online is stored, and shown at the next login.")
+  @Test("Presence asked for while not online is stored, and shown at the next login.")
   func stored() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -174,7 +175,7 @@ struct PresenceTests {
     #expect(bob.seen(of: user).count == 3)
   }
 
-  @Test("is shown as the login says, or not at all.", arguments: TestServer.Kind.oneOfEach)
+  @Test("Presence is shown as the login says, or not at all.", arguments: TestServer.Kind.oneOfEach)
   func ofLogin(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -188,7 +189,7 @@ struct PresenceTests {
     #expect(shown.show == "dnd")
   }
 
-  @Test("cannot be nonsense.")
+  @Test("Presence cannot be nonsense.")
   func nonsense() async throws {
     let imctl = try await IMCTL()
     for wrong in [

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("imctl status --probe", .serialized)
 struct ProbeTests {
-  @Test("asks the server: 0 where it answers, 1 after a logout and where nobody is logged in.")
+  @Test(
+    "imctl status --probe asks the server: 0 where it answers, 1 after a logout and where nobody is logged in."
+  )
   func answers() async throws {
     let user = try await User()
     #expect(try await user.imctl.run("status", "--probe").status == 1)
@@ -20,7 +22,7 @@ struct ProbeTests {
   }
 
   @Test(
-    "tells the truth of a server that does not answer any more, within its bound; then the session comes back.",
+    "imctl status --probe tells the truth of a server that does not answer any more, within its bound; then the session comes back.",
     arguments: TestServer.Kind.oneOfEach)
   func dead(kind: TestServer.Kind) async throws {
     let server = try await TestServer(Neighbourhood.options(kind))
@@ -37,12 +39,13 @@ struct ProbeTests {
     #expect(try await user.imctl.run("status").status == 1)
     try await server.thaw()
     // A server that finds the ends of several connections at once may close the first one that comes back, too.
+    // Each probe is one: there is nothing else to wait for.
     try await eventually("its return") { try await user.imctl.run("status", "--probe").status == 0 }
     try await server.end()
   }
 
   @Test(
-    "does not keep an agent from ending in time whose server does not answer: SIGTERM is obeyed all the same."
+    "imctl status --probe does not keep an agent from ending in time whose server does not answer: SIGTERM is obeyed all the same."
   )
   func terminated() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody))

@@ -9,7 +9,7 @@ struct ProfileTests {
   }
 
   @Test(
-    "is set field by field, read by its owner and by others, and harmless.",
+    "A profile is set field by field, read by its owner and by others, and harmless.",
     arguments: TestServer.Kind.allCases)
   func shared(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

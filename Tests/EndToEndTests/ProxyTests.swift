@@ -20,7 +20,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "a session is had and kept, and its password is asked for at each connection.",
+    "Through a proxy, a session is had and kept, and its password is asked for at each connection.",
     arguments: ProxyServer.Kind.allCases)
   func session(kind: ProxyServer.Kind) async throws {
     let user = try await User(on: .prosody13)
@@ -57,7 +57,7 @@ struct ProxyTests {
     try await proxy.end()
   }
 
-  @Test("a password that is refused, or cannot be had, is told.")
+  @Test("Through a proxy, a password that is refused, or cannot be had, is told.")
   func refused() async throws {
     let user = try await User(on: .prosody)
     let proxy = try await proxy(.http, to: user.server, user: "carol")
@@ -80,7 +80,9 @@ struct ProxyTests {
     try await user.imctl.end()
   }
 
-  @Test("what is no proxy is refused before anything is done, and a password in it is not repeated.")
+  @Test(
+    "Through a proxy, what is no proxy is refused before anything is done, and a password in it is not repeated."
+  )
   func invalid() async throws {
     let user = try await User(on: .prosody)
     for proxy in ["http://carol:hunter2@127.0.0.1:1", "ftp://127.0.0.1:1", "127.0.0.1:1080", ""] {
@@ -96,7 +98,7 @@ struct ProxyTests {
     try await user.imctl.end()
   }
 
-  @Test("none leads around a proxy that was kept.")
+  @Test("Through a proxy, none leads around a proxy that was kept.")
   func none() async throws {
     let user = try await User(on: .prosody)
     let proxy = try await ProxyServer(.socks5)

@@ -15,7 +15,7 @@ struct PurgeTests {
   }
 
   @Test(
-    "of the server by ejabberd's API, where the account may use it; else nothing is changed.",
+    "A conversation is removed from the archive of the server by ejabberd's API, where the account may use it; else nothing is changed.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func purge(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)

@@ -7,7 +7,7 @@ import Testing
 @Suite("A receipt", .serialized, .timeLimit(.minutes(10)))
 struct ReceiptTests {
   @Test(
-    "of the recipient ends send --wait delivered, and every kind of it is told once, also from a cursor on.",
+    "A receipt of the recipient ends send --wait delivered, and every kind of it is told once, also from a cursor on.",
     arguments: TestServer.Kind.allCases)
   func delivered(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -52,7 +52,7 @@ struct ReceiptTests {
   }
 
   @Test(
-    "that does not come makes 87, and a refusal 74.", arguments: TestServer.Kind.allCases)
+    "A receipt that does not come makes 87, and a refusal 74.", arguments: TestServer.Kind.allCases)
   func missing(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -75,7 +75,7 @@ struct ReceiptTests {
     #expect(reasons == ["service-unavailable", "service-unavailable"])
   }
 
-  @Test("comes for a correction, too, which names the first message.")
+  @Test("A receipt comes for a correction, too, which names the first message.")
   func corrected() async throws {
     let user = try await User()
     let bob = try await User()
@@ -108,7 +108,7 @@ struct ReceiptTests {
   }
 
   @Test(
-    "is sent for what was stored, to those who may know that the account is there, and once.",
+    "A receipt is sent for what was stored, to those who may know that the account is there, and once.",
     arguments: TestServer.Kind.allCases)
   func answered(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

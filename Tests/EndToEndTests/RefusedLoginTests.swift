@@ -24,7 +24,7 @@ struct RefusedLoginTests {
   private let events = "state,loginRequired"
 
   @Test(
-    "asks the user's command once, and goes on with what that prints.",
+    "A session whose secret is refused when it comes back asks the user's command once, and goes on with what that prints.",
     arguments: [TestServer.Kind.prosody, .ejabberd])
   func renewed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -51,7 +51,7 @@ struct RefusedLoginTests {
   }
 
   @Test(
-    "is over when the command has nothing better, and only the user can go on.",
+    "A session whose secret is refused when it comes back is over when the command has nothing better, and only the user can go on.",
     arguments: ["echo wrong-again", "exit 1", "true", nil])
   func refused(script: String?) async throws {
     let user = try await User(on: .prosody)
@@ -88,7 +88,7 @@ extension User {
 
 @Suite("A server that asks for a slower pace", .serialized)
 struct SlowerPaceTests {
-  @Test("is left alone until the time is over, also by the next agent.")
+  @Test("A server that asks for a slower pace is left alone until the time is over, also by the next agent.")
   func failToBan() async throws {
     var options = Neighbourhood.options(.ejabberd)
     options.extraModules = ["mod_fail2ban: {c2s_max_auth_failures: 3}"]

@@ -57,7 +57,8 @@ struct RegistrationTests {
   }
 
   @Test(
-    "is made, logged in to, given another password, and deleted.", arguments: TestServer.Kind.allCases)
+    "An account at its server is made, logged in to, given another password, and deleted.",
+    arguments: TestServer.Kind.allCases)
   func wholeLife(kind: TestServer.Kind) async throws {
     let dora = try await Newcomer("dora", at: kind)
     let registered = try await dora.register("first <secret>")
@@ -88,7 +89,7 @@ struct RegistrationTests {
 
     // The agent comes back with what is stored.
     #expect(try await dora.imctl.run("agent", "restart").status == 0)
-    try await eventually("online again") { try await dora.imctl.run("status").status == 0 }
+    try await eventually("online again") { try await dora.imctl.session()?.isOnline == true }
 
     // With the current password, which is verified, on a stream of its own: the session comes back or stays.
     let wrong = try await dora.imctl.run(
@@ -100,7 +101,7 @@ struct RegistrationTests {
       input: "second-secret\nthird-secret\n")
     #expect((own.output, own.status) == (#"{"account":"\#(dora.jid)","changed":true}"# + "\n", 0))
     try await eventually("online with the new password") {
-      try await dora.imctl.run("status").status == 0
+      try await dora.imctl.session()?.isOnline == true
     }
     #expect(try await dora.loginElsewhere("second-secret") == 77)
 
@@ -114,7 +115,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "of which only the keys of its password are kept gets new ones.",
+    "An account at its server of which only the keys of its password are kept gets new ones.",
     arguments: [TestServer.Kind.prosody, .ejabberd24])
   func keys(kind: TestServer.Kind) async throws {
     let fred = try await Newcomer("fred", at: kind)
@@ -136,7 +137,9 @@ struct RegistrationTests {
     try await fred.imctl.end()
   }
 
-  @Test("is changed and deleted without an agent, too.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "An account at its server is changed and deleted without an agent, too.",
+    arguments: TestServer.Kind.allCases)
   func withoutAgent(kind: TestServer.Kind) async throws {
     let emil = try await Newcomer("emil", at: kind)
     #expect(try await emil.register("first-secret").status == 0)
@@ -166,7 +169,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "is not made where the server does not allow it, and then nothing is stored.",
+    "An account at its server is not made where the server does not allow it, and then nothing is stored.",
     arguments: TestServer.Kind.allCases)
   func switchedOff(kind: TestServer.Kind) async throws {
     let user = try await User(server: TestServer.shared(kind))
@@ -179,7 +182,9 @@ struct RegistrationTests {
     #expect(try user.stored().isEmpty)
   }
 
-  @Test("needs no account to be asked how one logs in.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "An account at its server needs no account to be asked how one logs in.",
+    arguments: TestServer.Kind.allCases)
   func mechanisms(kind: TestServer.Kind) async throws {
     let user = try await User(server: TestServer.shared(kind))
     let arguments = ["login", "--list-mechanisms", user.server.options.domain] + user.connection

@@ -46,7 +46,7 @@ private struct Rivals {
 
 @Suite("Two that want one resource", .serialized, .namesServer, .timeLimit(.minutes(10)))
 struct ResourceFightTests {
-  @Test("come once each: who is replaced stays away.")
+  @Test("Two that want one resource come once each: who is replaced stays away.")
   func stop() async {
     await Everywhere.run { kind in
       let rivals = try await Rivals(on: kind)
@@ -67,7 +67,9 @@ struct ResourceFightTests {
     }
   }
 
-  @Test("and fight for it leave it to one of them: each comes back three times, ever more slowly.")
+  @Test(
+    "Two that want one resource and fight for it leave it to one of them: each comes back three times, ever more slowly."
+  )
   func fight() async {
     await Everywhere.run { kind in
       let rivals = try await Rivals(on: kind, "--on-kick", "fight")

@@ -10,7 +10,7 @@ struct SecrecyTests {
   }
 
   @Test(
-    "is in no argument, environment, log, output or file but the one that is to keep it.",
+    "A password is in no argument, environment, log, output or file but the one that is to keep it.",
     arguments: TestServer.Kind.allCases)
   func nowhere(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -55,7 +55,7 @@ struct SecrecyTests {
       })
   }
 
-  @Test("is typed at a prompt that does not show it.")
+  @Test("A password is typed at a prompt that does not show it.")
   func prompt() async throws {
     let user = try await User()
     let login = try await user.imctl.start(["login", user.jid] + user.connection, terminal: true)
@@ -67,7 +67,7 @@ struct SecrecyTests {
     #expect(try await user.imctl.run("whoami").output == user.jid + "\n")
   }
 
-  @Test("cannot be given as an argument.")
+  @Test("A password cannot be given as an argument.")
   func argument() async throws {
     let imctl = try await IMCTL()
     for option in ["--password", "--password=x", "--token=x"] {

@@ -5,7 +5,8 @@ import Testing
 @Suite("A session on a server that restarts", .serialized)
 struct ServerRestartTests {
   @Test(
-    "comes back when the server does, with the presence it had.", arguments: TestServer.Kind.oneOfEach,
+    "A session on a server that restarts comes back when the server does, with the presence it had.",
+    arguments: TestServer.Kind.oneOfEach,
     [false, true])
   func serverRestart(kind: TestServer.Kind, killed: Bool) async throws {
     let server = try await TestServer(Neighbourhood.options(kind))

@@ -6,7 +6,7 @@ import Testing
 @Suite("Of its server", .serialized)
 struct ServerTests {
   @Test(
-    "an account learns time, software, distance and features, when it is logged in.",
+    "A logged-in account learns its server's time, software, distance and features.",
     arguments: TestServer.Kind.allCases)
   func questions(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -39,7 +39,7 @@ struct ServerTests {
     try await imctl.end()
   }
 
-  @Test("it learns without a running agent, too, when it is to be logged in.")
+  @Test("An account that is to be logged in learns about its server without a running agent, too.")
   func agentStarts() async throws {
     let user = try await User()
     try await user.goOnline()

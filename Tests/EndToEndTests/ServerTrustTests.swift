@@ -3,7 +3,9 @@ import Testing
 
 @Suite("What a server offers and is held to", .timeLimit(.minutes(6)))
 struct ServerTrustTests {
-  @Test("is more where an account is named.", arguments: TestServer.Kind.newer)
+  @Test(
+    "What a server offers and is held to is more where an account is named.", arguments: TestServer.Kind.newer
+  )
   func sasl2(kind: TestServer.Kind) async throws {
     let user = try await User(server: TestServer.shared(kind))
     let result = try await user.imctl.run(["login", "--list-mechanisms", user.jid] + user.connection)
@@ -16,7 +18,9 @@ struct ServerTrustTests {
     #expect(result.lines.contains { $0.hasPrefix("binding   tls-exporter") })
   }
 
-  @Test("is forgotten by account trust --reset, which is the way back after a downgrade.")
+  @Test(
+    "What a server offers and is held to is forgotten by account trust --reset, which is the way back after a downgrade."
+  )
   func downgrade() async throws {
     let known =
       [ScriptedServer.Step].login(until: .bound) + .synced + [

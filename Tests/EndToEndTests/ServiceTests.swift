@@ -27,7 +27,9 @@ struct ServiceTests {
     return try #require(try result.objects(AgentState.self).first)
   }
 
-  @Test("takes over from an agent that runs, restarts when it is killed, reloads, stops, and goes.")
+  @Test(
+    "The agent as a service of systemd takes over from an agent that runs, restarts when it is killed, reloads, stops, and goes."
+  )
   func life() async throws {
     let (user, manager, bob) = try await user()
     try await user.goOnline()
@@ -55,10 +57,10 @@ struct ServiceTests {
     // Killed: it comes back by itself.
     try await manager.run("systemctl", "--user", "kill", "--signal=KILL", Self.unit)
     try await eventually("another process") {
-      let pid = try await state(user).pid
-      return pid != nil && pid != service.pid
+      guard let agent = try await user.imctl.runningAgent() else { return false }
+      return Int32(agent.pid) != service.pid
     }
-    try await eventually("its return") { try await user.status().state == .syncOK }
+    try await eventually("its return") { try await user.session()?.state == .syncOK }
     #expect(try await user.status().presence?.show == .away)
     #expect(try await manager.property("NRestarts", of: Self.unit) == "1")
 
@@ -76,7 +78,7 @@ struct ServiceTests {
     #expect(try await manager.property("MainPID", of: Self.unit) != restarted)
 
     // Stopped: with a goodbye, well; and started by the next command that needs it.
-    try await eventually("online") { try await user.status().state == .syncOK }
+    try await eventually("online") { try await user.session()?.state == .syncOK }
     let seen = bob.seen(of: user).count
     try await manager.run("systemctl", "--user", "stop", Self.unit)
     try await bob.sees(user, after: seen) { $0.type == "unavailable" }
@@ -97,7 +99,8 @@ struct ServiceTests {
   }
 
   @Test(
-    "is replaced through systemd by the first command after an upgrade, and no command before that ends it.")
+    "The agent as a service of systemd is replaced through systemd by the first command after an upgrade, and no command before that ends it."
+  )
   func upgrade() async throws {
     let (user, manager, bob) = try await user()
     // The program as a package installs it: first an older one, then ours in its place.
@@ -150,7 +153,9 @@ struct ServiceTests {
     }
   }
 
-  @Test("stays though nobody is logged in, and no command of the user speaks in its name.")
+  @Test(
+    "The agent as a service of systemd stays though nobody is logged in, and no command of the user speaks in its name."
+  )
   func stays() async throws {
     let (user, manager, _) = try await user()
     #expect(try await user.imctl.run("agent", "install").status == 0)
@@ -165,7 +170,7 @@ struct ServiceTests {
     #expect(login.status == 0)
     unlink(seen)
     #expect(try await user.imctl.run("agent", "restart").status == 0)
-    try await eventually("online") { try await user.status().state == .syncOK }
+    try await eventually("online") { try await user.session()?.state == .syncOK }
     let text = String(decoding: try #require(FileManager.default.contents(atPath: seen)), as: UTF8.self)
     #expect(text.contains("PATH="))
     #expect(!text.contains("NOTIFY_SOCKET") && !text.contains("WATCHDOG"))

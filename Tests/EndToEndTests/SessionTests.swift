@@ -6,7 +6,8 @@ import Testing
 
 @Suite("A session", .serialized)
 struct SessionTests {
-  @Test("that is online already is left alone by another login.", arguments: TestServer.Kind.oneOfEach)
+  @Test(
+    "A session that is online already is left alone by another login.", arguments: TestServer.Kind.oneOfEach)
   func twice(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -27,7 +28,7 @@ struct SessionTests {
   }
 
   @Test(
-    "gives way to a login with other options: the old resource is gone before the new one is bound.",
+    "A session gives way to a login with other options: the old resource is gone before the new one is bound.",
     arguments: TestServer.Kind.oneOfEach)
   func replaced(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -48,7 +49,7 @@ struct SessionTests {
     try await bob.sees(user, after: 6) { $0.from == user.jid + "/laptop" && $0.type == "available" }
   }
 
-  @Test("of one account does not disturb that of another, on another server.")
+  @Test("A session of one account does not disturb that of another, on another server.")
   func two() async throws {
     let user = try await User(on: .prosody)
     let other = try await User(on: .ejabberd)
@@ -76,7 +77,7 @@ struct SessionTests {
     #expect(bob.seen(of: user).count { $0.type == "unavailable" } == 1)
   }
 
-  @Test("comes back at the next start of a stopped agent.", arguments: TestServer.Kind.oneOfEach)
+  @Test("A session comes back at the next start of a stopped agent.", arguments: TestServer.Kind.oneOfEach)
   func stopped(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -96,7 +97,7 @@ struct SessionTests {
     #expect(bob.seen(of: user).count == 3)
   }
 
-  @Test("that is over leaves no agent behind.")
+  @Test("A session that is over leaves no agent behind.")
   func idle() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -105,7 +106,7 @@ struct SessionTests {
     #expect(!FileManager.default.fileExists(atPath: user.imctl.home + "/.local/state/imctl/agent.sock"))
   }
 
-  @Test("that the server closes without a word is over: so administrators end sessions.")
+  @Test("A session that the server closes without a word is over: so administrators end sessions.")
   func closed() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + .synced + [
@@ -120,7 +121,7 @@ struct SessionTests {
     #expect(try await imctl.run("presence", "away").status == 0)
     try await server.closedByClient()
     try await eventually("kicked") {
-      try await imctl.run("status", "--json").objects(SessionStatus.self).first?.state == .kicked
+      try await imctl.session()?.state == .kicked
     }
     #expect(try await imctl.run("status").status == 1)
     #expect(try await imctl.run("whoami").status == 1)
@@ -128,7 +129,8 @@ struct SessionTests {
   }
 
   @Test(
-    "that another client threw out is over, and does not fight back.", arguments: TestServer.Kind.oneOfEach)
+    "A session that another client threw out is over, and does not fight back.",
+    arguments: TestServer.Kind.oneOfEach)
   func kicked(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     try await user.goOnline("--resource", "desk")
@@ -158,7 +160,7 @@ struct SessionTests {
   }
 
   @Test(
-    "in the foreground lives as long as the command: its steps on standard output, its end with a signal.",
+    "A session in the foreground lives as long as the command: its steps on standard output, its end with a signal.",
     arguments: TestServer.Kind.oneOfEach, [SIGTERM, SIGINT])
   func foreground(kind: TestServer.Kind, signal: Int32) async throws {
     let user = try await User(on: kind)
@@ -183,7 +185,7 @@ struct SessionTests {
     #expect(bob.seen(of: user).map(\.type) == ["available", "available", "unavailable"])
   }
 
-  @Test("in the foreground ends with what ended it.")
+  @Test("A session in the foreground ends with what ended it.")
   func foregroundEnds() async throws {
     let user = try await User()
     let refused = try await user.login("--foreground", "--json", password: "mistyped")
@@ -205,12 +207,12 @@ struct SessionTests {
     try await other.end()
   }
 
-  @Test("is handed over before it is synced, where the user said so.")
+  @Test("A session is handed over before it is synced, where the user said so.")
   func noSync() async throws {
     let user = try await User()
     let login = try await user.login("--no-sync", "--json")
     #expect(login.status == 0)
     #expect(try login.states.starts(with: [.linking, .linkOK, .logining, .loginOK]))
-    try await eventually("syncOK") { try await user.status().state == .syncOK }
+    try await eventually("syncOK") { try await user.session()?.state == .syncOK }
   }
 }

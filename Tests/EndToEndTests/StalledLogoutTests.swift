@@ -4,7 +4,7 @@ import Testing
 @Suite("A logout", .timeLimit(.minutes(4)))
 struct StalledLogoutTests {
   @Test(
-    "ends within its own time limit, with exit status 0, where the server does not answer its end.",
+    "A logout ends within its own time limit, with exit status 0, where the server does not answer its end.",
     arguments: [["--timeout", "3"], ["--timeout", "3", "--all"]])
   func stalled(options: [String]) async throws {
     let server = try await ScriptedServer(.login(until: .bound) + .synced + [.stall])

@@ -11,7 +11,9 @@ struct StoredLoginTests {
     return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
   }
 
-  @Test("is the account, in a file that only its owner can read.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "What is stored of a login is the account, in a file that only its owner can read.",
+    arguments: TestServer.Kind.allCases)
   func afterSuccess(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     try await user.goOnline()
@@ -27,7 +29,9 @@ struct StoredLoginTests {
     }
   }
 
-  @Test("keeps account, domain and password after a logout, so that the next login asks nothing.")
+  @Test(
+    "What is stored of a login keeps account, domain and password after a logout, so that the next login asks nothing."
+  )
   func afterLogout() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -54,7 +58,9 @@ struct StoredLoginTests {
     #expect(try await user.imctl.run("logout").status == 78)
   }
 
-  @Test("says “logged out” before the session is closed: a crash then cannot log in again.")
+  @Test(
+    "What is stored of a login says “logged out” before the session is closed: a crash then cannot log in again."
+  )
   func killedDuringLogout() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -72,7 +78,7 @@ struct StoredLoginTests {
     #expect(try await user.imctl.run("status").status == 1)
   }
 
-  @Test("is not changed when the agent is killed during a login.")
+  @Test("What is stored of a login is not changed when the agent is killed during a login.")
   func killedDuringLogin() async throws {
     let server = try await ScriptedServer(.login(until: .authenticated))
     let user = try await User()
@@ -92,7 +98,9 @@ struct StoredLoginTests {
     }
   }
 
-  @Test("leaves the session alone when a password that was the right one once is not any more.")
+  @Test(
+    "What is stored of a login leaves the session alone when a password that was the right one once is not any more."
+  )
   func stale() async throws {
     let user = try await User(on: .ejabberd)
     try await user.goOnline()
@@ -105,7 +113,9 @@ struct StoredLoginTests {
     #expect(try user.stored().first?.password == "another")
   }
 
-  @Test("stays when a password was mistyped, and so does the session.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "What is stored of a login stays when a password was mistyped, and so does the session.",
+    arguments: TestServer.Kind.allCases)
   func mistyped(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -122,7 +132,7 @@ struct StoredLoginTests {
     #expect(bob.seen(of: user).map(\.type) == ["available"])
   }
 
-  @Test("loses the secret when the server refuses it, and nothing else.")
+  @Test("What is stored of a login loses the secret when the server refuses it, and nothing else.")
   func refused() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -150,7 +160,7 @@ struct StoredLoginTests {
     #expect(try watch.events().states == [.linking, .linkOK, .logining, .loginFailed])
   }
 
-  @Test("stays when the network is at fault.")
+  @Test("What is stored of a login stays when the network is at fault.")
   func unreachable() async throws {
     let server = try await ScriptedServer([])
     let port = server.port
@@ -165,7 +175,9 @@ struct StoredLoginTests {
     #expect(try user.stored().first?.isLogin == true)
   }
 
-  @Test("is no password where the user said so.", arguments: [["--no-save"], ["--store", "none"]])
+  @Test(
+    "What is stored of a login is no password where the user said so.",
+    arguments: [["--no-save"], ["--store", "none"]])
   func nothing(options: [String]) async throws {
     let user = try await User()
     let login = try await user.imctl.run(
@@ -177,7 +189,8 @@ struct StoredLoginTests {
     #expect(!text.contains(user.password))
   }
 
-  @Test("is the command that prints the password, which runs again at the next start.")
+  @Test(
+    "What is stored of a login is the command that prints the password, which runs again at the next start.")
   func command() async throws {
     let user = try await User()
     let file = user.imctl.home + "/secret"
@@ -203,7 +216,7 @@ struct StoredLoginTests {
     #expect(try await user.imctl.run("status").status == 0)
   }
 
-  @Test("is listed, chosen from and removed, however the JID is spelt.")
+  @Test("What is stored of a login is listed, chosen from and removed, however the JID is spelt.")
   func accounts() async throws {
     let user = try await User()
     let other = try await User()

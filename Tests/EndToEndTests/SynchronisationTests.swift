@@ -11,7 +11,7 @@ struct SynchronisationTests {
   }
 
   @Test(
-    "tells once what a login brings into step, and at its end how many there are.",
+    "Synchronisation tells once what a login brings into step, and at its end how many there are.",
     arguments: TestServer.Kind.allCases)
   func counts(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind, server: Village.server(kind))
@@ -44,7 +44,7 @@ struct SynchronisationTests {
   }
 
   @Test(
-    "brings what was asked meanwhile, and what a service says after that.",
+    "Synchronisation brings what was asked meanwhile, and what a service says after that.",
     arguments: TestServer.Kind.allCases)
   func notices(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -54,7 +54,8 @@ struct SynchronisationTests {
     try await bob.settled()
     try await user.goOnline()
     try await eventually("the request") {
-      try await user.imctl.run("contacts", "requests").output.contains(bob.bareJID)
+      try await user.imctl.ask(ContactRequestsMethod.self, .init(account: user.jid))?.requests
+        .contains { $0.jid == bob.bareJID } == true
     }
     let watch = try await user.watch("message")
     try bob.send(
@@ -67,7 +68,8 @@ struct SynchronisationTests {
     try await user.imctl.end()
   }
 
-  @Test("is not waited for by who reads what is stored, while a login by itself finds no server.")
+  @Test(
+    "Synchronisation is not waited for by who reads what is stored, while a login by itself finds no server.")
   func unreachable() async throws {
     var options = TestServer.Options(.prosody)
     options.accounts = Neighbourhood.options(.prosody).accounts
@@ -81,7 +83,7 @@ struct SynchronisationTests {
     try await server.shutDown()
     let login = try await user.imctl.run("login", "--auto", "--detach")
     #expect(login.status == 0, "\(login)")
-    try await eventually("a failure") { try await user.status().cause != nil }
+    try await eventually("a failure") { try await user.session()?.cause != nil }
     let contacts = try await user.imctl.run("contacts", "list", "--json")
     #expect(contacts.status == 0)
     let carol = try contacts.objects(Contact.self).first { $0.jid == "carol@elsewhere.example" }
@@ -91,13 +93,13 @@ struct SynchronisationTests {
     #expect(try await user.imctl.run("status").status == 1)
     // The agent has not given up.
     try await server.start()
-    try await eventually("the session") { try await user.imctl.run("status").status == 0 }
+    try await eventually("the session") { try await user.imctl.session()?.isOnline == true }
     try await user.imctl.end()
     try await server.end()
   }
 
   @Test(
-    "ends also at a server that has no archive, or nothing but a roster.",
+    "Synchronisation ends also at a server that has no archive, or nothing but a roster.",
     arguments: TestServer.Kind.oneOfEach)
   func poor(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)

@@ -80,7 +80,7 @@ private final class TokenDesk: Sendable {
 
 @Suite("A login with a token", .serialized)
 struct TokenLoginTests {
-  @Test("asks for one fresh token when the server refuses the first, and then gives up.")
+  @Test("A login with a token asks for one fresh token when the server refuses the first, and then gives up.")
   func refused() async throws {
     let desk = try await TokenDesk([
       TokenDesk.plain("t1", .refused("not-authorized")), TokenDesk.plain("t2", .refused("not-authorized")),
@@ -93,7 +93,7 @@ struct TokenLoginTests {
     #expect(desk.server.mismatches == [])
   }
 
-  @Test("does not try the same token twice, wherever it comes from.")
+  @Test("A login with a token does not try the same token twice, wherever it comes from.")
   func sameToken() async throws {
     for script in ["", "echo given"] {
       let desk = try await TokenDesk([TokenDesk.plain("given", .refused("not-authorized"))])
@@ -106,7 +106,9 @@ struct TokenLoginTests {
     }
   }
 
-  @Test("goes on with the fresh one when the server takes it, and with that of each attempt.")
+  @Test(
+    "A login with a token goes on with the fresh one when the server takes it, and with that of each attempt."
+  )
   func fresh() async throws {
     let desk = try await TokenDesk([
       TokenDesk.plain("t1", .refused("credentials-expired")), TokenDesk.plain("t2", .accepted),
@@ -123,7 +125,7 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 
-  @Test("does not ask for another while the last one is known to be good.")
+  @Test("A login with a token does not ask for another while the last one is known to be good.")
   func stored() async throws {
     let desk = try await TokenDesk([TokenDesk.plain("t1", .accepted)])
     let command = try desk.command(#"echo "{\"token\":\"t$n\",\"expires\":\"2999-01-01T00:00:00Z\"}""#)
@@ -151,7 +153,7 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("token", "print").status == 67)
   }
 
-  @Test("takes the given token where the command has none, and says so.")
+  @Test("A login with a token takes the given token where the command has none, and says so.")
   func fallback() async throws {
     let desk = try await TokenDesk([
       TokenDesk.plain("given", .lost), TokenDesk.plain("given", .lost), TokenDesk.plain("t3", .accepted),
@@ -171,7 +173,7 @@ struct TokenLoginTests {
   }
 
   @Test(
-    "is not tried when the command gives nothing to log in with.",
+    "A login with a token is not tried when the command gives nothing to log in with.",
     arguments: [
       ("", 64, "gave none"), ("exit 3", 77, "exit status 3: why not"),
       ("echo 'not a token'", 77, "no token: why not"),
@@ -192,7 +194,7 @@ struct TokenLoginTests {
     #expect(!FileManager.default.fileExists(atPath: desk.imctl.home + "/.config/imctl/accounts.json"))
   }
 
-  @Test("is not tried with a JWT that cannot be right.")
+  @Test("A login with a token is not tried with a JWT that cannot be right.")
   func malformed() async throws {
     let desk = try await TokenDesk([[]])
     let double = Data(TokenDesk.token("{}").utf8).base64EncodedString()
@@ -212,7 +214,7 @@ struct TokenLoginTests {
     #expect(desk.server.connections == 0)
   }
 
-  @Test("takes what editors put around a token off it.")
+  @Test("A login with a token takes what editors put around a token off it.")
   func stripped() async throws {
     let token = TokenDesk.token(#"{"jid":"alice@im.example"}"#)
     let desk = try await TokenDesk([TokenDesk.plain(token, .accepted)])
@@ -222,7 +224,7 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 
-  @Test("is for whom the command says, where nobody is named.")
+  @Test("A login with a token is for whom the command says, where nobody is named.")
   func printedJID() async throws {
     let desk = try await TokenDesk([
       TokenDesk.plain("t1", .refused("not-authorized")), TokenDesk.plain("t2", .accepted),
@@ -237,7 +239,9 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 
-  @Test("tells apart the login that a third server refused, and packs token and extension together.")
+  @Test(
+    "A login with a token tells apart the login that a third server refused, and packs token and extension together."
+  )
   func thirdParty() async throws {
     let packed = #"{"ext":"from the command","token":"t"}"#
     let desk = try await TokenDesk([TokenDesk.plain(packed, .refused("not-authorized"))])
@@ -250,7 +254,7 @@ struct TokenLoginTests {
     #expect(desk.server.mismatches == [])
   }
 
-  @Test("with a document gives it as it is.")
+  @Test("A login with a token with a document gives it as it is.")
   func function() async throws {
     let document = #"{"username":"alice","roles":[1,2]}"#
     let desk = try await TokenDesk([TokenDesk.plain(document, .accepted)])
@@ -264,7 +268,7 @@ struct TokenLoginTests {
     }
   }
 
-  @Test("has a login extension of at most 1024 UTF-16 units, whoever gives it.")
+  @Test("A login with a token has a login extension of at most 1024 UTF-16 units, whoever gives it.")
   func loginExtension() async throws {
     let desk = try await TokenDesk([TokenDesk.plain("t", .accepted)])
     let long = String(repeating: "🙂", count: 512)
@@ -292,7 +296,7 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 
-  @Test("is given up after as many retries as were allowed.")
+  @Test("A login with a token is given up after as many retries as were allowed.")
   func exhausted() async throws {
     let desk = try await TokenDesk([TokenDesk.plain("t", .lost)])
     let result = try await desk.login(
@@ -303,7 +307,7 @@ struct TokenLoginTests {
     #expect(try result.states.count { $0 == .linking } == 3)
   }
 
-  @Test("of a kind that the server does not have says what it has.")
+  @Test("A login with a token of a kind that the server does not have says what it has.")
   func unavailable() async throws {
     let script: [ScriptedServer.Step] = .login(until: .mechanisms, mechanisms: ["SCRAM-SHA-1", "PLAIN"])
     let server = try await ScriptedServer(script)

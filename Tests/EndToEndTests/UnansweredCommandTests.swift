@@ -26,7 +26,7 @@ struct UnansweredCommandTests {
   }()
 
   @Test(
-    "ends with its own time limit, exit status 75, where the server says nothing more, or drips.",
+    "A command that asks a server ends with its own time limit, exit status 75, where the server says nothing more, or drips.",
     arguments: [
       [ScriptedServer.Step.stall],
       [.drip("<message from='bob@\(domain)/x'><body>" + String(repeating: "a ", count: 20_000)), .stall],

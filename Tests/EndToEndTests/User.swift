@@ -78,6 +78,9 @@ final class User: Sendable {
     return status
   }
 
+  /// The same for a test that waits for something: no process is started as long as an agent runs.
+  func session() async throws -> SessionStatus? { try await imctl.session(jid) }
+
   /// Process id of the running agent.
   func agent() async throws -> Int32 {
     struct Answer: Decodable { var pid: Int32? }
@@ -93,10 +96,8 @@ final class User: Sendable {
 
   /// Waits until the agent has this many clients, the asking one not counted.
   func clients(_ count: Int) async throws {
-    struct Answer: Decodable { var clients: Int? }
     try await eventually("\(count) clients") {
-      let result = try await self.imctl.run("agent", "status", "--json")
-      return try result.objects(Answer.self).first?.clients == count + 1
+      try await self.imctl.runningAgent()?.clients == count + 1
     }
   }
 

@@ -43,7 +43,8 @@ struct WaitingMessagesTests {
   }
 
   @Test(
-    "are told at the first login of a device, kept, and unread until somebody reads them.", .namesServer,
+    "Messages that came while no device was there are told at the first login of a device, kept, and unread until somebody reads them.",
+    .namesServer,
     arguments: [true, false])
   func firstLogin(hasQueue: Bool) async throws {
     await Everywhere.run { kind in
@@ -78,7 +79,7 @@ struct WaitingMessagesTests {
   }
 
   @Test(
-    "are all there when a login returns, be they many, at the first login of a device and later.",
+    "Messages that came while no device was there are all there when a login returns, be they many, at the first login of a device and later.",
     .namesServer)
   func many() async throws {
     await Everywhere.run { kind in

@@ -141,7 +141,7 @@ class Server:
         self.process = subprocess.Popen(
             self.command, env={**os.environ, **self.environment}, stdin=subprocess.DEVNULL, stdout=sys.stderr,
             preexec_fn=before)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 100
         while not self.is_ready():
             if self.process.poll() is not None:
                 raise SystemExit(f"{self.kind} ended with status {self.process.returncode}")

@@ -5,7 +5,7 @@ import Testing
 @Suite("Text of somebody else")
 struct TerminalTextTests {
   @Test(
-    "What a terminal would obey is shown as an escape.",
+    "Terminal control characters are shown as escapes.",
     arguments: [
       ("\u{1b}[2J", #"\x1b[2J"#), ("\u{1b}]8;;http://x\u{7}y", #"\x1b]8;;http://x\x07y"#),
       ("\u{9b}31m", #"\x9b31m"#), ("a\rb\nc\td", #"a\rb\nc\td"#), ("\0", #"\x00"#), ("\u{7f}", #"\x7f"#),
@@ -20,7 +20,7 @@ struct TerminalTextTests {
   }
 
   @Test(
-    "Ordinary text passes as it is.",
+    "Ordinary text is unchanged.",
     arguments: ["", "lunch at 12:30", "größer", "午餐", "שלום", "👍🏽", "❤\u{fe0f}", "e\u{301}", #"back\slash"#])
   func untouched(text: String) {
     #expect(TerminalText(text).description == text)
@@ -28,7 +28,7 @@ struct TerminalTextTests {
   }
 
   @Test(
-    "What scripts and emoji need passes as it is.",
+    "Invisible characters that scripts and emoji need are kept.",
     arguments: [
       "👨‍👩‍👧‍👦", "👩🏽‍💻", "🏳️‍🌈", "❤️‍🔥", "🐈‍⬛", "1️⃣", "🇩🇪",
       "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
@@ -106,7 +106,7 @@ struct TerminalTextTests {
     }
   }
 
-  @Test("Inside a Latin word nothing invisible passes, whichever it is.")
+  @Test("Every invisible character inside a Latin word is escaped.")
   func everyScalar() {
     for value in UInt32(0)...0x10ffff {
       guard let scalar = Unicode.Scalar(value), scalar.isUnsafeOnTerminal else { continue }

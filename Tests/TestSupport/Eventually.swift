@@ -1,13 +1,16 @@
-/// Asks until the answer is yes, for what tells nobody when it happens. The limit only keeps a broken test from hanging.
+/// Asks until the answer is yes, where nothing tells when it becomes so. The limit only keeps a broken test from hanging.
 ///
-/// - Parameter what: what is waited for, as the subject of a sentence.
-/// - Throws: `TestSupportError` when the answer is still no after 30 seconds.
+/// - Parameters:
+///   - what: what is waited for, as the subject of a sentence.
+///   - failure: what a failure tells besides.
+/// - Throws: `TestSupportError` when the answer is still no after `limit`.
 public func eventually(
-  _ what: String = "what the test waits for", _ holds: () async throws -> Bool
+  _ what: String = "what the test waits for", within limit: Duration = .seconds(30),
+  _ holds: () async throws -> Bool, failure: () -> String = { "" }
 ) async throws {
-  let limit = ContinuousClock.now + .seconds(30)
+  let deadline = ContinuousClock.now + limit
   while try await !holds() {
-    if ContinuousClock.now > limit { throw TestSupportError("\(what) did not come") }
+    if ContinuousClock.now > deadline { throw TestSupportError("\(what) did not come" + failure()) }
     try await Task.sleep(for: .milliseconds(5))
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A child process")
 struct ChildProcessTests {
-  @Test("gives its output, its errors and its status.")
+  @Test("A child process gives its output, its errors and its status.")
   func output() async throws {
     let child = try await ChildProcess("/bin/sh", ["-c", "read a; echo got $a; echo oops >&2; exit 3"])
     child.write("it\n")
@@ -12,18 +12,18 @@ struct ChildProcessTests {
     #expect(child.errors.text == "oops\n")
   }
 
-  @Test("that ends without what was waited for is an error.")
+  @Test("A child process that ends without what was waited for is an error.")
   func missing() async throws {
     let child = try await ChildProcess("/bin/echo", ["something else"])
     await #expect(throws: TestSupportError.self) { try await child.output.contains("wanted") }
   }
 
-  @Test("that does not exist is an error.")
+  @Test("A child process that does not exist is an error.")
   func absent() async throws {
     await #expect(throws: (any Error).self) { try await ChildProcess("/nonexistent/program", []) }
   }
 
-  @Test("in the background is ended with its home.")
+  @Test("A child process in the background is ended with its home.")
   func home() async throws {
     let imctl = try await IMCTL()
     let child = try await ChildProcess(

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A long link")
 struct DelayProxyTests {
-  @Test("carries everything both ways, in order, and costs its round trips.")
+  @Test("A long link carries everything both ways, in order, and costs its round trips.")
   func link() async throws {
     let server = try await TestServer.shared(.prosody)
     let proxy = try await DelayProxy(to: server.port, oneWay: .milliseconds(50))

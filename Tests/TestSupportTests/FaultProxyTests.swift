@@ -10,7 +10,7 @@ struct FaultProxyTests {
       jid: server.jid(account), password: server.password(account), port: proxy.port, caFile: server.caFile)
   }
 
-  @Test("carries everything, and holds back what it is told to until it goes on.")
+  @Test("A link that breaks carries everything, and holds back what it is told to until it goes on.")
   func stall() async throws {
     let server = try await TestServer.shared(.prosody)
     let proxy = try await FaultProxy(to: server.port)
@@ -39,7 +39,7 @@ struct FaultProxyTests {
   }
 
   @Test(
-    "is lost at the flight it is told to.",
+    "A link that breaks is lost at the flight it is told to.",
     arguments: [FaultProxy.Fault.cut, .close, .halfUp, .halfDown, .away], [1, 2, 3, 4])
   func flights(fault: FaultProxy.Fault, flight: Int) async throws {
     let server = try await TestServer.shared(.prosody)

@@ -11,7 +11,9 @@ struct ScriptedServerTests {
     .server("<iq type='result' id='{ping}'/>"),
   ]
 
-  @Test("plays a whole login to someone else's client.", arguments: ["SCRAM-SHA-1", "SCRAM-SHA-256"])
+  @Test(
+    "The scripted server plays a whole login to someone else's client.",
+    arguments: ["SCRAM-SHA-1", "SCRAM-SHA-256"])
   func login(mechanism: String) async throws {
     let server = try await ScriptedServer(.login(until: .bound, mechanisms: [mechanism]) + Self.session)
     let client = try await Counterpart(
@@ -29,7 +31,7 @@ struct ScriptedServerTests {
     try await server.end()
   }
 
-  @Test("notices a client that does something else.")
+  @Test("The scripted server notices a client that does something else.")
   func mismatch() async throws {
     let server = try await ScriptedServer(.init(transcript: "C: <iq type='get'/>"))
     let client = try await ChildProcess("/bin/bash", ["-c", "cat > /dev/tcp/127.0.0.1/\(server.port)"])
@@ -40,7 +42,9 @@ struct ScriptedServerTests {
     try await server.end()
   }
 
-  @Test("drips, sends bytes as they are, and closes.", arguments: [ScriptedServer.Step.close, .reset])
+  @Test(
+    "The scripted server drips, sends bytes as they are, and closes.",
+    arguments: [ScriptedServer.Step.close, .reset])
   func bytes(ending: ScriptedServer.Step) async throws {
     let server = try await ScriptedServer([
       .server("one "), .drip("two "), .bytes([0xFF, 0x00]), .flood("x", bytes: 1000), ending,

@@ -3,7 +3,9 @@ import Testing
 
 @Suite("The test authority")
 struct TestAuthorityTests {
-  @Test("makes certificates that OpenSSL accepts or refuses.", arguments: TestAuthority.Kind.allCases)
+  @Test(
+    "The test authority makes certificates that OpenSSL accepts or refuses.",
+    arguments: TestAuthority.Kind.allCases)
   func verdicts(kind: TestAuthority.Kind) async throws {
     let authority = try await TestAuthority.shared
     var options = ScriptedServer.Options()

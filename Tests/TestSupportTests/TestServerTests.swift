@@ -3,7 +3,9 @@ import Testing
 
 @Suite("A private server")
 struct TestServerTests {
-  @Test("lets two users see each other's presence.", arguments: TestServer.Kind.allCases, [false, true])
+  @Test(
+    "A private server lets two users see each other's presence.", arguments: TestServer.Kind.allCases,
+    [false, true])
   func presence(kind: TestServer.Kind, directTLS: Bool) async throws {
     let server = try await TestServer.shared(kind)
     let bob = try await Counterpart("bob", on: server, directTLS: directTLS)
@@ -22,7 +24,9 @@ struct TestServerTests {
     try await bob.end()
   }
 
-  @Test("can be stopped, started again on its ports, frozen and killed.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A private server can be stopped, started again on its ports, frozen and killed.",
+    arguments: TestServer.Kind.allCases)
   func lifetime(kind: TestServer.Kind) async throws {
     let server = try await TestServer(.init(kind))
     try await server.shutDown()
@@ -38,7 +42,7 @@ struct TestServerTests {
     try await server.end()
   }
 
-  @Test("offers what its password store allows.", arguments: TestServer.Kind.allCases)
+  @Test("A private server offers what its password store allows.", arguments: TestServer.Kind.allCases)
   func passwordStore(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.hash = "SHA-256"
@@ -52,7 +56,9 @@ struct TestServerTests {
     try await plain.end()
   }
 
-  @Test("offers SASL2 with Bind 2 and FAST if it is new enough.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A private server offers SASL2 with Bind 2 and FAST if it is new enough.",
+    arguments: TestServer.Kind.allCases)
   func features(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let features = try await server.features()
@@ -70,7 +76,8 @@ struct TestServerTests {
   }
 
   @Test(
-    "has a domain for everybody, refuses some, and registers others.", arguments: TestServer.Kind.allCases)
+    "A private server has a domain for everybody, refuses some, and registers others.",
+    arguments: TestServer.Kind.allCases)
   func admission(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.anonymousDomain = "anonymous.example"
@@ -93,7 +100,8 @@ struct TestServerTests {
   }
 
   @Test(
-    "issues bearer tokens and takes them.", arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
+    "A private server issues bearer tokens and takes them.",
+    arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
   func bearerTokens(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.bearerTokenLifetime = 3600
@@ -111,7 +119,7 @@ struct TestServerTests {
   }
 
   @Test(
-    "asks a script, or the signature of a JSON Web Token.",
+    "A private server asks a script, or the signature of a JSON Web Token.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func otherAuthentication(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -132,7 +140,9 @@ struct TestServerTests {
     try await jwt.end()
   }
 
-  @Test("knows a user by a certificate.", arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
+  @Test(
+    "A private server knows a user by a certificate.",
+    arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
   func clientCertificate(kind: TestServer.Kind) async throws {
     let authority = try await TestAuthority.shared
     var options = TestServer.Options(kind)

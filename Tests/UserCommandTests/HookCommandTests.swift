@@ -20,14 +20,14 @@ import Testing
     await HookCommand(words: ["/bin/sh", "-c", script, "hook", output], timeLimit: limit).run(input: input)
   }
 
-  @Test("It gets what happened on its standard input, whole, and nothing else as an argument.")
+  @Test("A hook gets the whole event on standard input, and no arguments from it.")
   func input() async {
     let hostile = #"{"body":"$(id) `id` 'x' \"y\" ; rm -rf / \n-rf"}"# + "\n"
     #expect(await run(#"cat > "$1"; echo "$#" >> "$1""#, input: hostile) == .exited(0))
     #expect(contents(output) == hostile + "1\n")
   }
 
-  @Test("Its exit status is told, and so is the signal that ended it.")
+  @Test("The exit status of a hook, or the signal that ended it, is reported.")
   func ends() async {
     #expect(await run("exit 3") == .exited(3))
     #expect(await run("kill -TERM $$") == .signaled(SIGTERM))
@@ -40,14 +40,14 @@ import Testing
     }
   }
 
-  @Test("It need not read its input, however long that is.")
+  @Test("A hook may leave its input unread, however long that is.")
   func unread() async {
     let long = String(repeating: "x", count: 1 << 20)
     #expect(await run("exit 0", input: long) == .exited(0))
     #expect(await run("exec <&-; exit 4", input: long) == .exited(4))
   }
 
-  @Test("It has a session of its own, and a broken pipe is not ignored there.")
+  @Test("A hook runs in a session of its own with the default action for SIGPIPE.")
   func session() async {
     #expect(await run(#"ps -o sid= -p $$ | tr -d ' ' > "$1"; echo $$ >> "$1""#) == .exited(0))
     let lines = contents(output)?.split(separator: "\n") ?? []
@@ -59,7 +59,9 @@ import Testing
     #expect(ignored.map { $0 & (1 << (UInt64(SIGPIPE) - 1)) } == 0)
   }
 
-  @Test("One that does not end in time is killed with all that it has started, whether or not they listen.")
+  @Test(
+    "A hook that exceeds its time limit is killed with every process it started, even one that ignores SIGTERM."
+  )
   func timeLimit() async throws {
     let stubborn =
       #"trap '' TERM; (trap '' TERM; echo $(exec sh -c 'echo $PPID') > "$1"; exec sleep 1000) & wait; sleep 1000"#
@@ -73,7 +75,7 @@ import Testing
     try await eventually { kill(other, 0) != 0 }
   }
 
-  @Test("One that is given up is killed.")
+  @Test("A cancelled hook is killed.")
   func cancelled() async throws {
     let running = Task { await run(#"echo $$ > "$1"; exec sleep 1000"#) }
     try await eventually { contents(output)?.isEmpty == false }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPP
 import XMPPClient
@@ -82,7 +83,7 @@ struct ConnectionMachineTests {
     #expect(Self.table() == ConnectionTable.text)
   }
 
-  @Test("What comes from a stream that is not the present one changes nothing.")
+  @Test("An input from an earlier stream changes nothing.")
   func staleInputs() {
     for (state, machine) in Self.reachable {
       for number in [-1, 99] {
@@ -108,7 +109,7 @@ struct ConnectionMachineTests {
     "However inputs follow each other, no stream stays open that is neither the attempt nor the session.",
     arguments: 0..<200)
   func noStreamIsForgotten(seed: Int) {
-    var generator = Seeded(state: UInt64(seed))
+    var generator = SeededGenerator(seed: UInt64(seed))
     var machine = Machine()
     var open: Set<Int> = []
     var isTimerRunning = false
@@ -153,7 +154,7 @@ struct ConnectionMachineTests {
     "A session that is lost soon, again and again, is taken up ever later; one that held is taken up at once."
   )
   func pauses() {
-    var generator = Seeded(state: 3)
+    var generator = SeededGenerator(seed: 3)
     var machine = Machine()
     var now = 0.0
     var pauses: [Double] = []
@@ -293,18 +294,5 @@ struct ConnectionMachineTests {
     terms.atLeast = 1
     _ = machine.handle(.decided(2, .afterPause(.link, terms)), at: 0)
     #expect(machine.handle(.networkChanged(gone: []), at: 0) == [])
-  }
-}
-
-/// Random numbers that are the same in every run (SplitMix64).
-struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -11,7 +11,7 @@ import XMPPXML
 @Suite("A client that comes back", .timeLimit(.minutes(6)))
 struct XMPPClientTests {
   @Test(
-    "is online, handles what comes, and is offline when it has said goodbye.",
+    "A client that comes back is online, handles what comes, and is offline when it has said goodbye.",
     arguments: TestServer.Kind.oneOfEach)
   func online(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -32,7 +32,7 @@ struct XMPPClientTests {
   }
 
   @Test(
-    "resumes its session when the link breaks, and nothing of it is lost.",
+    "A client that comes back resumes its session when the link breaks, and nothing of it is lost.",
     arguments: TestServer.Kind.allCases)
   func cut(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -55,7 +55,9 @@ struct XMPPClientTests {
     try await link.end()
   }
 
-  @Test("comes back with a new session after the server was restarted.", arguments: TestServer.Kind.oneOfEach)
+  @Test(
+    "A client that comes back comes back with a new session after the server was restarted.",
+    arguments: TestServer.Kind.oneOfEach)
   func restart(kind: TestServer.Kind) async throws {
     let server = try await TestServer(.init(kind))
     let alice = try ClientAtServer(to: server)
@@ -68,7 +70,9 @@ struct XMPPClientTests {
     try await server.end()
   }
 
-  @Test("stays offline where the password is wrong, and says why.", arguments: TestServer.Kind.oneOfEach)
+  @Test(
+    "A client that comes back stays offline where the password is wrong, and says why.",
+    arguments: TestServer.Kind.oneOfEach)
   func wrongPassword(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let alice = try ClientAtServer(to: server, password: "wrong")
@@ -80,7 +84,9 @@ struct XMPPClientTests {
     #expect(again?.code == .authFailed)
   }
 
-  @Test("asks the program before each attempt, and stays offline when there is no secret.")
+  @Test(
+    "A client that comes back asks the program before each attempt, and stays offline when there is no secret."
+  )
   func noSecret() async throws {
     let server = try await TestServer.shared(.prosody)
     let asked = NIOLockedValueBox(0)
@@ -100,7 +106,8 @@ struct XMPPClientTests {
   }
 
   @Test(
-    "replaces its session with a new one, and is online all the time.", arguments: TestServer.Kind.oneOfEach)
+    "A client that comes back replaces its session with a new one, and is online all the time.",
+    arguments: TestServer.Kind.oneOfEach)
   func replaced(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let alice = try ClientAtServer(to: server)
@@ -115,7 +122,7 @@ struct XMPPClientTests {
     #expect(!alice.events.contains { $0.hasPrefix("failed") || $0 == "waiting" })
   }
 
-  @Test("is offline while it is suspended, and online again when it is woken.")
+  @Test("A client that comes back is offline while it is suspended, and online again when it is woken.")
   func suspended() async throws {
     let server = try await TestServer.shared(.prosody13)
     let alice = try ClientAtServer(to: server)
@@ -130,7 +137,8 @@ struct XMPPClientTests {
     await alice.client.disconnect()
   }
 
-  @Test("gives up a pause, and a connection that is dead, when the network has changed.")
+  @Test(
+    "A client that comes back gives up a pause, and a connection that is dead, when the network has changed.")
   func networkChanged() async throws {
     let server = try await TestServer.shared(.prosody13)
     let link = try await FaultProxy(to: server.port)
@@ -162,7 +170,9 @@ struct XMPPClientTests {
     try await link.end()
   }
 
-  @Test("answers a request as the handler of its payload says, however late, and refuses others.")
+  @Test(
+    "A client that comes back answers a request as the handler of its payload says, however late, and refuses others."
+  )
   func requests() async throws {
     let server = try await TestServer.shared(.prosody)
     let name = XMLName("question", "urn:example:question")
@@ -173,7 +183,7 @@ struct XMPPClientTests {
         configuration.handlers.onRequest(name) { request, _ in
           guard request.type == .get else { throw StanzaError(.notAllowed) }
           // What comes behind it is handled meanwhile.
-          while !isAnswered.withLockedValue({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+          try await eventually("the message behind it") { isAnswered.withLockedValue { $0 } }
           return [XMLElement(name: XMLName("answer", "urn:example:question"))]
         }
         configuration.handlers.onMessage { _, _ in isAnswered.withLockedValue { $0 = true } }
@@ -197,7 +207,7 @@ struct XMPPClientTests {
     await bob.client.disconnect()
   }
 
-  @Test("tells the server in each session that the user is away.")
+  @Test("A client that comes back tells the server in each session that the user is away.")
   func inactive() async throws {
     let server = try await TestServer.shared(.prosody13)
     let link = try await FaultProxy(to: server.port)

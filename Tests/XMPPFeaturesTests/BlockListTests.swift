@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPP
 import XMPPStanza
@@ -74,7 +75,7 @@ import XMPPXML
     #expect(BlockList.Push(try iq("<unblock xmlns='urn:xmpp:blocking'/>", type: "get"), own: own) == nil)
   }
 
-  @Test("The list is bounded.")
+  @Test("The block list is bounded.")
   func bounds() throws {
     var list = BlockList()
     for part in 0..<3 {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 import XMPPStanza
 import XMPPXML
@@ -113,7 +114,7 @@ import XMPPXML
     #expect(nothing.first("colour", "urn:example:other") != nil)
   }
 
-  @Test("What cannot be understood is as if it were not there.")
+  @Test("Settings that cannot be parsed are ignored.")
   func odd() throws {
     let odd = ConversationSettings(
       try element(

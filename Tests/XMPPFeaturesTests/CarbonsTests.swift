@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPPStanza
 
@@ -23,7 +24,7 @@ import XMPPStanza
     "<message xmlns='jabber:client' to='juliet@capulet.example/balcony' from='romeo@montague.example/home'>"
     + "<body>Neither, fair saint</body></message>"
 
-  @Test("What the own server has copied is taken, in both directions.")
+  @Test("Carbon copies of the account's own server are accepted in both directions.")
   func copies() throws {
     let received = try carbon(from: own.description, "received", inner: incoming)
     let copy = try #require(Carbons.copy(in: received, own: own))
@@ -35,7 +36,7 @@ import XMPPStanza
   }
 
   @Test(
-    "What anybody else calls a copy is none.",
+    "A carbon copy from anybody but the account's own server is ignored.",
     arguments: [
       nil, "mallory@evil.example", "romeo@montague.example/home", "montague.example",
       "room@muc.example/romeo",

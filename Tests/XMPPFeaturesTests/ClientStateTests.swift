@@ -14,7 +14,7 @@ import XMPPXML
     #expect(ClientState.inactive.element == XMLElement("inactive", namespace: "urn:xmpp:csi:0"))
   }
 
-  @Test("It is offered by its feature, and by no other of that name.")
+  @Test("Client state indication is recognised by its own feature only.")
   func offer() {
     func features(_ child: XMLElement?) -> StreamFeatures {
       StreamFeatures(
@@ -25,7 +25,9 @@ import XMPPXML
     #expect(!ClientState.isOffered(by: features(nil)))
   }
 
-  @Test("Real servers offer it, whichever way a resource was bound.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "Real servers offer client state indication, whichever way a resource was bound.",
+    arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let stream = XMPPStream(try StreamConfiguration("alice", on: server))

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPPXML
 
@@ -9,7 +10,7 @@ struct DataFormTests {
     try element("<x xmlns='jabber:x:data' type='\(type)'>\(fields)</x>")
   }
 
-  @Test("has fields of every kind of XEP-0004 §3.3, and keeps those it does not know.")
+  @Test("A data form has fields of every kind of XEP-0004 §3.3, and keeps those it does not know.")
   func fields() throws {
     let form = try #require(
       DataForm(
@@ -49,7 +50,9 @@ struct DataFormTests {
     #expect(form.fields.filter(\.kind.takesMany).map(\.name) == ["description", "features", "invitelist"])
   }
 
-  @Test("goes back with its answers, its hidden fields and what the service proposes, and no fixed text.")
+  @Test(
+    "A data form goes back with its answers, its hidden fields and what the service proposes, and no fixed text."
+  )
   func submission() throws {
     let form = try #require(
       DataForm(
@@ -71,7 +74,7 @@ struct DataFormTests {
             + "<field var='maxsubs'><value>20</value></field>", type: "submit")))
   }
 
-  @Test("is not what is of another type or name, nor one that no person could fill in.")
+  @Test("A data form is not what is of another type or name, nor one that no person could fill in.")
   func refused() throws {
     #expect(DataForm(try Self.form("", type: "submit")) == nil)
     #expect(DataForm(try element("<x xmlns='jabber:x:data'/>")) == nil)
@@ -80,16 +83,4 @@ struct DataFormTests {
     #expect(DataForm(try Self.form(String(repeating: field, count: 256)))?.fields.count == 256)
     #expect(DataForm(try Self.form(String(repeating: field, count: 257))) == nil)
   }
-}
-
-/// The element that `xml` is.
-func element(_ xml: String) throws -> XMLElement {
-  var found: XMLElement?
-  let text = "<stream xmlns='jabber:client'>\(xml)"
-  try Array(text.utf8).withUnsafeBytes { bytes in
-    try XMLStreamParser().parse(bytes) { event in
-      if case .element(let element) = event { found = found ?? element }
-    }
-  }
-  return try #require(found)
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("A date and time of XMPP")
 struct DateTimeTests {
   @Test(
-    "is read with and without a fraction, in UTC and beside it.",
+    "A date and time of XMPP is read with and without a fraction, in UTC and beside it.",
     arguments: [
       ("1969-07-21T02:56:15Z", -14_159_025.0), ("1969-07-20T21:56:15-05:00", -14_159_025),
       ("2026-11-21T12:00:00.5Z", 1_795_262_400.5), ("2026-11-21T12:00:00.123456Z", 1_795_262_400.123456),
@@ -23,7 +23,7 @@ struct DateTimeTests {
   }
 
   @Test(
-    "is none where it could not be one.",
+    "A date and time of XMPP is none where it could not be one.",
     arguments: [
       "", "292277026596-01-01T00:00:00Z", "99999-01-01T00:00:00Z", "-0001-01-01T00:00:00Z",
       "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2025-02-29T00:00:00Z", "2026-11-21T24:00:00Z",
@@ -36,7 +36,7 @@ struct DateTimeTests {
     ])
   func invalid(text: String) { #expect(DateTime.date(text) == nil) }
 
-  @Test("and its time zone are written as they are read.")
+  @Test("A date and time of XMPP and its time zone are written as they are read.")
   func written() {
     #expect(
       DateTime.text(Date(timeIntervalSince1970: 1_795_262_400.25)) == "2026-11-21T12:00:00.250Z")

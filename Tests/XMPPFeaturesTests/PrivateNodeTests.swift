@@ -13,7 +13,7 @@ struct PrivateNodeTests {
   private let node = PrivateNode("urn:xmpp:mds:displayed:0")
   init() throws { own = try JID("juliet@capulet.lit") }
 
-  @Test("is published to on condition that nobody else sees it.")
+  @Test("A private node is published to on condition that nobody else sees it.")
   func publication() throws {
     let item = PubSub.Item("romeo@montegue.lit", XMLElement("displayed", namespace: node.name))
     #expect(
@@ -46,7 +46,7 @@ struct PrivateNodeTests {
       ), own: own)
   }
 
-  @Test("tells what was published and what is gone.")
+  @Test("A private node tells what was published and what is gone.")
   func events() throws {
     let told = try #require(
       try event(
@@ -63,7 +63,7 @@ struct PrivateNodeTests {
   }
 
   @Test(
-    "is heard of from the own bare JID alone.",
+    "A private node is heard of from the own bare JID alone.",
     arguments: [
       nil, "romeo@montegue.lit", "juliet@capulet.lit/balcony", "capulet.lit", "juliet@capulet.lit.evil",
       "jul\u{456}et@capulet.lit", "pubsub.capulet.lit",
@@ -101,7 +101,8 @@ struct PrivateNodeTests {
     XMPPStream(try StreamConfiguration(account, password: password, port: port, caFile: caFile))
   }
 
-  @Test("is nothing to publish to where the server does not say that it heeds publish-options.")
+  @Test(
+    "A private node is nothing to publish to where the server does not say that it heeds publish-options.")
   func withoutOptions() async throws {
     let server = try await ScriptedServer(.login(until: .bound))
     let stream = try Self.stream(
@@ -171,7 +172,7 @@ struct PrivateNodeTests {
   }
 
   @Test(
-    "is published to, read and retracted from, and the other device hears of it.",
+    "A private node is published to, read and retracted from, and the other device hears of it.",
     arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -208,7 +209,7 @@ struct PrivateNodeTests {
     await devices.close()
   }
 
-  @Test("keeps many items, which are read in parts.", arguments: TestServer.Kind.allCases)
+  @Test("A private node keeps many items, which are read in parts.", arguments: TestServer.Kind.allCases)
   func many(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let node = PrivateNode("urn:imctl:test:many:0")
@@ -225,7 +226,7 @@ struct PrivateNodeTests {
   }
 
   @Test(
-    "is made by several devices at once, and has what each of them has published.",
+    "A private node is made by several devices at once, and has what each of them has published.",
     arguments: TestServer.Kind.allCases)
   func contended(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -254,7 +255,7 @@ struct PrivateNodeTests {
   }
 
   @Test(
-    "that another client has left open to contacts is closed before anything is published to it.",
+    "A private node that another client has left open to contacts is closed before anything is published to it.",
     arguments: TestServer.Kind.allCases)
   func open(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPPStanza
 
@@ -17,7 +18,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Nothing else is answered: no request, no id, no sender, an error, a room, a receipt.",
+    "No receipt is sent for a message without a request, id or sender, nor for an error, a room message or a receipt.",
     arguments: [
       "<message from='a@b' id='1'/>", "<message from='a@b'>REQUEST</message>",
       "<message from='a@b' id=''>REQUEST</message>", "<message id='1'>REQUEST</message>",
@@ -64,7 +65,7 @@ import XMPPStanza
     #expect(ChatState(of: Message(type: .error, payload: [state.element])) == nil)
   }
 
-  @Test("A state that nobody knows is none.")
+  @Test("An unknown chat state is ignored.")
   func unknown() throws {
     let stanza = try message("<message><dancing xmlns='http://jabber.org/protocol/chatstates'/></message>")
     #expect(ChatState(of: stanza) == nil)

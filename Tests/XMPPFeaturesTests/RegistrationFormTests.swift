@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPP
 import XMPPStanza
@@ -22,7 +23,7 @@ struct RegistrationFormTests {
   private static let user = ["username": ["bill"], "password": ["Calliope"]]
   private static let both = "<field var='username'/><field var='password' type='text-private'/>"
 
-  @Test("may be a list of fields: all that is listed is wanted (XEP-0077 §3.1.1).")
+  @Test("A registration form may be a list of fields: all that is listed is wanted (XEP-0077 §3.1.1).")
   func plain() throws {
     let form = try #require(
       try Self.form("<instructions>Choose!</instructions><username/><password/><email/><key>k</key>"))
@@ -38,7 +39,7 @@ struct RegistrationFormTests {
             + "<email>bard@shakespeare.example</email></query>")))
   }
 
-  @Test("may be a data form, which counts before the list beside it (XEP-0077 §4).")
+  @Test("A registration form may be a data form, which counts before the list beside it (XEP-0077 §4).")
   func dataForm() throws {
     let form = try #require(
       try Self.form(
@@ -66,7 +67,7 @@ struct RegistrationFormTests {
   }
 
   @Test(
-    "tells what an answer lacks or should not be, and never says the answer.",
+    "A registration form tells what an answer lacks or should not be, and never says the answer.",
     arguments: [
       (
         "<username/><password/><email/><phone/>", [:],
@@ -103,7 +104,7 @@ struct RegistrationFormTests {
   }
 
   @Test(
-    "without a user name or a password makes no account.",
+    "A registration form without a user name or a password makes no account.",
     arguments: [
       "<password/>", "<username/>", "", data("<field var='password'/>"),
       data("<field type='hidden' var='username'><value>other</value></field><field var='password'/>"),
@@ -113,7 +114,9 @@ struct RegistrationFormTests {
     #expect(throws: XMPPError.self) { try form.submission(Self.user) }
   }
 
-  @Test("may send the user to a browser (XEP-0066), or ask for what a picture shows (XEP-0158).")
+  @Test(
+    "A registration form may send the user to a browser (XEP-0066), or ask for what a picture shows (XEP-0158)."
+  )
   func elsewhere() throws {
     let outOfBand = try #require(
       try Self.form(
@@ -136,7 +139,8 @@ struct RegistrationFormTests {
     #expect(try captcha.submission(Self.user.merging(["ocr": ["7nHL3"]]) { $1 }).name.local == "query")
   }
 
-  @Test("is not in an answer of another kind, and has no more fields than a person fills in.")
+  @Test(
+    "A registration form is not in an answer of another kind, and has no more fields than a person fills in.")
   func none() throws {
     #expect(RegistrationForm(IQ(type: .result)) == nil)
     #expect(

@@ -24,7 +24,9 @@ struct RegistrationTests {
     Registration.refusal(StanzaError(condition, type: type), of: .registration).code
   }
 
-  @Test("is refused in words, and a server that is asked too often is left alone for a while.")
+  @Test(
+    "In-band registration is refused in words, and a server that is asked too often is left alone for a while."
+  )
   func refusals() {
     let taken = Registration.refusal(
       StanzaError(.conflict, text: "The requested username already exists."), of: .registration)
@@ -41,7 +43,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "fails by what a server says instead of a form.",
+    "In-band registration fails by what a server says instead of a form.",
     arguments: [
       ("<iq type='result' id='{id}'/>", XMPPError.Code.protocolError),
       ("<iq type='result' id='{id}'><query xmlns='jabber:iq:roster'/></iq>", .protocolError),
@@ -72,7 +74,9 @@ struct RegistrationTests {
     try await server.end()
   }
 
-  @Test("makes an account, changes its password and deletes it.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "In-band registration makes an account, changes its password and deletes it.",
+    arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.registration = true
@@ -112,7 +116,9 @@ struct RegistrationTests {
     try await server.end()
   }
 
-  @Test("that is switched off is told from a network problem.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "In-band registration that is switched off is told from a network problem.",
+    arguments: TestServer.Kind.allCases)
   func switchedOff(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let stream = try Self.stream(server.options.domain, port: server.port, caFile: server.caFile)

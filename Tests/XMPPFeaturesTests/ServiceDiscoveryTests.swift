@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPP
 import XMPPSASL
@@ -21,7 +22,7 @@ struct ServiceDiscoveryTests {
     </x></query></iq>
     """
 
-  @Test("reads identities, features and forms, and leaves out what is none.")
+  @Test("Service discovery reads identities, features and forms, and leaves out what is none.")
   func answer() throws {
     let discovery = try #require(ServiceDiscovery(try iq(Self.server)))
     #expect(discovery.identities == [.init(category: "server", type: "im", name: "Prosody")])
@@ -33,7 +34,7 @@ struct ServiceDiscoveryTests {
     #expect(ServiceDiscovery(try iq("<iq type='result' id='1'/>")) == nil)
   }
 
-  @Test("keeps no more of an answer than anybody needs.")
+  @Test("Service discovery keeps no more of an answer than anybody needs.")
   func bounded() throws {
     let features = (0..<3000).map { "<feature var='f\($0)'/>" }.joined()
     let identities = (0..<3000).map { "<identity category='c' type='t\($0)'/>" }.joined()
@@ -49,7 +50,9 @@ struct ServiceDiscoveryTests {
     #expect(ServiceItem.items(of: list)?.count == 1000)
   }
 
-  @Test("answers what this is to anybody who asks, also by its own name for it; there is nothing else.")
+  @Test(
+    "Service discovery answers what this is to anybody who asks, also by its own name for it; there is nothing else."
+  )
   func responder() throws {
     let own = ServiceDiscovery(
       identities: [.init(category: "client", type: "console", name: "imctl")], features: ["b", "a"])
@@ -79,7 +82,7 @@ struct EntityCapabilitiesTests {
   ]
 
   // The examples of XEP-0115 §5.2 and §5.3.
-  @Test("have the verification string of the specification.")
+  @Test("Entity capabilities have the verification string of the specification.")
   func simple() throws {
     let exodus = ServiceDiscovery(
       identities: [.init(category: "client", type: "pc", name: "Exodus 0.9.1")], features: Self.features)
@@ -95,7 +98,7 @@ struct EntityCapabilitiesTests {
           ]))
   }
 
-  @Test("have it also with names in several languages and with a form.")
+  @Test("Entity capabilities have it also with names in several languages and with a form.")
   func complex() throws {
     let answer = try iq(
       """
@@ -128,7 +131,7 @@ struct EntityCapabilitiesTests {
   private static let form = "<x xmlns='jabber:x:data' type='result'><TYPE/></x>"
 
   @Test(
-    "have none where the answer is ill-formed.",
+    "Entity capabilities have none where the answer is ill-formed.",
     arguments: [
       identity + identity, "<feature var='a'/><feature var='a'/>", form + form,
       """
@@ -138,7 +141,7 @@ struct EntityCapabilitiesTests {
     ])
   func illFormed(children: String) throws { #expect(try Self.verification(children) == nil) }
 
-  @Test("leave out a form whose type is not hidden, or that has none.")
+  @Test("Entity capabilities leave out a form whose type is not hidden, or that has none.")
   func untyped() throws {
     let bare = try Self.verification(Self.identity)
     for field in [
@@ -150,7 +153,9 @@ struct EntityCapabilitiesTests {
     #expect(try Self.verification(Self.identity + Self.form) != bare)
   }
 
-  @Test("sort identities by category, then type, then language, and not by what these are joined to.")
+  @Test(
+    "Entity capabilities sort identities by category, then type, then language, and not by what these are joined to."
+  )
   func sorting() {
     // "-" sorts before "/": as joined strings, `client-x/` would precede `client/`.
     let discovery = ServiceDiscovery(
@@ -162,7 +167,7 @@ struct EntityCapabilitiesTests {
         == (try? Digest.sha1.hash(text.utf8)).map(Base64.encode))
   }
 
-  @Test("stand for what is answered to those who ask, forms included.")
+  @Test("Entity capabilities stand for what is answered to those who ask, forms included.")
   func answered() throws {
     let form = try #require(
       DataForm(

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPPStanza
 import XMPPXML
@@ -17,7 +18,7 @@ import XMPPXML
     <PHOTO><TYPE>image/jpeg</TYPE><BINVAL>AAAA</BINVAL></PHOTO></vCard></iq>
     """
 
-  @Test("is read field by field, and changed without loss of what else is on it.")
+  @Test("A card is read field by field, and changed without loss of what else is on it.")
   func published() throws {
     var card = try #require(VCard(try iq(Self.published)))
     let texts = VCard.Field.allCases.map { card[$0] }
@@ -39,7 +40,7 @@ import XMPPXML
     #expect(sent.first("N")?.first("FAMILY")?.text == "Saint-Andre")
   }
 
-  @Test("that is not there is empty, and gets what is set; any other error is none.")
+  @Test("A card that is not there is empty, and gets what is set; any other error is none.")
   func absent() throws {
     func error(_ condition: String) throws -> IQ {
       try iq(

@@ -14,7 +14,7 @@ struct Base64Tests {
   }
 
   @Test(
-    "What is not canonical base64 is refused.",
+    "Base64 that is not canonical is refused.",
     arguments: [
       "=", "====", "A", "QQ", "QQ=", "QQ===", "=QQ=", "QQ==A", "QQ==QQ==", "QR==", "QUJ=", " QQ==", "Q Q==",
       "QQ==\n", "QUJD\r\nQUJD", "QUJ-", "QU_D", "*QQ==", "QUJé", "QUJD\0", "ＱＵＪＤ",
@@ -23,7 +23,7 @@ struct Base64Tests {
     #expect(Base64.decode(text) == nil)
   }
 
-  @Test("Every byte survives.")
+  @Test("Every byte survives encoding and decoding.")
   func everyByte() {
     let all = Array(UInt8.min...UInt8.max)
     #expect(Base64.decode(Base64.encode(all)) == all)

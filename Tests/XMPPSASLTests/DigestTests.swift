@@ -21,7 +21,7 @@ struct DigestTests {
     #expect(digest.byteCount == bytes(hex: hex).count)
   }
 
-  @Test("The empty message has a hash too.")
+  @Test("The hashes of the empty message are correct.")
   func emptyMessage() throws {
     let expected = bytes(hex: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     #expect(try sha256([]) == expected)

@@ -104,7 +104,7 @@ struct HTMechanismTests {
     #expect(code { _ = try twice.initialResponse() } == .misuse)
   }
 
-  @Test("What cannot be used is refused before anything is sent.")
+  @Test("A token or mechanism that cannot be used is refused before anything is sent.")
   func invalid() {
     #expect(code { _ = try make(.htSHA256None, authcid: "") } == .invalidUserName)
     #expect(code { _ = try make(.htSHA256None, authcid: "a\0b") } == .invalidUserName)

@@ -101,7 +101,7 @@ struct OAuthBearerMechanismTests {
     #expect(mechanism.refusal?.scope == scope)
   }
 
-  @Test("Longer words than any honest one are not kept.")
+  @Test("Overlong words of a refusal are not kept.")
   func longRefusal() throws {
     let long = String(repeating: "a", count: 2000)
     let mechanism = try refused(
@@ -112,7 +112,7 @@ struct OAuthBearerMechanismTests {
   }
 
   @Test(
-    "A refusal that is none ends the login.",
+    "A malformed refusal ends the login.",
     arguments: [
       ("", SASLError.Code.malformed), ("{}", .malformed), ("[]", .malformed), (#"{"status":7}"#, .malformed),
       (#"{"status":"invalid_token""#, .malformed), ("invalid_token", .malformed), ("\u{1}", .malformed),

@@ -65,7 +65,7 @@ struct SASLPrepTests {
     #expect(try prepare(String(repeating: "ß", count: SASLPrep.limit + 1)) == nil)
   }
 
-  @Test("What is all invisible comes out empty.")
+  @Test("A string of invisible characters alone is prepared to the empty string.")
   func nothingLeft() throws {
     #expect(try prepare("\u{AD}\u{2060}\u{FE0F}") == "")
   }

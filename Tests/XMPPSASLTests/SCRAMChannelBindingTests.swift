@@ -88,7 +88,7 @@ struct SCRAMChannelBindingTests {
     return (mechanism.name, try #require(message.split(separator: ",n=user,").first.map(String.init)))
   }
 
-  @Test("What real servers offer.", arguments: rows)
+  @Test("The mechanisms that real servers offer are bound to the channel as they should be.", arguments: rows)
   func servers(row: Row) throws {
     let (name, header) = try choose(row.mechanisms, list: row.list, tls: row.tls, allowed: row.allowed)
     #expect(name == row.chosen)
@@ -149,7 +149,7 @@ struct SCRAMChannelBindingTests {
     }
   }
 
-  @Test("Nobody who only offers -PLUS gets an unbound login.")
+  @Test("A server that offers only -PLUS mechanisms does not get a login without channel binding.")
   func plusOnly() {
     #expect {
       try choose([.scramSHA512Plus, .scramSHA1Plus], list: nil, tls: [.tlsExporter])

@@ -82,7 +82,7 @@ struct SCRAMDowngradeTests {
   }
 
   @Test(
-    "A hash that is none is a downgrade too.",
+    "A malformed hash counts as a downgrade.",
     arguments: [",h=*", ",h=AAAA", ",h=G6k/rBLDqgOhRRaCuuatSDFkJ08", ",x=1,h=g6k/rBLDqgOhRRaCuuatSDFkJ08="])
   func wrongHash(text: String) throws {
     expectDowngrade(try mechanism(Self.offer), serverFirst(text))

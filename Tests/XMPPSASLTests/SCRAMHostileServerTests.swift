@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import XMPPSASL
@@ -300,7 +301,7 @@ struct SCRAMHostileServerTests {
 
   @Test("Random damage is refused or read as a whole message, and never traps.")
   func damaged() throws {
-    var generator = SeededGenerator(state: 5802)
+    var generator = SeededGenerator(seed: 5802)
     let whole = bytes(Self.first() + ",h=dGVzdA==")
     for _ in 0..<20_000 {
       var message = whole

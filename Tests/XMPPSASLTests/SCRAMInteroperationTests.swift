@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPPSASL
 
@@ -28,7 +29,7 @@ struct SCRAMInteroperationTests {
     "Random names and passwords log in, and a wrong password never does.",
     arguments: 1...12 as ClosedRange<UInt64>)
   func randomAccounts(seed: UInt64) throws {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let hash = Digest.allCases[Int(seed % 3)]
     let name = Account(using: &generator)
     let password = Account(using: &generator)

@@ -252,7 +252,7 @@ struct SCRAMMechanismTests {
     }
   }
 
-  @Test("The first message goes out once.")
+  @Test("The first message is sent once.")
   func onlyOnce() throws {
     var mechanism = try mechanism(Self.vectors[0])
     _ = try mechanism.initialResponse()

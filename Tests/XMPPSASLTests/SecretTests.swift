@@ -25,7 +25,7 @@ struct SecretTests {
     expectSilence(of: SASLStep.respond(bytes(Self.word)), about: Self.word)
   }
 
-  @Test("Its owner can read it again.")
+  @Test("A secret can be read back by its owner.")
   func content() {
     #expect(Secret(Self.word).revealed() == Self.word)
     #expect(Secret(Self.word).count == Self.word.utf8.count)

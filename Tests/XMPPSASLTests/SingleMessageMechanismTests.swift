@@ -67,7 +67,7 @@ struct SingleMessageMechanismTests {
   }
 
   @Test(
-    "A token that is none is refused before anything is sent.",
+    "An invalid token is refused before anything is sent.",
     arguments: [
       ("user", "", nil, SASLError.Code.invalidToken), ("user", "a b", nil, .invalidToken),
       ("user", "a\0b", nil, .invalidToken), ("user", "a\n", nil, .invalidToken),

@@ -4,7 +4,7 @@ import Testing
 @testable import XMPPStanza
 
 @Suite struct JIDCorpusTests {
-  @Test("What the fuzzer was given and has found: a JID is stable, or it is none.")
+  @Test("Every input of the fuzzing corpus is either a stable JID or invalid.")
   func corpus() throws {
     let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../Fuzz/corpus/JIDFuzz")

@@ -30,7 +30,7 @@ import XMPPStanza
   }
 
   @Test(
-    "What is read of what was written is the text again.",
+    "An escaped text is read back unchanged.",
     arguments: ["user@mail.example", #"\\5c\20\"#, #"a\"#, #"\5"#, "é@ü", "a b  c", ""])
   func roundTrip(text: String) throws {
     #expect(JIDEscaping.unescape(try JIDEscaping.escape(text)) == text)

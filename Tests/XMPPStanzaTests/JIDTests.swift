@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test("What is no JID is refused, with a reason.", arguments: ["rfc7622", "jids"])
+  @Test("An invalid JID is refused with a reason.", arguments: ["rfc7622", "jids"])
   func invalid(file: String) throws {
     let vectors: Vectors.JIDs = try Vectors.read(file)
     #expect(vectors.invalid.count > 5)
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test("Errors say what is wrong in words.")
+  @Test("The errors of a JID say in words what is wrong.")
   func messages() {
     #expect(message("alice@") == "no domain")
     #expect(message("@example.com") == "nothing stands before the @")

@@ -1,19 +1,8 @@
+import TestSupport
 import Testing
 import XMPPXML
 
 @testable import XMPPStanza
-
-/// The elements that a server sends, read from the wire.
-private func elements(_ xml: String) throws -> [XMLElement] {
-  let header = "<stream:stream xmlns='jabber:client' xmlns:stream='\(Namespaces.streams)'>"
-  return try XMLStreamParser().parse(Array((header + xml).utf8)).compactMap {
-    if case .element(let element) = $0 { element } else { nil }
-  }
-}
-
-private func element(_ xml: String) throws -> XMLElement {
-  try #require(try elements(xml).first)
-}
 
 @Suite struct MessageTests {
   @Test("A message is read from the wire.")

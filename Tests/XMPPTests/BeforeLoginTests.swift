@@ -15,7 +15,9 @@ struct BeforeLoginTests {
   private static let question = IQ(
     type: .get, id: "r1", payload: [XMLElement("query", namespace: Namespaces.register)])
 
-  @Test("ends at the features inside TLS, and has said nothing of who is there.", arguments: [false, true])
+  @Test(
+    "A stream that logs nobody in ends at the features inside TLS, and has said nothing of who is there.",
+    arguments: [false, true])
   func negotiation(pipelines: Bool) throws {
     let pipelining = Pipelining(startTLS: pipelines)
     var talk = try Conversation("example.org", pipelining: pipelining) { $0.purpose = .features }
@@ -26,7 +28,7 @@ struct BeforeLoginTests {
     try talk.server(C.header, C.mechanisms("PLAIN", "SCRAM-SHA-1"))
     let beginning =
       pipelines
-      ? ["<stream>" + StreamNegotiatorTests.startTLS] : ["<stream>", StreamNegotiatorTests.startTLS]
+      ? ["<stream>" + Conversation.startTLSRequest] : ["<stream>", Conversation.startTLSRequest]
     #expect(
       talk.log == beginning + ["TLS", "restart", "<stream>", "linkOK", "ready PLAIN SCRAM-SHA-1"])
     // Whatever follows is not for the negotiation any more.
@@ -35,7 +37,9 @@ struct BeforeLoginTests {
     #expect(talk.log.count == beginning.count + 5)
   }
 
-  @Test("names the account inside TLS where one is named: some servers offer more then.")
+  @Test(
+    "A stream that logs nobody in names the account inside TLS where one is named: some servers offer more then."
+  )
   func from() throws {
     var talk = try Conversation("alice@example.org", tls: .direct) { $0.purpose = .features }
     talk.connect()
@@ -44,7 +48,7 @@ struct BeforeLoginTests {
     #expect(talk.log == ["TLS", "restart", "<stream from>", "linkOK", "ready PLAIN"])
   }
 
-  @Test("is not opened before TLS, whatever is offered there.")
+  @Test("A stream that logs nobody in is not opened before TLS, whatever is offered there.")
   func startTLSMissing() throws {
     var talk = try Conversation("example.org") { $0.purpose = .features }
     talk.connect()
@@ -53,7 +57,9 @@ struct BeforeLoginTests {
     #expect(talk.log == ["<stream>"])
   }
 
-  @Test("asks the server, which may answer as itself or without a name; nobody else may.")
+  @Test(
+    "A stream that logs nobody in asks the server, which may answer as itself or without a name; nobody else may."
+  )
   func request() async throws {
     let answer = "<query xmlns='jabber:iq:register'><username/><password/></query>"
     let server = try await ScriptedServer(
@@ -82,7 +88,7 @@ struct BeforeLoginTests {
     try await server.end()
   }
 
-  @Test("fails whoever waits when the server ends it.")
+  @Test("A stream that logs nobody in fails whoever waits when the server ends it.")
   func serverEnds() async throws {
     let asked = ScriptedServer.Step.client("<iq type='get' id='r1'/>")
     let tooOften =
@@ -103,7 +109,7 @@ struct BeforeLoginTests {
     try await server.end()
   }
 
-  @Test("learns what a real server offers.", arguments: TestServer.Kind.allCases)
+  @Test("A stream that logs nobody in learns what a real server offers.", arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     for tls in [TLSMode.startTLS, .direct] {

@@ -40,14 +40,17 @@ struct BrokenConnectionTests {
     ),
   ]
 
-  @Test("while logging in is a network error of the stage it broke.", arguments: [true, false])
+  @Test(
+    "A connection that breaks while logging in is a network error of the stage it broke.",
+    arguments: [true, false])
   func whileConnecting(byReset: Bool) async throws {
     try await Self.phases.map { name, steps, stage in
       Attack(name, steps + [byReset ? .reset : .close], .networkError, stage)
     }.run(showsProof: true)
   }
 
-  @Test("before anything is said is a network error, too.", arguments: [true, false])
+  @Test(
+    "A connection that breaks before anything is said is a network error, too.", arguments: [true, false])
   func atOnce(byReset: Bool) async throws {
     let server = try await ScriptedServer([byReset ? .reset : .close])
     #expect(try await Login(server).failure()?.code == .networkError)
@@ -55,7 +58,8 @@ struct BrokenConnectionTests {
     try await server.end()
   }
 
-  @Test("when online ends the stream with a network error.", arguments: [true, false])
+  @Test(
+    "A connection that breaks when online ends the stream with a network error.", arguments: [true, false])
   func online(byReset: Bool) async throws {
     // At once behind the bind result, and later.
     let server = try await ScriptedServer(eachConnection: [
@@ -77,7 +81,8 @@ struct BrokenConnectionTests {
     try await server.end()
   }
 
-  @Test("not but says nothing is given up after the time allowed, wherever it stops.")
+  @Test(
+    "A connection that breaks not but says nothing is given up after the time allowed, wherever it stops.")
   func silence() async throws {
     let scripts = [[]] + Self.phases.map(\.steps)
     let server = try await ScriptedServer(eachConnection: scripts.map { $0 + [.stall] })
@@ -87,7 +92,7 @@ struct BrokenConnectionTests {
     try await server.end()
   }
 
-  @Test("by and by trickles is given up after the time allowed.")
+  @Test("A connection that breaks by and by trickles is given up after the time allowed.")
   func trickle() async throws {
     let server = try await ScriptedServer(eachConnection: [
       // White space is no progress.
@@ -99,7 +104,7 @@ struct BrokenConnectionTests {
     try await server.end()
   }
 
-  @Test("because nobody listens is named so.", arguments: [true, false])
+  @Test("A connection that breaks because nobody listens is named so.", arguments: [true, false])
   func refused(direct: Bool) async throws {
     let server = try await ScriptedServer([])
     try await server.end()
@@ -107,7 +112,7 @@ struct BrokenConnectionTests {
     #expect(Failed(failure) == Failed(.connectionRefused, .connect))
   }
 
-  @Test("because its task is cancelled is closed.")
+  @Test("A connection that breaks because its task is cancelled is closed.")
   func cancelled() async throws {
     let scripts = [[]] + Self.phases.map(\.steps)
     let server = try await ScriptedServer(eachConnection: scripts)
@@ -124,7 +129,9 @@ struct BrokenConnectionTests {
     try await server.end()
   }
 
-  @Test("before it is made ends the login, whether its task is cancelled or its stream closed.")
+  @Test(
+    "A connection that breaks before it is made ends the login, whether its task is cancelled or its stream closed."
+  )
   func cancelledEarly() async throws {
     let server = try await ScriptedServer([.stall])
     let login = try await Login(server)

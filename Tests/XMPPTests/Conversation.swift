@@ -107,3 +107,38 @@ struct Conversation {
     }
   }
 }
+
+extension Conversation {
+  /// PLAIN with the account `alice` and the password `secret`.
+  static let plainAuth =
+    "<auth mechanism='PLAIN' xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>AGFsaWNlAHNlY3JldA==</auth>"
+  static let startTLSRequest = "<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"
+  static let bindRequest = "<iq type='set' id='bind'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
+
+  /// A negotiation that has come as far as TLS.
+  static func encrypted(_ pipelining: Pipelining = .stepByStep) throws -> Conversation {
+    var talk = try Conversation(pipelining: pipelining)
+    talk.connect()
+    try talk.server(header, startTLSFeatures)
+    try talk.server(proceed)
+    talk.encrypt()
+    return talk
+  }
+
+  /// A negotiation that has come as far as the server's success.
+  static func authenticated() throws -> Conversation {
+    var talk = try encrypted()
+    try talk.server(header, mechanisms("PLAIN"))
+    try talk.server(sasl("success"))
+    return talk
+  }
+}
+
+/// The expected XML as the writer writes it, with its attributes and namespaces in the writer's order.
+func canonical(_ xml: String) -> String {
+  guard xml.hasPrefix("<"), !xml.hasPrefix("<stream"),
+    let events = try? XMLStreamParser().parse(Array("<r xmlns='jabber:client'>\(xml)</r>".utf8)),
+    case .element(let element)? = events.dropFirst().first
+  else { return xml }
+  return element.xmlString(inheriting: Namespaces.client)
+}

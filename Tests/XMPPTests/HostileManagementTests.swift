@@ -23,13 +23,13 @@ struct HostileManagementTests {
   /// Online, managed, and with a presence under way.
   private static func online(_ server: ScriptedServer) async throws -> XMPPStream {
     let stream = try await Login(server).online()
-    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.managed()
     try await stream.send([Presence().element])
     return stream
   }
 
   @Test(
-    "ends where it acknowledges what was never sent, and says so; the session is not asked for again.",
+    "Stream management with a hostile server ends where it acknowledges what was never sent, and says so; the session is not asked for again.",
     arguments: ["2", "4294967295", "-1", "1.5", "18446744073709551616", "one", ""])
   func miscount(h: String) async throws {
     let server = try await ScriptedServer(
@@ -45,18 +45,20 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("ends where nothing comes in the place of an acknowledgement; the session can be gone on with.")
+  @Test(
+    "Stream management with a hostile server ends where nothing comes in the place of an acknowledgement; the session can be gone on with."
+  )
   func silent() async throws {
     let server = try await ScriptedServer(Self.enabled + Self.presence + [.stall])
     let stream = try await Login(server).with { $0.acknowledgementTimeout = .milliseconds(200) }.online()
-    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.managed()
     try await stream.send([Presence().element])
     #expect(Failed(await stream.ending()) == Failed(.networkError, .stream))
     #expect(await stream.management?.canResume == true)
     try await server.end()
   }
 
-  @Test("ends where an acknowledgement goes back.")
+  @Test("Stream management with a hostile server ends where an acknowledgement goes back.")
   func back() async throws {
     let server = try await ScriptedServer(
       Self.enabled + Self.presence + [
@@ -67,7 +69,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("answers a flood of questions without end, and goes on.")
+  @Test("Stream management with a hostile server answers a flood of questions without end, and goes on.")
   func questions() async throws {
     let server = try await ScriptedServer(
       Self.enabled + [
@@ -84,7 +86,7 @@ struct HostileManagementTests {
   }
 
   @Test(
-    "goes on where requests come faster than the server takes the answers: those beyond a bound get none, which is told."
+    "Stream management with a hostile server goes on where requests come faster than the server takes the answers: those beyond a bound get none, which is told."
   )
   func requests() async throws {
     let request =
@@ -106,12 +108,13 @@ struct HostileManagementTests {
     try #require(message?.body == "after")
     #expect(unanswered.load(ordering: .relaxed) == pieces * piece - StreamManagement.answerLimit)
     // One that comes after the acknowledgement is answered again.
-    while !server.received.contains("last") { try await Task.sleep(for: .milliseconds(5)) }
+    try await eventually("the last answer") { server.received.contains("last") }
     await stream.close(patience: .milliseconds(10))
     try await server.end()
   }
 
-  @Test("does without where the server offers it and then has it not.")
+  @Test(
+    "Stream management with a hostile server does without where the server offers it and then has it not.")
   func refused() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound, features: Self.feature) + [
@@ -126,7 +129,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("leaves elements alone that nobody asked for.")
+  @Test("Stream management with a hostile server leaves elements alone that nobody asked for.")
   func unasked() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [
@@ -168,7 +171,7 @@ struct HostileManagementTests {
         .client("<a xmlns='urn:xmpp:sm:3' h='3'/>"),
       ])
     let stream = try await Login(server).with { $0.limits.maximumExcessTokenBytes = 10_000 }.online()
-    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.managed()
     try await stream.send([Presence().element])
     let leftOut = await stream.first {
       if case .leftOut(let element, let excess, _) = $0 { (element["id"], excess) } else { nil }
@@ -194,7 +197,7 @@ struct HostileManagementTests {
         .client("<a xmlns='urn:xmpp:sm:3' h='1'/>"),
       ])
     let stream = try await Login(server).online()
-    while await stream.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+    try await stream.managed()
     try await stream.send([Presence().element])
     let leftOut = await stream.first {
       if case .leftOut(let element, let excess, _) = $0 { (element["id"], excess) } else { nil }

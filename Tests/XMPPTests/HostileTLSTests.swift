@@ -18,7 +18,9 @@ struct HostileTLSTests {
     .header, .features(offer), .client("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"),
   ]
 
-  @Test("is known by an address that writes the domain with its own letters.")
+  @Test(
+    "A server that will not have TLS as it must be is known by an address that writes the domain with its own letters."
+  )
   func unicodeDomain() async throws {
     let offer = "<stream:features>\(Self.offer)</stream:features>"
     var options = ScriptedServer.Options()
@@ -35,7 +37,7 @@ struct HostileTLSTests {
     try await server.end()
   }
 
-  @Test("never sees a credential.")
+  @Test("A server that will not have TLS as it must be never sees a credential.")
   func startTLS() async throws {
     try await [
       Attack("STARTTLS is absent", [.header, .features("")], .tlsFailure, .tls),
@@ -91,7 +93,7 @@ struct HostileTLSTests {
     ].run()
   }
 
-  @Test("never sees a credential either when asked ahead.")
+  @Test("A server that will not have TLS as it must be never sees a credential either when asked ahead.")
   func pipelined() async throws {
     let start: [Step] = [.header, .client("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")]
     try await [
@@ -113,7 +115,7 @@ struct HostileTLSTests {
     }
   }
 
-  @Test("is found out where it does not speak XMPP.")
+  @Test("A server that will not have TLS as it must be is found out where it does not speak XMPP.")
   func otherProtocols() async throws {
     try await [
       Attack("HTTP", [.header, .server("HTTP/1.1 400 Bad Request\r\n\r\n")], .protocolError, .stream),
@@ -141,7 +143,7 @@ struct HostileTLSTests {
     ].run()
   }
 
-  @Test("is refused where it answers direct TLS in the clear.")
+  @Test("A server that will not have TLS as it must be is refused where it answers direct TLS in the clear.")
   func directWithoutTLS() async throws {
     let server = try await ScriptedServer([.server(Self.header)])
     let failure = try await Login(server, tls: .direct).failure()
@@ -150,7 +152,7 @@ struct HostileTLSTests {
     try await server.end()
   }
 
-  @Test("is told by ALPN what direct TLS is for.")
+  @Test("A server that will not have TLS as it must be is told by ALPN what direct TLS is for.")
   func applicationProtocol() async throws {
     var options = ScriptedServer.Options()
     options.directTLS = true
@@ -161,7 +163,7 @@ struct HostileTLSTests {
     try await server.end()
   }
 
-  @Test("is refused where it knows old TLS only.")
+  @Test("A server that will not have TLS as it must be is refused where it knows old TLS only.")
   func oldTLS() async throws {
     var options = ScriptedServer.Options()
     options.minimumTLS = "1.0"
@@ -195,7 +197,9 @@ struct HostileTLSTests {
     }
   }
 
-  @Test("is refused for its certificate before anything is said inside TLS.", arguments: Wrong.allCases)
+  @Test(
+    "A server that will not have TLS as it must be is refused for its certificate before anything is said inside TLS.",
+    arguments: Wrong.allCases)
   func certificate(_ wrong: Wrong) async throws {
     let certificate = try await wrong.certificate()
     for directTLS in [true, false] {
@@ -214,12 +218,16 @@ struct HostileTLSTests {
     }
   }
 
-  @Test("is refused without the authority that signed its certificate.")
+  @Test(
+    "A server that will not have TLS as it must be is refused without the authority that signed its certificate."
+  )
   func systemTrust() async throws {
     try await [Attack("no CA file", .login(until: .mechanisms), .tlsFailure, .tls)].run { $0.caFile = nil }
   }
 
-  @Test("is let in by the certificate that the user has named, and by no other.")
+  @Test(
+    "A server that will not have TLS as it must be is let in by the certificate that the user has named, and by no other."
+  )
   func named() async throws {
     let certificate = try await TestAuthority.shared.certificate(.selfSigned)
     let other = try await TestAuthority.shared.certificate(.selfSigned)
@@ -243,7 +251,9 @@ struct HostileTLSTests {
     try await server.end()
   }
 
-  @Test("is not even asked where the CA file or the pin cannot be used.")
+  @Test(
+    "A server that will not have TLS as it must be is not even asked where the CA file or the pin cannot be used."
+  )
   func settings() async throws {
     let server = try await ScriptedServer([])
     let login = try await Login(server)

@@ -79,14 +79,14 @@ struct HostileXMLTests {
   private static let header =
     "<?xml version='1.0'?><stream:stream id='s' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
 
-  @Test("is told what is wrong, and closed, before TLS.")
+  @Test("A server that sends bad XML is told what is wrong, and closed, before TLS.")
   func beforeTLS() async throws {
     try await Self.inside.map { name, step, _ in
       Attack(name, [.header, .server(Self.header), step], .protocolError, .stream)
     }.run()
   }
 
-  @Test("is told so and closed where it starts like that.")
+  @Test("A server that sends bad XML is told so and closed where it starts like that.")
   func prolog() async throws {
     try await [
       Attack(
@@ -116,7 +116,7 @@ struct HostileXMLTests {
     ].run()
   }
 
-  @Test("is told what is wrong, and closed, when online.")
+  @Test("A server that sends bad XML is told what is wrong, and closed, when online.")
   func online() async throws {
     let server = try await ScriptedServer(
       eachConnection: Self.inside.map { .login(until: .bound) + [.server("<presence/>"), $0.step] })
@@ -141,7 +141,7 @@ struct HostileXMLTests {
     try await server.end()
   }
 
-  @Test("without end is closed long before it has sent all.")
+  @Test("A server that sends bad XML without end is closed long before it has sent all.")
   func endless() async throws {
     let server = try await ScriptedServer(
       eachConnection: Self.endless.map { .login(until: .bound) + $0.steps })

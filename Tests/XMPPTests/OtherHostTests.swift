@@ -34,7 +34,9 @@ struct OtherHostTests {
     }
   }
 
-  @Test("the login goes on there, whether it was before TLS, inside it, or in place of an answer.")
+  @Test(
+    "A login that is sent to another host goes on there, whether it was sent before TLS, inside it, or in place of an answer."
+  )
   func followed() async throws {
     let server = try await TestServer.shared(.prosody)
     let away = Self.seeOtherHost(Self.address(of: server.port))
@@ -58,7 +60,9 @@ struct OtherHostTests {
     try await first.end()
   }
 
-  @Test("it has to have the certificate of the domain, and gets no password without it.")
+  @Test(
+    "Another host that a login is sent to must have the domain's certificate, and gets no password without it."
+  )
   func foreignCertificate() async throws {
     var options = ScriptedServer.Options()
     options.certificate = try await TestAuthority.shared.certificate(for: ["localhost", "evil.example"])
@@ -74,7 +78,7 @@ struct OtherHostTests {
     try await evil.end()
   }
 
-  @Test("at most five times.")
+  @Test("A login follows other hosts at most five times.")
   func endless() async throws {
     // Nobody knows the port before it listens: the server that is sent to sends to the next, which is itself.
     let last = try await ScriptedServer([.header, .close])
@@ -94,7 +98,7 @@ struct OtherHostTests {
     for server in servers { try await server.end() }
   }
 
-  @Test("five times is not too often.")
+  @Test("A login that is sent to another host five times succeeds.")
   func five() async throws {
     let server = try await TestServer.shared(.prosody)
     var servers: [ScriptedServer] = []
@@ -110,7 +114,7 @@ struct OtherHostTests {
   }
 
   @Test(
-    "what is no host and port is no place to go.",
+    "A login is not sent to an address that is no host and port.",
     arguments: [
       "", "evil.example:0", "evil.example:99999", "a b", "http://evil.example/", "[::1",
       "evil.example:5222:1",
@@ -123,7 +127,7 @@ struct OtherHostTests {
     try await server.end()
   }
 
-  @Test("the time of the login is the same.")
+  @Test("A login that is sent to another host keeps its time limit.")
   func time() async throws {
     let silent = try await ScriptedServer([.header, .stall])
     let first = try await ScriptedServer(Self.header(then: Self.seeOtherHost(Self.address(of: silent.port))))
@@ -133,7 +137,7 @@ struct OtherHostTests {
     try await silent.end()
   }
 
-  @Test("online it ends the stream, and says where to go.")
+  @Test("A bound stream that is sent to another host ends and names that host.")
   func online() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [Self.seeOtherHost("[2001:db8::1]:15222")])
@@ -144,7 +148,9 @@ struct OtherHostTests {
     try await server.end()
   }
 
-  @Test("and is tried first by the next stream, which goes the usual way where nobody is there.")
+  @Test(
+    "The host that a stream was sent to is tried first by the next stream, which otherwise goes the usual way."
+  )
   func next() async throws {
     let server = try await TestServer.shared(.prosody)
     let closed = try await ScriptedServer([])

@@ -35,7 +35,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "the proxy finds the server by the domain, and TLS goes on to that.",
+    "Through a proxy, the proxy finds the server by the domain, and TLS goes on to that.",
     arguments: ProxyServer.Kind.allCases, TestServer.Kind.oneOfEach)
   func named(kind: ProxyServer.Kind, serverKind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(serverKind)
@@ -51,7 +51,8 @@ struct ProxyTests {
   }
 
   @Test(
-    "it is told user and password, which are asked for anew each time.", arguments: ProxyServer.Kind.allCases)
+    "Through a proxy, it is told user and password, which are asked for anew each time.",
+    arguments: ProxyServer.Kind.allCases)
   func password(kind: ProxyServer.Kind) async throws {
     let server = try await TestServer.shared(.prosody)
     let proxy = try await ProxyServer(
@@ -80,7 +81,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "one that knows no such host, or is not there, is no reason to go around it.",
+    "Through a proxy, one that knows no such host, or is not there, is no reason to go around it.",
     arguments: ProxyServer.Kind.allCases)
   func around(kind: ProxyServer.Kind) async throws {
     let server = try await ScriptedServer([.header])
@@ -102,7 +103,9 @@ struct ProxyTests {
     try await server.end()
   }
 
-  @Test("one that says nothing is given up at the bound of the login.", arguments: ProxyServer.Kind.allCases)
+  @Test(
+    "Through a proxy, one that says nothing is given up at the bound of the login.",
+    arguments: ProxyServer.Kind.allCases)
   func silent(kind: ProxyServer.Kind) async throws {
     let silent = try await ScriptedServer([.stall])
     let scheme = kind == .socks5 ? "socks5h" : "http"
@@ -115,7 +118,7 @@ struct ProxyTests {
     try await silent.end()
   }
 
-  @Test("the certificate is still checked for the domain.")
+  @Test("Through a proxy, the certificate is still checked for the domain.")
   func certificate() async throws {
     var options = ScriptedServer.Options()
     options.certificate = try await TestAuthority.shared.certificate(for: ["proxy.example"])

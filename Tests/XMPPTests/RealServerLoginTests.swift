@@ -29,7 +29,7 @@ struct RealServerLoginTests {
   }
 
   @Test(
-    "channel binding, of every type it has for this version of TLS, and a client that has none.",
+    "A real server takes channel binding, of every type it has for this version of TLS, and a client that has none.",
     arguments: [
       Binding(kind: .prosody, tls: "1.2", types: [.tlsUnique]),
       Binding(kind: .prosody, tls: "1.3", types: []),
@@ -74,7 +74,9 @@ struct RealServerLoginTests {
 
   // MARK: Kinds of logins
 
-  @Test("everybody without a name, where it has a domain for that.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A real server takes everybody without a name, where it has a domain for that.",
+    arguments: TestServer.Kind.allCases)
   func anonymous(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.anonymousDomain = "anonymous.example"
@@ -92,7 +94,7 @@ struct RealServerLoginTests {
   }
 
   @Test(
-    "a certificate that names the account, and no other.",
+    "A real server takes a certificate that names the account, and no other.",
     arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
   func external(kind: TestServer.Kind) async throws {
     let authority = try await TestAuthority.shared
@@ -122,7 +124,9 @@ struct RealServerLoginTests {
     try await server.end()
   }
 
-  @Test("its own bearer tokens.", arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
+  @Test(
+    "A real server takes its own bearer tokens.",
+    arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
   func bearerToken(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.bearerTokenLifetime = 3600

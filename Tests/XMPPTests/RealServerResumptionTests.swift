@@ -43,7 +43,7 @@ struct RealServerResumptionTests {
   }
 
   @Test(
-    "goes on after a cut: what each side has sent arrives, once, and nothing of it shows.",
+    "A session at a real server goes on after a cut: what each side has sent arrives, once, and nothing of it shows.",
     arguments: TestServer.Kind.allCases)
   func resumed(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -81,7 +81,9 @@ struct RealServerResumptionTests {
     await bob.close()
   }
 
-  @Test("goes on in a process that knows no more than was stored.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A session at a real server goes on in a process that knows no more than was stored.",
+    arguments: TestServer.Kind.allCases)
   func restored(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let bob = try await Self.login("bob", to: server).online()
@@ -115,7 +117,7 @@ struct RealServerResumptionTests {
   }
 
   @Test(
-    "that the server does not know any more makes way for a new one, and leaves open what was sent.",
+    "A session at a real server that the server does not know any more makes way for a new one, and leaves open what was sent.",
     arguments: TestServer.Kind.allCases)
   func refused(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -155,14 +157,6 @@ extension RealServerResumptionTests {
 
 extension XMPPStream {
   fileprivate nonisolated var jid: String { configuration.account.description }
-
-  /// Returns when the server has agreed to acknowledge.
-  fileprivate func managed() async throws {
-    while management?.isEnabled != true {
-      guard case .online = state else { throw TestSupportError("the stream ended") }
-      try await Task.sleep(for: .milliseconds(5))
-    }
-  }
 
   fileprivate func probe() async throws { #expect(try await requestAcknowledgement(timeout: .seconds(20))) }
 

@@ -37,7 +37,7 @@ struct RealServerTests {
   // MARK: Login
 
   @Test(
-    "a login passes its steps in order, and takes as many round trips as the protocol needs.",
+    "On a real server, a login passes its steps in order, and takes as many round trips as the protocol needs.",
     arguments: Way.all)
   func login(_ way: Way) async throws {
     let server = try await TestServer.shared(way.kind)
@@ -74,7 +74,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "what was guessed by an offer without channel binding is said again by the true one.",
+    "On a real server, what was guessed by an offer without channel binding is said again by the true one.",
     arguments: TestServer.Kind.newer)
   func outdatedGuess(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -93,7 +93,9 @@ struct RealServerTests {
     }
   }
 
-  @Test("the server makes a resource where none is asked for.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "On a real server, the server makes a resource where none is asked for.",
+    arguments: TestServer.Kind.allCases)
   func resource(kind: TestServer.Kind) async throws {
     let login = try await Login(to: TestServer.shared(kind))
     let one = try await login.online()
@@ -106,7 +108,9 @@ struct RealServerTests {
     await other.close()
   }
 
-  @Test("a second login with the same resource ends the first.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "On a real server, a second login with the same resource ends the first.",
+    arguments: TestServer.Kind.allCases)
   func replaced(kind: TestServer.Kind) async throws {
     let login = try await Login(to: TestServer.shared(kind)).with { $0.resource = "same" }
     let first = try await login.online()
@@ -117,7 +121,7 @@ struct RealServerTests {
     await second.close()
   }
 
-  @Test("a wrong login says which stage failed.", arguments: Way.all)
+  @Test("On a real server, a wrong login says which stage failed.", arguments: Way.all)
   func wrong(_ way: Way) async throws {
     let server = try await TestServer.shared(way.kind)
     let password = try await Login(to: server, tls: way.tls).with {
@@ -140,7 +144,9 @@ struct RealServerTests {
 
   // MARK: Presence
 
-  @Test("a contact sees presence once each, and one goodbye.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "On a real server, a contact sees presence once each, and one goodbye.",
+    arguments: TestServer.Kind.allCases)
   func presence(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let bob = try await Counterpart("bob", on: server)
@@ -193,7 +199,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "ejabberd with plain passwords takes SHA-512, or what was learned; stopped, it says so.",
+    "On a real server ejabberd with plain passwords takes SHA-512, or what was learned; stopped, it says so.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func ejabberd(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)

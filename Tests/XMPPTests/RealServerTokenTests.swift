@@ -47,7 +47,7 @@ struct RealServerTokenTests {
   }
 
   @Test(
-    "comes with the login that asks for it, and the next login takes it: no other in fewer round trips.",
+    "A real server's token comes with the login that asks for it, and the next login takes it: no other in fewer round trips.",
     arguments: TestServer.Kind.newer, ["1.3", "1.2"])
   func next(kind: TestServer.Kind, version: String) async throws {
     var options = TestServer.Options(kind)
@@ -74,7 +74,7 @@ struct RealServerTokenTests {
     try await server.end()
   }
 
-  @Test("is renewed by the server when it is old.", arguments: TestServer.Kind.newer)
+  @Test("A real server's token is renewed by the server when it is old.", arguments: TestServer.Kind.newer)
   func renewed(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.fastTokenLifetime = 3600
@@ -82,7 +82,7 @@ struct RealServerTokenTests {
     let server = try await TestServer(options)
     let first = try await Self.first(on: server)
     let outcome = try await Self.login(first)
-    // Servers count in seconds.
+    // The server's clock, which counts in seconds, has to pass the age at which it renews.
     try await Task.sleep(for: .seconds(2))
     let second = try await Self.login(try Self.next(first, after: outcome))
     let renewed = try #require(second.bound.fastToken)
@@ -94,7 +94,7 @@ struct RealServerTokenTests {
   }
 
   @Test(
-    "that has expired gives way to the password, on the same stream, and to a new token.",
+    "A real server's token that has expired gives way to the password, on the same stream, and to a new token.",
     arguments: TestServer.Kind.newer)
   func expired(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -102,6 +102,7 @@ struct RealServerTokenTests {
     let server = try await TestServer(options)
     let first = try await Self.first(on: server)
     let outcome = try await Self.login(first)
+    // The server's clock, which counts in seconds, has to pass the lifetime of the token.
     try await Task.sleep(for: .seconds(3))
     let alone = await (try Self.next(first, after: outcome)).failure()
     #expect(alone?.stage == .authenticate)
@@ -114,7 +115,7 @@ struct RealServerTokenTests {
     try await server.end()
   }
 
-  @Test("is worth nothing when it was given back.", arguments: TestServer.Kind.newer)
+  @Test("A real server's token is worth nothing when it was given back.", arguments: TestServer.Kind.newer)
   func invalidated(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let first = try await Self.first(on: server)
@@ -126,7 +127,9 @@ struct RealServerTokenTests {
     await #expect(throws: XMPPError.self) { try await XMPPStream(next.configuration).invalidateToken() }
   }
 
-  @Test("is of one device: another one gets nothing for it.", arguments: TestServer.Kind.newer)
+  @Test(
+    "A real server's token is of one device: another one gets nothing for it.",
+    arguments: TestServer.Kind.newer)
   func foreign(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let first = try await Self.first(on: server)

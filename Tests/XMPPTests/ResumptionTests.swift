@@ -58,7 +58,7 @@ struct ResumptionTests {
     return talk
   }
 
-  @Test("is asked for in the place of a resource, and takes no round trip more.")
+  @Test("Going on with a session is asked for in the place of a resource, and takes no round trip more.")
   func core() throws {
     for pipelining in [Pipelining.stepByStep, .ofUnknownServer] {
       var talk = try Self.authenticated(pipelining)
@@ -71,7 +71,7 @@ struct ResumptionTests {
     }
   }
 
-  @Test("is asked for once; without it a resource is bound.")
+  @Test("Going on with a session is asked for once; without it a resource is bound.")
   func refused() throws {
     var talk = try Self.authenticated(.ofUnknownServer)
     try talk.server(C.header, Self.features)
@@ -85,7 +85,7 @@ struct ResumptionTests {
     }
   }
 
-  @Test("is not asked of a server that has no stream management.")
+  @Test("Going on with a session is not asked of a server that has no stream management.")
   func unknown() throws {
     var talk = try Self.authenticated()
     try talk.server(C.header, C.bindFeatures)
@@ -93,7 +93,7 @@ struct ResumptionTests {
   }
 
   @Test(
-    "goes with the authentication where the server can, and with it a new resource for the case that it cannot."
+    "Going on with a session goes with the authentication where the server can, and with it a new resource for the case that it cannot."
   )
   func inline() throws {
     var talk = try Self.asked()
@@ -117,7 +117,7 @@ struct ResumptionTests {
   }
 
   @Test(
-    "is refused where it is another's, or was not asked for.",
+    "Going on with a session is refused where it is another's, or was not asked for.",
     arguments: [
       ("mallory@example.org", "<resumed xmlns='urn:xmpp:sm:3' h='1' previd='s1'/>"),
       ("alice@example.org", "<resumed xmlns='urn:xmpp:sm:3' h='1' previd='s2'/>"),
@@ -130,7 +130,7 @@ struct ResumptionTests {
     #expect(talk.boundJID == nil)
   }
 
-  @Test("that was never there is no session.")
+  @Test("Going on with a session that was never there is no session.")
   func unasked() throws {
     var talk = try Conversation(tls: .direct)
     talk.connect()
@@ -143,7 +143,7 @@ struct ResumptionTests {
   }
 
   @Test(
-    "begins where the server wants it, and elsewhere after that.",
+    "Going on with a session begins where the server wants it, and elsewhere after that.",
     arguments: [
       ("[::1]:5333", "[::1]:5333"), ("other.example:5223", "other.example:5223"),
       ("other.example", "other.example:5222"), ("2001:db8::1", "[2001:db8::1]:5222"),

@@ -61,7 +61,7 @@ struct SASL2Tests {
   private struct Missing: Error {}
 
   @Test(
-    "One request says who comes, from what, and asks for a resource and what is to be switched on with it.")
+    "One authentication request names the account and the program, and asks for a resource and its features.")
   func request() throws {
     var talk = try encrypted { $0.enablesCarbons = true }
     try talk.server(
@@ -118,7 +118,7 @@ struct SASL2Tests {
     #expect(!unknown.log.joined().contains("AGFsaWNl"))
   }
 
-  @Test("An empty offer with SASL2 leaves the other one.")
+  @Test("An empty SASL2 offer leaves the SASL offer in effect.")
   func emptyOffer() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features([], old: ["SCRAM-SHA-256"]))
@@ -134,7 +134,7 @@ struct SASL2Tests {
     #expect(talk.boundJID == nil)
   }
 
-  @Test("Success that comes before the proof is refused, and nothing is bound.")
+  @Test("A success before the SCRAM proof is refused, and nothing is bound.")
   func earlySuccess() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features(["SCRAM-SHA-256"]))
@@ -144,7 +144,7 @@ struct SASL2Tests {
   }
 
   @Test(
-    "Another account's JID, no JID or a bare one is not bound.",
+    "A bind result with another account's JID, a bare JID or no JID at all is refused.",
     arguments: ["mallory@example.org/x", "alice@example.net/x", "alice@example.org", "", "@"])
   func foreignJID(_ jid: String) throws {
     var talk = try encrypted()
@@ -195,7 +195,7 @@ struct SASL2Tests {
     #expect(talk.boundJID?.resource == "x")
   }
 
-  @Test("A failure becomes the failure it means, with the server's text.")
+  @Test("Each failure of the server is mapped to its error code and keeps the server's text.")
   func refused() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features())
@@ -215,7 +215,7 @@ struct SASL2Tests {
     #expect(talk.failure?.text == "2FA")
   }
 
-  @Test("What the other profile would answer is not taken.")
+  @Test("An answer of the SASL profile is not accepted within SASL2.")
   func otherProfile() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features())

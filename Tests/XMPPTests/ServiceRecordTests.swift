@@ -26,7 +26,7 @@ struct ServiceRecordTests {
     }
   }
 
-  @Test("a target that refuses is passed over for the next, of either kind of TLS.")
+  @Test("By SRV records, a target that refuses is passed over for the next, of either kind of TLS.")
   func next() async throws {
     let server = try await TestServer.shared(.prosody)
     let closed = try await ScriptedServer([])
@@ -44,7 +44,7 @@ struct ServiceRecordTests {
     try await names.stop()
   }
 
-  @Test("a target that swallows everything leaves time for the next.")
+  @Test("By SRV records, a target that swallows everything leaves time for the next.")
   func blackHole() async throws {
     let server = try await TestServer.shared(.prosody)
     let hole = try BlackHole()
@@ -61,7 +61,7 @@ struct ServiceRecordTests {
     hole.close()
   }
 
-  @Test("a target is not trusted for being named: the certificate is checked for the domain.")
+  @Test("By SRV records, a target is not trusted for being named: the certificate is checked for the domain.")
   func spoofed() async throws {
     var options = ScriptedServer.Options()
     options.certificate = try await TestAuthority.shared.certificate(for: ["localhost"])
@@ -78,7 +78,7 @@ struct ServiceRecordTests {
     try await server.end()
   }
 
-  @Test("a server that is reached and refuses the login is not followed by another.")
+  @Test("By SRV records, a server that is reached and refuses the login is not followed by another.")
   func noSecondServer() async throws {
     let server = try await TestServer.shared(.prosody)
     let names = try await NameServer([
@@ -97,7 +97,7 @@ struct ServiceRecordTests {
   }
 
   @Test(
-    "the domain itself is tried for a kind of TLS that no record has.",
+    "By SRV records, the domain itself is tried for a kind of TLS that no record has.",
     arguments: [(TLSMode.direct, TLSMode.startTLS, 5223), (.startTLS, .direct, 5222)])
   func wantedTLS(wanted: TLSMode, found: TLSMode, port: Int) async throws {
     let login = try await Login("alice@127.0.0.1", port: 1).with {
@@ -111,7 +111,9 @@ struct ServiceRecordTests {
     #expect(await tried(stream) == [port])
   }
 
-  @Test("a domain that has no service, and one that does not exist, are told apart from a network problem.")
+  @Test(
+    "By SRV records, a domain that has no service, and one that does not exist, are told apart from a network problem."
+  )
   func none() async throws {
     let names = try await NameServer([Self.startTLS: [.init(priority: 0, port: 0, host: "")]])
     let login = try await Login(port: 1).with {

@@ -7,7 +7,7 @@ import XMPPStanza
 
 @Suite("A server that falls silent", .timeLimit(.minutes(6)))
 struct SilentServerTests {
-  @Test("is known by the time since it last said anything.")
+  @Test("A server that falls silent is known by the time since it last said anything.")
   func idleTime() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [.client("<presence/>"), .server(" "), .server("<message/>"), .stall])
@@ -21,7 +21,7 @@ struct SilentServerTests {
     try await server.end()
   }
 
-  @Test("gets nothing more of a login that was given up.")
+  @Test("A server that falls silent gets nothing more of a login that was given up.")
   func expiry() async throws {
     let server = try await ScriptedServer([])
     let error = try await Login(server).with { $0.timeout = .milliseconds(300) }.failure()
@@ -30,7 +30,9 @@ struct SilentServerTests {
     try await server.end()
   }
 
-  @Test("is given up for the reason the caller names, and whoever waits for an answer learns it.")
+  @Test(
+    "A server that falls silent is given up for the reason the caller names, and whoever waits for an answer learns it."
+  )
   func abort() async throws {
     let server = try await ScriptedServer(.login(until: .bound) + [.client("<iq type='get'/>")])
     let stream = try await Login(server).online()

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import XMPPStanza
 import XMPPXML
@@ -6,17 +7,10 @@ import XMPPXML
 
 @Suite struct StanzaRouterTests {
   private func route(_ xml: String) throws -> Route {
-    let events = try XMLStreamParser().parse(
-      Array(
-        "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>\(xml)"
-          .utf8))
-    guard case .element(let element)? = events.last else {
-      throw XMPPError(.internalError, stage: .stream, "no element")
-    }
-    return StanzaRouter.route(element)
+    StanzaRouter.route(try element(xml))
   }
 
-  @Test("Each kind of stanza goes its way.")
+  @Test("Each kind of stanza is routed to its own handler.")
   func kinds() throws {
     guard case .message = try route("<message from='a@b'><body>x</body></message>") else { return fail() }
     guard case .presence = try route("<presence from='a@b'/>") else { return fail() }
@@ -32,7 +26,7 @@ import XMPPXML
   }
 
   @Test(
-    "What is no stanza of the stream's namespace is ignored.",
+    "An element that is no stanza in the stream's namespace is ignored.",
     arguments: [
       "<message xmlns='jabber:server' from='a@b'/>", "<x xmlns='y'/>", "<foo/>",
       "<message from='@@'/>", "<presence from='a@b@c'/>", "<iq type='result' id='1' from='@'/>",

@@ -9,7 +9,7 @@ struct StreamEndTests {
     .login(until: .bound) + [.server("</stream:stream>"), .client("</stream:stream>")]
 
   @Test(
-    "has broken it where it sends something else before it closes the connection.",
+    "A server that has ended the stream has broken it where it sends something else before it closes the connection.",
     arguments: [
       "<stream:stream xmlns:stream='http://etherx.jabber.org/streams'>", "<message/>", "x", " <", "\0",
     ])
@@ -24,7 +24,9 @@ struct StreamEndTests {
     try await server.end()
   }
 
-  @Test("has ended the session, also where white space comes before the end of the connection.")
+  @Test(
+    "A server that has ended the stream has ended the session, also where white space comes before the end of the connection."
+  )
   func whiteSpace() async throws {
     let server = try await ScriptedServer(Self.end + [.server(" \n"), .server("\r\n\t"), .close])
     let stream = try await Login(server).online()
@@ -32,7 +34,9 @@ struct StreamEndTests {
     try await server.end()
   }
 
-  @Test("gets no stanza any more, and whoever closes the stream meanwhile waits for its end.")
+  @Test(
+    "A server that has ended the stream gets no stanza any more, and whoever closes the stream meanwhile waits for its end."
+  )
   func meanwhile() async throws {
     let server = try await ScriptedServer(Self.end + [.stall])
     let stream = try await Login(server).online()

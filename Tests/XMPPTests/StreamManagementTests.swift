@@ -75,7 +75,7 @@ struct StreamManagementTests {
 
   @Suite("What was handled")
   struct Handled {
-    @Test("is told when the server asks: stanzas alone count.")
+    @Test("What was handled is told when the server asks: stanzas alone count.")
     func acknowledgement() throws {
       var management = try StreamManagementTests.management()
       for name in ["message", "presence", "iq"] { management.received(StreamManagementTests.stanza(name)) }
@@ -87,7 +87,7 @@ struct StreamManagementTests {
       #expect(management.confirm(through: management.received) == nil)
     }
 
-    @Test("counts from the server's agreement on.")
+    @Test("What was handled counts from the server's agreement on.")
     func beginning() throws {
       var management = StreamManagement(of: try JID("alice@example.org/r"))
       management.received(StreamManagementTests.stanza("message"))
@@ -97,7 +97,7 @@ struct StreamManagementTests {
       #expect(management.received == 1)
     }
 
-    @Test("goes on with 0 behind 2^32 - 1.")
+    @Test("What was handled goes on with 0 behind 2^32 - 1.")
     func wraps() throws {
       var management = try StreamManagementTests.management(startingAt: .max)
       management.received(StreamManagementTests.stanza("message"))
@@ -105,7 +105,7 @@ struct StreamManagementTests {
       #expect(management.confirm(through: 0)?["h"] == "0")
     }
 
-    @Test("is told unasked when it is much.")
+    @Test("What was handled is told unasked when it is much.")
     func unasked() throws {
       var management = try StreamManagementTests.management()
       for _ in 0..<249 { management.received(StreamManagementTests.stanza("message")) }
@@ -117,7 +117,7 @@ struct StreamManagementTests {
       #expect(!management.isAcknowledgementDue)
     }
 
-    @Test("is no more than has come, and does not go back.")
+    @Test("What was handled is no more than has come, and does not go back.")
     func bounds() throws {
       var management = try StreamManagementTests.management()
       for _ in 0..<5 { management.received(StreamManagementTests.stanza("message")) }
@@ -128,7 +128,7 @@ struct StreamManagementTests {
       #expect(management.confirm(through: 4) == nil)
     }
 
-    @Test("so far is told at once, and the rest when it is handled.")
+    @Test("What was handled so far is told at once, and the rest when it is handled.")
     func partly() throws {
       var management = try StreamManagementTests.management()
       for _ in 0..<5 { management.received(StreamManagementTests.stanza("message")) }
@@ -140,7 +140,7 @@ struct StreamManagementTests {
 
   @Suite("What was sent")
   struct Sent {
-    @Test("waits until the server has acknowledged it; one question at a time.")
+    @Test("What was sent waits until the server has acknowledged it; one question at a time.")
     func acknowledged() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b", "c"])
       #expect(management.question()?.name.local == "r")
@@ -152,7 +152,7 @@ struct StreamManagementTests {
       #expect(management.question() == nil)
     }
 
-    @Test("is not asked for before the server has agreed.")
+    @Test("What was sent is not asked for before the server has agreed.")
     func beforeAgreement() throws {
       var management = StreamManagement(of: try JID("alice@example.org/r"))
       management.sent(StreamManagementTests.stanza("presence"))
@@ -162,7 +162,7 @@ struct StreamManagementTests {
       #expect(try management.acknowledged(StreamManagementTests.element("a", ["h": "1"])).count == 1)
     }
 
-    @Test("is counted beyond 2^32 - 1.")
+    @Test("What was sent is counted beyond 2^32 - 1.")
     func wraps() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b"], startingAt: .max)
       #expect(try management.acknowledged(StreamManagementTests.element("a", ["h": "0"])).map(\.id) == ["a"])
@@ -170,7 +170,7 @@ struct StreamManagementTests {
     }
 
     @Test(
-      "cannot be more than it was, nor less than before.",
+      "What was sent cannot be more than it was, nor less than before.",
       arguments: ["4", "4294967295", "0", "-1", "1.5", "x", "", "18446744073709551616", nil])
     func miscounted(_ h: String?) throws {
       var management = try StreamManagementTests.management(sent: ["a", "b", "c"])
@@ -181,7 +181,7 @@ struct StreamManagementTests {
       #expect(management.unacknowledged.count == 2)
     }
 
-    @Test("and never acknowledged is no reason to keep more and more of it.")
+    @Test("What was sent and never acknowledged is no reason to keep more and more of it.")
     func limit() throws {
       var management = try StreamManagementTests.management()
       for _ in 0..<10_000 { management.sent(StreamManagementTests.stanza("message")) }
@@ -193,7 +193,7 @@ struct StreamManagementTests {
 
   @Suite("A session that goes on")
   struct Resumed {
-    @Test("needs the server's promise.", arguments: [nil, "false", "0", "yes"])
+    @Test("A session that goes on needs the server's promise.", arguments: [nil, "false", "0", "yes"])
     func promise(_ resume: String?) throws {
       let management = try StreamManagementTests.management(["id": "s1", "resume": resume])
       #expect(!management.canResume)
@@ -201,7 +201,9 @@ struct StreamManagementTests {
       #expect(management.snapshot() == nil)
     }
 
-    @Test("says what was handled, and sends again what the server has not, but for requests.")
+    @Test(
+      "A session that goes on says what was handled, and sends again what the server has not, but for requests."
+    )
     func again() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b"])
       management.sent(StreamManagementTests.stanza("iq", id: "q", type: "get"))
@@ -225,7 +227,7 @@ struct StreamManagementTests {
       #expect(management.received == 5)
     }
 
-    @Test("cannot be had with a count of stanzas that never were.")
+    @Test("A session that goes on cannot be had with a count of stanzas that never were.")
     func miscounted() throws {
       var management = try StreamManagementTests.management(sent: ["a"])
       #expect(throws: StreamManagement.MiscountError.self) {
@@ -233,7 +235,7 @@ struct StreamManagementTests {
       }
     }
 
-    @Test("not leaves open what the server has not counted.")
+    @Test("A session that goes on not leaves open what the server has not counted.")
     func refused() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b"])
       management.sent(StreamManagementTests.stanza("iq", id: "q", type: "set"))
@@ -251,7 +253,7 @@ struct StreamManagementTests {
 
   @Suite("A session that outlives its process")
   struct Restored {
-    @Test("is as it was, but for the text of what was sent.")
+    @Test("A session that outlives its process is as it was, but for the text of what was sent.")
     func snapshot() throws {
       var management = try StreamManagementTests.management(
         ["id": "s1", "resume": "true", "location": "[::1]:5222", "max": "600"], sent: ["a", "b"])
@@ -269,7 +271,7 @@ struct StreamManagementTests {
       #expect(outcome.lost.map(\.id) == ["c"])
     }
 
-    @Test("is kept as text; an id that ends a line there is not.")
+    @Test("A session that outlives its process is kept as text; an id that ends a line there is not.")
     func text() throws {
       let ids = ["a", "b\r", "c\nd", "", "é"]
       let snapshot = try #require(try StreamManagementTests.management(sent: ids).snapshot())
@@ -280,7 +282,7 @@ struct StreamManagementTests {
       #expect(restored == snapshot)
     }
 
-    @Test("has perhaps sent more than anybody remembers.")
+    @Test("A session that outlives its process has perhaps sent more than anybody remembers.")
     func more() throws {
       let snapshot = try #require(try StreamManagementTests.management(sent: ["a"]).snapshot())
       var restored = StreamManagement(snapshot)
@@ -290,7 +292,7 @@ struct StreamManagementTests {
       #expect(try restored.acknowledged(StreamManagementTests.element("a", ["h": "10"])).map(\.id) == ["b"])
     }
 
-    @Test("is not known to a server that has less than before.")
+    @Test("A session that outlives its process is not known to a server that has less than before.")
     func less() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b"])
       _ = try management.acknowledged(StreamManagementTests.element("a", ["h": "2"]))

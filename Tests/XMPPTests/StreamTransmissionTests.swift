@@ -9,7 +9,9 @@ import XMPPXML
 
 @Suite("What a stream writes", .timeLimit(.minutes(6)))
 struct StreamTransmissionTests {
-  @Test("goes out in TLS records that end where a stanza does, but for one that is too large for that.")
+  @Test(
+    "What a stream writes goes out in TLS records that end where a stanza does, but for one that is too large for that."
+  )
   func records() async throws {
     let server = try await ScriptedServer(.login(until: .bound) + [.stall])
     let stream = try await Login(server).online()
@@ -30,7 +32,7 @@ struct StreamTransmissionTests {
   }
 
   @Test(
-    "is followed by white space where a stanza needs several TLS records, since expat postpones a tag in pieces."
+    "What a stream writes is followed by white space where a stanza needs several TLS records, since expat postpones a tag in pieces."
   )
   func padding() async throws {
     let server = try await ScriptedServer(.login(until: .bound) + [.stall])

@@ -23,7 +23,7 @@ struct StreamUseTests {
   // MARK: The server is silent
 
   @Test(
-    "and only receives learns that its connection is dead.",
+    "A program that uses a stream and only receives learns that its connection is dead.",
     arguments: [login + [ping, .stall], managed + [enabled, question, .stall]])
   func dead(steps: [ScriptedServer.Step]) async throws {
     let server = try await ScriptedServer(steps)
@@ -36,7 +36,7 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test("is not told that the connection is dead while the server answers.")
+  @Test("A program that uses a stream is not told that the connection is dead while the server answers.")
   func alive() async throws {
     let answer = ScriptedServer.Step.server("<iq type='error' id='{ping}'/>")
     let server = try await ScriptedServer(
@@ -51,7 +51,9 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test("waits for an owed acknowledgement exactly as long as it says, from the last sign of life on.")
+  @Test(
+    "A program that uses a stream waits for an owed acknowledgement exactly as long as it says, from the last sign of life on."
+  )
   func patience() {
     let patience = TimeAmount.seconds(20)
     let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
@@ -69,7 +71,9 @@ struct StreamUseTests {
 
   // MARK: Acknowledgements
 
-  @Test("asks a server that has not agreed yet to count, and gets the answer when it has.")
+  @Test(
+    "A program that uses a stream asks a server that has not agreed yet to count, and gets the answer when it has."
+  )
   func earlyQuestion() async throws {
     let server = try await ScriptedServer(
       Self.managed + [
@@ -86,7 +90,9 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test("learns that nothing will be acknowledged where the server refuses to count.")
+  @Test(
+    "A program that uses a stream learns that nothing will be acknowledged where the server refuses to count."
+  )
   func refusedQuestion() async throws {
     let server = try await ScriptedServer(
       Self.managed + [.client("<presence/>"), .server("<failed xmlns='urn:xmpp:sm:3'/>")])
@@ -99,7 +105,7 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test("gets acknowledgements that stand behind events which nobody takes.")
+  @Test("A program that uses a stream gets acknowledgements that stand behind events which nobody takes.")
   func acknowledgedBehindEvents() async throws {
     let presence = "<presence from='bob@\(TestServer.domain)/x'/>"
     let server = try await ScriptedServer(
@@ -119,7 +125,8 @@ struct StreamUseTests {
   // MARK: Events
 
   @Test(
-    "may have several loops over the events: each event goes to one of them, and none of them ends early.")
+    "A program that uses a stream may have several loops over the events: each event goes to one of them, and none of them ends early."
+  )
   func severalLoops() async throws {
     let server = try await ScriptedServer(
       Self.login + [
@@ -139,7 +146,7 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test("gets the answer to a request that it has sent as any stanza.")
+  @Test("A program that uses a stream gets the answer to a request that it has sent as any stanza.")
   func answer() async throws {
     let server = try await ScriptedServer(
       Self.login + [
@@ -159,7 +166,9 @@ struct StreamUseTests {
 
   // MARK: Lives of streams
 
-  @Test("goes on with a session by what any later attempt has left, also one that never came so far.")
+  @Test(
+    "A program that uses a stream goes on with a session by what any later attempt has left, also one that never came so far."
+  )
   func resumption() async throws {
     let server = try await ScriptedServer(eachConnection: [[.header, .close], []])
     var session = StreamManagement(of: try JID("alice@\(TestServer.domain)/r"))
@@ -176,7 +185,9 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test("ends its session at the server by forgetting the stream.", arguments: [false, true])
+  @Test(
+    "A program that uses a stream ends its session at the server by forgetting the stream.",
+    arguments: [false, true])
   func forgotten(isManaged: Bool) async throws {
     let server = try await ScriptedServer(
       isManaged
@@ -184,7 +195,7 @@ struct StreamUseTests {
         : Self.login + [.client("</stream:stream>")])
     var stream: XMPPStream? = try await Login(server).online()
     if isManaged {
-      while await stream?.management?.isEnabled != true { try await Task.sleep(for: .milliseconds(5)) }
+      try await stream?.managed()
     }
     stream = nil
     try await server.closedByClient()

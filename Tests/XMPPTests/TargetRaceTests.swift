@@ -15,7 +15,7 @@ struct TargetRaceTests {
   private let untrusted = XMPPError(.tlsFailure, stage: .tls, "untrusted")
   private let silent = XMPPError(.connectTimeout, stage: .tls, "silent")
 
-  @Test("Each begins when it is due, and the next at once where one cannot be reached.")
+  @Test("Each target is tried when it is due, and the next one at once where a target cannot be reached.")
   func order() {
     var race = TargetRace(Self.targets, elsewhere: 0)
     #expect(race.due() == start(0))
@@ -38,7 +38,9 @@ struct TargetRaceTests {
     #expect(race.failed(0, refused, isSilent: false) == .fail(untrusted))
   }
 
-  @Test("One that is silent for too long gives way to the next, and one alone has all the time there is.")
+  @Test(
+    "A target that is silent for too long gives way to the next, and a single target has all the time there is."
+  )
   func patience() {
     var race = TargetRace(Self.targets, elsewhere: 1)
     #expect(
@@ -99,7 +101,7 @@ struct TargetRaceTests {
     try await server.end()
   }
 
-  @Test("A login that is given up leaves none of them open.")
+  @Test("A cancelled login leaves no connection open.")
   func givenUp() async throws {
     let slow = try await ScriptedServer([.header])
     let port = try SilentPort()

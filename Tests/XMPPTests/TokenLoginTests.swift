@@ -41,7 +41,9 @@ struct TokenLoginTests {
     return talk
   }
 
-  @Test("takes three round trips over direct TLS: everything goes with the header.")
+  @Test(
+    "A login with the server's token takes three round trips over direct TLS: everything goes with the header."
+  )
   func pipelined() throws {
     var talk = try encrypted(pipelining: Pipelining(startTLS: true, offer: Self.offer, binding: true))
     let request = try #require(talk.log.last)
@@ -104,7 +106,7 @@ struct TokenLoginTests {
     #expect(talk.login?.fastToken == FASTToken(mechanism: .htSHA256None, secret: Secret("n3w")))
   }
 
-  @Test("A token that no server would send is none.", arguments: ["", String(repeating: "x", count: 4097)])
+  @Test("A token that is malformed is ignored.", arguments: ["", String(repeating: "x", count: 4097)])
   func absurd(_ token: String) throws {
     var talk = try encrypted()
     try talk.server(C.header, E.features(fast: Self.fast))
@@ -116,7 +118,7 @@ struct TokenLoginTests {
   }
 
   @Test(
-    "Refused, the same stream goes on with the password, and asks for a new one.",
+    "After a refused token the same stream logs in with the password and asks for a new token.",
     arguments: [Pipelining.stepByStep, Pipelining(startTLS: true, offer: offer, binding: true)])
   func fallback(_ pipelining: Pipelining) throws {
     var talk = try encrypted(pipelining: pipelining)
@@ -133,7 +135,7 @@ struct TokenLoginTests {
   }
 
   @Test(
-    "Refused where no other way is wanted or there, it is the failure it means.",
+    "A refused token without an alternative is reported as the failure it means.",
     arguments: [
       ("not-authorized", "secret", false, XMPPError.Code.deviceChanged),
       ("credentials-expired", "secret", false, .tokenExpired),
@@ -157,7 +159,7 @@ struct TokenLoginTests {
     #expect(!talk.log.joined().contains("PLAIN"))
   }
 
-  @Test("What says nothing of the connection does not go out on a guess.")
+  @Test("A token without channel binding is not sent ahead of the server's offer.")
   func unbound() throws {
     let offer = AuthenticationOffer(
       mechanisms: [], sasl2: .init(mechanisms: [], tokenMechanisms: [.htSHA256None]))

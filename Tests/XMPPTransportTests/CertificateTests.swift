@@ -256,7 +256,7 @@ import Testing
     }
   }
 
-  @Test("Settings that cannot be used are told.")
+  @Test("TLS settings that cannot be used are reported.")
   func unusableSettings() {
     for configuration in [
       TLSConfiguration(domain: "example.org", pinnedCertificateSHA256: [1, 2, 3]),

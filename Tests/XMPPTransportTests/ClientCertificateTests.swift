@@ -37,7 +37,7 @@ import XMPPTransport
     }
   }
 
-  @Test("A server that asks in vain may go on.")
+  @Test("A server that asks for a certificate the client does not have may continue.")
   func none() throws {
     let asking = try MemoryTLSServer(server, requestsCertificate: true)
     var conversation = try Conversation(

@@ -1,4 +1,5 @@
 import NIOCore
+import TestSupport
 import XMPPTransport
 
 /// How a flow of bytes is cut into pieces.

@@ -4,7 +4,7 @@ import Testing
 @testable import XMPPTransport
 
 @Suite("Descriptors that are left free") struct DescriptorReserveTests {
-  @Test("are the last ones below the limit.")
+  @Test("Descriptors that are left free are the last ones below the limit.")
   func last() throws {
     let taken = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 1500)
     try #require(taken >= 1500)

@@ -125,7 +125,7 @@ struct ProxyTunnelTests {
   }
 
   @Test(
-    "What SOCKS5 says instead is told.",
+    "A refusal or an invalid answer of a SOCKS5 proxy is reported.",
     arguments: [
       ([.expect([5, 1, 0]), .send([5, 0xFF])], nil, "the proxy wants a user and a password"),
       ([.expect([5, 1, 0]), .send([5, 2])], nil, "the proxy wants a user and a password"),
@@ -203,7 +203,7 @@ struct ProxyTunnelTests {
   }
 
   @Test(
-    "What HTTP says instead is told.",
+    "A refusal or an invalid answer of an HTTP proxy is reported.",
     arguments: [
       (
         [.send("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 4\r\n\r\nbody")],
@@ -252,7 +252,7 @@ struct ProxyTunnelTests {
         == "no answer from the proxy in time")
   }
 
-  @Test("A proxy that is not there is told as one.", arguments: ["socks5h", "http"])
+  @Test("An unreachable proxy is reported as such.", arguments: ["socks5h", "http"])
   func dead(kind: String) async throws {
     let proxy = try ProxyAddress("\(kind)://127.0.0.1:1")
     let error = await #expect(throws: TransportError.self) {

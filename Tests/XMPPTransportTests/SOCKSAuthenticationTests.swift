@@ -26,7 +26,7 @@ import Testing
     #expect(try authentication.received([5, 0]) == .forward([5, 0]))
   }
 
-  @Test("What comes behind the answer is handed on.")
+  @Test("Bytes behind the proxy's answer are passed on.")
   func behind() throws {
     var authentication = try SOCKSAuthentication(user: "alice", password: "")
     #expect(try authentication.received([5, 2]) == .send([1, 5] + Array("alice".utf8) + [0]))
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "A refusal is one, and what is no answer is garbage.",
+    "A refusal is reported as a refusal, and anything that is no answer as garbage.",
     arguments: [
       ([[5, 0xFF]], .noMethod(offered: 2)), ([[5, 1]], .noMethod(offered: 2)),
       ([[5, 2], [1, 1]], .wrongPassword),
@@ -47,7 +47,7 @@ import Testing
     #expect(throws: error) { try authentication.received(flights.last ?? []) }
   }
 
-  @Test("What does not fit into the request is refused before.")
+  @Test("Values that do not fit into the request are refused before it is sent.")
   func tooLong() {
     let long = String(repeating: "a", count: 256)
     #expect(throws: TransportError.self) { try SOCKSAuthentication(user: "alice", password: long) }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import XMPPTransport
@@ -135,7 +136,7 @@ private final class NameServer: Sendable {
     #expect(throws: TransportError.self) { try targets(.unavailable, .unavailable) }
   }
 
-  @Test("A damaged answer counts as none.")
+  @Test("A damaged DNS answer counts as no answer.")
   func damaged() async throws {
     let found = try await targets { name in
       var message = DNSMessage(name: name, answers: [DNSMessage.srv(0, 0, 5222, "a.example.org")])
@@ -156,7 +157,7 @@ private final class NameServer: Sendable {
   }
 
   @Test(
-    "A name that DNS cannot carry falls back.",
+    "A name that DNS cannot carry falls back to the domain itself.",
     arguments: [String(repeating: "a", count: 64) + ".org", "a..b"])
   func impossibleName(domain: String) async throws {
     let found = try await targets(domain: domain) { _ in nil }

@@ -162,7 +162,7 @@ import Testing
     #expect(best() == nil)
   }
 
-  @Test("What the pipeline throws is the error, and the connection is closed.")
+  @Test("An error thrown by the pipeline is passed on, and the connection is closed.")
   func pipelineFails() async throws {
     let (server, port) = try await server()
     let error = await #expect(throws: TransportError.self) {
@@ -174,7 +174,7 @@ import Testing
     try await server.close()
   }
 
-  @Test("A cancelled task does not wait.")
+  @Test("A cancelled task does not wait for the connection.")
   func cancellation() async {
     let attempt = Task { try await connect("127.0.0.1", 9) }
     attempt.cancel()

@@ -66,7 +66,7 @@ import Testing
     #expect(contexts.find(key, at: made + .seconds(3600)) == nil)
   }
 
-  @Test("What cannot be used is told as without sharing.")
+  @Test("Settings that cannot be used are reported as they are without sharing.")
   func unusable() {
     let error = #expect(throws: TransportError.self) {
       try TLSContext.shared(Self.configuration("example.org", caFile: "/nonexistent/ca.pem"))

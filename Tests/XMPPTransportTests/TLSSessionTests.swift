@@ -1,5 +1,6 @@
 import COpenSSL
 import Glibc
+import TestSupport
 import Testing
 
 @testable import XMPPTransport

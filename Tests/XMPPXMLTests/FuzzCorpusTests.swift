@@ -10,7 +10,8 @@ import XMPPXML
   private static let files = (try? FileManager.default.contentsOfDirectory(atPath: directory).sorted()) ?? []
 
   @Test(
-    "What fuzzing found is read alike in one piece and in pieces, and read again as it was.", arguments: files
+    "Every input of the fuzzing corpus is read the same in one piece and in pieces, and read back after writing.",
+    arguments: files
   )
   func corpus(_ file: String) throws {
     let data = try Data(contentsOf: URL(filePath: Self.directory + "/" + file))
@@ -20,7 +21,7 @@ import XMPPXML
     }
   }
 
-  @Test("The corpus is found.")
+  @Test("The fuzzing corpus is found.")
   func corpusIsFound() {
     #expect(Self.files.count >= 10)
   }

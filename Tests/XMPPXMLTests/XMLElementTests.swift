@@ -2,7 +2,7 @@ import Testing
 import XMPPXML
 
 @Suite struct XMLElementTests {
-  @Test("Children may be changed in place, whatever they are.")
+  @Test("Children of any kind can be changed in place.")
   func children() {
     var element = XMLElement("a", namespace: "u", text: "one")
     #expect(element.children == [.text("one")])

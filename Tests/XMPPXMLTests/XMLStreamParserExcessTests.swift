@@ -51,13 +51,13 @@ import XMPPXML
   }
 
   @Test(
-    "What is wrong in it ends the stream all the same.",
+    "An error inside a stanza that is left out still ends the stream.",
     arguments: ["</b>", "<!-- -->", "&x;", "<x:y/>", "\u{1}"])
   func wrong(_ xml: String) {
     #expect(Reading.everyWay("<s><m><b><c><d>\(xml)<y/>", limits: Self.limits).error != nil)
   }
 
-  @Test("It is bounded, too.")
+  @Test("A stanza that is left out is bounded in size.")
   func bounded() {
     var limits = Self.limits
     limits.maximumElementBytes = 200

@@ -164,7 +164,7 @@ import XMPPXML
         == .limitExceeded)
   }
 
-  @Test("Depth is limited.")
+  @Test("The depth of elements is limited.")
   func depth() {
     let limits = XMLStreamParser.Limits(maximumDepth: 5)
     #expect(Reading.everyWay("<s><a><a><a><a/></a></a></a>", limits: limits).elements.count == 1)
@@ -178,7 +178,7 @@ import XMPPXML
     }
   }
 
-  @Test("Attributes are limited, declarations included.")
+  @Test("The number of attributes is limited, namespace declarations included.")
   func attributes() {
     let limits = XMLStreamParser.Limits(maximumAttributes: 3)
     #expect(Reading.everyWay("<s><a b='' c='' xmlns:d='u'/>", limits: limits).elements.count == 1)

@@ -176,7 +176,7 @@ import XMPPXML
     #expect(error?.code == .finished)
   }
 
-  @Test("What a handler throws is thrown on, and ends the parser.")
+  @Test("An error thrown by a handler is passed on and ends the parser.")
   func handlerThrows() {
     struct Refusal: Error {}
     let parser = XMLStreamParser()

@@ -13,7 +13,7 @@ struct AccountAtServerTests {
     return path
   }
 
-  @Test("import takes an object or a list, the key as some misspell it, and writes it right.")
+  @Test("imctl account import takes an object or a list, the key as some misspell it, and writes it right.")
   func importing() async throws {
     try await withIMCTL { imctl in
       let list = try file(
@@ -42,7 +42,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("import leaves a stored secret alone, unless told.")
+  @Test("imctl account import leaves a stored secret alone, unless told.")
   func importingAgain() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -64,7 +64,7 @@ struct AccountAtServerTests {
   }
 
   @Test(
-    "import of what is wrong names the place, says no secret, and stores nothing.",
+    "imctl account import of what is wrong names the place, says no secret, and stores nothing.",
     arguments: [
       (#"[{"account":"a@example.org"},{"account":"@","password":"geheim"}]"#, "account 2: @ is not a JID"),
       (#"[{"password":"geheim"}]"#, "account 1: no account"),
@@ -96,7 +96,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("import names the place that is wrong in the user's language; its JSON is in English.")
+  @Test("imctl account import names the place that is wrong in the user's language; its JSON is in English.")
   func wrongImportInChinese() async throws {
     try await withIMCTL { imctl in
       let path = try file(#"[{"account":"a@example.org"},{"account":"A@example.org"}]"#, in: imctl)
@@ -111,7 +111,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("import needs a file, and a store that can be written.")
+  @Test("imctl account import needs a file, and a store that can be written.")
   func importFailures() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "import").status == 64)
@@ -126,7 +126,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("trust shows what is remembered of the server, and forgets it.")
+  @Test("imctl account trust shows what is remembered of the server, and forgets it.")
   func trust() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "trust").status == 78)
@@ -158,7 +158,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("passwd and delete ask the agent, with what is given.")
+  @Test("imctl account passwd and delete ask the agent, with what is given.")
   func throughAgent() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -190,7 +190,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("What is missing or wrong is told before a server is asked.")
+  @Test("Missing or wrong arguments are reported before a server is asked.")
   func usage() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "passwd").status == 78)

@@ -26,7 +26,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("use changes the default account; one that is not stored is refused.")
+  @Test("imctl account use changes the default account; one that is not stored is refused.")
   func use() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "use", "alice@example.org").status == 78)
@@ -40,7 +40,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("last is the JID of the last login.")
+  @Test("imctl account last is the JID of the last login.")
   func last() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "last").status == 78)
@@ -51,7 +51,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("remove deletes an account: through the agent where one runs, else by itself.")
+  @Test("imctl account remove deletes an account: through the agent where one runs, else by itself.")
   func remove() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -98,7 +98,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("logout asks the agent, and names who is offline.")
+  @Test("imctl logout asks the agent, and names who is offline.")
   func logout() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -118,7 +118,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("What could not be sent is exit status 87; nobody logged in is 67.")
+  @Test("A logout with unsent messages is exit status 87, and one without a session is 67.")
   func logoutFailures() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -189,7 +189,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("That accounts.json was open to others is put right, and told in text only, and not with -q.")
+  @Test("An accounts.json that others can read is repaired, which is reported in text only and not with -q.")
   func repair() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)

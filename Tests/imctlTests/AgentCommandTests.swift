@@ -6,7 +6,7 @@ import Testing
 
 @Suite("imctl agent, help and the like")
 struct AgentCommandTests {
-  @Test("status tells whether an agent runs, and starts none.")
+  @Test("imctl agent status tells whether an agent runs, and starts none.")
   func status() async throws {
     try await withIMCTL { imctl in
       let none = try await imctl.run("agent", "status")
@@ -27,7 +27,7 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("start leaves an agent alone that runs; stop of none is no failure.")
+  @Test("imctl agent start leaves an agent alone that runs; stop of none is no failure.")
   func startAndStop() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -44,7 +44,7 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("log prints the log, made harmless.")
+  @Test("imctl agent log prints the log, made harmless.")
   func log() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("agent", "log").output == "")
@@ -115,7 +115,7 @@ struct AgentCommandTests {
   }
 
   @Test(
-    "What does not exist is exit status 64, on standard error alone.",
+    "An unknown subcommand is exit status 64, with output on standard error only.",
     arguments: [
       ["nonsense"], ["--nonsense"], ["agent", "nonsense"], ["status", "extra"], ["account", "use"],
       ["help", "nonsense"], ["help", "agent", "nonsense"],
@@ -172,7 +172,8 @@ struct AgentCommandTests {
 
 @Suite("imctl agent states")
 struct AgentStatesCommandTests {
-  @Test("prints the life of a session as text, as JSON and for Graphviz, and needs no agent.")
+  @Test(
+    "imctl agent states prints the life of a session as text, as JSON and for Graphviz, and needs no agent.")
   func states() async throws {
     try await withIMCTL { imctl in
       let text = try await imctl.run("agent", "states")

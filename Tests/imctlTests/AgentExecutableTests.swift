@@ -23,7 +23,7 @@ struct AgentExecutableTests {
   private static let real = "#!/bin/sh\nexec \(IMCTL.executable)-agent \"$@\"\n"
 
   @Test(
-    "It is found beside imctl, and in ../libexec/imctl.",
+    "imctl-agent is found beside imctl and in ../libexec/imctl.",
     arguments: ["bin/imctl-agent", "libexec/imctl/imctl-agent"])
   func places(path: String) async throws {
     try await withIMCTL { imctl in
@@ -33,7 +33,7 @@ struct AgentExecutableTests {
     }
   }
 
-  @Test("Where it is missing, the places where it was looked for are named.")
+  @Test("A missing imctl-agent is reported with the places where it was looked for.")
   func missing() async throws {
     try await withIMCTL { imctl in
       let program = try Self.install(nil, at: "", in: imctl)
@@ -45,7 +45,7 @@ struct AgentExecutableTests {
     }
   }
 
-  @Test("One that crashes before it has answered is an internal error that names the signal.")
+  @Test("An agent that crashes before it has answered is an internal error that names the signal.")
   func crash() async throws {
     try await withIMCTL { imctl in
       let program = try Self.install("#!/bin/sh\nkill -SEGV $$\n", at: "bin/imctl-agent", in: imctl)
@@ -55,7 +55,7 @@ struct AgentExecutableTests {
     }
   }
 
-  @Test("One of another version is refused, and both versions are named.")
+  @Test("An agent of another version is refused, and both versions are named.")
   func version() async throws {
     try await withIMCTL { imctl in
       let answer =

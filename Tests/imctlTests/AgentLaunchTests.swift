@@ -27,14 +27,14 @@ struct AgentLaunchTests {
     for _ in 0..<count { children.append(try await imctl.start(["watch"])) }
     var pid: Int32?
     try await eventually("the connection of \(count) watchers") {
-      let state = try await state(imctl)
-      pid = state.pid
-      return state.clients == count + 1
+      let agent = try await imctl.runningAgent()
+      pid = agent.map { Int32($0.pid) }
+      return agent?.clients == count + 1
     }
     return (children, try #require(pid))
   }
 
-  @Test("Commands that start one at the same time find the same one; stop ends it and them.")
+  @Test("Commands that start an agent at the same time share one agent; agent stop ends it and them.")
   func together() async throws {
     try await withIMCTL { imctl in
       let (children, pid) = try await watchers(imctl, 4)
@@ -52,7 +52,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("It has a session of its own, and holds none of our files open.")
+  @Test("A started agent has a session of its own and holds none of the command's files open.")
   func detached() async throws {
     try await withIMCTL { imctl in
       let kept = imctl.home + "/kept"
@@ -63,7 +63,7 @@ struct AgentLaunchTests {
           "HOME": imctl.home, "XDG_CONFIG_HOME": imctl.home + "/.config",
           "XDG_STATE_HOME": imctl.home + "/.local/state",
         ])
-      try await eventually("the start of an agent") { try await state(imctl).clients == 2 }
+      try await eventually("the start of an agent") { try await imctl.runningAgent()?.clients == 2 }
       let pid = try #require(try await state(imctl).pid)
       #expect(getsid(pid) == pid)
       let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").compactMap {
@@ -93,7 +93,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("An agent that is killed leaves a socket that is in nobody's way.")
+  @Test("The socket of a killed agent does not hinder the next one.")
   func killed() async throws {
     try await withIMCTL { imctl in
       let (children, pid) = try await watchers(imctl, 1)
@@ -140,7 +140,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("Where the state directory is somebody else's business, nothing is started.")
+  @Test("No agent is started where the state directory belongs to somebody else.")
   func refusedDirectory() async throws {
     try await withIMCTL { imctl in
       try PrivateDirectory.ensure(imctl.home + "/.local/state")
@@ -174,7 +174,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("login --foreground takes the place of an agent that nobody needs, not of a busy one.")
+  @Test("imctl login --foreground takes the place of an agent that nobody needs, not of a busy one.")
   func foreground() async throws {
     try await withIMCTL { imctl in
       let login = [
@@ -193,7 +193,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("agent run ends by itself after --timeout.")
+  @Test("imctl agent run ends by itself after --timeout.")
   func runTimeout() async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run("agent", "run", "--timeout", "3")

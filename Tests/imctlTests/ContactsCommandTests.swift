@@ -36,7 +36,9 @@ struct ContactsCommandTests {
     }
   }
 
-  @Test("list prints all contacts, a page after the other, and nothing that a terminal would obey.")
+  @Test(
+    "imctl contacts list prints all contacts, a page after the other, and nothing that a terminal would obey."
+  )
   func list() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, count: 5)
@@ -59,7 +61,8 @@ struct ContactsCommandTests {
     }
   }
 
-  @Test("What may be out of date is said so: on standard error, with --json in every object.")
+  @Test(
+    "A list that may be out of date is marked as stale: on standard error, and with --json in every object.")
   func stale() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, stale: true)
@@ -135,6 +138,7 @@ struct ContactsCommandTests {
         call.method == ContactsChangeMethod.name
       else { return [] }
       seen.timeouts.withLock { $0.append(parameters.timeout) }
+      // The time of the command that calls it passes by no clock of this process.
       usleep(1_000_000)
       return [.result(ContactsChangeMethod.Result(action: .remove, jid: parameters.jid))]
     }
@@ -163,7 +167,7 @@ struct ContactsCommandTests {
     }
   }
 
-  @Test("What the server refuses is exit status 74, and what makes no sense 64.")
+  @Test("A change that the server refuses is exit status 74, and one that makes no sense is 64.")
   func refused() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("imctl conversations")
 struct ConversationsCommandTests {
-  @Test("list needs no agent and makes no database; an account that is not stored is refused.")
+  @Test(
+    "imctl conversations list needs no agent and makes no database; an account that is not stored is refused."
+  )
   func list() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("conversations", "list").status == 78)

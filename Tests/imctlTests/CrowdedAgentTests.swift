@@ -5,7 +5,9 @@ import Testing
 
 @Suite("An agent that has as many connections as it may have")
 struct CrowdedAgentTests {
-  @Test("is asked again, until there is room or the time is up.")
+  @Test(
+    "An agent that has as many connections as it may have is asked again, until there is room or the time is up."
+  )
   func crowded() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)

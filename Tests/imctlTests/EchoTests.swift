@@ -151,13 +151,10 @@ struct EchoTests {
   }
 
   private func eventuallyEnded(_ id: Int32) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while (try? String(contentsOfFile: "/proc/\(id)/comm", encoding: .utf8)) == "imctl\n" {
-      guard ContinuousClock.now < deadline else {
-        let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
-        throw TestSupportError("the question goes on: \(status)")
-      }
-      try await Task.sleep(for: .milliseconds(5))
+    try await eventually("the end of the question", within: .seconds(60)) {
+      (try? String(contentsOfFile: "/proc/\(id)/comm", encoding: .utf8)) != "imctl\n"
+    } failure: {
+      (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
     }
   }
 }

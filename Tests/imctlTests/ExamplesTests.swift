@@ -68,7 +68,7 @@ struct ExamplesTests {
     try await server.end()
   }
 
-  @Test("Who is not logged in gets just the build.")
+  @Test("Without a login the example only runs the build.")
   func presenceAroundBuildOffline() async throws {
     let imctl = try await IMCTL()
     let result = try await Self.build("echo compiling; exit 3", imctl)

@@ -156,6 +156,25 @@ final class FakeAgent: Sendable {
   }
 }
 
+extension FakeAgent {
+  /// An agent that gives every message the same state of delivery.
+  static func delivering(_ imctl: IMCTL, _ state: DeliveryState = .sent) throws -> FakeAgent {
+    try FakeAgent(imctl) { call in
+      if call.method == MessageSendLinesMethod.name,
+        let messages = try? call.parameters(of: MessageSendLinesMethod.self).messages.messages
+      {
+        return [.result([MessageSendLinesMethod.Run(count: messages.count, state: state)])]
+      }
+      guard call.method == MessageSendMethod.name,
+        let messages = try? call.parameters(of: MessageSendMethod.self).messages
+      else { return [] }
+      return [
+        .result(messages.map { MessageSendMethod.Outcome(id: $0.id ?? "", to: $0.to, state: state) })
+      ]
+    }
+  }
+}
+
 extension SessionStatus {
   /// alice, online.
   static var alice: SessionStatus {

@@ -85,7 +85,7 @@ struct HistoryCommandTests {
   }
 
   @Test(
-    "What cannot be is refused.",
+    "Invalid arguments are refused.",
     arguments: [
       ["--limit", "-1"], ["--limit", "x"], ["--search", " "], ["--before", "yesterday"],
       ["--after", "2026-02-30"],
@@ -181,7 +181,7 @@ struct PointInTimeTests {
   }
 
   @Test(
-    "Anything else is refused.",
+    "Anything but a time or a span is refused.",
     arguments: [
       "", "now", "5", "-1h", "2026-13-01", "2026-02-30", "2026-1-1", "26-01-01", "2026-11-21T00:00:00",
       "2026-11-21 00:00", "９d", "1e9", "2026--1-01", String(repeating: "9", count: 1000) + "d",

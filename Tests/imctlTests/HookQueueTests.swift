@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "What there is no room for is a gap, which is told once, with the cursor of the last that is left out.")
+    "Events that do not fit are replaced by one gap, with the cursor of the last event left out.")
   func gap() {
     var queue = HookQueue(limit: 2)
     let isAdded = (1...5).map { queue.add(event($0)) }
@@ -39,7 +39,7 @@ import Testing
     #expect(isAddedLater == [true, true, false])
   }
 
-  @Test("Long events leave room for fewer.")
+  @Test("Fewer long events fit into the queue.")
   func octets() {
     let status = String(repeating: "x", count: HookQueue.maximumOctets / 2)
     let long = Event(

@@ -241,7 +241,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("What is no JID is not taken for one, before a password is asked for.")
+  @Test("An invalid JID is refused before a password is asked for.")
   func noJID() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(#"{"version":1,"last":"alice@example.org","accounts":[]}"#, in: imctl)

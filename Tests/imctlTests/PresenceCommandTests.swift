@@ -99,7 +99,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("The hold lives as long as COMMAND.")
+  @Test("The presence is held as long as COMMAND runs.")
   func holdLives() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -132,7 +132,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("SIGINT is COMMAND's alone: imctl waits for what it makes of it.")
+  @Test("SIGINT goes to COMMAND alone, and imctl waits for its end.")
   func interrupt() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -174,7 +174,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("COMMAND that is not found is 127, one that cannot be executed 126.")
+  @Test("A COMMAND that is not found is exit status 127, and one that cannot be executed is 126.")
   func notFound() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)

@@ -31,7 +31,9 @@ struct RecipientNamesTests {
     }
   }
 
-  @Test("are looked up by the agent, in every command that takes a recipient; what has an @ is not.")
+  @Test(
+    "Recipients by name are looked up by the agent, in every command that takes a recipient; what has an @ is not."
+  )
   func commands() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -66,7 +68,8 @@ struct RecipientNamesTests {
     }
   }
 
-  @Test("are looked up in the local store where no agent is asked, and need an account then.")
+  @Test(
+    "Recipients by name are looked up in the local store where no agent is asked, and need an account then.")
   func stored() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("history", "Bob").status == 78)

@@ -7,27 +7,10 @@ import Testing
 
 @Suite("imctl send")
 struct SendCommandTests {
-  /// An agent that says of every message what has become of it.
-  private static func agent(_ imctl: IMCTL, _ state: DeliveryState = .sent) throws -> FakeAgent {
-    try FakeAgent(imctl) { call in
-      if call.method == MessageSendLinesMethod.name,
-        let messages = try? call.parameters(of: MessageSendLinesMethod.self).messages.messages
-      {
-        return [.result([MessageSendLinesMethod.Run(count: messages.count, state: state)])]
-      }
-      guard call.method == MessageSendMethod.name,
-        let messages = try? call.parameters(of: MessageSendMethod.self).messages
-      else { return [] }
-      return [
-        .result(messages.map { MessageSendMethod.Outcome(id: $0.id ?? "", to: $0.to, state: state) })
-      ]
-    }
-  }
-
-  @Test("TEXT goes out with what the options say; nothing is printed, but with --json.")
+  @Test("The options of imctl send go out with TEXT; only --json prints anything.")
   func text() async throws {
     try await withIMCTL { imctl in
-      let agent = try Self.agent(imctl)
+      let agent = try FakeAgent.delivering(imctl)
       let result = try await imctl.run(
         "send", "b@c", "hi", "--subject", "s", "--thread", "t", "--type", "normal", "--id", "1", "-a", "a@b",
         "--wait", "server", "--timeout", "7")
@@ -46,10 +29,12 @@ struct SendCommandTests {
     }
   }
 
-  @Test("The agent is reached before the arguments are read, by one connection; --direct asks none.")
+  @Test(
+    "The agent is reached before the arguments are read, over one connection; with --direct it is not asked at all."
+  )
   func early() async throws {
     try await withIMCTL { imctl in
-      let agent = try Self.agent(imctl)
+      let agent = try FakeAgent.delivering(imctl)
       #expect(try await imctl.run("send", "b@c", "hi").status == 0)
       try await eventually("the end of the connection") { agent.closedConnections == 1 }
       #expect(agent.received.components(separatedBy: "agent.status").count == 2)
@@ -64,10 +49,10 @@ struct SendCommandTests {
     }
   }
 
-  @Test("Without TEXT standard input is the message, but for the line feed at its end.")
+  @Test("Without TEXT the message is standard input, less the line feed at its end.")
   func input() async throws {
     try await withIMCTL { imctl in
-      let agent = try Self.agent(imctl)
+      let agent = try FakeAgent.delivering(imctl)
       #expect(try await imctl.run("send", "b@c", input: "two\nlines\n").status == 0)
       #expect(try agent.parameters(of: MessageSendMethod.self)?.messages.first?.body == "two\nlines")
       #expect(try await imctl.run("send", "b@c", input: "").status == 64)
@@ -77,10 +62,10 @@ struct SendCommandTests {
     }
   }
 
-  @Test("What stays queued is exit status 87, unless nobody wanted to wait.")
+  @Test("A message that stays queued is exit status 87, unless the command was told not to wait.")
   func queued() async throws {
     try await withIMCTL { imctl in
-      let agent = try Self.agent(imctl, .queued)
+      let agent = try FakeAgent.delivering(imctl, .queued)
       let result = try await imctl.run("send", "b@c", "hi", "--json")
       #expect(result.status == 87)
       #expect(try result.objects(MessageSendMethod.Outcome.self).map(\.state) == [.queued])
@@ -91,7 +76,7 @@ struct SendCommandTests {
   }
 
   @Test(
-    "What the recipient has confirmed is done, what only the server has is 87, and what was refused is 74.",
+    "A message that its recipient has confirmed is exit status 0, one that only the server has is 87, and one that was refused is 74.",
     arguments: [
       (DeliveryState.delivered, nil, 0), (.sent, nil, 87), (.queued, nil, 87),
       (.sent, Failure.Name.stanzaError, 74),
@@ -164,10 +149,10 @@ struct SendCommandTests {
     }
   }
 
-  @Test("A correction names the message, or the newest one; what cannot be meant is refused.")
+  @Test("A correction names the message or --last; arguments that contradict each other are refused.")
   func edit() async throws {
     try await withIMCTL { imctl in
-      let agent = try Self.agent(imctl)
+      let agent = try FakeAgent.delivering(imctl)
       #expect(try await imctl.run("edit", "b@c", "one", "- new\n- text").status == 0)
       var sent = try #require(try agent.parameters(of: MessageSendMethod.self)?.messages.first)
       #expect(sent.corrects == .message("one") && sent.body == "- new\n- text" && sent.to == "b@c")
@@ -195,19 +180,6 @@ struct SendCommandTests {
         #expect(try await imctl.run(["send", "b@c", "--state", "paused"] + more).status == 64)
       }
       #expect(try await imctl.run("send", "b@c", "--state", "asleep").status == 64)
-      agent.end()
-    }
-  }
-
-  @Test("Every line goes to every recipient.")
-  func linesToSeveral() async throws {
-    try await withIMCTL { imctl in
-      let agent = try Self.agent(imctl)
-      let result = try await imctl.run(
-        "send", "b@c", "--to", "d@c", "--lines", "--json", input: "one\ntwo\n")
-      #expect(result.status == 0, "\(result.errors)")
-      #expect(
-        try result.objects(MessageSendMethod.Outcome.self).map(\.to).sorted() == ["b@c", "b@c", "d@c", "d@c"])
       agent.end()
     }
   }
@@ -241,11 +213,11 @@ struct SendCommandTests {
     }
   }
 
-  @Test("What was waited for in vain is told: whether it is queued, or the server has it.")
+  @Test("A command that waited in vain says whether the message is queued or the server has it.")
   func inVain() async throws {
     for (state, text) in [(DeliveryState.queued, "still queued"), (.sent, "the server has it")] {
       try await withIMCTL { imctl in
-        let agent = try Self.agent(imctl, state)
+        let agent = try FakeAgent.delivering(imctl, state)
         let result = try await imctl.run("send", "b@c", "hi", "--wait", "delivered")
         #expect(result.status == 87 && result.errors.contains(text), "\(result.errors)")
         #expect(result.errors.contains("still queued, sent") == (state == .queued))
@@ -254,64 +226,7 @@ struct SendCommandTests {
     }
   }
 
-  @Test("Lines are messages, the empty ones left out and the last one with or without its end.")
-  func lines() async throws {
-    try await withIMCTL { imctl in
-      let agent = try Self.agent(imctl)
-      let all = (1...1000).map { "line \($0)" }
-      let result = try await imctl.run(
-        "send", "b@c", "--lines", "--json", input: "\n" + all.joined(separator: "\r\n"))
-      #expect(result.status == 0, "\(result.errors)")
-      #expect(result.lines.count == 1000)
-      let ids = try result.objects(MessageSendMethod.Outcome.self).map(\.id)
-      #expect(Set(ids).count == 1000)
-      #expect(agent.methods.count < 100)
-      let asked = try #require(try agent.parameters(of: MessageSendLinesMethod.self))
-      #expect(asked.text.split(separator: "\n").last == "line 1000")
-      // As many receipts are wanted only by who waits for them.
-      #expect(!asked.asksReceipts)
-      agent.end()
-    }
-  }
-
-  @Test("Of many lines the first do not wait for the others: the calls grow, up to what the agent takes.")
-  func growingCalls() async throws {
-    try await withIMCTL { imctl in
-      let calls = Mutex([[Substring]]())
-      let agent = try FakeAgent(imctl) { call in
-        guard call.method == MessageSendLinesMethod.name,
-          let lines = try? call.parameters(of: MessageSendLinesMethod.self).text.split(separator: "\n")
-        else { return [] }
-        calls.withLock { $0.append(lines) }
-        return [.result([MessageSendLinesMethod.Run(count: lines.count, state: .sent)])]
-      }
-      let all = (1...2000).map { "line \($0)" }
-      let result = try await imctl.run("send", "b@c", "--lines", input: all.joined(separator: "\n"))
-      #expect(result.status == 0)
-      let seen = calls.withLock { $0 }
-      #expect(seen.first?.count == 16)
-      #expect(seen.map(\.count).max() == MessageSendLinesMethod.maximumLines)
-      #expect(seen.joined().map(String.init) == all)
-      agent.end()
-    }
-  }
-
-  @Test("A line is sent when it comes, not when the input ends.")
-  func follow() async throws {
-    try await withIMCTL { imctl in
-      let agent = try Self.agent(imctl)
-      let send = try await imctl.start(["send", "b@c", "--lines", "--json"])
-      for number in 1...3 {
-        send.write("\(number)\n")
-        try await send.output.first("an answer") { $0.lines.count == number ? () : nil }
-      }
-      send.closeInput()
-      #expect(try await send.ended() == .exited(0))
-      agent.end()
-    }
-  }
-
-  @Test("An agent that goes away is told again by its successor's connection, under the same ids.")
+  @Test("A message that an agent has not answered is sent to its successor under the same id.")
   func agentEnds() async throws {
     try await withIMCTL { imctl in
       let ids = Mutex([[String?]]())
@@ -333,33 +248,8 @@ struct SendCommandTests {
     }
   }
 
-  @Test("Lines that an agent has not answered are told to the next one, under the same ids.")
-  func agentEndsAmidLines() async throws {
-    try await withIMCTL { imctl in
-      let calls = Mutex([MessageSendLinesMethod.Parameters]())
-      let agent = try FakeAgent(imctl) { call in
-        guard call.method == MessageSendLinesMethod.name,
-          let lines = try? call.parameters(of: MessageSendLinesMethod.self)
-        else { return [] }
-        let isFirst = calls.withLock { calls in
-          calls.append(lines)
-          return calls.count == 1
-        }
-        if isFirst { return [.close] }
-        return [.result([MessageSendLinesMethod.Run(count: 2, state: .sent)])]
-      }
-      let result = try await imctl.run("send", "b@c", "--lines", "--json", input: "one\ntwo\n")
-      #expect(result.status == 0)
-      let seen = calls.withLock { $0 }
-      #expect(seen.count == 2 && seen[0] == seen[1] && seen[0].text == "one\ntwo")
-      let ids = try result.objects(MessageSendMethod.Outcome.self).map(\.id)
-      #expect(ids == [seen[0].id + ".0", seen[0].id + ".1"])
-      agent.end()
-    }
-  }
-
   @Test(
-    "What cannot be meant is exit status 64.",
+    "Arguments that contradict each other are exit status 64.",
     arguments: [
       ["send", ""], ["send", "b@c", ""], ["send", "b@c", "x", "--lines"],
       ["send", "b@c", "--lines", "--id", "1"],
@@ -378,7 +268,9 @@ struct SendCommandTests {
     }
   }
 
-  @Test("The outbox is listed harmlessly; what may be at the server is not cancelled, exit status 1.")
+  @Test(
+    "Control characters in a listed outbox are escaped; a message that the server may have is not cancelled, which is exit status 1."
+  )
   func outbox() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in

@@ -26,7 +26,7 @@ struct ServerCommandTests {
     try FakeAgent(imctl) { $0.method == AgentStatusMethod.name ? [] : answers($0) }
   }
 
-  @Test("time prints the time, and says on standard error where it is by an earlier answer.")
+  @Test("imctl server time prints the time, and says on standard error where it is by an earlier answer.")
   func time() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl) { _ in [.result(Self.time())] }
@@ -52,7 +52,7 @@ struct ServerCommandTests {
     }
   }
 
-  @Test("version, ping, info and features print what the server says, made harmless.")
+  @Test("imctl server version, ping, info and features print what the server says, made harmless.")
   func answers() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl) { call in
@@ -98,7 +98,7 @@ struct ServerCommandTests {
     }
   }
 
-  @Test("A failure of the agent is the command's.")
+  @Test("The command exits with the agent's failure.")
   func failures() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl) { call in

@@ -39,7 +39,7 @@ struct ServiceNotificationTests {
     }
   }
 
-  @Test("That it serves, lives, loads anew and ends.")
+  @Test("The agent tells the service manager that it is ready, alive, reloading and stopping.")
   func told() async throws {
     try await withIMCTL { imctl in
       let path = imctl.home + "/notify"
@@ -61,7 +61,7 @@ struct ServiceNotificationTests {
     }
   }
 
-  @Test("Nothing, where a command has started it that has a service manager of its own.")
+  @Test("An agent that was started by a command tells the command's service manager nothing.")
   func launched() async throws {
     try await withIMCTL { imctl in
       let path = imctl.home + "/notify"
@@ -75,15 +75,15 @@ struct ServiceNotificationTests {
     }
   }
 
-  @Test("One that is kept takes the place of another, and stays though nobody needs it.")
+  @Test("An agent started with --keep replaces another one, and stays although nobody needs it.")
   func kept() async throws {
     try await withIMCTL { imctl in
       let first = try await imctl.start(["agent", "run", "--keep"])
-      try await eventually("its start") { try await imctl.run("agent", "status").status == 0 }
+      try await eventually("its start") { try await imctl.runningAgent() != nil }
       let second = try await imctl.start(["agent", "run", "--keep"])
       #expect(try await first.ended(within: .seconds(90)) == .exited(0))
       try await eventually("the other's start") {
-        try await imctl.run("agent", "status").output.contains("pid \(second.id),")
+        try await imctl.runningAgent()?.pid == Int(second.id)
       }
       second.send(SIGTERM)
       #expect(try await second.ended(within: .seconds(90)) == .exited(0))

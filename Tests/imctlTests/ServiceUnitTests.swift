@@ -40,7 +40,7 @@ struct ServiceUnitTests {
     }
   }
 
-  @Test("Words are quoted as systemd reads them.")
+  @Test("The words of the unit are quoted as systemd reads them.")
   func quoted() {
     #expect(ServiceUnit.quoted("/usr/bin/imctl") == #""/usr/bin/imctl""#)
     #expect(ServiceUnit.quoted(#"a "b" \ 5% $c"#) == #""a \"b\" \\ 5%% $c""#)

@@ -45,7 +45,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("How much was refused, and why, is told with -v and in JSON.")
+  @Test("The number of refused stanzas and the reasons are shown with -v and in JSON.")
   func refused() async throws {
     try await withIMCTL { imctl in
       var status = SessionStatus.alice
@@ -239,7 +239,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("whoami prints the bare JID; when not logged in, an empty line, and exits 1.")
+  @Test("imctl whoami prints the bare JID; when not logged in, an empty line, and exits 1.")
   func whoami() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in

@@ -11,7 +11,7 @@ struct TextArgumentsTests {
   }
 
   @Test(
-    "are sorted: options, then recipient and text, whatever these begin with.",
+    "The arguments of a command that ends in a text are sorted: options, then recipient and text, whatever these begin with.",
     arguments: [
       ["send", "b@c", "hi"]: ["send", "--", "b@c", "hi"],
       ["send", "b@c", "- one\n- two", "--json"]: ["send", "--json", "--", "b@c", "- one\n- two"],
@@ -35,7 +35,7 @@ struct TextArgumentsTests {
   }
 
   @Test(
-    "are refused where a word behind the recipient looks like an option that does not exist, or runs or reads something.",
+    "The arguments of a command that ends in a text are refused where a word behind the recipient looks like an option that does not exist, or runs or reads something.",
     arguments: [
       ["send", "b@c", "-hello"], ["send", "b@c", "-h"], ["send", "b@c", "--hello"],
       ["send", "b@c", "--help"], ["send", "b@c", "hi", "--help"], ["edit", "b@c", "1", "--version"],
@@ -75,7 +75,7 @@ struct TextArgumentsTests {
     }
   }
 
-  @Test("A second recipient is no text where standard input may be the text.")
+  @Test("A second recipient is not taken for the text where standard input may be the text.")
   func secondRecipient() throws {
     #expect(throws: (any Error).self) { try Self.sorted(["send", "a@x", "b@y"], hasInput: true) }
     #expect(throws: (any Error).self) { try Self.sorted(["send", "a@x", "b@y", "--json"], hasInput: true) }

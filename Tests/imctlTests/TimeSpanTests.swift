@@ -15,7 +15,7 @@ struct TimeSpanTests {
   }
 
   @Test(
-    "What is no span, nothing, or longer than a year is refused.",
+    "An invalid, empty or more than a year long span is refused.",
     arguments: [
       "", "s", "0", "0s", "-1s", "+1s", "1 s", " 1s", "1s ", "1e3s", "1e400", "inf", "nan", "0x10", "1h30m",
       "1.s", ".", ".s", "1..5s", "9999999999999999999999h", "１s", "5y",

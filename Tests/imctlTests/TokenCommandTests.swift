@@ -15,7 +15,7 @@ struct TokenCommandTests {
        "token":{"mechanism":"HT-SHA-256-NONE","secret":"device-secret","expiry":"2000-01-01T00:00:00Z"}}]}
     """#
 
-  @Test("tells what tokens there are, and nothing of the tokens.")
+  @Test("imctl token tells what tokens there are, and nothing of the tokens.")
   func show() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Self.file, in: imctl)
@@ -36,7 +36,7 @@ struct TokenCommandTests {
     }
   }
 
-  @Test("print prints the token that logs in, and nothing else.")
+  @Test("imctl token print prints the token that logs in, and nothing else.")
   func printed() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("token", "print").status == 78)
@@ -55,7 +55,7 @@ struct TokenCommandTests {
     }
   }
 
-  @Test("revoke is the agent's, where one runs.")
+  @Test("imctl token revoke is the agent's, where one runs.")
   func revoke() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Self.file, in: imctl)
@@ -69,7 +69,7 @@ struct TokenCommandTests {
     }
   }
 
-  @Test("revoke without an agent forgets a token that is over anyway.")
+  @Test("imctl token revoke without an agent forgets a token that is over anyway.")
   func alone() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Self.file, in: imctl)
@@ -80,7 +80,7 @@ struct TokenCommandTests {
     }
   }
 
-  @Test("logout --revoke keeps a token that it could not revoke, and nothing else; and says so.")
+  @Test("imctl logout --revoke keeps a token that it could not revoke, and nothing else; and says so.")
   func unrevoked() async throws {
     try await withIMCTL { imctl in
       let file = #"""
@@ -129,7 +129,7 @@ struct LoginKindCommandTests {
     return try #require(try agent.parameters(of: LoginMethod.self))
   }
 
-  @Test("hands the kind and what belongs to it to the agent, and runs no token command.")
+  @Test("imctl login --auth hands the kind and what belongs to it to the agent, and runs no token command.")
   func handed() async throws {
     try await withIMCTL { imctl in
       var sent = try await sent([Self.jid, "--auth", "jwt", "--token-stdin"], input: "t\n", in: imctl)
@@ -157,7 +157,7 @@ struct LoginKindCommandTests {
     }
   }
 
-  @Test("asks nothing and waits without end with --auto.")
+  @Test("imctl login --auth asks nothing and waits without end with --auto.")
   func automatic() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(

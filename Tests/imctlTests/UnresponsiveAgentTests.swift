@@ -103,7 +103,7 @@ struct UnresponsiveAgentTests {
     var command: Command
   }
 
-  @Test("is waited for by commands that are all in the table of this suite.")
+  @Test("An agent that does not answer is waited for by commands that are all in the table of this suite.")
   func table() async throws {
     try await withIMCTL { imctl in
       let dump = try await imctl.run("--experimental-dump-help").output
@@ -119,7 +119,7 @@ struct UnresponsiveAgentTests {
   }
 
   @Test(
-    "since it accepts and says nothing, keeps no command longer than that one's time, nor from ending on SIGINT."
+    "An agent that does not answer since it accepts and says nothing, keeps no command longer than that one's time, nor from ending on SIGINT."
   )
   func silent() async throws {
     try await withIMCTL { imctl in
@@ -133,7 +133,9 @@ struct UnresponsiveAgentTests {
     }
   }
 
-  @Test("since its queue of connections is full, keeps no command longer than that one's time.")
+  @Test(
+    "An agent that does not answer since its queue of connections is full, keeps no command longer than that one's time."
+  )
   func full() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -146,7 +148,7 @@ struct UnresponsiveAgentTests {
     }
   }
 
-  @Test("since it is stopped, keeps no command longer than that one's time.")
+  @Test("An agent that does not answer since it is stopped, keeps no command longer than that one's time.")
   func stopped() async throws {
     try await withIMCTL { imctl in
       let started = try await imctl.run("agent", "start", "--json")
@@ -159,7 +161,9 @@ struct UnresponsiveAgentTests {
     }
   }
 
-  @Test("any more after it was handed a message may have it: that is told, with the id for a second try.")
+  @Test(
+    "An agent that does not answer any more after it was handed a message may have it: that is told, with the id for a second try."
+  )
   func givenUp() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -174,7 +178,9 @@ struct UnresponsiveAgentTests {
     }
   }
 
-  @Test("any more after it has said who it is, gets little longer than the command's time for its answer.")
+  @Test(
+    "An agent that does not answer any more after it has said who it is, gets little longer than the command's time for its answer."
+  )
   func mute() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)

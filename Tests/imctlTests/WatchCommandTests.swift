@@ -30,7 +30,7 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("A line an event, until the agent ends: exit status 69.")
+  @Test("imctl watch prints one line for each event until the agent ends, which is exit status 69.")
   func text() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, then: .close)
@@ -136,7 +136,7 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("A reader that goes away ends it quietly, though nothing happens any more.")
+  @Test("imctl watch ends quietly when its reader goes away, even if nothing happens any more.")
   func brokenPipe() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, then: .waitForClose)

@@ -30,7 +30,7 @@ struct WatchHookTests {
     return path
   }
 
-  @Test("It gets every event in order, as a line of JSON, and its output is the command's.")
+  @Test("The hook gets every event in order, as a line of JSON, and its output is the command's.")
   func order() async throws {
     try await withIMCTL { imctl in
       let events = (1...20).map { Self.presence($0, "status \($0)") }
@@ -43,7 +43,8 @@ struct WatchHookTests {
     }
   }
 
-  @Test("What a peer writes is inert: no shell, no argument, no line of its own.")
+  @Test(
+    "A peer's text reaches the hook neither through a shell, nor as an argument, nor as a line of its own.")
   func inert() async throws {
     try await withIMCTL { imctl in
       let trap = imctl.home + "/trap"
@@ -76,7 +77,9 @@ struct WatchHookTests {
     }
   }
 
-  @Test("Its exit status is ignored, and told with -v; what cannot be run is told always.")
+  @Test(
+    "The exit status of the hook is ignored, and shown with -v; a hook that cannot be run is always reported."
+  )
   func statuses() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, (1...2).map { Self.presence($0, "x") }, then: .close)
@@ -91,7 +94,7 @@ struct WatchHookTests {
     }
   }
 
-  @Test("One that hangs is killed, with all that it has started, and the next event is handed over.")
+  @Test("A hook that hangs is killed with every process it started, and the next one gets the next event.")
   func hanging() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, (1...2).map { Self.presence($0, "x") }, then: .close)
@@ -106,7 +109,7 @@ struct WatchHookTests {
     }
   }
 
-  @Test("One that is slower than the events loses none silently: a gap stands for what is left out.")
+  @Test("A hook that is slower than the events gets a gap in place of those that are left out.")
   func slow() async throws {
     try await withIMCTL { imctl in
       let events = (1...1100).map { Self.presence(Int64($0), "x") }

@@ -1,0 +1,8 @@
+import Synchronization
+
+/// Counts on any thread.
+final class Counter: Sendable {
+  private let count = Atomic(0)
+  var value: Int { count.load(ordering: .relaxed) }
+  func add() { count.wrappingAdd(1, ordering: .relaxed) }
+}
