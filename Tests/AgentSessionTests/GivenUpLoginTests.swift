@@ -112,7 +112,7 @@ struct GivenUpLoginTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("A login that has failed for it was to replace nothing leaves the running session alone.")
+  @Test("A login that has failed because it was to replace nothing leaves the running session alone.")
   func noReplace() async throws {
     let desk = try await SessionDesk([.session()])
     _ = try await desk.session.login(try await desk.parameters("one"))

@@ -12,7 +12,7 @@ struct OverrunTests {
     until: .bound, features: "<sm xmlns='urn:xmpp:sm:3'/>", jid: SessionDesk.jid + "/scripted")
 
   @Test(
-    "A server that waits too long for acknowledgements and resets the connection is logged in to once more, without acknowledgements."
+    "A server that waits too long for acknowledgements and resets the connection is logged in to once more without acknowledgements."
   )
   func reset() async throws {
     let first: Steps =

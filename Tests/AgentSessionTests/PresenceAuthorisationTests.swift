@@ -16,7 +16,7 @@ import XMPPXML
 @Suite("Who asks a session something", .timeLimit(.minutes(4)))
 struct PresenceAuthorisationTests {
   @Test(
-    "Who asks a session something may know of it when it is the own account, the own server, a subscriber or was sent presence."
+    "A peer may know of a session when it is the own account, the own server, a subscriber or was sent presence."
   )
   func admitted() throws {
     let authorisation = PresenceAuthorisation(account: try JID("alice@im.example/desk"))
@@ -53,7 +53,9 @@ struct PresenceAuthorisationTests {
     "<query xmlns='http://jabber.org/protocol/disco#items'/>",
   ]
 
-  @Test("Who asks a session something is answered when it may know, and else as if nobody were there.")
+  @Test(
+    "A peer that asks a session something is answered when it may know of it, and else as if nobody were there."
+  )
   func answers() async throws {
     func asked(by jid: String, _ answer: String) -> [ScriptedServer.Step] {
       Self.questions.enumerated().flatMap { index, question -> [ScriptedServer.Step] in
@@ -99,7 +101,7 @@ struct PresenceAuthorisationTests {
   }
 
   @Test(
-    "Who asks a session something learns by real servers what the word in its presence stands for.",
+    "A peer on a real server learns what the word in its presence stands for.",
     arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)

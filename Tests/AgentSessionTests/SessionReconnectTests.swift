@@ -95,7 +95,7 @@ struct SessionReconnectTests {
 
   private static func time(_ seconds: Double) -> String? { IssuedToken.text(seconds: seconds) }
 
-  @Test("A session that comes back does not where the server has given the domain up, which is no kick.")
+  @Test("A session does not come back where the server has given the domain up, which is no kick.")
   func gone() async throws {
     let desk = try await SessionDesk([.session(then: .error("host-gone")), .session()])
     _ = try await desk.session.login(try await desk.parameters())
@@ -110,7 +110,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "A session that comes back does so where the server does not know the domain just now, which is no kick either."
+    "A session comes back where the server does not know the domain just now, which is no kick either."
   )
   func unknown() async throws {
     let desk = try await SessionDesk([.session(then: .error("host-unknown")), .session()])
@@ -123,7 +123,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "A session that comes back does so with a pause, and as a new one, where the server began another stream in the one there was.",
+    "A session comes back with a pause, and as a new one, where the server began another stream in the one there was.",
     arguments: [
       [.server(secondHeader)], [.server("</stream:stream>" + secondHeader)],
       [
@@ -208,7 +208,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "A session that comes back or would, is told to wait where the server asked for a slower pace, by the next agent too."
+    "A session that comes back, or would, is told to wait where the server asked for a slower pace, by the next agent too."
   )
   func rateLimit() async throws {
     let home = try TemporaryDirectory()

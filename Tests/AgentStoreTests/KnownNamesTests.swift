@@ -16,7 +16,7 @@ struct KnownNamesTests {
   ])
 
   @Test(
-    "Whom a word of the command line means is a JID where it has an @, the exact name of one contact or room, or a domain with a dot.",
+    "A word of the command line means a JID where it has an @, the exact name of one contact or room, or a domain with a dot.",
     arguments: [
       ("Bob", "bob@c"), ("The Team", "team@rooms.c"), ("Same", "same@c"), ("Bob@x", "Bob@x"),
       ("server.c", "server.c"), ("server.c/res", "server.c/res"), ("example.org", "trap@c"),
@@ -28,7 +28,7 @@ struct KnownNamesTests {
   }
 
   @Test(
-    "Whom a word of the command line means is refused where nobody is meant, or more than one: with those that come close.",
+    "A word of the command line is refused where it means nobody, or more than one: with those that come close.",
     arguments: [
       ("bob", "nobody is called bob; near it: Bob (bob@c), Robert (bob@d)"),
       ("Bobb", "nobody is called Bobb; near it: Bob (bob@c), Robert (bob@d)"),

@@ -34,7 +34,7 @@ struct ConcurrencyTests {
     #expect(bob.seen(of: user).count == 3)
   }
 
-  @Test("Many commands at a time to be the agent end with “already running” where there is one.")
+  @Test("Many commands at a time that are to be the agent end with “already running” where there is one.")
   func second() async throws {
     let imctl = try await IMCTL()
     let agent = try await imctl.start(["agent", "run"])

@@ -53,7 +53,7 @@ private struct TokenDevices {
 @Suite("Devices seen and kicked with a token in the place of a password", .serialized)
 struct DevicesByTokenTests {
   @Test(
-    "Devices seen and kicked with a token in the place of a password that is given: nobody is logged in, nothing is stored, nobody sees it.",
+    "Devices are seen and kicked with a token that is given: nobody is logged in, nothing is stored, nobody sees it.",
     arguments: [(TestServer.Kind.prosody13, false), (.ejabberd24, false), (.ejabberd24, true)])
   func given(kind: TestServer.Kind, isJWT: Bool) async throws {
     let devices = try await TokenDevices(kind, isJWT: isJWT)
@@ -92,7 +92,7 @@ struct DevicesByTokenTests {
   }
 
   @Test(
-    "Devices seen and kicked with a token in the place of a password of this device, which is as good after that.",
+    "Devices are seen and kicked with the token of this device, which stays as good as it was.",
     arguments: TestServer.Kind.newer)
   func stored(kind: TestServer.Kind) async throws {
     let devices = try await TokenDevices(kind, isJWT: false)

@@ -202,7 +202,7 @@ struct FaultTests {
   }
 
   @Test(
-    "A session over a link that breaks that breaks in the middle of a message has it arrive, once, though some servers cannot go on with it then.",
+    "A session over a link that breaks in the middle of a message has it arrive, once, though some servers cannot go on with it then.",
     arguments: TestServer.Kind.allCases)
   func middle(kind: TestServer.Kind) async throws {
     try await Line.each([kind: [.cut]]) { line, bob in
@@ -219,7 +219,7 @@ struct FaultTests {
   }
 
   @Test(
-    "A session over a link that breaks that is not there yet fails at the stage where it is lost, as the network's failure, and can be had again."
+    "A session over a link that is not there yet fails at the stage where it is lost, as the network's failure, and can be had again."
   )
   func byHand() async throws {
     let faults: [TestServer.Kind: [FaultProxy.Fault]] = [

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Who looks like a contact", .timeLimit(.minutes(4)))
 struct LookAlikeTests {
-  @Test("Who looks like a contact and asks to see the account's presence is told with whom it looks like.")
+  @Test(
+    "Somebody who looks like a contact and asks to see the account's presence is reported with the contact in question."
+  )
   func request() async throws {
     var options = TestServer.Options(.prosody)
     let mallory = "b\u{43e}b"

@@ -7,7 +7,7 @@ import Testing
 @Suite("The main job", .serialized)
 struct MainJobTests {
   @Test(
-    "The main job is to log in, change presence and log out, as another client sees it.",
+    "A user logs in, changes presence and logs out, as another client sees it.",
     arguments: TestServer.Kind.allCases, [false, true])
   func mainJob(kind: TestServer.Kind, directTLS: Bool) async throws {
     let user = try await User(on: kind, directTLS: directTLS)

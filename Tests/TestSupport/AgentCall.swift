@@ -4,7 +4,7 @@ import Glibc
 
 /// What a test asks the running agent again and again, over its socket: no process is started for it.
 extension IMCTL {
-  /// Asks the running agent as a command would.
+  /// Asks the running agent as a command would, after a pause: who asks again and again leaves the processor to the agent.
   ///
   /// - Returns: `nil` where no agent listens, or it ends before it has answered.
   public func ask<Method: AgentMethod>(
@@ -12,6 +12,7 @@ extension IMCTL {
   ) async throws -> Method.Result? {
     let paths = AgentPaths(configuration: home + "/.config/imctl", state: home + "/.local/state/imctl")
     let request = RPC.request(method, id: .number(1), parameters)
+    try await Task.sleep(for: .milliseconds(50))
     let line = try await withCheckedThrowingContinuation { waiter in
       // A thread that may block.
       DispatchQueue.global().async {

@@ -199,7 +199,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "On a real server ejabberd with plain passwords takes SHA-512, or what was learned; stopped, it says so.",
+    "On a real server, ejabberd with plain passwords takes SHA-512, or what was learned; stopped, it says so.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func ejabberd(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)

@@ -235,7 +235,7 @@ struct StreamManagementTests {
       }
     }
 
-    @Test("A session that goes on not leaves open what the server has not counted.")
+    @Test("A session that does not go on leaves open what the server has not counted.")
     func refused() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b"])
       management.sent(StreamManagementTests.stanza("iq", id: "q", type: "set"))
