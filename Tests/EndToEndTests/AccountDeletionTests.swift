@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How a session takes what a server does when its account is to be changed or deleted.
-@Suite("A session whose account is to be deleted", .timeLimit(.minutes(6)))
+@Suite("Changing and deleting the account of a running session", .timeLimit(.minutes(6)))
 struct AccountDeletionTests {
   private static let online =
     [ScriptedServer.Step].login(until: .bound) + .synced
@@ -25,7 +25,7 @@ struct AccountDeletionTests {
   }
 
   @Test(
-    "A session whose account is to be deleted goes on where the server refuses, and the account stays stored."
+    "A session goes on, and its account stays stored, where the server refuses to delete the account."
   )
   func refused() async throws {
     let refusal =
@@ -41,7 +41,7 @@ struct AccountDeletionTests {
   }
 
   @Test(
-    "A session whose account is to be deleted ends in peace, though the server ends the stream as it does with strangers."
+    "Deleting the account ends its session without a kick, even if the server answers with a stream error."
   )
   func ended() async throws {
     let end =
@@ -59,7 +59,7 @@ struct AccountDeletionTests {
   }
 
   @Test(
-    "A session whose account is to be deleted is lost where the connection breaks instead of an answer, and nothing is forgotten."
+    "An account stays stored if the connection breaks before the server confirms the deletion."
   )
   func lost() async throws {
     try await withSession([Self.asked, .close]) { imctl, _ in
@@ -69,7 +69,7 @@ struct AccountDeletionTests {
     }
   }
 
-  @Test("A session whose account is to be deleted keeps its password where the server does not change it.")
+  @Test("An account keeps its password and its session where the server refuses the new password.")
   func passwordStays() async throws {
     let steps: [ScriptedServer.Step] = [
       .client(

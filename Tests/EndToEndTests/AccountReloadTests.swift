@@ -20,7 +20,7 @@ struct AccountReloadTests {
     try await user.imctl.run("agent", "log").lines
   }
 
-  @Test("One that is not to be logged in any more is logged out, and logged in when it is again.")
+  @Test("An edit of isLogin in accounts.json logs the account out, and another edit logs it in again.")
   func outAndIn() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -45,7 +45,7 @@ struct AccountReloadTests {
     _ = try await watch.ended(within: .seconds(90))
   }
 
-  @Test("Another imctl brings an account: it is logged in.")
+  @Test("An account that is added to accounts.json while the agent runs is logged in.")
   func imported() async throws {
     let user = try await User()
     let other = try await User()
@@ -70,7 +70,7 @@ struct AccountReloadTests {
     #expect(all.first?.sessions == 1)
   }
 
-  @Test("Presence by hand is shown at once, other options with the next connection.")
+  @Test("An edited presence is shown at once, and an edited resource applies to the next connection.")
   func options() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -88,7 +88,7 @@ struct AccountReloadTests {
     try await bob.sees(user) { $0.from == user.jid + "/two" && $0.status == "dinner" }
   }
 
-  @Test("A broken file is told in the log and in the agent's status, and everything stays as it was.")
+  @Test("A broken accounts.json is reported in the log and by agent status, and the session goes on.")
   func broken() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -111,7 +111,7 @@ struct AccountReloadTests {
     #expect(try await user.imctl.run("agent", "status").output.contains("accounts.json") == false)
   }
 
-  @Test("While the file is broken, status and logout do their work, and say what is wrong.")
+  @Test("The commands status and logout do their work while accounts.json is broken, and report the error.")
   func brokenButOnline() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -132,7 +132,7 @@ struct AccountReloadTests {
     #expect(try user.stored().map(\.isLogin) == [false])
   }
 
-  @Test("The agent does not react to its own writes.")
+  @Test("The agent does not react to its own writes of accounts.json.")
   func ownWrites() async throws {
     let user = try await User()
     try await user.goOnline()

@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@Suite("Many commands at a time", .serialized)
+@Suite("Many commands at the same time", .serialized)
 struct ConcurrencyTests {
   private func run(_ user: User, _ commands: [[String]]) async throws -> [IMCTL.Result] {
     try await withThrowingTaskGroup(of: (Int, IMCTL.Result).self) { group in
@@ -15,7 +15,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("Many commands at a time start one agent.")
+  @Test("Twenty simultaneous agent start commands start a single agent.")
   func start() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -34,7 +34,7 @@ struct ConcurrencyTests {
     #expect(bob.seen(of: user).count == 3)
   }
 
-  @Test("Many commands at a time that are to be the agent end with “already running” where there is one.")
+  @Test("A second agent run ends with the error “alreadyRunning” while another agent runs.")
   func second() async throws {
     let imctl = try await IMCTL()
     let agent = try await imctl.start(["agent", "run"])
@@ -48,7 +48,7 @@ struct ConcurrencyTests {
   }
 
   @Test(
-    "Many commands at a time are refused where the agent has as many clients as it can, and told so; messages wait, and who looks or ends it gets in."
+    "An agent with the maximum of clients refuses further commands, except to show its status and to end it."
   )
   func tooMany() async throws {
     let imctl = try await IMCTL()
@@ -91,7 +91,9 @@ struct ConcurrencyTests {
     try await imctl.end()
   }
 
-  @Test("Many commands at a time are all answered.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "Simultaneous status and presence commands are all answered by a single agent.",
+    arguments: TestServer.Kind.allCases)
   func answered(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     try await user.goOnline()
@@ -111,7 +113,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("Many commands at a time are answered the same when they log in: one session.")
+  @Test("Ten simultaneous logins of one account all succeed and share a single session.")
   func login() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)

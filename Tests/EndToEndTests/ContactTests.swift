@@ -5,10 +5,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A contact", .serialized, .timeLimit(.minutes(10)))
+@Suite("Contacts", .serialized, .timeLimit(.minutes(10)))
 struct ContactTests {
   @Test(
-    "A contact is asked, accepts, is seen, gets another name and other groups, and is removed.",
+    "A contact is added, accepts, shows presence, is renamed and regrouped, and is removed.",
     arguments: TestServer.Kind.allCases)
   func added(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -73,7 +73,7 @@ struct ContactTests {
   }
 
   @Test(
-    "A contact asks, is listed once and after a restart too, and is approved or denied.",
+    "A contact request is listed once, survives a restart of the agent, and is approved or denied.",
     arguments: TestServer.Kind.allCases)
   func requests(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -120,7 +120,7 @@ struct ContactTests {
   }
 
   @Test(
-    "A contact that has not asked is approved beforehand where the server can do that.",
+    "A contact is approved before it has asked, where the server supports this.",
     arguments: TestServer.Kind.allCases)
   func preApproved(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -141,7 +141,7 @@ struct ContactTests {
   }
 
   @Test(
-    "A contact that is blocked gets nothing through, until it is unblocked; other devices hear of it.",
+    "Messages of a blocked contact do not arrive until it is unblocked, and other devices learn of the change.",
     arguments: TestServer.Kind.allCases)
   func blocked(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -176,7 +176,7 @@ struct ContactTests {
   }
 
   @Test(
-    "A contact changed by another device is told as that and kept by version; a stranger's push is ignored.",
+    "A change of contacts by another device is reported as such, and a roster push of a stranger is ignored.",
     arguments: TestServer.Kind.allCases)
   func otherDevice(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -236,7 +236,7 @@ struct ContactTests {
   }
 
   @Test(
-    "A contact whose request another device has declined is not listed any more after the next login.",
+    "A contact request that another device has declined is no longer listed after the next login.",
     arguments: TestServer.Kind.allCases)
   func declinedElsewhere(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A conversation", .serialized, .timeLimit(.minutes(10)))
+@Suite("Conversations that the devices of an account share", .serialized, .timeLimit(.minutes(10)))
 struct ConversationTests {
   /// Two devices of one account that are online, and watch what happens to conversations and contacts.
   private struct Pair {
@@ -32,7 +32,7 @@ struct ConversationTests {
   }
 
   @Test(
-    "A conversation is read, pinned, muted, marked, cleared and deleted on one device, and so it is on the other.",
+    "Reading, pinning, muting, marking, clearing and deleting a conversation takes effect on the other device.",
     arguments: TestServer.Kind.allCases)
   func shared(kind: TestServer.Kind) async throws {
     let pair = try await Pair(kind)
@@ -99,7 +99,7 @@ struct ConversationTests {
   }
 
   @Test(
-    "A conversation of a room is pinned and muted in its bookmark, where another client sees it, and what that has put there stays.",
+    "A room is pinned and muted in its bookmark, and other data in that bookmark is preserved.",
     arguments: TestServer.Kind.allCases)
   func bookmark(kind: TestServer.Kind) async throws {
     let pair = try await Pair(kind)
@@ -159,7 +159,7 @@ struct ConversationTests {
   }
 
   @Test(
-    "A conversation is changed offline, and the other device hears of it later.",
+    "A change to a conversation that is made offline reaches the other device after the next login.",
     arguments: TestServer.Kind.oneOfEach)
   func offline(kind: TestServer.Kind) async throws {
     let pair = try await Pair(kind)
@@ -186,7 +186,7 @@ struct ConversationTests {
   }
 
   @Test(
-    "A conversation is changed while the server is silent, which is told when it answers again, in the same session."
+    "A change to a conversation while the server is silent is published in the same session when it answers."
   )
   func silent() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody13))
@@ -210,7 +210,8 @@ struct ConversationTests {
   }
 
   @Test(
-    "A request that one device declines is declined on the other one.", arguments: TestServer.Kind.allCases)
+    "A contact request that one device declines disappears from the other device.",
+    arguments: TestServer.Kind.allCases)
   func declined(kind: TestServer.Kind) async throws {
     let pair = try await Pair(kind, server: Village.server(kind))
     let (user, other) = (pair.user, pair.other)
@@ -226,7 +227,7 @@ struct ConversationTests {
   }
 
   @Test(
-    "The history has a message once: as its sender has corrected it, or as taken back, which is found no more.",
+    "The history lists a corrected message once with its latest text, and search finds no retracted message.",
     arguments: TestServer.Kind.oneOfEach)
   func retracted(kind: TestServer.Kind) async throws {
     let pair = try await Pair(kind)

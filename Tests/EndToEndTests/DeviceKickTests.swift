@@ -3,10 +3,10 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@Suite("Devices that are kicked, all at once, by name, or by an administrator", .serialized, .namesServer)
+@Suite("Kicking devices: all of them, by name, and as an administrator", .serialized, .namesServer)
 struct DeviceKickTests {
   @Test(
-    "Every device that the server lists is ended; a server that lists none is reported with what may be left."
+    "The command kick --all ends every device that the server lists, and reports which may still be online."
   )
   func kickForeigners() async { await Everywhere.run(kickForeigners) }
 
@@ -37,7 +37,7 @@ struct DeviceKickTests {
     withExtendedLifetime([tablet, phone]) {}
   }
 
-  @Test("A device is kicked, and written to, by the name that it is listed under.")
+  @Test("A device is kicked, and gets messages, by the name under which it is listed.")
   func kickByName() async { await Everywhere.run(on: [.prosody, .ejabberd24], kickByName) }
 
   private func kickByName(on kind: TestServer.Kind) async throws {
@@ -56,7 +56,7 @@ struct DeviceKickTests {
     #expect((again.output, again.status) == ("phone was not online\n", 1))
   }
 
-  @Test("Without anything to log in with nobody is asked.")
+  @Test("The commands devices list and devices kick do not log in without stored or given credentials.")
   func withoutCredential() async throws {
     let user = try await User()
     #expect(try await user.login("--store", "none").status == 0)
@@ -77,7 +77,7 @@ struct DeviceKickTests {
     #expect(alone.status == 64)
   }
 
-  @Test("An administrator ends sessions of others; who is none does not.")
+  @Test("An administrator can end the sessions of other accounts, and an ordinary user cannot.")
   func administrator() async { await Everywhere.run(administrator) }
 
   private func administrator(on kind: TestServer.Kind) async throws {
@@ -105,7 +105,8 @@ struct DeviceKickTests {
     #expect((none.output, none.status) == ("\(server.jid("bob"))/nowhere was not online\n", 1))
   }
 
-  @Test("All others are kicked; with a new password nobody comes back with the old one.")
+  @Test(
+    "After kick --all --revoke with a new password, no other device can return with its stored credentials.")
   func kickAll() async { await Everywhere.run(kickAll) }
 
   private func kickAll(on kind: TestServer.Kind) async throws {

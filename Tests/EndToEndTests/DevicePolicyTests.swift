@@ -4,7 +4,9 @@ import Testing
 
 @Suite("The device policy of an account", .serialized, .namesServer)
 struct DevicePolicyTests {
-  @Test("The device policy of an account is obeyed by devices that did not set it, and have never been told.")
+  @Test(
+    "A device policy is obeyed by devices that did not set it, even by a device that logs in for the first time."
+  )
   func everyDevice() async { await Everywhere.run(everyDevice) }
 
   private func everyDevice(on kind: TestServer.Kind) async throws {
@@ -38,7 +40,7 @@ struct DevicePolicyTests {
     #expect(try await new.state() == .syncOK)
   }
 
-  @Test("The device policy of an account that is set offline is published at the next login.")
+  @Test("A device policy that is set offline is published at the next login.")
   func offline() async throws {
     let user = try await User(on: .ejabberd24)
     try await user.goOnline("--resource", "desk")

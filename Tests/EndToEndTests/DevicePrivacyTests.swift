@@ -39,10 +39,12 @@ private struct Witness {
   }
 }
 
-@Suite("What a device tells the others of the account", .serialized, .timeLimit(.minutes(6)))
+@Suite(
+  "The privacy of what a device publishes to the other devices of its account", .serialized,
+  .timeLimit(.minutes(6)))
 struct DevicePrivacyTests {
   @Test(
-    "What a device tells the others of the account is told by a login that succeeds, and by no other.",
+    "A device publishes its name and extension after a successful login, and not during a failed one.",
     arguments: TestServer.Kind.newer)
   func failedLogin(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -70,7 +72,7 @@ struct DevicePrivacyTests {
   }
 
   @Test(
-    "What a device tells the others of the account is kept from a server that does not say that nobody else will see it; all else goes on."
+    "A device publishes nothing on a server that cannot keep it private, and everything else still works."
   )
   func withoutPublishOptions() async throws {
     let witness = try await Witness()

@@ -79,9 +79,9 @@ extension [Event] {
   }
 }
 
-@Suite("Devices of one account", .serialized, .namesServer)
+@Suite("The devices of one account", .serialized, .namesServer)
 struct DeviceTests {
-  @Test("A kick ends one device only, and contacts do not see who did it.")
+  @Test("A kick ends only the named device, and contacts do not see which device sent it.")
   func kick() async { await Everywhere.run(kick) }
 
   private func kick(on kind: TestServer.Kind) async throws {
@@ -114,7 +114,7 @@ struct DeviceTests {
   }
 
   @Test(
-    "Who has the password sees and kicks them without being logged in; nothing of it is stored, or shown.")
+    "A command with the account's password lists and kicks devices without a login, and stores nothing.")
   func withoutSession() async { await Everywhere.run(withoutSession) }
 
   private func withoutSession(on kind: TestServer.Kind) async throws {
@@ -153,7 +153,7 @@ struct DeviceTests {
     #expect(try Data(contentsOf: URL(filePath: user.accountsPath)) == before)
   }
 
-  @Test("Each device sees what there is: three of ours and one that is not.")
+  @Test("Each device lists all four devices of the account: three that run imctl and one that does not.")
   func whoSeesWhat() async { await Everywhere.run(whoSeesWhat) }
 
   private func whoSeesWhat(on kind: TestServer.Kind) async throws {
@@ -243,7 +243,7 @@ struct DeviceTests {
     #expect(try replay.events().devices == events)
   }
 
-  @Test("A kicked device is told which device has kicked it, where that device runs imctl.")
+  @Test("A kicked device is told which device kicked it, if that device runs imctl.")
   func kickedBy() async { await Everywhere.run(kickedBy) }
 
   private func kickedBy(on kind: TestServer.Kind) async throws {
@@ -275,7 +275,7 @@ struct DeviceTests {
     try await foreign.end()
   }
 
-  @Test("With a limit the oldest device of the platform makes way, and none of another one.")
+  @Test("A device limit ends the oldest device of the platform, and no device of another platform.")
   func limit() async { await Everywhere.run(limit) }
 
   private func limit(on kind: TestServer.Kind) async throws {
@@ -312,7 +312,7 @@ struct DeviceTests {
     try await foreign.end()
   }
 
-  @Test("Two devices that fight for one place come to rest.")
+  @Test("Two devices whose policy allows only one of them do not go on kicking each other.")
   func fight() async { await Everywhere.run(on: [.prosody, .ejabberd24], fight) }
 
   private func fight(on kind: TestServer.Kind) async throws {
@@ -336,7 +336,7 @@ struct DeviceTests {
     #expect(try watch.events().kicks.isEmpty)
   }
 
-  @Test("A message to another device comes to that one alone, once.")
+  @Test("A message to one device of the account arrives on that device only, and only once.")
   func send() async { await Everywhere.run(send) }
 
   private func send(on kind: TestServer.Kind) async throws {

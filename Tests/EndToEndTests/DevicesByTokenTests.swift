@@ -50,10 +50,10 @@ private struct TokenDevices {
   }
 }
 
-@Suite("Devices seen and kicked with a token in the place of a password", .serialized)
+@Suite("Listing and kicking devices with a token in place of a password", .serialized)
 struct DevicesByTokenTests {
   @Test(
-    "Devices are seen and kicked with a token that is given: nobody is logged in, nothing is stored, nobody sees it.",
+    "A command with a given token lists and kicks devices without a login, and stores nothing.",
     arguments: [(TestServer.Kind.prosody13, false), (.ejabberd24, false), (.ejabberd24, true)])
   func given(kind: TestServer.Kind, isJWT: Bool) async throws {
     let devices = try await TokenDevices(kind, isJWT: isJWT)
@@ -92,7 +92,7 @@ struct DevicesByTokenTests {
   }
 
   @Test(
-    "Devices are seen and kicked with the token of this device, which stays as good as it was.",
+    "The stored token of a device lists and kicks other devices, and remains valid.",
     arguments: TestServer.Kind.newer)
   func stored(kind: TestServer.Kind) async throws {
     let devices = try await TokenDevices(kind, isJWT: false)

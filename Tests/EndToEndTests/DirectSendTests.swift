@@ -6,7 +6,7 @@ import Testing
 @Suite("imctl send --direct", .serialized, .timeLimit(.minutes(10)))
 struct DirectSendTests {
   @Test(
-    "imctl send --direct needs no login and no agent, shows no presence, and has its message acknowledged.",
+    "A direct send needs neither login nor agent, shows no presence, and waits for the server's acknowledgement.",
     arguments: TestServer.Kind.allCases)
   func stranger(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -34,7 +34,7 @@ struct DirectSendTests {
   }
 
   @Test(
-    "imctl send --direct tells what has become of each recipient's message; the exit status is the worst.",
+    "A direct send reports the outcome for each recipient, and its exit status is that of the worst outcome.",
     arguments: TestServer.Kind.allCases)
   func recipients(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -74,7 +74,7 @@ struct DirectSendTests {
     try await user.imctl.end()
   }
 
-  @Test("imctl send --direct takes what is stored, leaves the session alone, and waits for a receipt.")
+  @Test("A direct send uses the stored credentials, leaves the session alone, and can wait for a receipt.")
   func stored() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("The agent where nothing can be written", .timeLimit(.minutes(8)))
+@Suite("An agent that cannot write its files", .timeLimit(.minutes(8)))
 struct DiskFullTests {
   /// A small file system of its own at a path, as long as it is held.
   private final class SmallDisk: Sendable {
@@ -32,7 +32,7 @@ struct DiskFullTests {
   }
 
   @Test(
-    "A full disk is told by status and an event, and keeps agent restart from ending what runs.",
+    "A full disk is reported by status and an event, and agent restart then keeps the running agent.",
     .enabled(if: geteuid() == 0))
   func full() async throws {
     let user = try await User()
@@ -69,7 +69,7 @@ struct DiskFullTests {
   }
 
   @Test(
-    "Files that the next agent may not write keep agent restart from ending what runs.",
+    "The command agent restart keeps the running agent if the next one could not write its files.",
     .enabled(if: geteuid() == 0), arguments: ["agent.log", "imctl.sqlite", "agent.lock"])
   func unwritable(name: String) async throws {
     let user = try await User()

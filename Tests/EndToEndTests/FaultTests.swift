@@ -123,10 +123,10 @@ private struct Line: Sendable, CustomStringConvertible {
   }
 }
 
-@Suite("A session over a link that breaks", .serialized)
+@Suite("Sessions over a faulty connection", .serialized)
 struct FaultTests {
   @Test(
-    "A session over a link that breaks comes back with the presence that is wanted, at whatever flight of its return the link breaks again.",
+    "A session comes back with the desired presence, wherever the connection breaks during its return.",
     arguments: TestServer.Kind.allCases)
   func flights(kind: TestServer.Kind) async throws {
     try await Line.each([kind: FaultProxy.Fault.allCases]) { line, bob in
@@ -159,7 +159,7 @@ struct FaultTests {
   }
 
   @Test(
-    "A session over a link that breaks comes back when it breaks while nothing happens, and while presence is sent or a message arrives.",
+    "A session comes back if the connection breaks while it is idle, sends presence or receives a message.",
     arguments: TestServer.Kind.allCases)
   func running(kind: TestServer.Kind) async throws {
     try await Line.each([kind: FaultProxy.Fault.allCases]) { line, bob in
@@ -202,7 +202,7 @@ struct FaultTests {
   }
 
   @Test(
-    "A session over a link that breaks in the middle of a message has it arrive, once, though some servers cannot go on with it then.",
+    "A message whose transmission a broken connection interrupts arrives exactly once.",
     arguments: TestServer.Kind.allCases)
   func middle(kind: TestServer.Kind) async throws {
     try await Line.each([kind: [.cut]]) { line, bob in
@@ -219,7 +219,7 @@ struct FaultTests {
   }
 
   @Test(
-    "A session over a link that is not there yet fails at the stage where it is lost, as the network's failure, and can be had again."
+    "A login over a faulty connection fails as a network error at the right stage, and can be repeated."
   )
   func byHand() async throws {
     let faults: [TestServer.Kind: [FaultProxy.Fault]] = [

@@ -22,7 +22,7 @@ struct FewDescriptorsTests {
   }
 
   @Test(
-    "An agent that may open few files raises its own limit as far as it can, tells where that is too low, and stays alive with more accounts."
+    "An agent raises its limit of open files, warns where it is too low, and survives more accounts than fit."
   )
   func tooFew() async throws {
     // Each connection takes a descriptor for as long as the login may take.

@@ -3,7 +3,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@Suite("After a login has failed", .serialized)
+@Suite("The time after a failed login", .serialized)
 struct GivenUpLoginTests {
   /// What is stored would do: the failed login goes elsewhere, or has something else.
   private enum Cause: CaseIterable {
@@ -11,7 +11,7 @@ struct GivenUpLoginTests {
   }
 
   @Test(
-    "After a login has failed, an agent that was started for it does not log in by itself.",
+    "An agent that was started for a login that failed does not log in by itself.",
     arguments: Cause.allCases)
   private func over(cause: Cause) async throws {
     let user = try await User()
@@ -40,7 +40,7 @@ struct GivenUpLoginTests {
     try await user.imctl.end()
   }
 
-  @Test("After a background login has failed, the account says why, with and without an agent.")
+  @Test("The status of an account tells why its background login failed, with and without an agent.")
   func detached() async throws {
     let user = try await User()
     #expect(try await user.login("--detach", password: "mistyped").status == 0)
@@ -55,7 +55,7 @@ struct GivenUpLoginTests {
     try await user.imctl.end()
   }
 
-  @Test("After a login has failed, the result tells the outcomes apart.")
+  @Test("The JSON output of a login distinguishes the possible results.")
   func result() async throws {
     struct Line: Decodable { var result: String? }
     let user = try await User()

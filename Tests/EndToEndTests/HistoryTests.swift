@@ -12,7 +12,7 @@ struct HistoryTests {
     return try result.objects(Event.self).compactMap { $0.message?.body }
   }
 
-  @Test("The history has what was sent and received, is searched, and needs neither agent nor server.")
+  @Test("The history lists sent and received messages, can be searched, and needs neither agent nor server.")
   func offline() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -52,7 +52,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "The history of a new device is fetched from the archive on demand, each message once.",
+    "A new device fetches older history from the archive on demand, and lists each message once.",
     arguments: TestServer.Kind.allCases)
   func sync(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -94,7 +94,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "The history of a new device has nothing of what was taken back, however far back that was said.",
+    "The history of a new device lists no retracted text, however long ago the retraction was sent.",
     arguments: TestServer.Kind.allCases)
   func retracted(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -149,7 +149,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "The history has thousands of messages that came meanwhile, each once.",
+    "The history lists thousands of messages that arrived while the account was offline, each of them once.",
     arguments: TestServer.Kind.allCases)
   func away(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)

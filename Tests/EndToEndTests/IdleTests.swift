@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("While the user looks away", .serialized)
+@Suite("The idle mode: what happens while the user is away from the device", .serialized)
 struct IdleTests {
   /// The presences of bob that an account of this watcher has got.
   private static func shows(_ watch: ChildProcess, of account: String) throws -> [PresenceShow] {
@@ -17,7 +17,7 @@ struct IdleTests {
   }
 
   @Test(
-    "While the user looks away, a real server holds back what can wait, and brings it when the user is back.",
+    "A server holds back presences in idle mode, and delivers them when the user is active again.",
     arguments: TestServer.Kind.allCases)
   func heldBack(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -53,7 +53,7 @@ struct IdleTests {
   }
 
   @Test(
-    "While the user looks away, the server is told again on every connection, and that the user is back on one."
+    "A session in idle mode sends <inactive/> on each new connection, and <active/> when the user is back."
   )
   func toldAgain() async throws {
     let away = "<inactive xmlns='urn:xmpp:csi:0'/>"
@@ -80,7 +80,7 @@ struct IdleTests {
     try await server.end()
   }
 
-  @Test("While the user looks away, it is remembered when the agent is another one, until the user is back.")
+  @Test("The idle mode survives a restart of the agent, until the user is active again.")
   func outlivesAgent() async throws {
     // What the session asks of itself and what it is asked to say may come in either order: that is recorded alone.
     let server = try await ScriptedServer(
@@ -107,7 +107,7 @@ struct IdleTests {
   }
 
   @Test(
-    "While the user looks away, to stop the process that is the session is to look away, and to have it go on is to be back."
+    "A foreground session that is suspended sends <inactive/>, and one that continues sends <active/>."
   )
   func jobControl() async throws {
     let server = try await ScriptedServer(
@@ -164,7 +164,7 @@ struct IdleTests {
     try await server.end()
   }
 
-  @Test("While the user looks away, a server that does not want to know is not told, and that is said.")
+  @Test("A server without client state indication is not told of the idle mode, and the command says so.")
   func notOffered() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + .synced + [.client("<presence><show>away</show></presence>"), .stall])
@@ -185,7 +185,7 @@ struct IdleTests {
   }
 
   @Test(
-    "While the user looks away and disconnected, contacts see them offline, and online again when they are back.",
+    "In idle mode “disconnect” contacts see the account offline, and online again when the user is back.",
     arguments: TestServer.Kind.oneOfEach)
   func disconnected(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -217,7 +217,7 @@ struct IdleTests {
   }
 
   @Test(
-    "While the user looks away, the agent does what it was started with, and without one nobody is logged in."
+    "The command agent idle uses the mode that the agent was started with, and fails without an agent."
   )
   func onIdle() async throws {
     let user = try await User()

@@ -75,10 +75,10 @@ extension [Event] {
   }
 }
 
-@Suite("A session that somebody else ends", .serialized)
+@Suite("Sessions that are ended from outside", .serialized)
 struct KickTests {
   @Test(
-    "A session that somebody else ends is over, and tells all that is known of why.",
+    "A kicked session ends, and its event reports everything that is known about the cause.",
     arguments: TestServer.Kind.allCases.flatMap { kind in
       KickShape.allCases.filter { $0 != .reasoned || !kind.isProsody }.map { (kind, $0) }
     })
@@ -115,7 +115,7 @@ struct KickTests {
   }
 
   @Test(
-    "A session that somebody else ends for good says so while online, where the server does, and clears the secret."
+    "A ban that the server announces to an online session ends the session and clears the stored password."
   )
   func blockedOnline() async throws {
     let user = try await User(on: .prosody13)
@@ -141,7 +141,7 @@ struct KickTests {
   }
 
   @Test(
-    "A session that somebody else ends for good is a kick where the server says no more; the next login says the rest."
+    "A ban that the server reports as a kick is recognised when the session tries to log in again."
   )
   func blockedLater() async throws {
     // A token for the device goes on logging in who is banned: the server has none here.
@@ -166,7 +166,7 @@ struct KickTests {
   }
 
   @Test(
-    "A session that somebody else ends is the oldest one where the server allows no more of them.",
+    "A login beyond the server's limit of sessions ends the oldest session.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func tooMany(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)
@@ -186,7 +186,7 @@ struct KickTests {
   }
 
   @Test(
-    "A session that somebody else ends comes back under another resource where the user wants that.",
+    "A session with --on-kick reconnect comes back under another resource after a kick.",
     arguments: [TestServer.Kind.prosody, .ejabberd24])
   func reconnect(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -209,7 +209,7 @@ struct KickTests {
   }
 
   @Test(
-    "A session that somebody else ends comes back under its own where it is to fight; who does not is gone, and that is all."
+    "A session with --on-kick fight takes its resource back, and the session that took it ends."
   )
   func fight() async throws {
     let user = try await User(on: .prosody)
@@ -230,7 +230,7 @@ struct KickTests {
   }
 
   @Test(
-    "A session that somebody else ends that is reset comes back at once, with what it has.",
+    "A session that the server resets comes back at once with its stored credential.",
     arguments: [TestServer.Kind.prosody, .prosody13])
   func reset(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -261,7 +261,7 @@ struct KickTests {
   }
 
   @Test(
-    "A session that somebody else ends before it is synced was ended by another device that came at the same moment."
+    "A login that loses its resource before synchronisation fails with “otherDeviceLogin”."
   )
   func sameMoment() async throws {
     let server = try await ScriptedServer(
@@ -275,7 +275,7 @@ struct KickTests {
   }
 
   @Test(
-    "A session that somebody else ends by an attempt of its own, which the server takes up late, is made once more."
+    "A login that conflicts with an earlier attempt of its own is repeated once, and reports no kick."
   )
   func ownAttempt() async throws {
     let online = [ScriptedServer.Step].login(until: .bound) + .synced
@@ -304,7 +304,7 @@ struct KickTests {
   }
 
   @Test(
-    "A session that somebody else ends cannot begin where the server keeps the one that is there.",
+    "A login fails with “tooManyDevices” where the server prefers the session that holds the resource.",
     arguments: TestServer.Kind.allCases)
   func tooManyDevices(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)
@@ -355,7 +355,7 @@ struct KickTests {
     try await server.end()
   }
 
-  @Test("A session that somebody else ends ends the agent of a service manager with what it ended with.")
+  @Test("The command agent run ends with the exit status of the kick that ended its only session.")
   func agentRun() async throws {
     let user = try await User(on: .ejabberd24)
     let agent = try await user.imctl.start(["agent", "run"])

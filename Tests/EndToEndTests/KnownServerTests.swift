@@ -3,7 +3,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@Suite("A server that is known")
+@Suite("Logins to a server that is known from an earlier login")
 struct KnownServerTests {
   private static let online =
     [ScriptedServer.Step].login(until: .bound) + .synced + [
@@ -22,7 +22,7 @@ struct KnownServerTests {
   }
 
   @Test(
-    "A server that is known takes six round trips over STARTTLS and five over direct TLS, with SASL2 one less, with a token another.",
+    "A login takes 6 round trips with STARTTLS and 5 with direct TLS, one less with SASL2, two with a token.",
     arguments: TestServer.Kind.allCases, [false, true])
   func roundTrips(kind: TestServer.Kind, directTLS: Bool) async throws {
     let user = try await User(on: kind, directTLS: directTLS)
@@ -54,7 +54,7 @@ struct KnownServerTests {
   }
 
   @Test(
-    "A server that is known and has learned to bind to the channel is not told that it cannot, and its refusal is no wrong password.",
+    "A login succeeds on a server that has learned channel binding since the last login.",
     arguments: TestServer.Kind.newer)
   func outdated(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -79,7 +79,7 @@ struct KnownServerTests {
   }
 
   @Test(
-    "A server that is known and does not like to be answered before it asked is spoken to step by step, now and later."
+    "A login to a server that rejects pipelining goes on step by step, and so do later logins."
   )
   func objects() async throws {
     let objection =
@@ -96,7 +96,7 @@ struct KnownServerTests {
     #expect(server.connections == 4)
   }
 
-  @Test("A server that is known and had SCRAM does not get to see the password: downgrade.")
+  @Test("A login does not send the password with PLAIN to a server that offered SCRAM before.")
   func downgrade() async throws {
     let server = try await ScriptedServer(
       eachConnection: [Self.online]

@@ -2,10 +2,10 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("Only the device that logged in last logs in by itself", .timeLimit(.minutes(6)))
+@Suite("Automatic logins with regard to the device that logged in last", .timeLimit(.minutes(6)))
 struct LastLoginTests {
   @Test(
-    "Only the device that logged in last logs in by itself, unless it is forced: another one's login is found out before anybody sees this one.",
+    "An automatic login fails unseen if another device has logged in since, unless it is forced.",
     arguments: TestServer.Kind.allCases)
   func last(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -65,7 +65,7 @@ struct LastLoginTests {
   }
 
   @Test(
-    "Only the device that logged in last logs in by itself, but an agent that starts again does, unless the user wants it otherwise."
+    "A restarted agent logs in even if another device has done so since, unless the policy is --check last."
   )
   func restarted() async throws {
     let user = try await User(on: .ejabberd)
@@ -94,7 +94,7 @@ struct LastLoginTests {
     try await user.imctl.end()
   }
 
-  @Test("A device of a platform whose limit is 0 does not log in at all.")
+  @Test("A device of a platform whose device limit is 0 is not logged in.")
   func none() async throws {
     let user = try await User()
     try await user.goOnline("--platform", "60")

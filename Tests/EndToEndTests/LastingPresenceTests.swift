@@ -4,9 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Presence is what the user wants", .serialized)
+@Suite("The desired presence across losses and restarts", .serialized)
 struct LastingPresenceTests {
-  @Test("Presence is what the user wants for a time, also where the agent is killed and another one goes on.")
+  @Test("A presence that is set for a limited time ends on time although its agent was killed.")
   func timedOverKill() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -23,7 +23,7 @@ struct LastingPresenceTests {
   }
 
   @Test(
-    "Presence is what the user wants is over where its time came while no agent ran, and nobody sees it again."
+    "A presence whose time expires while no agent runs is not shown at the next login."
   )
   func timedOut() async throws {
     let user = try await User()
@@ -42,7 +42,7 @@ struct LastingPresenceTests {
   }
 
   @Test(
-    "Presence is what the user wants is applied after every reconnect, and held by a command while the connection is lost in between.",
+    "The desired presence, held or not, is shown again after each reconnect.",
     arguments: TestServer.Kind.oneOfEach)
   func heldOverLoss(kind: TestServer.Kind) async throws {
     let server = try await TestServer(Neighbourhood.options(kind))

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A login that fails", .serialized)
+@Suite("Logins that fail", .serialized)
 struct LoginFailureTests {
   /// Nothing is stored, and the agent that was started for the login ends by itself.
   private func leavesNothing(_ imctl: IMCTL) async throws {
@@ -13,7 +13,7 @@ struct LoginFailureTests {
   }
 
   @Test(
-    "A login that fails says that user or password is wrong.", arguments: TestServer.Kind.allCases,
+    "A login with a wrong user or password fails with “authFailed”.", arguments: TestServer.Kind.allCases,
     [false, true])
   func refused(kind: TestServer.Kind, unknownUser: Bool) async throws {
     let user = try await User(on: kind)
@@ -37,7 +37,7 @@ struct LoginFailureTests {
     try await leavesNothing(user.imctl)
   }
 
-  @Test("A login that fails says that the server refuses the connection.")
+  @Test("A login to a port that refuses the connection fails with “connectionRefused”.")
   func refusedConnection() async throws {
     let server = try await ScriptedServer([])
     let port = server.port
@@ -57,7 +57,8 @@ struct LoginFailureTests {
   }
 
   @Test(
-    "A login that fails says that the server does not serve the domain.", arguments: TestServer.Kind.allCases)
+    "A login to a server that does not serve the domain fails with “unknownDomain”.",
+    arguments: TestServer.Kind.allCases)
   func unknownHost(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let result = try await user.imctl.run(
@@ -72,7 +73,7 @@ struct LoginFailureTests {
     try await leavesNothing(user.imctl)
   }
 
-  @Test("A login that fails says that the domain is unknown where nobody knows of it.")
+  @Test("A login to a domain that DNS does not know fails with “unknownDomain”.")
   func unresolved() async throws {
     let imctl = try await IMCTL()
     // RFC 6761: there is no such domain, and resolvers know.
@@ -86,7 +87,8 @@ struct LoginFailureTests {
     try await leavesNothing(imctl)
   }
 
-  @Test("A login that fails says that the certificate is not acceptable.", arguments: [false, true])
+  @Test(
+    "A login to a server whose certificate is not trusted fails with “tlsFailure”.", arguments: [false, true])
   func untrusted(directTLS: Bool) async throws {
     let user = try await User(directTLS: directTLS)
     let connection = user.connection.filter { $0 != "--ca-file" && $0 != user.server.caFile }
@@ -101,7 +103,7 @@ struct LoginFailureTests {
   }
 
   @Test(
-    "A login that fails is over in time when the server says nothing, and is not tried again.",
+    "A login to a server that falls silent ends at its time limit, and is not tried again.",
     arguments: [
       nil, .opened, .secured, .mechanisms, .authenticated,
     ] as [[ScriptedServer.Step].Stage?])
@@ -124,7 +126,7 @@ struct LoginFailureTests {
     #expect(server.mismatches == [])
   }
 
-  @Test("A login that fails is cancelled by an interrupt: the connection is closed and nothing is stored.")
+  @Test("A login that SIGINT interrupts closes the connection and stores nothing.")
   func interrupted() async throws {
     let server = try await ScriptedServer(.login(until: .mechanisms))
     let imctl = try await IMCTL()
@@ -144,7 +146,7 @@ struct LoginFailureTests {
     #expect(server.connections == 1)
   }
 
-  @Test("A login that fails is not even tried with what cannot be right.")
+  @Test("A login with invalid arguments fails before it connects to the server.")
   func invalid() async throws {
     let server = try await ScriptedServer([])
     let imctl = try await IMCTL()
@@ -170,7 +172,7 @@ struct LoginFailureTests {
     try await leavesNothing(imctl)
   }
 
-  @Test("A login that fails is explained in the user's language.", arguments: ["C.UTF-8", "zh_CN.UTF-8"])
+  @Test("A failed login is explained in the user's language.", arguments: ["C.UTF-8", "zh_CN.UTF-8"])
   func languages(language: String) async throws {
     let chinese = language.hasPrefix("zh")
     let user = try await User(environment: ["LANG": language])
@@ -206,7 +208,7 @@ struct LoginFailureTests {
     #expect(away.errors.contains("imctl login"))
   }
 
-  @Test("A login that fails comes before anything else: without a login, other commands say so.")
+  @Test("Commands that need an account fail with “notInitialized” if none has ever logged in.")
   func first() async throws {
     let imctl = try await IMCTL()
     for arguments in [["presence", "away"], ["presence"], ["logout"], ["account", "last"]] {

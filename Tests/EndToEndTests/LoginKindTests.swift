@@ -47,12 +47,12 @@ private struct Visitor {
   }
 }
 
-@Suite("A login of another kind", .serialized)
+@Suite("Logins without a password or with other credentials", .serialized)
 struct LoginKindTests {
   private static let anonymousDomain = "anon.example"
 
   @Test(
-    "A login of another kind as nobody gets a JID of the server, and nothing is stored.",
+    "An anonymous login gets its JID from the server, and stores nothing.",
     arguments: TestServer.Kind.allCases)
   func anonymous(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.anonymousDomain = Self.anonymousDomain }
@@ -81,7 +81,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "A login of another kind with a JWT is what the token says, and comes back with it.",
+    "A login with a JWT is refused if the JWT names another user, and its stored JWT logs in again.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func jwt(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.authentication = .jwt }
@@ -109,7 +109,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "A login of another kind with a token or a document is decided by another program.",
+    "A login with a token or a JSON document is accepted or refused by an external program of the server.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func external(kind: TestServer.Kind) async throws {
     let document = #"{"username":"bob","badge":17}"#
@@ -131,7 +131,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "A login of another kind with a client certificate needs no secret.",
+    "A login with a client certificate needs no password, also after a restart of the agent.",
     arguments: [TestServer.Kind.ejabberd, .prosody13, .ejabberd24])
   func certificate(kind: TestServer.Kind) async throws {
     let authority = try await TestAuthority.shared
@@ -148,7 +148,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "A login of another kind with an API key is a bearer's.",
+    "A login with an API key uses a bearer mechanism.",
     arguments: [TestServer.Kind.prosody13, .ejabberd24])
   func apiKey(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.bearerTokenLifetime = 3600 }
@@ -164,7 +164,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "A login of another kind with a token is a bearer's where a password is proved with SCRAM.",
+    "A login with a token uses a bearer mechanism on a server that also offers SCRAM.",
     arguments: [TestServer.Kind.prosody13, .ejabberd24])
   func token(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.bearerTokenLifetime = 3600 }
@@ -179,7 +179,7 @@ struct LoginKindTests {
   }
 
   @Test(
-    "A login of another kind with an e-mail address is of the JID that stands for it.",
+    "A login with an e-mail address uses the JID in which that address is escaped.",
     arguments: TestServer.Kind.allCases)
   func email(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind) { $0.accounts = [#"alice\40mail.example"#: "secret"] }
@@ -194,10 +194,10 @@ struct LoginKindTests {
   }
 }
 
-@Suite("A token of the server", .serialized)
+@Suite("Tokens that the server issues to a device", .serialized)
 struct DeviceTokenTests {
   @Test(
-    "A token of the server spares the password, belongs to one device, and can be revoked.",
+    "A device token replaces the password at automatic logins, is bound to its device, and can be revoked.",
     arguments: TestServer.Kind.newer)
   func device(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind)
@@ -255,7 +255,7 @@ struct DeviceTokenTests {
     try await visitor.end()
   }
 
-  @Test("A token of the server is kept by a logout that cannot revoke it, for another time.")
+  @Test("A logout that cannot revoke the device token keeps it stored.")
   func unrevoked() async throws {
     let visitor = try await Visitor(.prosody13)
     let alice = visitor.server.jid("alice")
@@ -272,7 +272,7 @@ struct DeviceTokenTests {
   }
 
   @Test(
-    "A token of the server is all that is stored where that is wanted; where there is none, that is said.",
+    "With --store token only the device token is stored, and the user is told if the server issues none.",
     arguments: TestServer.Kind.newer + [.prosody])
   func alone(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind)
@@ -301,7 +301,7 @@ struct DeviceTokenTests {
   }
 
   @Test(
-    "A token of the server that the server has lost makes way for what else is stored.",
+    "A device token that the server has lost is replaced by another stored credential and then renewed.",
     arguments: TestServer.Kind.newer)
   func lost(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind)
@@ -321,7 +321,7 @@ struct DeviceTokenTests {
   }
 
   @Test(
-    "A token of the server or keys stand for the password, which is not stored.",
+    "With --store keys the SCRAM keys are stored in place of the password.",
     arguments: TestServer.Kind.allCases)
   func keys(kind: TestServer.Kind) async throws {
     let visitor = try await Visitor(kind)
@@ -338,7 +338,7 @@ struct DeviceTokenTests {
     try await visitor.end()
   }
 
-  @Test("A login by itself needs an account that was logged in.")
+  @Test("An automatic login needs an account that was logged in before.")
   func automatic() async throws {
     let imctl = try await IMCTL()
     for arguments in [["login", "--auto"], ["login", "alice@im.example", "--auto"]] {
@@ -358,7 +358,7 @@ struct DeviceTokenTests {
     try await user.imctl.end()
   }
 
-  @Test("A detached login returns at once and ends online.")
+  @Test("A detached login returns at once, and the account comes online later.")
   func detached() async throws {
     let user = try await User()
     let result = try await user.login("--detach")
@@ -368,7 +368,7 @@ struct DeviceTokenTests {
     try await user.imctl.end()
   }
 
-  @Test("A forced automatic login, detached, returns at once where the server is silent, and ends online.")
+  @Test("A forced, detached automatic login returns at once from a silent server, and comes online later.")
   func detachedForced() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody13))
     let user = try await User(on: .prosody13, server: server)

@@ -2,10 +2,10 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("Who looks like a contact", .timeLimit(.minutes(4)))
+@Suite("Contact requests of look-alike JIDs", .timeLimit(.minutes(4)))
 struct LookAlikeTests {
   @Test(
-    "Somebody who looks like a contact and asks to see the account's presence is reported with the contact in question."
+    "A contact request whose JID looks like that of a contact names the contact it looks like."
   )
   func request() async throws {
     var options = TestServer.Options(.prosody)

@@ -4,10 +4,10 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("The main job", .serialized)
+@Suite("The main job: login, presence and logout", .serialized)
 struct MainJobTests {
   @Test(
-    "A user logs in, changes presence and logs out, as another client sees it.",
+    "Another client sees a user log in, change presence and log out.",
     arguments: TestServer.Kind.allCases, [false, true])
   func mainJob(kind: TestServer.Kind, directTLS: Bool) async throws {
     let user = try await User(on: kind, directTLS: directTLS)
@@ -67,7 +67,7 @@ struct MainJobTests {
     #expect(nobody.output == "\n")
   }
 
-  @Test("The main job shows its state with exactly the fields that scripts rely on.")
+  @Test("The command status --json prints exactly the fields that scripts rely on.")
   func statusFields() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -89,7 +89,7 @@ struct MainJobTests {
     #expect(presence.output == #"{"applied":true,"priority":0,"show":"online","status":null}"# + "\n")
   }
 
-  @Test("The main job tells its steps with -v, on standard error.", arguments: TestServer.Kind.allCases)
+  @Test("The command login -v prints its steps on standard error.", arguments: TestServer.Kind.allCases)
   func verbose(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let login = try await user.login("-v")
@@ -104,7 +104,9 @@ struct MainJobTests {
     #expect(quiet.status == 0 && quiet.output == "" && quiet.errors == "")
   }
 
-  @Test("The main job is watched from the first step to the last.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "The command watch reports every state from the first step of a login to the logout.",
+    arguments: TestServer.Kind.allCases)
   func watch(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let watch = try await user.watch("state,presence")
@@ -122,7 +124,7 @@ struct MainJobTests {
   }
 
   @Test(
-    "The main job ends with unavailable presence when the agent is told to end.",
+    "An agent that gets SIGTERM sends unavailable presence before it ends.",
     arguments: TestServer.Kind.allCases)
   func terminated(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -139,7 +141,7 @@ struct MainJobTests {
   }
 
   @Test(
-    "The main job goes on when a killed agent is started again: others see nothing of it.",
+    "A session is resumed after its agent was killed and started again, and contacts see no change.",
     arguments: TestServer.Kind.allCases)
   func killed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

@@ -2,10 +2,10 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("Many returns", .serialized)
+@Suite("Repeated and simultaneous reconnects", .serialized)
 struct ManyReturnsTests {
   @Test(
-    "Many returns within the time that the server keeps a session are one session: the others see no change.",
+    "A session that loses its connection ten times is resumed each time, and contacts see no change.",
     arguments: [TestServer.Kind.prosody, .prosody13, .ejabberd24])
   func cuts(kind: TestServer.Kind) async throws {
     let server = try await Neighbourhood.server(kind)
@@ -40,7 +40,7 @@ struct ManyReturnsTests {
     try await proxy.end()
   }
 
-  @Test("Many returns of the accounts of one agent are spread when their server restarts, and none is lost.")
+  @Test("The accounts of one agent spread their reconnects after a server restart, and all come back.")
   func serverRestart() async throws {
     var options = TestServer.Options(.ejabberd24)
     let names = (0..<20).map { "many\($0)" }

@@ -4,10 +4,10 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A message", .serialized, .timeLimit(.minutes(10)))
+@Suite("Messages", .serialized, .timeLimit(.minutes(10)))
 struct MessageTests {
   @Test(
-    "A message is acknowledged by the server when send ends, and arrives at another client.",
+    "The command send ends when the server has acknowledged the message, which arrives at another client.",
     arguments: TestServer.Kind.allCases)
   func sent(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -30,7 +30,7 @@ struct MessageTests {
   }
 
   @Test(
-    "A message that is received is told once, and again from the cursor before it.",
+    "A received message is reported once, and again to a watcher that starts at an earlier cursor.",
     arguments: TestServer.Kind.allCases)
   func received(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -52,7 +52,7 @@ struct MessageTests {
   }
 
   @Test(
-    "A message that is more than a client takes keeps no account offline, and what comes behind it arrives.",
+    "A message that exceeds the parser's limits neither ends the session nor blocks the next message.",
     arguments: TestServer.Kind.allCases)
   func excess(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -95,7 +95,7 @@ struct MessageTests {
     }
   }
 
-  @Test("A message of many goes out in order.", arguments: TestServer.Kind.allCases)
+  @Test("The lines of send --lines arrive in order.", arguments: TestServer.Kind.allCases)
   func lines(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -111,7 +111,7 @@ struct MessageTests {
   }
 
   @Test(
-    "A message is neither lost nor doubled, and keeps its place, when the agent is killed while it is sent.",
+    "No line of send --lines is lost, doubled or reordered if the agent is killed in between.",
     arguments: TestServer.Kind.allCases)
   func killed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -136,7 +136,8 @@ struct MessageTests {
     #expect(status.uncertain == 0)
   }
 
-  @Test("A message for an agent that does not run yet waits until the account is online.")
+  @Test(
+    "A message that is sent while no agent runs starts the agent and goes out once the account is online.")
   func beforeOnline() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -152,7 +153,7 @@ struct MessageTests {
   }
 
   @Test(
-    "A message of one device is seen by the other, and what comes is seen by both, each once.",
+    "Each device sees messages that the other one sends, and messages to the account, exactly once.",
     arguments: TestServer.Kind.allCases)
   func carbons(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -185,7 +186,7 @@ struct MessageTests {
   }
 
   @Test(
-    "A message that came while the account was away is told once after the login, be it from the archive or kept for it.",
+    "A message that arrives while the account is offline is reported once after the login.",
     arguments: TestServer.Kind.allCases)
   func away(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -213,7 +214,8 @@ struct MessageTests {
     watch.send(SIGINT)
   }
 
-  @Test("A message that cannot be sent is listed, can be cancelled, and makes logout end with 87.")
+  @Test(
+    "A message that cannot be sent is listed in the outbox, can be cancelled, and makes logout end with 87.")
   func unreachable() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody))
     let user = try await User(server: server)

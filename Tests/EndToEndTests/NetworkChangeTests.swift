@@ -2,10 +2,10 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("When the network changes", .timeLimit(.minutes(6)))
+@Suite("Changes of the network", .timeLimit(.minutes(6)))
 struct NetworkChangeTests {
   @Test(
-    "When the network changes, the session goes on at another address, and no contact sees anything of it.",
+    "A session goes on from a new address after the network changes, and contacts see no change.",
     arguments: TestServer.Kind.oneOfEach)
   func moved(kind: TestServer.Kind) async throws {
     let server = try await Neighbourhood.server(kind)
@@ -46,7 +46,7 @@ struct NetworkChangeTests {
     try await network.end()
   }
 
-  @Test("When the network changes, a connection that still works stays as it is.")
+  @Test("A connection that still works is kept when the network changes.")
   func harmless() async throws {
     let server = try await Neighbourhood.server(.prosody)
     let network = try await TestNetwork(to: server.port)
@@ -62,7 +62,7 @@ struct NetworkChangeTests {
   }
 
   @Test(
-    "When the network changes, a session that waits for its next attempt makes it when there is a network again."
+    "A session that waits for its next attempt makes it as soon as the network is back."
   )
   func back() async throws {
     let server = try await Neighbourhood.server(.prosody)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What no ordinary server asks for or answers, to `imctl account register` as a user runs it.
-@Suite("A registration that is out of the ordinary", .timeLimit(.minutes(6)))
+@Suite("Registrations at servers with unusual forms", .timeLimit(.minutes(6)))
 struct OddRegistrationTests {
   private static let asked = ScriptedServer.Step.client(
     "<iq type='get' id='{id}' to='\(TestServer.domain)'><query xmlns='jabber:iq:register'/></iq>")
@@ -37,7 +37,7 @@ struct OddRegistrationTests {
   }
 
   @Test(
-    "A registration that is out of the ordinary ends with what the server said or did not ask, and no password where none was asked for.",
+    "A registration with an unusual form ends with an explanation, and without sending an unrequested password.",
     arguments: [
       (form("<password/>"), 76, "has no field username"),
       (form(""), 76, "has no field username"),
@@ -91,7 +91,7 @@ struct OddRegistrationTests {
   }
 
   @Test(
-    "A registration that is out of the ordinary asks on a terminal for what else the server wants to know.")
+    "A registration on a terminal asks the user for the additional fields of the form.")
   func questions() async throws {
     let server = try await ScriptedServer(
       Self.form(
@@ -126,7 +126,7 @@ struct OddRegistrationTests {
   }
 
   @Test(
-    "A registration that is out of the ordinary is over in time where the server says nothing, and says how far it came."
+    "A registration at a silent server ends at its time limit, and reports the stage it reached."
   )
   func silence() async throws {
     let server = try await ScriptedServer([.header, .stall])
@@ -140,7 +140,7 @@ struct OddRegistrationTests {
   }
 
   @Test(
-    "A registration that is out of the ordinary gives a real server what it wants to know.",
+    "A registration at Prosody sends the additional fields that the server asks for.",
     arguments: [TestServer.Kind.prosody, .prosody13])
   func furtherFields(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("While the server is away")
+@Suite("Outages of the server")
 struct OutageTests {
   /// A user, online on a server of their own.
   private func online(_ options: String...) async throws -> User {
@@ -16,7 +16,7 @@ struct OutageTests {
     return user
   }
 
-  @Test("While the server is away, a login by hand that fails does not end the attempts to come back.")
+  @Test("A manual login that fails while the server is down does not end the automatic reconnects.")
   func failedLogin() async throws {
     let user = try await online()
     try await user.server.kill()
@@ -27,7 +27,7 @@ struct OutageTests {
     try await user.server.end()
   }
 
-  @Test("While the server is away, a session that shows no presence shows none when it is back.")
+  @Test("A session without presence still shows none after the server was down.")
   func noPresence() async throws {
     let user = try await online("--no-presence")
     let first = try await user.status()
@@ -42,7 +42,7 @@ struct OutageTests {
     try await user.server.end()
   }
 
-  @Test("While the server is away, a login that may take as long as it takes waits for it.")
+  @Test("A login without a time limit waits until the server is up again.")
   func withoutBound() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody))
     let user = try await User(server: server)
@@ -59,7 +59,7 @@ struct OutageTests {
   }
 }
 
-@Suite("While a login hangs")
+@Suite("Logins that hang at a silent server")
 struct HangingLoginTests {
   /// Online, and a login of the same account to a server that says nothing has begun.
   private func hanging() async throws -> (user: User, login: ChildProcess, silent: ScriptedServer) {
@@ -78,7 +78,7 @@ struct HangingLoginTests {
     return (user, login, silent)
   }
 
-  @Test("While a login hangs, the running session is what status and whoami tell of.")
+  @Test("The commands status and whoami report the running session while another login hangs.")
   func status() async throws {
     let (user, login, _) = try await hanging()
     let status = try await user.imctl.run("status", "--json")
@@ -90,7 +90,7 @@ struct HangingLoginTests {
     #expect(try await user.status().state == .syncOK)
   }
 
-  @Test("While a login hangs, a logout ends both.")
+  @Test("A logout ends both the running session and the login that hangs.")
   func logout() async throws {
     let (user, login, _) = try await hanging()
     #expect(try await user.imctl.run("logout").status == 0)

@@ -4,12 +4,12 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("An agent that is killed", .serialized, .timeLimit(.minutes(10)))
+@Suite("An agent that is killed while it writes", .serialized, .timeLimit(.minutes(10)))
 struct OutboxCrashTests {
   /// How many writes a message takes is not known here: one after the other is sent, and the agent dies one write later
   /// each time, until a message needs no more.
   @Test(
-    "An agent that is killed between any two writes of the local store loses no message, sends none twice and tells each once.",
+    "No message is lost or doubled, whichever write to the local store the agent is killed after.",
     arguments: [TestServer.Kind.prosody, .ejabberd])
   func killedAtEveryWrite(kind: TestServer.Kind) async throws {
     let home = try await IMCTL()
@@ -53,7 +53,7 @@ struct OutboxCrashTests {
 @Suite("An agent whose disk is full", .serialized, .timeLimit(.minutes(10)))
 struct FullDiskTests {
   @Test(
-    "An agent whose disk is full stays online, refuses what is to be sent, and has what arrives once there is room, each message once.",
+    "An agent with a full disk stays online, refuses to send, and reports each new message once there is room.",
     arguments: [TestServer.Kind.prosody, .ejabberd])
   func fullDisk(kind: TestServer.Kind) async throws {
     let home = try await IMCTL()
@@ -87,7 +87,7 @@ struct FullDiskTests {
   }
 
   @Test(
-    "An agent whose disk is full does the same, and tells it, where its file system can only be read for a while."
+    "An agent with a read-only file system stays online, refuses to send, and reports the error."
   )
   func readOnly() async throws {
     let home = try await IMCTL()

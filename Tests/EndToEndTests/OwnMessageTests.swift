@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A message to the own account", .serialized, .timeLimit(.minutes(10)))
+@Suite("Messages to the own account", .serialized, .timeLimit(.minutes(10)))
 struct OwnMessageTests {
   @Test(
-    "A message to the own account is told once on each device, be it for one of them, for all or for one that is gone, live and after a login.",
+    "A message to the own account is reported once on each device, live and after a login.",
     arguments: TestServer.Kind.allCases)
   func once(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

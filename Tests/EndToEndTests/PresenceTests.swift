@@ -4,9 +4,11 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Presence", .serialized)
+@Suite("The command imctl presence", .serialized)
 struct PresenceTests {
-  @Test("Presence is held while a command runs, and put back.", arguments: TestServer.Kind.oneOfEach)
+  @Test(
+    "A presence is held while a command runs, and the earlier presence is restored afterwards.",
+    arguments: TestServer.Kind.oneOfEach)
   func held(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -25,7 +27,9 @@ struct PresenceTests {
     #expect(bob.seen(of: user).map(\.show) == ["", "chat", "dnd", "chat"])
   }
 
-  @Test("Presence of overlapping holds is that of the newest alive.", arguments: TestServer.Kind.oneOfEach)
+  @Test(
+    "The newest of several overlapping holds decides which presence is shown.",
+    arguments: TestServer.Kind.oneOfEach)
   func overlapping(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -51,7 +55,7 @@ struct PresenceTests {
     #expect(bob.seen(of: user).map(\.show) == ["", "away", "xa", "dnd", "away", ""])
   }
 
-  @Test("Presence comes back when the holder is killed.")
+  @Test("The earlier presence is restored when the process that holds another one is killed.")
   func killedHolder() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -64,7 +68,7 @@ struct PresenceTests {
     #expect(try await holder.ended(within: .seconds(90)) == .signaled(SIGKILL))
   }
 
-  @Test("Presence is held again by the next agent: after a restart, and after its agent was killed.")
+  @Test("A presence hold survives a restart of the agent and a killed agent.")
   func heldOn() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -99,7 +103,7 @@ struct PresenceTests {
     try await eventually("what was before") { try await user.session()?.presence?.show == .online }
   }
 
-  @Test("Presence ends with the status of the command it is held for.")
+  @Test("A presence hold ends with the exit status of its command.")
   func status() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -112,7 +116,9 @@ struct PresenceTests {
     try await eventually("what was before") { try await user.session()?.presence?.show == .online }
   }
 
-  @Test("Presence is shown for a time, and then what was before.", arguments: TestServer.Kind.oneOfEach)
+  @Test(
+    "A presence with a time limit is shown for that time, and then the earlier presence.",
+    arguments: TestServer.Kind.oneOfEach)
   func limited(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -123,7 +129,8 @@ struct PresenceTests {
     try await bob.sees(user, after: 3) { $0.show == "xa" && $0.status == "tea" }
   }
 
-  @Test("Presence is directed to one JID, and nobody else sees it.", arguments: TestServer.Kind.oneOfEach)
+  @Test(
+    "A directed presence reaches only the JID that it is directed to.", arguments: TestServer.Kind.oneOfEach)
   func directed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -142,7 +149,7 @@ struct PresenceTests {
   }
 
   @Test(
-    "Presence offline is shown without an end of the session, and online is too.",
+    "The presence “offline” hides the account without ending its session, and “online” shows it again.",
     arguments: TestServer.Kind.oneOfEach
   )
   func offlineAndOnline(kind: TestServer.Kind) async throws {
@@ -157,7 +164,7 @@ struct PresenceTests {
     #expect(bob.seen(of: user).map(\.type) == ["available", "unavailable", "available"])
   }
 
-  @Test("Presence asked for while not online is stored, and shown at the next login.")
+  @Test("A presence that is set while the account is offline is stored and shown at the next login.")
   func stored() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)
@@ -175,7 +182,9 @@ struct PresenceTests {
     #expect(bob.seen(of: user).count == 3)
   }
 
-  @Test("Presence is shown as the login says, or not at all.", arguments: TestServer.Kind.oneOfEach)
+  @Test(
+    "A login shows the presence of its --presence option, and none with --no-presence.",
+    arguments: TestServer.Kind.oneOfEach)
   func ofLogin(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -189,7 +198,7 @@ struct PresenceTests {
     #expect(shown.show == "dnd")
   }
 
-  @Test("Presence cannot be nonsense.")
+  @Test("Invalid arguments of the presence command are refused.")
   func nonsense() async throws {
     let imctl = try await IMCTL()
     for wrong in [

@@ -7,7 +7,7 @@ import Testing
 @Suite("imctl status --probe", .serialized)
 struct ProbeTests {
   @Test(
-    "imctl status --probe asks the server: 0 where it answers, 1 after a logout and where nobody is logged in."
+    "A probe ends with 0 if the server answers, and with 1 if the account is logged out."
   )
   func answers() async throws {
     let user = try await User()
@@ -22,7 +22,7 @@ struct ProbeTests {
   }
 
   @Test(
-    "imctl status --probe tells the truth of a server that does not answer any more, within its bound; then the session comes back.",
+    "A probe detects a silent server within its time limit, after which the session comes back.",
     arguments: TestServer.Kind.oneOfEach)
   func dead(kind: TestServer.Kind) async throws {
     let server = try await TestServer(Neighbourhood.options(kind))
@@ -45,7 +45,7 @@ struct ProbeTests {
   }
 
   @Test(
-    "imctl status --probe does not keep an agent from ending in time whose server does not answer: SIGTERM is obeyed all the same."
+    "An agent that gets SIGTERM ends in time although its server does not answer."
   )
   func terminated() async throws {
     let server = try await TestServer(Neighbourhood.options(.prosody))

@@ -2,14 +2,14 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("A profile", .serialized, .timeLimit(.minutes(6)))
+@Suite("Profiles", .serialized, .timeLimit(.minutes(6)))
 struct ProfileTests {
   private func fields(_ result: IMCTL.Result) throws -> [String: String]? {
     try result.objects(Profile.self).first?.fields
   }
 
   @Test(
-    "A profile is set field by field, read by its owner and by others, and harmless.",
+    "A profile is set field by field, and read by its owner and others with control characters escaped.",
     arguments: TestServer.Kind.allCases)
   func shared(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

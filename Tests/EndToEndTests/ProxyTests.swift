@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("Through a proxy", .timeLimit(.minutes(6)))
+@Suite("Connections through a proxy", .timeLimit(.minutes(6)))
 struct ProxyTests {
   private func proxy(
     _ kind: ProxyServer.Kind, to server: TestServer, user: String? = nil
@@ -20,7 +20,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "Through a proxy, a session is had and kept, and its password is asked for at each connection.",
+    "A proxy is stored with the account, and its password command runs for each connection.",
     arguments: ProxyServer.Kind.allCases)
   func session(kind: ProxyServer.Kind) async throws {
     let user = try await User(on: .prosody13)
@@ -57,7 +57,7 @@ struct ProxyTests {
     try await proxy.end()
   }
 
-  @Test("Through a proxy, a password that is refused, or cannot be had, is told.")
+  @Test("A login tells whether the proxy refused the password or the password command failed.")
   func refused() async throws {
     let user = try await User(on: .prosody)
     let proxy = try await proxy(.http, to: user.server, user: "carol")
@@ -81,7 +81,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "Through a proxy, what is no proxy is refused before anything is done, and a password in it is not repeated."
+    "An invalid proxy URL is refused before anything is sent, and its password is not repeated."
   )
   func invalid() async throws {
     let user = try await User(on: .prosody)
@@ -98,7 +98,7 @@ struct ProxyTests {
     try await user.imctl.end()
   }
 
-  @Test("Through a proxy, none leads around a proxy that was kept.")
+  @Test("The option --proxy none bypasses the stored proxy.")
   func none() async throws {
     let user = try await User(on: .prosody)
     let proxy = try await ProxyServer(.socks5)

@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("A conversation is removed from the archive", .timeLimit(.minutes(6)))
+@Suite("Removing a conversation from the server's archive", .timeLimit(.minutes(6)))
 struct PurgeTests {
   /// Bodies that a device that has just come finds in the archive.
   private func archive(of user: User, with peer: String) async throws -> [String?] {
@@ -15,7 +15,7 @@ struct PurgeTests {
   }
 
   @Test(
-    "A conversation is removed from the archive of the server by ejabberd's API, where the account may use it; else nothing is changed.",
+    "The option --purge removes a conversation through ejabberd's API, and changes nothing if that fails.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func purge(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)

@@ -12,7 +12,7 @@ struct PushTests {
   }
 
   @Test(
-    "One is told of messages that come while no device is there, until it is to be told no more.",
+    "An enabled push service is notified of messages for an offline account until it is disabled.",
     arguments: [TestServer.Kind.ejabberd, .prosody13, .ejabberd24])
   func away(kind: TestServer.Kind) async throws {
     let server = try await server(kind)
@@ -52,7 +52,7 @@ struct PushTests {
     try await server.end()
   }
 
-  @Test("A server without them is told of, and what is wrong is refused before anything is sent.")
+  @Test("The command push enable fails on a server without push, and refuses invalid arguments.")
   func refused() async throws {
     let user = try await User()
     try await user.goOnline()

@@ -4,10 +4,10 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A receipt", .serialized, .timeLimit(.minutes(10)))
+@Suite("Receipts", .serialized, .timeLimit(.minutes(10)))
 struct ReceiptTests {
   @Test(
-    "A receipt of the recipient ends send --wait delivered, and every kind of it is told once, also from a cursor on.",
+    "A receipt of the recipient ends send --wait delivered, and each receipt and marker is reported once.",
     arguments: TestServer.Kind.allCases)
   func delivered(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -52,7 +52,8 @@ struct ReceiptTests {
   }
 
   @Test(
-    "A receipt that does not come makes 87, and a refusal 74.", arguments: TestServer.Kind.allCases)
+    "The command send --wait delivered ends with 87 without a receipt, and with 74 after a refusal.",
+    arguments: TestServer.Kind.allCases)
   func missing(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -75,7 +76,7 @@ struct ReceiptTests {
     #expect(reasons == ["service-unavailable", "service-unavailable"])
   }
 
-  @Test("A receipt comes for a correction, too, which names the first message.")
+  @Test("A correction gets a receipt, too, and names the first version of the message.")
   func corrected() async throws {
     let user = try await User()
     let bob = try await User()
@@ -108,7 +109,7 @@ struct ReceiptTests {
   }
 
   @Test(
-    "A receipt is sent for what was stored, to those who may know that the account is there, and once.",
+    "A receipt is sent once for each stored message, to senders who may know that the account is online.",
     arguments: TestServer.Kind.allCases)
   func answered(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A session whose secret is refused when it comes back", .serialized)
+@Suite("Sessions whose password is refused at a reconnect", .serialized)
 struct RefusedLoginTests {
   /// A command that notes its calls, its arguments and its input, and then does what `script` says.
   private func command(_ user: User, _ script: String) throws -> String {
@@ -24,7 +24,7 @@ struct RefusedLoginTests {
   private let events = "state,loginRequired"
 
   @Test(
-    "A session whose secret is refused when it comes back asks the user's command once, and goes on with what that prints.",
+    "A session whose password is refused runs the --on-auth-failure command once and uses its password.",
     arguments: [TestServer.Kind.prosody, .ejabberd])
   func renewed(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -51,7 +51,7 @@ struct RefusedLoginTests {
   }
 
   @Test(
-    "A session whose secret is refused when it comes back is over when the command has nothing better, and only the user can go on.",
+    "A session whose password is refused ends if the --on-auth-failure command provides no better one.",
     arguments: ["echo wrong-again", "exit 1", "true", nil])
   func refused(script: String?) async throws {
     let user = try await User(on: .prosody)
@@ -86,9 +86,10 @@ extension User {
   }
 }
 
-@Suite("A server that asks for a slower pace", .serialized)
+@Suite("Servers that limit the rate of logins", .serialized)
 struct SlowerPaceTests {
-  @Test("A server that asks for a slower pace is left alone until the time is over, also by the next agent.")
+  @Test(
+    "A server that limits the rate of logins gets no attempt before the time is over, even by a new agent.")
   func failToBan() async throws {
     var options = Neighbourhood.options(.ejabberd)
     options.extraModules = ["mod_fail2ban: {c2s_max_auth_failures: 3}"]

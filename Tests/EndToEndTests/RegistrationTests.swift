@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Accounts are made, changed and deleted on a server of this suite's own, on which anybody may do so.
-@Suite("An account at its server", .timeLimit(.minutes(10)))
+@Suite("Registering, changing and deleting an account at its server", .timeLimit(.minutes(10)))
 struct RegistrationTests {
   private static let servers = Servers()
 
@@ -57,7 +57,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "An account at its server is made, logged in to, given another password, and deleted.",
+    "An account is registered, logged in, given another password, and deleted.",
     arguments: TestServer.Kind.allCases)
   func wholeLife(kind: TestServer.Kind) async throws {
     let dora = try await Newcomer("dora", at: kind)
@@ -115,7 +115,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "An account at its server of which only the keys of its password are kept gets new ones.",
+    "An account that is stored with SCRAM keys gets new keys when its password is changed.",
     arguments: [TestServer.Kind.prosody, .ejabberd24])
   func keys(kind: TestServer.Kind) async throws {
     let fred = try await Newcomer("fred", at: kind)
@@ -138,7 +138,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "An account at its server is changed and deleted without an agent, too.",
+    "An account's password is changed, and the account is deleted, without a running agent.",
     arguments: TestServer.Kind.allCases)
   func withoutAgent(kind: TestServer.Kind) async throws {
     let emil = try await Newcomer("emil", at: kind)
@@ -169,7 +169,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "An account at its server is not made where the server does not allow it, and then nothing is stored.",
+    "A registration that the server does not allow is refused, and nothing is stored.",
     arguments: TestServer.Kind.allCases)
   func switchedOff(kind: TestServer.Kind) async throws {
     let user = try await User(server: TestServer.shared(kind))
@@ -183,7 +183,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "An account at its server needs no account to be asked how one logs in.",
+    "The command login --list-mechanisms needs no account and no agent.",
     arguments: TestServer.Kind.allCases)
   func mechanisms(kind: TestServer.Kind) async throws {
     let user = try await User(server: TestServer.shared(kind))

@@ -44,9 +44,9 @@ private struct Rivals {
   }
 }
 
-@Suite("Two that want one resource", .serialized, .namesServer, .timeLimit(.minutes(10)))
+@Suite("Two devices with the same resource", .serialized, .namesServer, .timeLimit(.minutes(10)))
 struct ResourceFightTests {
-  @Test("Two that want one resource come once each: who is replaced stays away.")
+  @Test("A device that is replaced by another one with the same resource stays offline.")
   func stop() async {
     await Everywhere.run { kind in
       let rivals = try await Rivals(on: kind)
@@ -68,7 +68,7 @@ struct ResourceFightTests {
   }
 
   @Test(
-    "Two that want one resource and fight for it leave it to one of them: each comes back three times, ever more slowly."
+    "Two devices that fight for a resource return three times, ever more slowly, until one of them has it."
   )
   func fight() async {
     await Everywhere.run { kind in

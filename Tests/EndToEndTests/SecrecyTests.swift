@@ -3,14 +3,14 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A password", .serialized)
+@Suite("The secrecy of passwords", .serialized)
 struct SecrecyTests {
   private func files(below directory: String) throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: directory).map { directory + "/" + $0 }
   }
 
   @Test(
-    "A password is in no argument, environment, log, output or file but the one that is to keep it.",
+    "A password appears in no argument, environment, log, output or file except accounts.json.",
     arguments: TestServer.Kind.allCases)
   func nowhere(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -55,7 +55,7 @@ struct SecrecyTests {
       })
   }
 
-  @Test("A password is typed at a prompt that does not show it.")
+  @Test("A password is read from a prompt that does not echo it.")
   func prompt() async throws {
     let user = try await User()
     let login = try await user.imctl.start(["login", user.jid] + user.connection, terminal: true)
@@ -67,7 +67,7 @@ struct SecrecyTests {
     #expect(try await user.imctl.run("whoami").output == user.jid + "\n")
   }
 
-  @Test("A password cannot be given as an argument.")
+  @Test("An option that would take a password or a token as its argument is refused.")
   func argument() async throws {
     let imctl = try await IMCTL()
     for option in ["--password", "--password=x", "--token=x"] {

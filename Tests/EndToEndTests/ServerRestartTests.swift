@@ -2,10 +2,10 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("A session on a server that restarts", .serialized)
+@Suite("Restarts of the server", .serialized)
 struct ServerRestartTests {
   @Test(
-    "A session on a server that restarts comes back when the server does, with the presence it had.",
+    "A session comes back with its presence after the server has restarted.",
     arguments: TestServer.Kind.oneOfEach,
     [false, true])
   func serverRestart(kind: TestServer.Kind, killed: Bool) async throws {

@@ -3,10 +3,10 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@Suite("Of its server", .serialized)
+@Suite("The command imctl server", .serialized)
 struct ServerTests {
   @Test(
-    "A logged-in account learns its server's time, software, distance and features.",
+    "A logged-in account gets its server's time, version, round-trip time and features.",
     arguments: TestServer.Kind.allCases)
   func questions(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -39,7 +39,7 @@ struct ServerTests {
     try await imctl.end()
   }
 
-  @Test("An account that is to be logged in learns about its server without a running agent, too.")
+  @Test("The command server ping starts an agent and logs the account in if no agent runs.")
   func agentStarts() async throws {
     let user = try await User()
     try await user.goOnline()

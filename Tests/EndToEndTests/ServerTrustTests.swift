@@ -1,10 +1,11 @@
 import TestSupport
 import Testing
 
-@Suite("What a server offers and is held to", .timeLimit(.minutes(6)))
+@Suite("What a server offers, and what is remembered of it", .timeLimit(.minutes(6)))
 struct ServerTrustTests {
   @Test(
-    "What a server offers and is held to is more where an account is named.", arguments: TestServer.Kind.newer
+    "The command login --list-mechanisms lists SASL2 mechanisms, too, if it is given an account.",
+    arguments: TestServer.Kind.newer
   )
   func sasl2(kind: TestServer.Kind) async throws {
     let user = try await User(server: TestServer.shared(kind))
@@ -19,7 +20,7 @@ struct ServerTrustTests {
   }
 
   @Test(
-    "What a server offers and is held to is forgotten by account trust --reset, which is the way back after a downgrade."
+    "The command account trust --reset forgets the server, so that a login succeeds after a downgrade."
   )
   func downgrade() async throws {
     let known =

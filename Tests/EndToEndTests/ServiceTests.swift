@@ -28,7 +28,7 @@ struct ServiceTests {
   }
 
   @Test(
-    "The agent as a service of systemd takes over from an agent that runs, restarts when it is killed, reloads, stops, and goes."
+    "A service takes over from a running agent, restarts when killed, reloads, stops and is uninstalled."
   )
   func life() async throws {
     let (user, manager, bob) = try await user()
@@ -99,7 +99,7 @@ struct ServiceTests {
   }
 
   @Test(
-    "The agent as a service of systemd is replaced through systemd by the first command after an upgrade, and no command before that ends it."
+    "A service is replaced through systemd by the first command after an upgrade that needs the new version."
   )
   func upgrade() async throws {
     let (user, manager, bob) = try await user()
@@ -154,7 +154,7 @@ struct ServiceTests {
   }
 
   @Test(
-    "The agent as a service of systemd stays though nobody is logged in, and no command of the user speaks in its name."
+    "A service stays without any account online, and its credential command gets no notification socket."
   )
   func stays() async throws {
     let (user, manager, _) = try await user()

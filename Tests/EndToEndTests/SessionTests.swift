@@ -4,10 +4,10 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A session", .serialized)
+@Suite("Sessions", .serialized)
 struct SessionTests {
   @Test(
-    "A session that is online already is left alone by another login.", arguments: TestServer.Kind.oneOfEach)
+    "A session that is online is left unchanged by another login.", arguments: TestServer.Kind.oneOfEach)
   func twice(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -28,7 +28,7 @@ struct SessionTests {
   }
 
   @Test(
-    "A session gives way to a login with other options: the old resource is gone before the new one is bound.",
+    "A login with another resource ends the old session before it binds the new resource.",
     arguments: TestServer.Kind.oneOfEach)
   func replaced(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -49,7 +49,7 @@ struct SessionTests {
     try await bob.sees(user, after: 6) { $0.from == user.jid + "/laptop" && $0.type == "available" }
   }
 
-  @Test("A session of one account does not disturb that of another, on another server.")
+  @Test("The session of one account does not disturb that of another account on another server.")
   func two() async throws {
     let user = try await User(on: .prosody)
     let other = try await User(on: .ejabberd)
@@ -77,7 +77,7 @@ struct SessionTests {
     #expect(bob.seen(of: user).count { $0.type == "unavailable" } == 1)
   }
 
-  @Test("A session comes back at the next start of a stopped agent.", arguments: TestServer.Kind.oneOfEach)
+  @Test("A session comes back when a stopped agent is started again.", arguments: TestServer.Kind.oneOfEach)
   func stopped(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
     let bob = try await Neighbourhood.counterpart(kind)
@@ -97,7 +97,7 @@ struct SessionTests {
     #expect(bob.seen(of: user).count == 3)
   }
 
-  @Test("A session that is over leaves no agent behind.")
+  @Test("An agent ends by itself after the logout of its only session.")
   func idle() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -106,7 +106,7 @@ struct SessionTests {
     #expect(!FileManager.default.fileExists(atPath: user.imctl.home + "/.local/state/imctl/agent.sock"))
   }
 
-  @Test("A session that the server closes without a word is over: so administrators end sessions.")
+  @Test("A session whose stream the server closes without an error is kicked, and does not come back.")
   func closed() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + .synced + [
@@ -129,7 +129,7 @@ struct SessionTests {
   }
 
   @Test(
-    "A session that another client threw out is over, and does not fight back.",
+    "A session that another client has replaced ends, and does not come back.",
     arguments: TestServer.Kind.oneOfEach)
   func kicked(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -160,7 +160,7 @@ struct SessionTests {
   }
 
   @Test(
-    "A session in the foreground lives as long as the command: its steps on standard output, its end with a signal.",
+    "A session in the foreground prints its steps, and ends when its command gets a signal.",
     arguments: TestServer.Kind.oneOfEach, [SIGTERM, SIGINT])
   func foreground(kind: TestServer.Kind, signal: Int32) async throws {
     let user = try await User(on: kind)
@@ -185,7 +185,7 @@ struct SessionTests {
     #expect(bob.seen(of: user).map(\.type) == ["available", "available", "unavailable"])
   }
 
-  @Test("A session in the foreground ends with what ended it.")
+  @Test("The command login --foreground ends with the exit status of the failure that ended its session.")
   func foregroundEnds() async throws {
     let user = try await User()
     let refused = try await user.login("--foreground", "--json", password: "mistyped")
@@ -207,7 +207,7 @@ struct SessionTests {
     try await other.end()
   }
 
-  @Test("A session is handed over before it is synced, where the user said so.")
+  @Test("A login with --no-sync returns before the session is synchronised.")
   func noSync() async throws {
     let user = try await User()
     let login = try await user.login("--no-sync", "--json")

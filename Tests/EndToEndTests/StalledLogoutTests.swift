@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-@Suite("A logout", .timeLimit(.minutes(4)))
+@Suite("Logouts at a silent server", .timeLimit(.minutes(4)))
 struct StalledLogoutTests {
   @Test(
-    "A logout ends within its own time limit, with exit status 0, where the server does not answer its end.",
+    "A logout ends within its own time limit, with exit status 0, if the server does not answer.",
     arguments: [["--timeout", "3"], ["--timeout", "3", "--all"]])
   func stalled(options: [String]) async throws {
     let server = try await ScriptedServer(.login(until: .bound) + .synced + [.stall])

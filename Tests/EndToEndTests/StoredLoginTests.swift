@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("What is stored of a login", .serialized)
+@Suite("What a login stores", .serialized)
 struct StoredLoginTests {
   private func mode(_ path: String) -> mode_t {
     var status = stat()
@@ -12,7 +12,7 @@ struct StoredLoginTests {
   }
 
   @Test(
-    "What is stored of a login is the account, in a file that only its owner can read.",
+    "A login stores its account in a file that only its owner can read.",
     arguments: TestServer.Kind.allCases)
   func afterSuccess(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -30,7 +30,7 @@ struct StoredLoginTests {
   }
 
   @Test(
-    "What is stored of a login keeps account, domain and password after a logout, so that the next login asks nothing."
+    "A logout keeps account, domain and password stored, so that the next login asks for nothing."
   )
   func afterLogout() async throws {
     let user = try await User()
@@ -59,7 +59,7 @@ struct StoredLoginTests {
   }
 
   @Test(
-    "What is stored of a login says “logged out” before the session is closed: a crash then cannot log in again."
+    "A logout is stored before the session is closed, so that a killed agent does not log in again."
   )
   func killedDuringLogout() async throws {
     let user = try await User()
@@ -78,7 +78,7 @@ struct StoredLoginTests {
     #expect(try await user.imctl.run("status").status == 1)
   }
 
-  @Test("What is stored of a login is not changed when the agent is killed during a login.")
+  @Test("The stored accounts do not change if the agent is killed during a login.")
   func killedDuringLogin() async throws {
     let server = try await ScriptedServer(.login(until: .authenticated))
     let user = try await User()
@@ -99,7 +99,7 @@ struct StoredLoginTests {
   }
 
   @Test(
-    "What is stored of a login leaves the session alone when a password that was the right one once is not any more."
+    "A login with a password that is no longer valid fails, and leaves the running session alone."
   )
   func stale() async throws {
     let user = try await User(on: .ejabberd)
@@ -114,7 +114,7 @@ struct StoredLoginTests {
   }
 
   @Test(
-    "What is stored of a login stays when a password was mistyped, and so does the session.",
+    "A login with a mistyped password changes neither the stored account nor the running session.",
     arguments: TestServer.Kind.allCases)
   func mistyped(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -132,7 +132,7 @@ struct StoredLoginTests {
     #expect(bob.seen(of: user).map(\.type) == ["available"])
   }
 
-  @Test("What is stored of a login loses the secret when the server refuses it, and nothing else.")
+  @Test("A stored password that the server refuses is deleted, and the rest of the account is kept.")
   func refused() async throws {
     let user = try await User()
     try await user.goOnline()
@@ -160,7 +160,7 @@ struct StoredLoginTests {
     #expect(try watch.events().states == [.linking, .linkOK, .logining, .loginFailed])
   }
 
-  @Test("What is stored of a login stays when the network is at fault.")
+  @Test("A stored account does not change if a login fails because of the network.")
   func unreachable() async throws {
     let server = try await ScriptedServer([])
     let port = server.port
@@ -176,7 +176,7 @@ struct StoredLoginTests {
   }
 
   @Test(
-    "What is stored of a login is no password where the user said so.",
+    "The options --no-save and --store none keep the password out of the stored account.",
     arguments: [["--no-save"], ["--store", "none"]])
   func nothing(options: [String]) async throws {
     let user = try await User()
@@ -190,7 +190,7 @@ struct StoredLoginTests {
   }
 
   @Test(
-    "What is stored of a login is the command that prints the password, which runs again at the next start.")
+    "A login with --password-command stores the command, which runs again when the next agent starts.")
   func command() async throws {
     let user = try await User()
     let file = user.imctl.home + "/secret"
@@ -216,7 +216,7 @@ struct StoredLoginTests {
     #expect(try await user.imctl.run("status").status == 0)
   }
 
-  @Test("What is stored of a login is listed, chosen from and removed, however the JID is spelt.")
+  @Test("Stored accounts are listed, chosen and removed, regardless of how their JID is spelt.")
   func accounts() async throws {
     let user = try await User()
     let other = try await User()

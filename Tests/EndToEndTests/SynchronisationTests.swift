@@ -11,7 +11,7 @@ struct SynchronisationTests {
   }
 
   @Test(
-    "Synchronisation tells once what a login brings into step, and at its end how many there are.",
+    "The state changes of a login name the parts to synchronise once, and their counts at the end.",
     arguments: TestServer.Kind.allCases)
   func counts(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind, server: Village.server(kind))
@@ -44,7 +44,7 @@ struct SynchronisationTests {
   }
 
   @Test(
-    "Synchronisation brings what was asked meanwhile, and what a service says after that.",
+    "A contact request sent while the account was offline and a later headline both arrive.",
     arguments: TestServer.Kind.allCases)
   func notices(kind: TestServer.Kind) async throws {
     let (user, bob) = try await Village.user(kind)
@@ -69,7 +69,7 @@ struct SynchronisationTests {
   }
 
   @Test(
-    "Synchronisation is not waited for by who reads what is stored, while a login by itself finds no server.")
+    "Stored contacts and history are readable at once while an automatic login finds no server.")
   func unreachable() async throws {
     var options = TestServer.Options(.prosody)
     options.accounts = Neighbourhood.options(.prosody).accounts
@@ -99,7 +99,7 @@ struct SynchronisationTests {
   }
 
   @Test(
-    "Synchronisation ends also at a server that has no archive, or nothing but a roster.",
+    "Synchronisation ends at servers without an archive and at servers with little more than a roster.",
     arguments: TestServer.Kind.oneOfEach)
   func poor(kind: TestServer.Kind) async throws {
     var options = Neighbourhood.options(kind)

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A login with --timeout", .serialized)
+@Suite("Logins with --timeout", .serialized)
 struct TimeLimitTests {
   private static let limit = 1.5
 
@@ -33,14 +33,14 @@ struct TimeLimitTests {
     try await imctl.end()
   }
 
-  @Test("A login with --timeout ends in time at a server that accepts and says nothing.")
+  @Test("A login ends at its time limit if the server accepts the connection and says nothing.")
   func silent() async throws {
     let server = try await ScriptedServer([.stall])
     try await expire(port: server.port) { server.connections }
     try await server.end()
   }
 
-  @Test("A login with --timeout ends in time at a server whose challenge never ends.")
+  @Test("A login ends at its time limit if the server sends an endless challenge.")
   func endless() async throws {
     let challenge = "<challenge xmlns='urn:ietf:params:xml:ns:xmpp-sasl'>"
     let server = try await ScriptedServer(
@@ -53,7 +53,7 @@ struct TimeLimitTests {
     try await server.end()
   }
 
-  @Test("A login with --timeout ends in time where every packet is swallowed.")
+  @Test("A login ends at its time limit if the network drops every packet.")
   func blackHole() async throws {
     // A queue of waiting connections that is full: the kernel drops who else comes.
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -80,10 +80,10 @@ struct TimeLimitTests {
   }
 }
 
-@Suite("In the background", .serialized)
+@Suite("Agents and watchers in the background", .serialized)
 struct BackgroundTests {
   @Test(
-    "In the background, an agent that is ended by SIGTERM first sends what it has accepted, and says goodbye.",
+    "An agent that gets SIGTERM first sends the messages that it has accepted, then unavailable presence.",
     arguments: TestServer.Kind.allCases)
   func terminated(kind: TestServer.Kind) async throws {
     let user = try await User(on: kind)
@@ -106,7 +106,7 @@ struct BackgroundTests {
     try await user.imctl.end()
   }
 
-  @Test("In the background, a watcher goes on where it was though the agent is another one by then.")
+  @Test("A watcher that starts with the cursor of an earlier one gets the next events from a new agent.")
   func watchGoesOn() async throws {
     let user = try await User(on: .prosody)
     let bob = try await Counterpart("bob", on: user.server)

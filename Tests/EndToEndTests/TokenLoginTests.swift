@@ -78,9 +78,9 @@ private final class TokenDesk: Sendable {
   }
 }
 
-@Suite("A login with a token", .serialized)
+@Suite("Logins with a token", .serialized)
 struct TokenLoginTests {
-  @Test("A login with a token asks for one fresh token when the server refuses the first, and then gives up.")
+  @Test("A login whose token is refused asks the command for one fresh token, and then gives up.")
   func refused() async throws {
     let desk = try await TokenDesk([
       TokenDesk.plain("t1", .refused("not-authorized")), TokenDesk.plain("t2", .refused("not-authorized")),
@@ -93,7 +93,7 @@ struct TokenLoginTests {
     #expect(desk.server.mismatches == [])
   }
 
-  @Test("A login with a token does not try the same token twice, wherever it comes from.")
+  @Test("A login does not try the same token twice, whether it was given or printed by the command.")
   func sameToken() async throws {
     for script in ["", "echo given"] {
       let desk = try await TokenDesk([TokenDesk.plain("given", .refused("not-authorized"))])
@@ -107,7 +107,7 @@ struct TokenLoginTests {
   }
 
   @Test(
-    "A login with a token goes on with the fresh one when the server takes it, and with that of each attempt."
+    "A login succeeds with a fresh token after the first is refused, and a later login asks for another."
   )
   func fresh() async throws {
     let desk = try await TokenDesk([
@@ -125,7 +125,7 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 
-  @Test("A login with a token does not ask for another while the last one is known to be good.")
+  @Test("A login does not run the token command while the last token is known to be valid.")
   func stored() async throws {
     let desk = try await TokenDesk([TokenDesk.plain("t1", .accepted)])
     let command = try desk.command(#"echo "{\"token\":\"t$n\",\"expires\":\"2999-01-01T00:00:00Z\"}""#)
@@ -153,7 +153,7 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("token", "print").status == 67)
   }
 
-  @Test("A login with a token takes the given token where the command has none, and says so.")
+  @Test("A login uses the given token while the token command prints none, and reports that with an event.")
   func fallback() async throws {
     let desk = try await TokenDesk([
       TokenDesk.plain("given", .lost), TokenDesk.plain("given", .lost), TokenDesk.plain("t3", .accepted),
@@ -173,7 +173,7 @@ struct TokenLoginTests {
   }
 
   @Test(
-    "A login with a token is not tried when the command gives nothing to log in with.",
+    "A login makes no connection if the token command fails or prints no token.",
     arguments: [
       ("", 64, "gave none"), ("exit 3", 77, "exit status 3: why not"),
       ("echo 'not a token'", 77, "no token: why not"),
@@ -194,7 +194,7 @@ struct TokenLoginTests {
     #expect(!FileManager.default.fileExists(atPath: desk.imctl.home + "/.config/imctl/accounts.json"))
   }
 
-  @Test("A login with a token is not tried with a JWT that cannot be right.")
+  @Test("A login makes no connection if its JWT is malformed or expired.")
   func malformed() async throws {
     let desk = try await TokenDesk([[]])
     let double = Data(TokenDesk.token("{}").utf8).base64EncodedString()
@@ -214,7 +214,7 @@ struct TokenLoginTests {
     #expect(desk.server.connections == 0)
   }
 
-  @Test("A login with a token takes what editors put around a token off it.")
+  @Test("A login strips the quotation marks, byte order mark and line break that editors add to a token.")
   func stripped() async throws {
     let token = TokenDesk.token(#"{"jid":"alice@im.example"}"#)
     let desk = try await TokenDesk([TokenDesk.plain(token, .accepted)])
@@ -224,7 +224,7 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 
-  @Test("A login with a token is for whom the command says, where nobody is named.")
+  @Test("A login without a JID uses the JID that the token command prints.")
   func printedJID() async throws {
     let desk = try await TokenDesk([
       TokenDesk.plain("t1", .refused("not-authorized")), TokenDesk.plain("t2", .accepted),
@@ -240,7 +240,7 @@ struct TokenLoginTests {
   }
 
   @Test(
-    "A login with a token tells apart the login that a third server refused, and packs token and extension together."
+    "A refused third-party login fails with “authFailed”, and its token and extension are sent as one object."
   )
   func thirdParty() async throws {
     let packed = #"{"ext":"from the command","token":"t"}"#
@@ -254,7 +254,7 @@ struct TokenLoginTests {
     #expect(desk.server.mismatches == [])
   }
 
-  @Test("A login with a token with a document gives it as it is.")
+  @Test("A login with --auth function sends its JSON document unchanged.")
   func function() async throws {
     let document = #"{"username":"alice","roles":[1,2]}"#
     let desk = try await TokenDesk([TokenDesk.plain(document, .accepted)])
@@ -268,7 +268,7 @@ struct TokenLoginTests {
     }
   }
 
-  @Test("A login with a token has a login extension of at most 1024 UTF-16 units, whoever gives it.")
+  @Test("A login extension has at most 1024 UTF-16 units, whether it is given or printed by a command.")
   func loginExtension() async throws {
     let desk = try await TokenDesk([TokenDesk.plain("t", .accepted)])
     let long = String(repeating: "🙂", count: 512)
@@ -296,7 +296,7 @@ struct TokenLoginTests {
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 
-  @Test("A login with a token is given up after as many retries as were allowed.")
+  @Test("A login gives up after the number of retries that --max-retries allows.")
   func exhausted() async throws {
     let desk = try await TokenDesk([TokenDesk.plain("t", .lost)])
     let result = try await desk.login(
@@ -307,7 +307,7 @@ struct TokenLoginTests {
     #expect(try result.states.count { $0 == .linking } == 3)
   }
 
-  @Test("A login with a token of a kind that the server does not have says what it has.")
+  @Test("A login whose mechanism the server does not offer names the mechanisms that it offers.")
   func unavailable() async throws {
     let script: [ScriptedServer.Step] = .login(until: .mechanisms, mechanisms: ["SCRAM-SHA-1", "PLAIN"])
     let server = try await ScriptedServer(script)

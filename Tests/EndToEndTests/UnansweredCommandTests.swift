@@ -2,7 +2,7 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("A command that asks a server", .serialized, .timeLimit(.minutes(5)))
+@Suite("Commands that a server does not answer", .serialized, .timeLimit(.minutes(5)))
 struct UnansweredCommandTests {
   private static let domain = TestServer.domain
   private static let commands = [
@@ -26,7 +26,7 @@ struct UnansweredCommandTests {
   }()
 
   @Test(
-    "A command that asks a server ends with its own time limit, exit status 75, where the server says nothing more, or drips.",
+    "A command to which a server gives no complete answer ends at its time limit with exit status 75.",
     arguments: [
       [ScriptedServer.Step.stall],
       [.drip("<message from='bob@\(domain)/x'><body>" + String(repeating: "a ", count: 20_000)), .stall],

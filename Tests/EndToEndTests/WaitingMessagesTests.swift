@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Messages that came while no device was there", .serialized, .timeLimit(.minutes(10)))
+@Suite("Messages that arrive while no device is online", .serialized, .timeLimit(.minutes(10)))
 struct WaitingMessagesTests {
   /// A server whose friends are few: nobody is told of everybody.
   private func server(
@@ -43,7 +43,7 @@ struct WaitingMessagesTests {
   }
 
   @Test(
-    "Messages that came while no device was there are told at the first login of a device, kept, and unread until somebody reads them.",
+    "Waiting messages are reported at a device's first login, stored, and unread until somebody reads them.",
     .namesServer,
     arguments: [true, false])
   func firstLogin(hasQueue: Bool) async throws {
@@ -79,7 +79,7 @@ struct WaitingMessagesTests {
   }
 
   @Test(
-    "Messages that came while no device was there are all there when a login returns, be they many, at the first login of a device and later.",
+    "Hundreds of waiting messages have all arrived when a login returns, be it the first or a later one.",
     .namesServer)
   func many() async throws {
     await Everywhere.run { kind in
