@@ -13,7 +13,7 @@ struct AccountAtServerTests {
     return path
   }
 
-  @Test("imctl account import takes an object or a list, the key as some misspell it, and writes it right.")
+  @Test("The command account import reads one object or a list, and accepts the misspelt key “passsword”.")
   func importing() async throws {
     try await withIMCTL { imctl in
       let list = try file(
@@ -42,7 +42,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("imctl account import leaves a stored secret alone, unless told.")
+  @Test("The command account import keeps a stored password unless --replace is given.")
   func importingAgain() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -64,7 +64,7 @@ struct AccountAtServerTests {
   }
 
   @Test(
-    "imctl account import of what is wrong names the place, says no secret, and stores nothing.",
+    "The command account import names the place of an error, prints no secret, and stores nothing.",
     arguments: [
       (#"[{"account":"a@example.org"},{"account":"@","password":"geheim"}]"#, "account 2: @ is not a JID"),
       (#"[{"password":"geheim"}]"#, "account 1: no account"),
@@ -96,7 +96,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("imctl account import names the place that is wrong in the user's language; its JSON is in English.")
+  @Test("The command account import explains an error in the user's language, and in English in its JSON.")
   func wrongImportInChinese() async throws {
     try await withIMCTL { imctl in
       let path = try file(#"[{"account":"a@example.org"},{"account":"A@example.org"}]"#, in: imctl)
@@ -111,7 +111,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("imctl account import needs a file, and a store that can be written.")
+  @Test("The command account import fails without a readable file and with a store that it cannot use.")
   func importFailures() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "import").status == 64)
@@ -126,7 +126,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("imctl account trust shows what is remembered of the server, and forgets it.")
+  @Test("The command account trust shows what is remembered of the server, and forgets it with --reset.")
   func trust() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "trust").status == 78)
@@ -158,7 +158,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("imctl account passwd and delete ask the agent, with what is given.")
+  @Test("The commands account passwd and account delete pass their arguments to the agent.")
   func throughAgent() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -190,7 +190,7 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("Missing or wrong arguments are reported before a server is asked.")
+  @Test("Missing or wrong arguments of account commands are reported before a server is asked.")
   func usage() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "passwd").status == 78)
@@ -215,7 +215,9 @@ struct AccountAtServerTests {
     }
   }
 
-  @Test("On a terminal a new password is asked for twice, and a deletion has to be agreed to.")
+  @Test(
+    "On a terminal, account passwd asks for the new password twice, and account delete asks for confirmation."
+  )
   func terminal() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)

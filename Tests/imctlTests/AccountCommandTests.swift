@@ -6,7 +6,7 @@ import Testing
 
 @Suite("imctl account and logout")
 struct AccountCommandTests {
-  @Test("The list has a star at the default account, and no secret.")
+  @Test("The command account list marks the default account with a star, and prints no secret.")
   func list() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "list").output == "")
@@ -26,7 +26,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("imctl account use changes the default account; one that is not stored is refused.")
+  @Test("The command account use changes the default account, and refuses an account that is not stored.")
   func use() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "use", "alice@example.org").status == 78)
@@ -40,7 +40,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("imctl account last is the JID of the last login.")
+  @Test("The command account last prints the JID of the last login.")
   func last() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "last").status == 78)
@@ -51,7 +51,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("imctl account remove deletes an account: through the agent where one runs, else by itself.")
+  @Test("The command account remove deletes an account through the agent, or by itself if no agent runs.")
   func remove() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -69,7 +69,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("--timeout bounds the wait for a writer that does not end.")
+  @Test("The option --timeout limits the wait for another process that locks the accounts.")
   func timeout() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -86,7 +86,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("A store that others may write to is refused, and left as it is.")
+  @Test("An accounts.json that others can write to is refused and left unchanged.")
   func unsafeStore() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -98,7 +98,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("imctl logout asks the agent, and names who is offline.")
+  @Test("The command logout asks the agent, and prints the accounts that it has logged out.")
   func logout() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -118,7 +118,8 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("A logout with unsent messages is exit status 87, and one without a session is 67.")
+  @Test(
+    "The command logout ends with 87 if messages are unsent, and with 67 if the account is not logged in.")
   func logoutFailures() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -137,7 +138,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("Without an agent logout changes what is stored, so that nothing logs in again.")
+  @Test("Without an agent, logout marks the stored account as logged out, so that no later agent logs it in.")
   func logoutStored() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -152,7 +153,7 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("Without an agent logout leaves what is queued, and says so; --force drops it.")
+  @Test("Without an agent, logout reports the queued messages and keeps them, and logout --force drops them.")
   func logoutQueued() async throws {
     try await withIMCTL { imctl in
       try await Accounts.queue(2, in: imctl)
@@ -169,7 +170,7 @@ struct AccountCommandTests {
   }
 
   @Test(
-    "Without an agent --forget deletes neither account nor messages while some are queued.",
+    "Without an agent, logout --forget keeps the account and its messages while messages are queued.",
     arguments: [[], ["--revoke"]] as [[String]])
   func forgetQueued(options: [String]) async throws {
     try await withIMCTL { imctl in
@@ -189,7 +190,8 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("An accounts.json that others can read is repaired, which is reported in text only and not with -q.")
+  @Test(
+    "An accounts.json that others can read is made private, which only the text output without -q reports.")
   func repair() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)

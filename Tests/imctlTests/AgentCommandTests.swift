@@ -4,9 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("imctl agent, help and the like")
+@Suite("imctl agent and common behaviour of all commands")
 struct AgentCommandTests {
-  @Test("imctl agent status tells whether an agent runs, and starts none.")
+  @Test("The command agent status tells whether an agent runs, and starts none.")
   func status() async throws {
     try await withIMCTL { imctl in
       let none = try await imctl.run("agent", "status")
@@ -27,7 +27,7 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("imctl agent start leaves an agent alone that runs; stop of none is no failure.")
+  @Test("The command agent start leaves a running agent alone, and agent stop succeeds if no agent runs.")
   func startAndStop() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -44,7 +44,7 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("imctl agent log prints the log, made harmless.")
+  @Test("The command agent log prints the log with control characters escaped.")
   func log() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("agent", "log").output == "")
@@ -68,7 +68,8 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("--timeout bounds every command about the agent.", arguments: ["start", "stop", "restart", "status"])
+  @Test(
+    "The option --timeout limits every agent command.", arguments: ["start", "stop", "restart", "status"])
   func timeout(command: String) async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { _ in [.waitForClose] }
@@ -78,7 +79,7 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("A socket that is left over counts as none.")
+  @Test("A leftover socket without a process behind it counts as no agent.")
   func staleSocket() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { _ in [] }
@@ -90,7 +91,7 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("Help, version and completions go to standard output, exit status 0.")
+  @Test("Help, version and completion scripts go to standard output, with exit status 0.")
   func help() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("--version").output == "imctl \(Version.current)\n")
@@ -115,7 +116,7 @@ struct AgentCommandTests {
   }
 
   @Test(
-    "An unknown subcommand is exit status 64, with output on standard error only.",
+    "An unknown subcommand ends with exit status 64, and writes to standard error only.",
     arguments: [
       ["nonsense"], ["--nonsense"], ["agent", "nonsense"], ["status", "extra"], ["account", "use"],
       ["help", "nonsense"], ["help", "agent", "nonsense"],
@@ -128,7 +129,8 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("A usage error is told in the user's language, and a negative time is no missing one.")
+  @Test(
+    "A usage error is reported in the user's language, and a negative time is reported as an invalid value.")
   func usageLanguage() async throws {
     try await withIMCTL { imctl in
       let port = try await imctl.run(["login", "a@b", "--port", "0"], environment: ["LANG": "zh_CN.UTF-8"])
@@ -141,7 +143,7 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("Output that cannot be written is an error.")
+  @Test("A command whose output cannot be written ends with exit status 73.")
   func fullDisk() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -159,7 +161,7 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("A broken pipe ends a command quietly.")
+  @Test("A command whose output goes to a closed pipe ends without a message.")
   func brokenPipe() async throws {
     try await withIMCTL { imctl in
       let shell = try await ChildProcess(
@@ -173,7 +175,7 @@ struct AgentCommandTests {
 @Suite("imctl agent states")
 struct AgentStatesCommandTests {
   @Test(
-    "imctl agent states prints the life of a session as text, as JSON and for Graphviz, and needs no agent.")
+    "The command agent states prints all session states as text, JSON and Graphviz, and needs no agent.")
   func states() async throws {
     try await withIMCTL { imctl in
       let text = try await imctl.run("agent", "states")

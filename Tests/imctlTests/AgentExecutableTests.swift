@@ -23,7 +23,7 @@ struct AgentExecutableTests {
   private static let real = "#!/bin/sh\nexec \(IMCTL.executable)-agent \"$@\"\n"
 
   @Test(
-    "imctl-agent is found beside imctl and in ../libexec/imctl.",
+    "The program imctl-agent is found beside imctl and in ../libexec/imctl.",
     arguments: ["bin/imctl-agent", "libexec/imctl/imctl-agent"])
   func places(path: String) async throws {
     try await withIMCTL { imctl in
@@ -33,7 +33,7 @@ struct AgentExecutableTests {
     }
   }
 
-  @Test("A missing imctl-agent is reported with the places where it was looked for.")
+  @Test("A missing imctl-agent is reported with the places where imctl looked for it.")
   func missing() async throws {
     try await withIMCTL { imctl in
       let program = try Self.install(nil, at: "", in: imctl)
@@ -45,7 +45,7 @@ struct AgentExecutableTests {
     }
   }
 
-  @Test("An agent that crashes before it has answered is an internal error that names the signal.")
+  @Test("An agent that crashes before it answers is reported as an internal error that names the signal.")
   func crash() async throws {
     try await withIMCTL { imctl in
       let program = try Self.install("#!/bin/sh\nkill -SEGV $$\n", at: "bin/imctl-agent", in: imctl)
@@ -55,7 +55,7 @@ struct AgentExecutableTests {
     }
   }
 
-  @Test("An agent of another version is refused, and both versions are named.")
+  @Test("An agent of another version is refused with an error that names both versions.")
   func version() async throws {
     try await withIMCTL { imctl in
       let answer =
@@ -80,7 +80,7 @@ struct AgentExecutableTests {
     }
   }
 
-  @Test("`agent run` of another version is refused by the agent.")
+  @Test("The agent refuses to run for an imctl of another version.")
   func otherCommand() async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run(
@@ -90,7 +90,7 @@ struct AgentExecutableTests {
     }
   }
 
-  @Test("imctl is linked with nothing that only the agent needs.")
+  @Test("The program imctl is not linked with the libraries that only the agent needs.")
   func links() async throws {
     try await withIMCTL { imctl in
       let symbols = try await imctl.run(program: "/usr/bin/ldd", [IMCTL.executable]).output

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("An agent that commands start")
+@Suite("Agents that commands start")
 struct AgentLaunchTests {
   private struct State: Decodable {
     var running: Bool
@@ -34,7 +34,8 @@ struct AgentLaunchTests {
     return (children, try #require(pid))
   }
 
-  @Test("Commands that start an agent at the same time share one agent; agent stop ends it and them.")
+  @Test(
+    "Commands that need an agent at the same time share one, and agent stop ends the agent and the commands.")
   func together() async throws {
     try await withIMCTL { imctl in
       let (children, pid) = try await watchers(imctl, 4)
@@ -52,7 +53,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("A started agent has a session of its own and holds none of the command's files open.")
+  @Test("A started agent has a session of its own, and keeps none of the command's files open.")
   func detached() async throws {
     try await withIMCTL { imctl in
       let kept = imctl.home + "/kept"
@@ -78,7 +79,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("A second `agent run` is refused; restart replaces the first.")
+  @Test("A second agent run is refused, and agent restart replaces the first agent.")
   func restart() async throws {
     try await withIMCTL { imctl in
       let (_, first) = try await watchers(imctl, 1)
@@ -93,7 +94,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("The socket of a killed agent does not hinder the next one.")
+  @Test("The leftover socket of a killed agent does not prevent the next agent from starting.")
   func killed() async throws {
     try await withIMCTL { imctl in
       let (children, pid) = try await watchers(imctl, 1)
@@ -104,7 +105,8 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("After a crash the commands that start no agent say so, and the next one that may start one does.")
+  @Test(
+    "After a crash, commands that start no agent report it, and the next command that may start one does so.")
   func crashed() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.unreachable, in: imctl)
@@ -124,7 +126,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("`logout` after a crash logs the account out without an agent.")
+  @Test("The command logout logs the account out without an agent after the agent has crashed.")
   func loggedOutAfterCrash() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.unreachable, in: imctl)
@@ -140,7 +142,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("No agent is started where the state directory belongs to somebody else.")
+  @Test("No agent is started if the state directory is a symbolic link.")
   func refusedDirectory() async throws {
     try await withIMCTL { imctl in
       try PrivateDirectory.ensure(imctl.home + "/.local/state")
@@ -153,7 +155,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("A store that the agent cannot open is exit status 73, with the cause; the log tells nothing older.")
+  @Test("An agent that cannot open its store ends with 73 and the cause, without older lines of the log.")
   func unusableStore() async throws {
     try await withIMCTL { imctl in
       let state = imctl.home + "/.local/state/imctl"
@@ -174,7 +176,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("imctl login --foreground takes the place of an agent that nobody needs, not of a busy one.")
+  @Test("The command login --foreground replaces an idle agent, and fails if the agent is busy.")
   func foreground() async throws {
     try await withIMCTL { imctl in
       let login = [
@@ -193,7 +195,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("imctl agent run ends by itself after --timeout.")
+  @Test("The command agent run ends by itself after the time of --timeout.")
   func runTimeout() async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run("agent", "run", "--timeout", "3")
@@ -201,7 +203,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("Nothing stored: a command that needs an account says so, and COMMAND runs all the same.")
+  @Test("The presence command reports that no account is stored, and still runs its COMMAND.")
   func nothingStored() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("presence", "away").status == 78)
@@ -211,7 +213,7 @@ struct AgentLaunchTests {
     }
   }
 
-  @Test("Stored but not online: the presence is stored, and COMMAND runs.")
+  @Test("The presence command stores the presence of an account that is offline, and runs its COMMAND.")
   func stored() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(

@@ -7,7 +7,7 @@ import Testing
 @Suite("The command line")
 struct CommandLineTests {
   @Test(
-    "An unknown command is refused with the one that comes nearest.",
+    "An unknown command is refused, and the error suggests the most similar command.",
     arguments: [
       (["statsu"], "`statsu`: did you mean `status`?"), (["stat"], "`stat`: did you mean `status`?"),
       (["devices", "lst"], "`devices lst`: did you mean `devices list`?"),
@@ -28,7 +28,8 @@ struct CommandLineTests {
     }
   }
 
-  @Test("An unknown option is refused with the one that comes nearest, in the user's language.")
+  @Test(
+    "An unknown option is refused, and the error suggests the most similar option in the user's language.")
   func option() async throws {
     try await withIMCTL { imctl in
       let english = try await imctl.run("status", "--jso")
@@ -44,7 +45,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "`ls` is `list`, `rm` is `remove`, and `version` is `--version` everywhere but where it is a command.")
+    "The aliases ls, rm and version work, except where version is a command of its own.")
   func aliases() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -60,7 +61,7 @@ struct CommandLineTests {
     }
   }
 
-  @Test("The hint of a wrong argument names the command that it was given to.")
+  @Test("The hint about a wrong argument names the command that it was given to.")
   func hint() async throws {
     try await withIMCTL { imctl in
       let text = try await imctl.run("account", "use", "x@@y")
@@ -88,7 +89,8 @@ struct CommandLineTests {
   }
 
   @Test(
-    "Every command that a hint names exists.", arguments: commandsInHints.sorted { $0.joined() < $1.joined() }
+    "Every command that a hint mentions exists.",
+    arguments: commandsInHints.sorted { $0.joined() < $1.joined() }
   )
   func commandOfHint(command: [String]) async throws {
     try await withIMCTL { imctl in
@@ -97,7 +99,7 @@ struct CommandLineTests {
     }
   }
 
-  @Test("A command whose standard output is closed fails, and prints into nothing that it opens later.")
+  @Test("A command whose standard output is closed fails with exit status 73.")
   func closedOutput() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -112,7 +114,7 @@ struct CommandLineTests {
     }
   }
 
-  @Test("On a terminal an empty list says so, and how it would be filled; elsewhere it is silent.")
+  @Test("On a terminal, an empty list is explained, and in a pipe nothing is printed.")
   func emptyList() async throws {
     try await withIMCTL { imctl in
       for (list, told) in [
@@ -140,7 +142,7 @@ struct CommandLineTests {
     var command: Command
   }
 
-  @Test("Paragraphs of the help have no line breaks of their own: it is fitted to the terminal.")
+  @Test("The paragraphs of the help contain no line breaks, so that they can be fitted to the terminal.")
   func paragraphs() async throws {
     try await withIMCTL { imctl in
       let dump = try await imctl.run("--experimental-dump-help").output

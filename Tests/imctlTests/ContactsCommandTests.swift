@@ -37,7 +37,7 @@ struct ContactsCommandTests {
   }
 
   @Test(
-    "imctl contacts list prints all contacts, a page after the other, and nothing that a terminal would obey."
+    "The command contacts list prints all contacts page by page, with control characters escaped."
   )
   func list() async throws {
     try await withIMCTL { imctl in
@@ -62,7 +62,8 @@ struct ContactsCommandTests {
   }
 
   @Test(
-    "A list that may be out of date is marked as stale: on standard error, and with --json in every object.")
+    "A list of contacts that may be out of date is marked on standard error, and in every object of the JSON."
+  )
   func stale() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, stale: true)
@@ -76,7 +77,7 @@ struct ContactsCommandTests {
     }
   }
 
-  @Test("Without an account there is nothing to list.")
+  @Test("The commands that list contacts end with exit status 78 if no account is stored.")
   func noAccount() async throws {
     try await withIMCTL { imctl in
       for command in ["list", "requests", "blocked"] {
@@ -86,7 +87,7 @@ struct ContactsCommandTests {
     }
   }
 
-  @Test("The options of a change reach the agent.")
+  @Test("The options of the commands that change contacts reach the agent.")
   func changes() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -148,7 +149,7 @@ struct ContactsCommandTests {
     let timeouts = Mutex<[Double]>([])
   }
 
-  @Test("Several changes share the time of the command: what begins when it is over is exit status 75.")
+  @Test("Several changes of contacts share one time limit, and end with 75 when the time is over.")
   func together() async throws {
     try await withIMCTL { imctl in
       let seen = Seen()
@@ -167,7 +168,7 @@ struct ContactsCommandTests {
     }
   }
 
-  @Test("A change that the server refuses is exit status 74, and one that makes no sense is 64.")
+  @Test("A change that the server refuses ends with exit status 74, and an invalid one with 64.")
   func refused() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)

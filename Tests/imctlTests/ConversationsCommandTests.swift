@@ -5,7 +5,7 @@ import Testing
 @Suite("imctl conversations")
 struct ConversationsCommandTests {
   @Test(
-    "imctl conversations list needs no agent and makes no database; an account that is not stored is refused."
+    "The command conversations list needs no agent, creates no database, and refuses an unknown account."
   )
   func list() async throws {
     try await withIMCTL { imctl in

@@ -3,10 +3,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("An agent that has as many connections as it may have")
+@Suite("Agents with as many clients as they accept")
 struct CrowdedAgentTests {
   @Test(
-    "An agent that has as many connections as it may have is asked again, until there is room or the time is up."
+    "A command repeats its request to a crowded agent until there is room or its time is over."
   )
   func crowded() async throws {
     try await withIMCTL { imctl in

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("The echo of the terminal while a password is asked for")
+@Suite("The terminal's echo at a password prompt")
 struct EchoTests {
   private static let question = "Password for alice@example.org: "
   private static let login = "\"$imctl\" login alice@example.org --timeout 300"
@@ -45,7 +45,7 @@ struct EchoTests {
   }
 
   @Test(
-    "A signal that ends the question leaves the echo on, also after a stop.",
+    "A signal that ends a password prompt leaves the echo on, even after a suspension.",
     arguments: [SIGTERM, SIGQUIT, SIGHUP, SIGINT], [false, true])
   func end(signal: Int32, afterStop: Bool) async throws {
     try await withIMCTL { imctl in
@@ -69,7 +69,7 @@ struct EchoTests {
   }
 
   @Test(
-    "A question that was stopped and goes on is asked again, without echo.",
+    "A password prompt that was suspended and continues asks again, without echo.",
     arguments: Shell.allCases, [SIGTSTP, SIGSTOP])
   func goOn(shell: Shell, signal: Int32) async throws {
     try await withIMCTL { imctl in
@@ -101,7 +101,7 @@ struct EchoTests {
   }
 
   @Test(
-    "A question in the background waits for the foreground, however it has come there.",
+    "A password prompt in the background waits until the job is in the foreground.",
     arguments: Shell.allCases)
   func background(shell: Shell) async throws {
     try await withIMCTL { imctl in
@@ -131,7 +131,7 @@ struct EchoTests {
     }
   }
 
-  @Test("A question that was stopped in the background is ended by a signal there.")
+  @Test("A password prompt that was suspended and sent to the background is ended by a signal.")
   func endInBackground() async throws {
     try await withIMCTL { imctl in
       let child = try await imctl.startShell("exec \(Shell.bash.rawValue)")

@@ -40,7 +40,9 @@ struct ExamplesTests {
     try #require(login.status == 0, "\(login.errors)")
   }
 
-  @Test("A build shows dnd while it runs, then how it went, and its status is the script's.")
+  @Test(
+    "The script presence-around-build.sh shows dnd during a build, then the result, and keeps its exit status."
+  )
   func presenceAroundBuild() async throws {
     let server = try await TestServer(.init(.prosody))
     let bob = try await Counterpart(on: server)
@@ -68,7 +70,7 @@ struct ExamplesTests {
     try await server.end()
   }
 
-  @Test("Without a login the example only runs the build.")
+  @Test("The script presence-around-build.sh only runs the build if nobody is logged in.")
   func presenceAroundBuildOffline() async throws {
     let imctl = try await IMCTL()
     let result = try await Self.build("echo compiling; exit 3", imctl)
@@ -78,7 +80,8 @@ struct ExamplesTests {
     try await imctl.end()
   }
 
-  @Test("PresenceMonitor goes online, prints presence and messages harmlessly, and leaves.")
+  @Test(
+    "PresenceMonitor goes online, prints presence and messages with control characters escaped, and ends.")
   func presenceMonitor() async throws {
     let server = try await TestServer(.init(.prosody))
     let bob = try await Counterpart(on: server)
@@ -102,7 +105,7 @@ struct ExamplesTests {
     try await server.end()
   }
 
-  @Test("EchoBot answers each chat message with its own text, also after the server was restarted.")
+  @Test("EchoBot answers each chat message with its own text, even after a restart of the server.")
   func echoBot() async throws {
     let server = try await TestServer(.init(.prosody))
     var bob = try await Counterpart(on: server)
@@ -124,7 +127,7 @@ struct ExamplesTests {
     try await server.end()
   }
 
-  @Test("PresenceMonitor says why a login failed.")
+  @Test("PresenceMonitor tells why a login failed.")
   func presenceMonitorWrongPassword() async throws {
     let server = try await TestServer(.init(.prosody))
     let directory = IMCTL.executable.split(separator: "/").dropLast().map { "/" + $0 }.joined()

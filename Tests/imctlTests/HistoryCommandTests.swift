@@ -18,7 +18,7 @@ struct HistoryCommandTests {
     ).description
   }
 
-  @Test("A line has time, direction, whom it is exchanged with and what it says, made harmless.")
+  @Test("A line of the history has time, direction, peer and text, with control characters escaped.")
   func lines() {
     #expect(Self.event() == "2026-11-21T02:42:13.123Z <- bob@example.org: hi")
     let sent = Self.event {
@@ -52,7 +52,7 @@ struct HistoryCommandTests {
     #expect(retracted == "2026-11-21T02:42:13.123Z <- bob@example.org: (retracted) ")
   }
 
-  @Test("/me is told in the third person, as in watch, and harmlessly.")
+  @Test("A message with /me is printed in the third person, with control characters escaped.")
   func me() {
     #expect(
       Self.event { $0.body = "/me waves\u{1b}[2J" }
@@ -68,7 +68,7 @@ struct HistoryCommandTests {
     #expect(room == "2026-11-21T02:42:13.123Z <- room@muc.example.org/Bob: * Bob waves")
   }
 
-  @Test("Where nothing is stored nothing is printed; no agent is started and no database made.")
+  @Test("The command history prints nothing from an empty store, starts no agent, and creates no database.")
   func nothing() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("history").status == 78)
@@ -85,7 +85,7 @@ struct HistoryCommandTests {
   }
 
   @Test(
-    "Invalid arguments are refused.",
+    "Invalid arguments of the history command are refused.",
     arguments: [
       ["--limit", "-1"], ["--limit", "x"], ["--search", " "], ["--before", "yesterday"],
       ["--after", "2026-02-30"],
@@ -99,7 +99,7 @@ struct HistoryCommandTests {
     }
   }
 
-  @Test("With --sync the agent is asked first; without one that is exit status 67.")
+  @Test("The option --sync makes the agent fetch older messages first, and fails with 67 without an agent.")
   func sync() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -118,7 +118,7 @@ struct HistoryCommandTests {
     }
   }
 
-  @Test("A damaged store is told of by the command that starts the agent, and by agent status.")
+  @Test("A damaged store is reported by the command that starts the agent, and by agent status.")
   func damaged() async throws {
     try await withIMCTL { imctl in
       let database = try Self.damage(imctl)
@@ -135,7 +135,8 @@ struct HistoryCommandTests {
     }
   }
 
-  @Test("With -q or --json nothing is said of a damaged store.", arguments: ["-q", "--json"])
+  @Test(
+    "The command agent start does not report a damaged store with -q or --json.", arguments: ["-q", "--json"])
   func damagedQuietly(option: String) async throws {
     try await withIMCTL { imctl in
       _ = try Self.damage(imctl)
@@ -163,7 +164,7 @@ struct PointInTimeTests {
   private let now = 1_800_000_000.0
 
   @Test(
-    "A time is RFC 3339, or how long ago it is.",
+    "A point in time is accepted as RFC 3339 or as the time that has passed since.",
     arguments: [
       ("1970-01-02T00:00:00Z", 86_400), ("1970-01-01T01:00:00+01:00", 0), ("1970-01-01T00:00:00.500Z", 0.5),
       ("2h", 1_799_992_800), ("7d", 1_799_395_200), ("30m", 1_799_998_200), ("90s", 1_799_999_910),
@@ -172,7 +173,7 @@ struct PointInTimeTests {
     #expect(PointInTime(text, now: now)?.seconds == seconds)
   }
 
-  @Test("A day begins at midnight here.")
+  @Test("A date without a time means midnight in the local time zone.")
   func day() throws {
     var seconds = time_t(try #require(PointInTime("2026-11-21", now: now)).seconds)
     var local = tm()
@@ -181,7 +182,7 @@ struct PointInTimeTests {
   }
 
   @Test(
-    "Anything but a time or a span is refused.",
+    "Anything that is neither a point in time nor a time span is refused.",
     arguments: [
       "", "now", "5", "-1h", "2026-13-01", "2026-02-30", "2026-1-1", "26-01-01", "2026-11-21T00:00:00",
       "2026-11-21 00:00", "９d", "1e9", "2026--1-01", String(repeating: "9", count: 1000) + "d",

@@ -8,7 +8,7 @@ import Testing
     Event(account: "a@example.org", time: "t", cursor: cursor, body: .dataReady(code: 0))
   }
 
-  @Test("Events come out in the order they went in.")
+  @Test("Events leave the queue in the order in which they were added.")
   func order() {
     var queue = HookQueue(limit: 3)
     let isAdded = (1...3).map { queue.add(event($0)) }
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "Events that do not fit are replaced by one gap, with the cursor of the last event left out.")
+    "Events that do not fit are replaced by one gap, which has the cursor of the last omitted event.")
   func gap() {
     var queue = HookQueue(limit: 2)
     let isAdded = (1...5).map { queue.add(event($0)) }
@@ -39,7 +39,7 @@ import Testing
     #expect(isAddedLater == [true, true, false])
   }
 
-  @Test("Fewer long events fit into the queue.")
+  @Test("The queue has room for fewer events if they are long.")
   func octets() {
     let status = String(repeating: "x", count: HookQueue.maximumOctets / 2)
     let long = Event(

@@ -48,7 +48,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("One line on standard output tells who is online, by which mechanism and TLS version.")
+  @Test("A login prints one line with the full JID, the mechanism and the TLS version.")
   func text() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -73,7 +73,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("Every option reaches the agent, paths made absolute.")
+  @Test("Every option of login reaches the agent, and file paths are made absolute.")
   func options() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -106,7 +106,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("--json prints the envelope of every step and ends with success.")
+  @Test("The option --json prints every step as an event, and the success at the end.")
   func json() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -126,7 +126,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("-v tells the steps on standard error.")
+  @Test("The option -v prints the steps of a login on standard error.")
   func verbose() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -138,7 +138,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("A refused login is the failure's exit status, message and hint.")
+  @Test("A refused login ends with the exit status, the message and the hint of its failure.")
   func refused() async throws {
     try await withIMCTL { imctl in
       let failure = Failure(.authFailed, stage: .authenticate, condition: "not-authorized", text: "\u{1b}[2J")
@@ -168,7 +168,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("A session that is online already is no error.")
+  @Test("A login of an account that is already online succeeds.")
   func already() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -193,7 +193,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("Without a source of the password and without a terminal: exit status 64, with a hint.")
+  @Test("A login without a password source and without a terminal ends with exit status 64 and a hint.")
   func noSource() async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run("login", Self.jid)
@@ -203,7 +203,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("Without a JID and without a terminal the last one is meant; there may be none.")
+  @Test("A login without a JID and without a terminal uses the last JID, and fails if there is none.")
   func lastJID() async throws {
     try await withIMCTL { imctl in
       let none = try await imctl.run("login", "--password-stdin", input: "geheim")
@@ -220,7 +220,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("On a terminal the last JID is proposed, and the password asked for without echo.")
+  @Test("On a terminal, login proposes the last JID and asks for the password without echo.")
   func terminal() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(
@@ -241,7 +241,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("An invalid JID is refused before a password is asked for.")
+  @Test("An invalid JID is refused before the user is asked for a password.")
   func noJID() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(#"{"version":1,"last":"alice@example.org","accounts":[]}"#, in: imctl)
@@ -255,7 +255,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("--password-command is split like a shell does, run without one, and its first line taken.")
+  @Test("A password command is split into words without a shell, and the first line of its output is used.")
   func passwordCommand() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -286,7 +286,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("--timeout bounds the wait for the password too; without a bound it goes on.")
+  @Test("The option --timeout limits the wait for the password, too, and --timeout 0 sets no limit.")
   func passwordInTime() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -309,7 +309,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("SIGINT cancels: exit status 130, and the agent sees the connection go.")
+  @Test("A login that SIGINT interrupts ends with exit status 130, and closes its connection to the agent.")
   func interrupt() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in call.method == "login" ? [.waitForClose] : [] }
@@ -327,7 +327,7 @@ struct LoginCommandTests {
     }
   }
 
-  @Test("An agent of another version is asked to end before it sees the password.")
+  @Test("An agent of another version is replaced before it gets the password.")
   func otherVersion() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, version: "99.0.0")
@@ -338,7 +338,7 @@ struct LoginCommandTests {
   }
 
   @Test(
-    "A wrong argument is exit status 64.",
+    "Invalid arguments of login end with exit status 64.",
     arguments: [
       ["--tls", "ssl"], ["--port", "0"], ["--port", "65536"], ["--port", "x"], ["--host", ""],
       ["--cert-sha256", "abc"], ["--ca-file", "/no/such/file"], ["--timeout", "-1"], ["--timeout", "inf"],

@@ -22,7 +22,7 @@ struct ManualTests {
     var shouldDisplay: Bool
   }
 
-  @Test("The manual page has every command and option that --help has, and no other option.")
+  @Test("The manual page lists every command and option that --help lists, and no other option.")
   func agreesWithHelp() async throws {
     try await withIMCTL { imctl in
       let path =

@@ -14,7 +14,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("SHOW and TEXT reach the agent, and nothing is printed.")
+  @Test("The arguments and options of the presence command reach the agent, and nothing is printed.")
   func set() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -35,7 +35,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("Not online: stored, exit status 0, and JSON says applied:false.")
+  @Test("The presence of an account that is offline is stored, and the JSON says applied:false.")
   func notOnline() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, PresenceStatus(show: .away, status: nil, priority: 0, applied: false))
@@ -53,7 +53,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("What is stored under the hold of another command says so.")
+  @Test("The presence command tells that its presence is stored while another command holds one.")
   func underHold() async throws {
     try await withIMCTL { imctl in
       var held = Self.applied
@@ -70,7 +70,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("Without SHOW the presence that is wanted is shown, from the store when no agent runs.")
+  @Test("Without SHOW, the desired presence is printed, and read from the store if no agent runs.")
   func show() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -86,7 +86,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("COMMAND runs with our streams while the presence is held, and its status is ours.")
+  @Test("COMMAND uses the standard streams of imctl while the presence is held, and decides its exit status.")
   func hold() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -113,7 +113,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("A signal that ends COMMAND is 128+N; one that reaches imctl is passed on.")
+  @Test("A COMMAND that a signal ends gives exit status 128+N, and imctl passes signals on to COMMAND.")
   func signals() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -132,7 +132,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("SIGINT goes to COMMAND alone, and imctl waits for its end.")
+  @Test("After SIGINT, imctl waits until COMMAND ends.")
   func interrupt() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -145,7 +145,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("A hold whose agent ends comes back with the next one, and says so where there is none for a while.")
+  @Test("A presence hold is renewed with the next agent, and a warning is printed while no agent runs.")
   func comesBack() async throws {
     try await withIMCTL { imctl in
       let began = Date().timeIntervalSince1970
@@ -174,7 +174,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("A COMMAND that is not found is exit status 127, and one that cannot be executed is 126.")
+  @Test("A COMMAND that is not found gives exit status 127, and one that cannot be executed gives 126.")
   func notFound() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -196,7 +196,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("COMMAND runs although the agent refuses, dies or cannot be reached.")
+  @Test("COMMAND runs even if the agent refuses the hold or dies.")
   func agentFails() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -214,7 +214,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("An agent of another version makes way before the presence is set.")
+  @Test("An agent of another version is replaced before the presence is set.")
   func otherVersion() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl, version: "0.0.1") { call in
@@ -231,7 +231,7 @@ struct PresenceCommandTests {
   }
 
   @Test(
-    "A wrong argument is exit status 64, and nothing is asked of the agent.",
+    "Invalid arguments of the presence command end with exit status 64, and the agent is not asked.",
     arguments: [
       ["lunch"], ["away", "--priority", "128"], ["away", "--priority", "-129"], ["away", "--priority", "x"],
       ["away", "--for", "0s"], ["away", "--for", "-3s"], ["away", "--for", "5y"], ["away", "--for", "1e9h"],

@@ -32,7 +32,7 @@ struct RecipientNamesTests {
   }
 
   @Test(
-    "Recipients by name are looked up by the agent, in every command that takes a recipient; what has an @ is not."
+    "Every command with a recipient lets the agent look up its name, unless it contains an @."
   )
   func commands() async throws {
     try await withIMCTL { imctl in
@@ -69,7 +69,7 @@ struct RecipientNamesTests {
   }
 
   @Test(
-    "Recipients by name are looked up in the local store where no agent is asked, and need an account then.")
+    "Commands that work without an agent look up a recipient's name in the local store.")
   func stored() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("history", "Bob").status == 78)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("imctl send")
 struct SendCommandTests {
-  @Test("The options of imctl send go out with TEXT; only --json prints anything.")
+  @Test("The text and the options of send reach the agent, and only --json prints anything.")
   func text() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent.delivering(imctl)
@@ -30,7 +30,7 @@ struct SendCommandTests {
   }
 
   @Test(
-    "The agent is reached before the arguments are read, over one connection; with --direct it is not asked at all."
+    "The command send connects to the agent once, before it parses its arguments, and never with --direct."
   )
   func early() async throws {
     try await withIMCTL { imctl in
@@ -49,7 +49,7 @@ struct SendCommandTests {
     }
   }
 
-  @Test("Without TEXT the message is standard input, less the line feed at its end.")
+  @Test("Without TEXT, the message is read from standard input, without the final line feed.")
   func input() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent.delivering(imctl)
@@ -62,7 +62,7 @@ struct SendCommandTests {
     }
   }
 
-  @Test("A message that stays queued is exit status 87, unless the command was told not to wait.")
+  @Test("A message that stays queued gives exit status 87, unless the command has --wait none.")
   func queued() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent.delivering(imctl, .queued)
@@ -76,7 +76,7 @@ struct SendCommandTests {
   }
 
   @Test(
-    "A message that its recipient has confirmed is exit status 0, one that only the server has is 87, and one that was refused is 74.",
+    "With --wait delivered, send ends with 0 after a receipt, with 87 without one, and with 74 after a refusal.",
     arguments: [
       (DeliveryState.delivered, nil, 0), (.sent, nil, 87), (.queued, nil, 87),
       (.sent, Failure.Name.stanzaError, 74),
@@ -105,7 +105,7 @@ struct SendCommandTests {
   }
 
   @Test(
-    "Several recipients get the message, each once and with an outcome of its own; the exit status is the worst."
+    "A message to several recipients is sent once to each, and the exit status is that of the worst outcome."
   )
   func recipients() async throws {
     try await withIMCTL { imctl in
@@ -149,7 +149,7 @@ struct SendCommandTests {
     }
   }
 
-  @Test("A correction names the message or --last; arguments that contradict each other are refused.")
+  @Test("A correction names a message or has --last, and conflicting arguments are refused.")
   func edit() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent.delivering(imctl)
@@ -167,7 +167,7 @@ struct SendCommandTests {
     }
   }
 
-  @Test("A chat state goes out alone, to every recipient.")
+  @Test("A chat state is sent without a message to every recipient.")
   func chatState() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { $0.method == ChatStateSendMethod.name ? [.result(Nothing())] : [] }
@@ -184,7 +184,7 @@ struct SendCommandTests {
     }
   }
 
-  @Test("A command that is cancelled says what it has done by then.")
+  @Test("A command that SIGINT cancels reports whether anything was or may have been changed.")
   func cancelled() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -213,7 +213,8 @@ struct SendCommandTests {
     }
   }
 
-  @Test("A command that waited in vain says whether the message is queued or the server has it.")
+  @Test(
+    "A send command without a receipt tells whether the message is still queued or has reached the server.")
   func inVain() async throws {
     for (state, text) in [(DeliveryState.queued, "still queued"), (.sent, "the server has it")] {
       try await withIMCTL { imctl in
@@ -226,7 +227,7 @@ struct SendCommandTests {
     }
   }
 
-  @Test("A message that an agent has not answered is sent to its successor under the same id.")
+  @Test("A message that one agent has not answered is sent to the next agent under the same id.")
   func agentEnds() async throws {
     try await withIMCTL { imctl in
       let ids = Mutex([[String?]]())
@@ -249,7 +250,7 @@ struct SendCommandTests {
   }
 
   @Test(
-    "Arguments that contradict each other are exit status 64.",
+    "Conflicting arguments of send and outbox end with exit status 64.",
     arguments: [
       ["send", ""], ["send", "b@c", ""], ["send", "b@c", "x", "--lines"],
       ["send", "b@c", "--lines", "--id", "1"],
@@ -269,7 +270,7 @@ struct SendCommandTests {
   }
 
   @Test(
-    "Control characters in a listed outbox are escaped; a message that the server may have is not cancelled, which is exit status 1."
+    "The outbox is listed with control characters escaped, and a message already sent cannot be cancelled."
   )
   func outbox() async throws {
     try await withIMCTL { imctl in

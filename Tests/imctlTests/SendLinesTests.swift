@@ -6,7 +6,7 @@ import Testing
 @Suite("imctl send --lines")
 struct SendLinesTests {
   @Test(
-    "Each line of the input is a message; empty lines are left out, and the last line needs no line feed.")
+    "Each line of the input is sent as a message, except for empty lines.")
   func lines() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent.delivering(imctl)
@@ -26,7 +26,7 @@ struct SendLinesTests {
     }
   }
 
-  @Test("Each line of the input goes to every recipient.")
+  @Test("Each line of the input is sent to every recipient.")
   func linesToSeveral() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent.delivering(imctl)
@@ -40,7 +40,7 @@ struct SendLinesTests {
   }
 
   @Test(
-    "The first of many lines do not wait for the others: calls grow from 16 lines to as many as the agent takes."
+    "The first lines are sent in small calls, and the calls grow up to the maximum of the agent."
   )
   func growingCalls() async throws {
     try await withIMCTL { imctl in
@@ -63,7 +63,7 @@ struct SendLinesTests {
     }
   }
 
-  @Test("A line is sent when it arrives, not when the input ends.")
+  @Test("A line is sent as soon as it arrives, without waiting for the end of the input.")
   func follow() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent.delivering(imctl)
@@ -78,7 +78,7 @@ struct SendLinesTests {
     }
   }
 
-  @Test("Lines that an agent has not answered are sent to its successor under the same ids.")
+  @Test("Lines that one agent has not answered are sent to the next agent under the same ids.")
   func agentEndsAmidLines() async throws {
     try await withIMCTL { imctl in
       let calls = Mutex([MessageSendLinesMethod.Parameters]())

@@ -26,7 +26,7 @@ struct ServerCommandTests {
     try FakeAgent(imctl) { $0.method == AgentStatusMethod.name ? [] : answers($0) }
   }
 
-  @Test("imctl server time prints the time, and says on standard error where it is by an earlier answer.")
+  @Test("The command server time prints the time, and warns if the time is derived from an earlier answer.")
   func time() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl) { _ in [.result(Self.time())] }
@@ -52,7 +52,7 @@ struct ServerCommandTests {
     }
   }
 
-  @Test("imctl server version, ping, info and features print what the server says, made harmless.")
+  @Test("The server commands print the answers of the server with control characters escaped.")
   func answers() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl) { call in
@@ -98,7 +98,7 @@ struct ServerCommandTests {
     }
   }
 
-  @Test("The command exits with the agent's failure.")
+  @Test("The server commands end with the exit status of the agent's failure.")
   func failures() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl) { call in

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("What the agent tells the service manager that has started it")
+@Suite("Notifications from the agent to the service manager")
 struct ServiceNotificationTests {
   /// What a service manager listens on.
   private final class Manager: Sendable {
@@ -61,7 +61,7 @@ struct ServiceNotificationTests {
     }
   }
 
-  @Test("An agent that was started by a command tells the command's service manager nothing.")
+  @Test("An agent that a command starts does not notify the service manager of that command.")
   func launched() async throws {
     try await withIMCTL { imctl in
       let path = imctl.home + "/notify"
@@ -75,7 +75,8 @@ struct ServiceNotificationTests {
     }
   }
 
-  @Test("An agent started with --keep replaces another one, and stays although nobody needs it.")
+  @Test(
+    "An agent that is started with --keep replaces another agent, and stays without clients and accounts.")
   func kept() async throws {
     try await withIMCTL { imctl in
       let first = try await imctl.start(["agent", "run", "--keep"])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import imctl
 
-@Suite("The unit of the service")
+@Suite("The systemd unit of the agent")
 struct ServiceUnitTests {
   /// What systemd finds wrong with a unit.
   private func complaints(_ unit: String, in imctl: IMCTL) async throws -> String {
@@ -18,7 +18,7 @@ struct ServiceUnitTests {
     return verify.errors.text + (ending == .exited(0) ? "" : "\(ending)")
   }
 
-  @Test("systemd has nothing to say against it, whatever the paths look like.")
+  @Test("systemd accepts the unit even if its paths contain special characters.")
   func verified() async throws {
     try await withIMCTL { imctl in
       let odd = imctl.home + "/50% of $HOME ü"
@@ -40,14 +40,14 @@ struct ServiceUnitTests {
     }
   }
 
-  @Test("The words of the unit are quoted as systemd reads them.")
+  @Test("The words of the unit are quoted according to the rules of systemd.")
   func quoted() {
     #expect(ServiceUnit.quoted("/usr/bin/imctl") == #""/usr/bin/imctl""#)
     #expect(ServiceUnit.quoted(#"a "b" \ 5% $c"#) == #""a \"b\" \\ 5%% $c""#)
     #expect(ServiceUnit.quoted("a\nExecStartPre=/bin/false") == #""a\nExecStartPre=/bin/false""#)
   }
 
-  @Test("Where systemd does not run for the user the unit is written, and what is left to do is told.")
+  @Test("Without a systemd user manager, agent install writes the unit and prints the remaining step.")
   func withoutManager() async throws {
     try await withIMCTL { imctl in
       let environment: [String: String?] = ["XDG_RUNTIME_DIR": imctl.home]
@@ -70,7 +70,7 @@ struct ServiceUnitTests {
     }
   }
 
-  @Test("A unit that cannot be written is exit status 73.")
+  @Test("The command agent install ends with exit status 73 if it cannot write the unit.")
   func unwritable() async throws {
     try await withIMCTL { imctl in
       _ = FileManager.default.createFile(atPath: imctl.home + "/.config", contents: Data())

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("imctl status and whoami")
 struct StatusCommandTests {
-  @Test("An online session is shown a fact a line, and the exit status is 0.")
+  @Test("The status of an online account is printed one fact per line, and the exit status is 0.")
   func online() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -27,7 +27,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("The object of --json has the keys of the contract.")
+  @Test("The JSON object of status has exactly the documented keys.")
   func json() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -45,7 +45,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("The number of refused stanzas and the reasons are shown with -v and in JSON.")
+  @Test("The numbers of refused stanzas by reason are printed with -v and in the JSON.")
   func refused() async throws {
     try await withIMCTL { imctl in
       var status = SessionStatus.alice
@@ -59,7 +59,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("A session that is not online gives exit status 1, with its cause.")
+  @Test("The status of an account that is not online has the cause, and the exit status is 1.")
   func offline() async throws {
     try await withIMCTL { imctl in
       var status = SessionStatus(account: "alice@example.org", state: .kicked)
@@ -76,7 +76,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("Nothing a peer wrote reaches the terminal as more than text; JSON escapes it.")
+  @Test("Control characters from a peer are escaped in the text and in the JSON.")
   func hostileText() async throws {
     try await withIMCTL { imctl in
       var status = SessionStatus.alice
@@ -94,7 +94,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("--quiet prints nothing, and the exit status still answers.")
+  @Test("The option --quiet prints nothing, and the exit status is the same.")
   func quiet() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -106,7 +106,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("--all shows every account, an empty line between them.")
+  @Test("The option --all prints every account, separated by empty lines.")
   func all() async throws {
     try await withIMCTL { imctl in
       let bob = SessionStatus(account: "bob@example.org", state: .offline)
@@ -122,7 +122,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("Without an agent and without accounts nobody is online, and no agent is started.")
+  @Test("Without an agent and without accounts, the status is offline, and no agent is started.")
   func nothingStored() async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run("status")
@@ -146,7 +146,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("Without an agent the last state is what is stored.")
+  @Test("Without an agent, the stored last state is printed.")
   func stored() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(
@@ -171,7 +171,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("Without an agent the messages that wait are counted.")
+  @Test("Without an agent, the queued messages are counted.")
   func queued() async throws {
     try await withIMCTL { imctl in
       try await Accounts.queue(2, in: imctl)
@@ -183,7 +183,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("A database is not made to count in, and one that cannot be read is exit status 73.")
+  @Test("The status command creates no database, and ends with 73 if it cannot read the existing one.")
   func database() async throws {
     try await withIMCTL { imctl in
       let path = imctl.home + "/.local/state/imctl/imctl.sqlite"
@@ -199,7 +199,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("An agent that answers garbage, closes at once, or says nothing does not hang the command.")
+  @Test("An agent that answers garbage, closes the connection or says nothing does not block the command.")
   func brokenAgent() async throws {
     try await withIMCTL { imctl in
       let garbage = try FakeAgent(imctl) { _ in [.raw("HTTP/1.1 400 Bad Request\r\n\r\n")] }
@@ -227,7 +227,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("A command that starts no agent takes the answer of one of another version.")
+  @Test("A command that starts no agent accepts the answer of an agent of another version.")
   func otherVersion() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl, version: "0.0.1") { call in
@@ -239,7 +239,7 @@ struct StatusCommandTests {
     }
   }
 
-  @Test("imctl whoami prints the bare JID; when not logged in, an empty line, and exits 1.")
+  @Test("The command whoami prints the bare JID, or an empty line with exit status 1 if nobody is online.")
   func whoami() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in

@@ -4,10 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("imctl send --lines that meets agents that end, or gives up")
+@Suite("imctl send --lines when agents end or the command gives up")
 struct StoppedLinesTests {
   @Test(
-    "Lines that are given up tell which of them were accepted: those that were answered, and those that an agent had stored."
+    "A command that gives up reports which lines were accepted, including lines stored without an answer."
   )
   func accepted() async throws {
     try await withIMCTL { imctl in
@@ -57,7 +57,7 @@ struct StoppedLinesTests {
     }
   }
 
-  @Test("A message that an ended agent took is not told as refused if no other agent can be started.")
+  @Test("A message that an ended agent took is not reported as refused if no other agent can be started.")
   func noSuccessor() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
@@ -80,7 +80,8 @@ struct StoppedLinesTests {
     }
   }
 
-  @Test("Lines go on with a new agent however often the one before ended, as long as something is answered.")
+  @Test(
+    "Lines are sent to one new agent after another until an agent answers, even if many agents end first.")
   func manyAgents() async throws {
     try await withIMCTL { imctl in
       let calls = Mutex(0)
@@ -102,7 +103,7 @@ struct StoppedLinesTests {
     }
   }
 
-  @Test("Lines that no agent takes are given up in time, and it is told that none was accepted.")
+  @Test("Lines that no agent accepts are given up in time, and the error says that none was accepted.")
   func noneAccepted() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)

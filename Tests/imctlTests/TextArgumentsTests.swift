@@ -4,14 +4,14 @@ import Testing
 
 @testable import imctl
 
-@Suite("The arguments of a command that ends in a text")
+@Suite("The arguments of commands that end in a text")
 struct TextArgumentsTests {
   private static func sorted(_ arguments: [String], hasInput: Bool = false) throws -> [String] {
     try TextArguments(arguments, hasInput: { hasInput }).sorted
   }
 
   @Test(
-    "The arguments of a command that ends in a text are sorted: options, then recipient and text, whatever these begin with.",
+    "The options are sorted before the recipient and the text, even if the text begins with a hyphen.",
     arguments: [
       ["send", "b@c", "hi"]: ["send", "--", "b@c", "hi"],
       ["send", "b@c", "- one\n- two", "--json"]: ["send", "--json", "--", "b@c", "- one\n- two"],
@@ -35,7 +35,7 @@ struct TextArgumentsTests {
   }
 
   @Test(
-    "The arguments of a command that ends in a text are refused where a word behind the recipient looks like an option that does not exist, or runs or reads something.",
+    "A word after the recipient is refused if it looks like an unknown option or one that reads or runs something.",
     arguments: [
       ["send", "b@c", "-hello"], ["send", "b@c", "-h"], ["send", "b@c", "--hello"],
       ["send", "b@c", "--help"], ["send", "b@c", "hi", "--help"], ["edit", "b@c", "1", "--version"],
@@ -51,7 +51,7 @@ struct TextArgumentsTests {
   }
 
   @Test(
-    "What is refused before the arguments are parsed shows the usage of the command, in the user's language.",
+    "An error that is found before the arguments are parsed shows the usage in the user's language.",
     arguments: [
       ["send", "b@c", "-hello"], ["edit", "b@c", "1", "--help"], ["devices", "send", "phone", "-x"],
       ["presence", "dnd", "-h"],
@@ -75,7 +75,7 @@ struct TextArgumentsTests {
     }
   }
 
-  @Test("A second recipient is not taken for the text where standard input may be the text.")
+  @Test("A second recipient is not taken for the text if standard input may be the text.")
   func secondRecipient() throws {
     #expect(throws: (any Error).self) { try Self.sorted(["send", "a@x", "b@y"], hasInput: true) }
     #expect(throws: (any Error).self) { try Self.sorted(["send", "a@x", "b@y", "--json"], hasInput: true) }
@@ -103,7 +103,7 @@ struct TextArgumentsTests {
   }
 
   @Test(
-    "The options of these commands are those that ArgumentParser knows.",
+    "The options that the sorting knows are those that ArgumentParser knows.",
     arguments: TextArguments.commands.indices)
   func options(index: Int) throws {
     let command = TextArguments.commands[index]

@@ -5,7 +5,7 @@ import Testing
 @Suite("Times on the command line")
 struct TimeSpanTests {
   @Test(
-    "A span is a number and its unit; a number alone is seconds.",
+    "A time span is a number with a unit, and a number without a unit means seconds.",
     arguments: [
       ("90s", 90), ("30m", 1_800), ("2h", 7_200), ("1d", 86_400), ("5", 5), ("1.5h", 5_400), ("0.25s", 0.25),
       (".5s", 0.5),
@@ -15,7 +15,7 @@ struct TimeSpanTests {
   }
 
   @Test(
-    "An invalid, empty or more than a year long span is refused.",
+    "A time span that is invalid, empty or longer than a year is refused.",
     arguments: [
       "", "s", "0", "0s", "-1s", "+1s", "1 s", " 1s", "1s ", "1e3s", "1e400", "inf", "nan", "0x10", "1h30m",
       "1.s", ".", ".s", "1..5s", "9999999999999999999999h", "１s", "5y",
@@ -24,7 +24,7 @@ struct TimeSpanTests {
     #expect(TimeSpan(argument: text) == nil)
   }
 
-  @Test("A timeout may be 0, and has fractions.")
+  @Test("A timeout may be 0, and may have a fraction.")
   func timeout() {
     #expect(Timeout(argument: "0")?.seconds == 0)
     #expect(Timeout(argument: "2.5")?.seconds == 2.5)

@@ -15,7 +15,7 @@ struct TokenCommandTests {
        "token":{"mechanism":"HT-SHA-256-NONE","secret":"device-secret","expiry":"2000-01-01T00:00:00Z"}}]}
     """#
 
-  @Test("imctl token tells what tokens there are, and nothing of the tokens.")
+  @Test("The commands token show and token list describe the stored tokens without printing them.")
   func show() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Self.file, in: imctl)
@@ -36,7 +36,7 @@ struct TokenCommandTests {
     }
   }
 
-  @Test("imctl token print prints the token that logs in, and nothing else.")
+  @Test("The command token print prints the token that is used to log in, and nothing else.")
   func printed() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("token", "print").status == 78)
@@ -55,7 +55,7 @@ struct TokenCommandTests {
     }
   }
 
-  @Test("imctl token revoke is the agent's, where one runs.")
+  @Test("The command token revoke asks the agent if one runs.")
   func revoke() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Self.file, in: imctl)
@@ -69,7 +69,7 @@ struct TokenCommandTests {
     }
   }
 
-  @Test("imctl token revoke without an agent forgets a token that is over anyway.")
+  @Test("Without an agent, token revoke forgets a token that has expired.")
   func alone() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Self.file, in: imctl)
@@ -80,7 +80,7 @@ struct TokenCommandTests {
     }
   }
 
-  @Test("imctl logout --revoke keeps a token that it could not revoke, and nothing else; and says so.")
+  @Test("A logout with --revoke and --forget that cannot revoke the token keeps only the token, and says so.")
   func unrevoked() async throws {
     try await withIMCTL { imctl in
       let file = #"""
@@ -129,7 +129,7 @@ struct LoginKindCommandTests {
     return try #require(try agent.parameters(of: LoginMethod.self))
   }
 
-  @Test("imctl login --auth hands the kind and what belongs to it to the agent, and runs no token command.")
+  @Test("The kind of login and its options reach the agent, and imctl does not run the token command itself.")
   func handed() async throws {
     try await withIMCTL { imctl in
       var sent = try await sent([Self.jid, "--auth", "jwt", "--token-stdin"], input: "t\n", in: imctl)
@@ -157,7 +157,7 @@ struct LoginKindCommandTests {
     }
   }
 
-  @Test("imctl login --auth asks nothing and waits without end with --auto.")
+  @Test("A login with --auto does not ask for a password, and has no time limit by default.")
   func automatic() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(
@@ -171,7 +171,7 @@ struct LoginKindCommandTests {
   }
 
   @Test(
-    "A wrong combination is exit status 64.",
+    "Conflicting options of login end with exit status 64.",
     arguments: [
       ["--auth", "oauth"], ["--auth", "x"], ["--auth", "jwt", "--password-stdin"],
       ["--auth", "password", "--token-stdin"], ["--auth", "anonymous", "--token-stdin"],

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("An agent that does not answer", .serialized, .timeLimit(.minutes(10)))
+@Suite("Agents that do not answer", .serialized, .timeLimit(.minutes(10)))
 struct UnresponsiveAgentTests {
   /// Every command that there is: its arguments, and whether it asks the agent and so has to give up.
   private static let commands: [String: (arguments: String, asks: Bool)] = [
@@ -103,7 +103,7 @@ struct UnresponsiveAgentTests {
     var command: Command
   }
 
-  @Test("An agent that does not answer is waited for by commands that are all in the table of this suite.")
+  @Test("Every command of imctl is listed in the table of this suite.")
   func table() async throws {
     try await withIMCTL { imctl in
       let dump = try await imctl.run("--experimental-dump-help").output
@@ -119,7 +119,7 @@ struct UnresponsiveAgentTests {
   }
 
   @Test(
-    "An agent that does not answer since it accepts and says nothing, keeps no command longer than that one's time, nor from ending on SIGINT."
+    "A command ends within its time limit, and at SIGINT, if the agent accepts the connection and says nothing."
   )
   func silent() async throws {
     try await withIMCTL { imctl in
@@ -134,7 +134,7 @@ struct UnresponsiveAgentTests {
   }
 
   @Test(
-    "An agent that does not answer since its queue of connections is full, keeps no command longer than that one's time."
+    "A command ends within its time limit, and at SIGINT, if the agent's queue of connections is full."
   )
   func full() async throws {
     try await withIMCTL { imctl in
@@ -148,7 +148,7 @@ struct UnresponsiveAgentTests {
     }
   }
 
-  @Test("An agent that does not answer since it is stopped, keeps no command longer than that one's time.")
+  @Test("A command ends within its time limit if the agent's process is stopped.")
   func stopped() async throws {
     try await withIMCTL { imctl in
       let started = try await imctl.run("agent", "start", "--json")
@@ -162,7 +162,7 @@ struct UnresponsiveAgentTests {
   }
 
   @Test(
-    "An agent that does not answer any more after it was handed a message may have it: that is told, with the id for a second try."
+    "A send command that gets no answer says that the agent may have the message, and names the id to repeat."
   )
   func givenUp() async throws {
     try await withIMCTL { imctl in
@@ -179,7 +179,7 @@ struct UnresponsiveAgentTests {
   }
 
   @Test(
-    "An agent that does not answer any more after it has said who it is, gets little longer than the command's time for its answer."
+    "A command ends soon after its time limit if the agent tells its version and then falls silent."
   )
   func mute() async throws {
     try await withIMCTL { imctl in

@@ -30,7 +30,7 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("imctl watch prints one line for each event until the agent ends, which is exit status 69.")
+  @Test("The command watch prints one line for each event, and ends with exit status 69 when the agent ends.")
   func text() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, then: .close)
@@ -54,7 +54,8 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("What a message says of another one is in front of it; /me is told in the third person, harmlessly.")
+  @Test(
+    "A line marks corrections and retractions, and prints /me in the third person, with escaped characters.")
   func messages() async throws {
     try await withIMCTL { imctl in
       func message(_ body: String?, replaces: String? = nil, retracts: String? = nil, type: String = "chat")
@@ -91,7 +92,7 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("--json prints the envelopes; SIGINT ends with 130.")
+  @Test("The option --json prints events as JSON, and SIGINT ends the command with exit status 130.")
   func json() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, then: .waitForClose)
@@ -111,7 +112,7 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("Every event of the contract has a name, also those that nothing is told under yet.")
+  @Test("The option --events accepts the name of every documented event.")
   func names() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, then: .close)
@@ -124,7 +125,7 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("--timeout ends it, and that is no failure.")
+  @Test("The option --timeout ends the command with exit status 0.")
   func timeout() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, then: .waitForClose)
@@ -136,7 +137,7 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("imctl watch ends quietly when its reader goes away, even if nothing happens any more.")
+  @Test("The command ends without a message when its reader closes the pipe, even if no event follows.")
   func brokenPipe() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, then: .waitForClose)
@@ -153,7 +154,7 @@ struct WatchCommandTests {
     }
   }
 
-  @Test("An event that does not exist is exit status 64.", arguments: ["messages", "", "state,", "State"])
+  @Test("An unknown event name ends with exit status 64.", arguments: ["messages", "", "state,", "State"])
   func unknownEvent(names: String) async throws {
     try await withIMCTL { imctl in
       let result = try await imctl.run("watch", "--events", names)

@@ -30,7 +30,7 @@ struct WatchHookTests {
     return path
   }
 
-  @Test("The hook gets every event in order, as a line of JSON, and its output is the command's.")
+  @Test("The hook gets every event in order as a line of JSON, and its output becomes that of the command.")
   func order() async throws {
     try await withIMCTL { imctl in
       let events = (1...20).map { Self.presence($0, "status \($0)") }
@@ -44,7 +44,7 @@ struct WatchHookTests {
   }
 
   @Test(
-    "A peer's text reaches the hook neither through a shell, nor as an argument, nor as a line of its own.")
+    "Text from a peer reaches the hook only inside one line of JSON, not as a shell word or an argument.")
   func inert() async throws {
     try await withIMCTL { imctl in
       let trap = imctl.home + "/trap"
@@ -63,7 +63,7 @@ struct WatchHookTests {
     }
   }
 
-  @Test("A single word is split as a shell does, and run without one.")
+  @Test("A hook that is given as one word is split into words without a shell.")
   func words() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, [Self.presence(1, "x")], then: .close)
@@ -78,7 +78,7 @@ struct WatchHookTests {
   }
 
   @Test(
-    "The exit status of the hook is ignored, and shown with -v; a hook that cannot be run is always reported."
+    "The exit status of the hook is only shown with -v, but a hook that cannot be run is always reported."
   )
   func statuses() async throws {
     try await withIMCTL { imctl in
@@ -94,7 +94,7 @@ struct WatchHookTests {
     }
   }
 
-  @Test("A hook that hangs is killed with every process it started, and the next one gets the next event.")
+  @Test("A hook that hangs is killed with all its child processes, and the next event gets a new hook.")
   func hanging() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, (1...2).map { Self.presence($0, "x") }, then: .close)
@@ -109,7 +109,7 @@ struct WatchHookTests {
     }
   }
 
-  @Test("A hook that is slower than the events gets a gap in place of those that are left out.")
+  @Test("A hook that is slower than the events gets one gap event in place of the omitted events.")
   func slow() async throws {
     try await withIMCTL { imctl in
       let events = (1...1100).map { Self.presence(Int64($0), "x") }
@@ -134,7 +134,7 @@ struct WatchHookTests {
     }
   }
 
-  @Test("SIGINT ends the command that runs, and tells how many events it has not got.")
+  @Test("SIGINT ends the running hook, and the command reports how many events were not handed over.")
   func interrupted() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl, (1...4).map { Self.presence($0, "x") }, then: .waitForClose)
