@@ -5,7 +5,7 @@ import Testing
 
 @testable import AgentSession
 
-@Suite("What arrives", .timeLimit(.minutes(4))) struct ArrivalTests {
+@Suite("Incoming stanzas of a session", .timeLimit(.minutes(4))) struct ArrivalTests {
   private static let bob = "bob@\(TestServer.domain)/x"
 
   private static func message(_ body: String, _ children: String = "") -> String {
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("What arrives is told in the order in which it came, presences among messages.")
+  @Test("Messages and presences are published in the order in which they arrive.")
   func order() async throws {
     let presence = { (show: String) in "<presence from='\(Self.bob)'><show>\(show)</show></presence>" }
     let desk = try await SessionDesk([
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(
-    "What arrives is told while the server has not said yet what the account can do; what it says then counts."
+    "Messages are published before the server's features are known, which decide later whether archive ids count."
   )
   func unanswered() async throws {
     for (feature, ids, told) in [
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(
-    "What arrives is told while the server has not said yet who the contacts are; what contacts do waits for that."
+    "Messages are published before the roster is known, while contact requests and receipts wait for it."
   )
   func unansweredRoster() async throws {
     let request = "<presence type='subscribe' from='carol@\(TestServer.domain)'/>"
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(
-    "What arrives does not keep what is sent: messages go out while the server has not said what the account can do."
+    "Messages are sent before the server's features are known."
   )
   func sending() async throws {
     let desk = try await SessionDesk(

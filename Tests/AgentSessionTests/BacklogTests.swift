@@ -23,7 +23,7 @@ import Testing
     #expect(await waiting.value == 3)
   }
 
-  @Test("An ended subscription holds up no waiter.")
+  @Test("An ended subscription does not hold up a waiter.")
   func ended() async {
     let hub = EventHub(cursor: 0)
     let subscription = hub.subscribe(buffer: 2)

@@ -5,7 +5,7 @@ import XMPPXML
 
 @testable import AgentSession
 
-@Suite("What comes of contacts before it is handled")
+@Suite("The queue of incoming contact changes")
 struct ContactArrivalsTests {
   private let own: JID
 
@@ -20,7 +20,7 @@ struct ContactArrivalsTests {
         payload: [XMLElement("query", namespace: Namespaces.roster, children: [item])]))
   }
 
-  @Test("Changes of the roster that follow each other are taken together, up to a number of them.")
+  @Test("Successive roster pushes are taken from the queue together, up to 250 at a time.")
   func together() throws {
     var arrivals = ContactArrivals()
     arrivals.append((1...600).map { push("c\($0)") })
@@ -32,7 +32,7 @@ struct ContactArrivalsTests {
     #expect(sizes == [250, 250, 100])
   }
 
-  @Test("A presence, and what is no change of the roster, end such a row and keep their place.")
+  @Test("A presence or a push from a stranger separates the groups of roster pushes, and keeps its place.")
   func order() throws {
     var arrivals = ContactArrivals()
     let mallory = try JID("mallory@evil.example")
@@ -48,7 +48,7 @@ struct ContactArrivalsTests {
     #expect(arrivals.popFirst() == nil)
   }
 
-  @Test("A stream is paused once a bounded number of changes wait.")
+  @Test("The queue counts as full when it holds more changes than its maximum.")
   func bound() {
     var arrivals = ContactArrivals()
     arrivals.append(Array(repeating: .begun, count: ContactArrivals.maximum))

@@ -10,7 +10,7 @@ struct DataReadyTests {
     desk.events.compactMap { if case .dataReady(let code) = $0.body { code } else { nil } }
   }
 
-  @Test("The event is published once between a login and the next logout, before any other event.")
+  @Test("The event dataReady is published once between a login and the next logout, before any other event.")
   func once() async throws {
     let desk = try await SessionDesk([.session(then: [.reset]), .session()])
     _ = try await desk.session.login(try await desk.parameters())
@@ -27,7 +27,7 @@ struct DataReadyTests {
     await desk.session.close()
   }
 
-  @Test("The event reports that a damaged store was replaced by a new one.")
+  @Test("The event dataReady reports that a damaged store was replaced by a new one.")
   func damaged() async throws {
     let home = try TemporaryDirectory()
     try PrivateDirectory.ensure(home.path + "/messages")

@@ -7,7 +7,7 @@ import XMPPXML
 @testable import AgentLogin
 @testable import AgentSession
 
-@Suite("What a session knows of the other devices of its account")
+@Suite("The other devices of an account as a session sees them")
 struct DeviceTrafficTests {
   private let own: JID
 
@@ -41,7 +41,9 @@ struct DeviceTrafficTests {
     return PubSub.Event(message, own: own.bare)
   }
 
-  @Test("A device that shows itself is told of once; what others show is nothing.")
+  @Test(
+    "The presence of another device of the account is reported once, and the presence of a stranger is ignored."
+  )
   func presences() throws {
     var traffic = DeviceTraffic()
     #expect(
@@ -61,7 +63,7 @@ struct DeviceTrafficTests {
     #expect(try traffic.update(with: presence("alice@example.org/phone", .unavailable), own: own).isEmpty)
   }
 
-  @Test("Of another session it is told what is different.")
+  @Test("A new session reports only the devices whose presence has changed since the last session.")
   func anotherSession() throws {
     var traffic = DeviceTraffic()
     for name in ["phone", "pad"] {
@@ -73,7 +75,7 @@ struct DeviceTrafficTests {
     #expect(traffic.settle(own: own).isEmpty)
   }
 
-  @Test("However many devices somebody makes up, no more are kept than a person has.")
+  @Test("The number of devices that a session remembers is limited.")
   func bounded() throws {
     var traffic = DeviceTraffic()
     var told = 0
@@ -84,7 +86,7 @@ struct DeviceTrafficTests {
     #expect(told == DeviceSurvey.maximumDevices && traffic.present.count == DeviceSurvey.maximumDevices)
   }
 
-  @Test("What devices publish is news when it is another name, another device, or one less.")
+  @Test("A published device record is reported if the device is new, renamed or removed.")
   func records() throws {
     var traffic = DeviceTraffic()
     #expect(
@@ -105,14 +107,14 @@ struct DeviceTrafficTests {
   }
 
   @Test(
-    "Only the own account tells of its devices.",
+    "Device records from anybody but the account itself are ignored.",
     arguments: ["mallory@example.org", "alice@example.org/phone", "alice@example.com", "аlice@example.org"])
   func forged(from: String) throws {
     #expect(try event(from, "Mallory") == nil)
   }
 
   @Test(
-    "A notice of a kick is believed from the account's other devices, addressed to this one, for a minute.")
+    "A kick notice counts for a minute, if another device of the account has sent it to this device.")
   func notices() throws {
     let notice = KickNotice(name: "kitchen iPad", platform: 60, ext: "Anna's")
     var message = notice.message(to: own)
@@ -138,7 +140,7 @@ struct DeviceTrafficTests {
     #expect(traffic.kicker(at: 100) == nil)
   }
 
-  @Test("What a device says of itself is cut, and a platform that there is not is none.")
+  @Test("A device record with a long name is shortened, and its unknown platform is ignored.")
   func hostileRecord() throws {
     var record = record("one", "desk", name: String(repeating: "x", count: 100_000))
     record.platform = 101
@@ -149,7 +151,7 @@ struct DeviceTrafficTests {
   }
 }
 
-@Suite("Which devices make way")
+@Suite("The devices that a device policy ends")
 struct DevicePolicyTests {
   private func device(_ resource: String, _ platform: Int?, _ login: String?, online: Bool = true) -> Device {
     var device = Device(resource: resource, online: online)
@@ -168,7 +170,7 @@ struct DevicePolicyTests {
     ]
   }
 
-  @Test("The oldest of its platform goes first, none of another one, and none that is away.")
+  @Test("A limit ends the oldest online devices of the same platform, and no others.")
   func limits() {
     #expect(DevicePolicy().victims(of: 60, among: devices).isEmpty)
     #expect(DevicePolicy(limits: [60: 3]).victims(of: 60, among: devices).isEmpty)
@@ -181,7 +183,7 @@ struct DevicePolicyTests {
       Set(DevicePolicy(.single).victims(of: nil, among: devices)) == ["early", "late", "other", "foreign"])
   }
 
-  @Test("What is not said stays, and a limit of none is taken away.")
+  @Test("A change of the policy keeps the settings that it does not mention, and can remove a limit.")
   func change() {
     var change = DevicesPolicyMethod.Parameters(account: nil)
     #expect(!change.isChange)

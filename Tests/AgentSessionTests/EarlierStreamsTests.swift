@@ -30,7 +30,7 @@ import XMPPXML
     return window
   }
 
-  @Test("A resumed session has what it does not count as missing; what never was handed over it cannot have.")
+  @Test("After a resumption, uncounted messages are in doubt, and messages that were never sent are missing.")
   func resumed() throws {
     var earlier = EarlierStreams()
     earlier.begin()
@@ -40,7 +40,7 @@ import XMPPXML
   }
 
   @Test(
-    "What a resumed session had not counted stays in doubt in the next one, until it is handed over again.")
+    "A message that a resumed session has not counted stays in doubt until it is sent again.")
   func again() throws {
     var earlier = EarlierStreams()
     earlier.begin()
@@ -55,7 +55,7 @@ import XMPPXML
     #expect(settled == OutboxSettlement())
   }
 
-  @Test("A new session that resumes nothing says nothing of what was in flight.")
+  @Test("A new session without resumption leaves the messages in flight in doubt.")
   func new() throws {
     var earlier = EarlierStreams()
     earlier.begin()
@@ -64,7 +64,7 @@ import XMPPXML
   }
 
   @Test(
-    "A stream that ended before that was known makes the next one count for others, too: nothing follows of it."
+    "No message counts as acknowledged after a stream that ended before its settlement."
   )
   func unsettled() throws {
     var earlier = EarlierStreams()
@@ -74,7 +74,7 @@ import XMPPXML
     #expect(known.acknowledged.isEmpty)
   }
 
-  @Test("After a restart the ids of the stored session count, once.")
+  @Test("The stored message ids of an earlier agent are used for the first settlement only.")
   func restored() throws {
     var earlier = EarlierStreams()
     earlier.restored = ["x", "y"]

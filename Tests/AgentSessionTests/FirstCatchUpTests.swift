@@ -8,7 +8,7 @@ import XMPPXML
 @testable import AgentSession
 @testable import AgentStore
 
-@Suite("What a first login asks the archive for")
+@Suite("The first catch-up of a device with the archive")
 struct FirstCatchUpTests {
   private static let own = try! JID("alice@\(TestServer.domain)")
   private static let bob = "bob@\(TestServer.domain)"
@@ -91,7 +91,7 @@ struct FirstCatchUpTests {
 
   private func texts(_ messages: [IncomingMessage]) -> [String] { messages.compactMap(\.message.body) }
 
-  @Test("Everything of the last days is news, in its order, where the account has displayed nothing.")
+  @Test("All messages of the last days are new, in their order, if the account has displayed none.")
   func lastDays() {
     let archive = [("a", 20.0), ("b", 8), ("c", 6), ("d", 1), ("e", 0)].map { Archived(id: $0, age: $1) }
     for pageSize in [1, 2, 250] {
@@ -102,7 +102,7 @@ struct FirstCatchUpTests {
     }
   }
 
-  @Test("What was displayed on some device, or sent, is no news; nor is an answer of the server's.")
+  @Test("The new messages begin with the first one that was not displayed, not sent, and is no error.")
   func displayed() {
     let archive = [
       Archived(id: "a", age: 3), Archived(id: "b", age: 2, from: Self.carol), Archived(id: "c", age: 2),
@@ -116,7 +116,7 @@ struct FirstCatchUpTests {
     #expect(texts(all.past) == ["a", "b", "c", "d", "e", "f"] && all.news.isEmpty)
   }
 
-  @Test("It reads back to the displayed markers, and of what is old only what is newer than these.")
+  @Test("The archive is read back to the displayed markers, and an old message is new only after its marker.")
   func oldMarkers() {
     let archive = [
       Archived(id: "a", age: 29), Archived(id: "b", age: 25, from: Self.carol), Archived(id: "c", age: 20),
@@ -130,7 +130,7 @@ struct FirstCatchUpTests {
     #expect(texts(far.sorted([Self.bob: "unknown"]).news) == ["a", "c", "d", "e", "f"])
   }
 
-  @Test("It has bounds in days and in messages.")
+  @Test("The first catch-up is limited to a number of days and a number of messages.")
   func bounds() {
     let old = (0..<10).map { Archived(id: "\($0)", age: 40 - Double($0)) }
     #expect(read(old, pageSize: 1, [Self.bob: "unknown"]).pages == 1)
@@ -141,7 +141,7 @@ struct FirstCatchUpTests {
     #expect(news == many.suffix(FirstCatchUp.maximumMessages).map(\.id))
   }
 
-  @Test("An empty archive is read once, and so is a page that comes again and again.")
+  @Test("An empty archive is read once, and a page that is repeated ends the catch-up.")
   func odd() {
     let (first, pages) = read([])
     #expect(pages == 1 && first.position == "" && first.start == nil && first.sorted([:]).news.isEmpty)

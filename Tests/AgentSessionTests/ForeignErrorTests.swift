@@ -4,7 +4,7 @@ import Testing
 
 @testable import AgentSession
 
-@Suite("An error that somebody else sends", .timeLimit(.minutes(4)))
+@Suite("Errors that carry the id of a sent message", .timeLimit(.minutes(4)))
 struct ForeignErrorTests {
   private static let domain = TestServer.domain
 
@@ -36,7 +36,7 @@ struct ForeignErrorTests {
   }
 
   @Test(
-    "An error that somebody else sends with the id of a message does not end the wait for its delivery, and is counted.",
+    "An error from a stranger does not end the wait for a receipt, and is counted as refused.",
     arguments: [
       "mallory@\(domain)", "mallory@\(domain)/desk", "mallory@evil.example", "evil.example", "\(domain)/x",
       "bob@evil.example", "bob@\(domain).example",
@@ -52,7 +52,7 @@ struct ForeignErrorTests {
   }
 
   @Test(
-    "An error that somebody else sends does where it is whom the message was for, or the account's own server.",
+    "An error from the recipient or from the account's own server ends the wait for a receipt.",
     arguments: ["bob@\(domain)", "bob@\(domain)/desk", domain])
   func own(sender: String) async throws {
     let (outcome, _, refused) = try await send(then: Self.error(from: sender))

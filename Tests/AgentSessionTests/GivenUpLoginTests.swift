@@ -6,7 +6,7 @@ import XMPPSASL
 @testable import AgentSession
 @testable import AgentStore
 
-@Suite("A login that has failed", .timeLimit(.minutes(6)))
+@Suite("Logins that have failed", .timeLimit(.minutes(6)))
 struct GivenUpLoginTests {
   /// A session of an account that is stored as logged in, at a server that closes every connection.
   private func desk() async throws -> SessionDesk {
@@ -23,7 +23,7 @@ struct GivenUpLoginTests {
   }
 
   @Test(
-    "A login that has failed is the end, also of what the agent has begun by itself when it started.",
+    "A failed login also ends the login that the agent has begun by itself at its start.",
     arguments: [false, true],
     [false, true])
   func over(isAutomatic: Bool, beginsBefore: Bool) async throws {
@@ -48,7 +48,9 @@ struct GivenUpLoginTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("A login that has failed by hand leaves a session that is coming back on its way.")
+  @Test(
+    "A failed manual login does not end a session's attempts to come back, and a failed automatic login does."
+  )
   func comesBack() async throws {
     let clock = QuickClock(holds: true)
     let desk = try await SessionDesk(
@@ -68,7 +70,7 @@ struct GivenUpLoginTests {
     await desk.session.close()
   }
 
-  @Test("A login that has failed in the background leaves a trace, and no secret.")
+  @Test("A failed background login stores its cause, and no password.")
   func trace() async throws {
     let refusing: [ScriptedServer.Step] =
       .login(until: .mechanisms) + [
@@ -90,7 +92,7 @@ struct GivenUpLoginTests {
     await desk.session.close()
   }
 
-  @Test("A login that has failed with the secret of the running session leaves that one alone.")
+  @Test("A login with the password of the running session that the server refuses leaves that session alone.")
   func stale() async throws {
     var changed = ScriptedServer.SCRAMServer()
     changed.password = "another"
@@ -112,7 +114,7 @@ struct GivenUpLoginTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("A login that has failed because it was to replace nothing leaves the running session alone.")
+  @Test("A login that may not replace a session fails while one runs, and leaves that session alone.")
   func noReplace() async throws {
     let desk = try await SessionDesk([.session()])
     _ = try await desk.session.login(try await desk.parameters("one"))
@@ -124,7 +126,7 @@ struct GivenUpLoginTests {
     await desk.session.close()
   }
 
-  @Test("A login that has failed has no limit of retries any more where the user says so.")
+  @Test("The limit of retries is stored with the account, and a later login can remove it.")
   func unlimited() async throws {
     let desk = try await SessionDesk([.session()])
     let store = AccountStore(directory: desk.home.path + "/config")

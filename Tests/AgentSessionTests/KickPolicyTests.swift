@@ -9,8 +9,8 @@ import XMPPStanza
 @testable import AgentSession
 @testable import AgentStore
 
-@Suite("Being thrown out") struct KickPolicyTests {
-  @Test("Being thrown out is the end where nothing else was asked for.")
+@Suite("The reaction to kicks") struct KickPolicyTests {
+  @Test("A kick ends the session if no other reaction is set.")
   func stop() {
     var generator = SeededGenerator(seed: 1)
     var policy = KickPolicy()
@@ -20,7 +20,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Being thrown out is answered after ever longer pauses, and the fourth time in a row not at all.",
+    "A session comes back after three kicks in a row, after ever longer pauses, and not after the fourth.",
     arguments: 0..<30)
   func limit(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
@@ -42,7 +42,7 @@ import XMPPStanza
       policy.answer(.reconnect, at: now + 10 + KickPolicy.calm, using: &generator) != .stop)
   }
 
-  @Test("Being thrown out is the first time again after a calm hour, and after a login by hand.")
+  @Test("The number of kicks in a row starts again after a calm hour and after a manual login.")
   func calm() {
     var generator = SeededGenerator(seed: 4)
     var policy = KickPolicy()
@@ -84,7 +84,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Being thrown out of clients that fight for one resource leaves exactly one, within two minutes.",
+    "A fight between clients for one resource leaves exactly one of them online within two minutes.",
     arguments: 2...6)
   func settles(fighters: Int) {
     for seed in 0..<200 {
@@ -95,7 +95,7 @@ import XMPPStanza
     }
   }
 
-  @Test("Being thrown out of one that fights with one that stops is over with the first kick.")
+  @Test("A fight with a client that does not fight back is over as soon as that client is kicked.")
   func unequal() {
     let end = fight([.stop, .fight], seed: 1)
     #expect(end.online == [1] && end.kicks == 1)
@@ -103,7 +103,7 @@ import XMPPStanza
     #expect(other.online == [0] && other.kicks == 2)
   }
 
-  @Test("Being thrown out under another resource has the same name in front, and does not grow.")
+  @Test("A new resource after a kick is the original one with a random suffix, and does not grow.")
   func otherResource() throws {
     var plan = try LoginPlan(
       account: try .init("alice@example.org/desk"), credential: LoginCredential(), isGiven: false, store: nil,
@@ -119,8 +119,8 @@ import XMPPStanza
   }
 }
 
-@Suite("What a session does by itself") struct KeptWishTests {
-  @Test("What a session does by itself is kept with the account.")
+@Suite("The stored reactions to kicks and refused passwords") struct KeptWishTests {
+  @Test("The reactions to kicks and to refused passwords are stored with the account.")
   func stored() throws {
     var account = Account(account: "a@example.org", domain: "example.org")
     account.onKick = .fight
@@ -135,7 +135,7 @@ import XMPPStanza
   }
 
   @Test(
-    "What a session does by itself is taken from a login that finds the session online, and is nothing to log in anew for."
+    "A login that finds the session online stores changed reactions without a new connection."
   )
   func changed() async throws {
     let desk = try await SessionDesk([.session()])
@@ -172,7 +172,7 @@ import XMPPStanza
   }
 
   @Test(
-    "What a session does by itself with a fresh secret forgets the old ones, and takes it bare or as JSON.")
+    "A fresh credential, printed bare or as JSON, replaces the credentials that were refused.")
   func renewed() throws {
     for printed in ["two words\n", #"{"token":"t"}"#] {
       let renewed = try #require(try plan(.password).renewed(with: printed))

@@ -16,7 +16,7 @@ import XMPPFeatures
     LastLogin(id: "mine", time: stored.map(Self.time)).isLast(among: records.map(Self.record))
   }
 
-  @Test("The device that logged in last is the one whose login nobody has followed.")
+  @Test("A device is the last one if no other device has logged in after it.")
   func followed() {
     #expect(isLast(20, [("mine", 20), ("other", 19)]))
     #expect(!isLast(20, [("mine", 20), ("other", 21)]))
@@ -27,13 +27,13 @@ import XMPPFeatures
     #expect(!isLast(nil, [("mine", 20), ("other", 21)]))
   }
 
-  @Test("The device that logged in last is not one that has never logged in, unless there is no other.")
+  @Test("A device that has never logged in is the last one only if there is no other device.")
   func never() {
     #expect(isLast(nil, []) && isLast(20, []))
     #expect(!isLast(nil, [("other", 10)]))
   }
 
-  @Test("The device that logged in last is not one that works with a copy of what another one has stored.")
+  @Test("A device that uses a copy of another device's store is not the last one.")
   func copied() {
     // Under another name, with the time of the original.
     #expect(!isLast(20, [("original", 20)]))
@@ -41,7 +41,7 @@ import XMPPFeatures
     #expect(!isLast(20, [("mine", 21)]))
   }
 
-  @Test("The device that logged in last is not told by a record without a time.")
+  @Test("A record without a valid time does not make its device the last one.")
   func unknown() {
     #expect(isLast(20, [("other", nil)]) && isLast(nil, [("other", nil)]))
     var garbage = DeviceRecord(id: "other")

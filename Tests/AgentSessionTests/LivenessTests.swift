@@ -9,7 +9,7 @@ import XMPPStanza
 @testable import AgentStore
 
 @Suite struct LivenessTests {
-  @Test("A server without stream management is asked by ping; where it is silent the session comes back.")
+  @Test("A server without stream management is pinged, and the session comes back if it does not answer.")
   func ping() async throws {
     let desk = try await SessionDesk(
       [
@@ -27,7 +27,7 @@ import XMPPStanza
     #expect(desk.lawless == [])
   }
 
-  @Test("A server that does not answer any more is noticed, and come back to when it does.")
+  @Test("A session notices that its server no longer answers, and comes back when the server answers again.")
   func frozen() async throws {
     let server = try await TestServer(TestServer.Options(.prosody))
     let home = try TemporaryDirectory()

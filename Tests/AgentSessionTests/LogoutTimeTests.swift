@@ -3,7 +3,7 @@ import Testing
 
 @testable import AgentSession
 
-@Suite("The time of a logout") struct LogoutTimeTests {
+@Suite("The time limits within a logout") struct LogoutTimeTests {
   private let start = ContinuousClock.now
 
   /// Seconds that each part takes at most, one after the other.
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "The time of a logout is divided so that all of it ends before the caller gives up.",
+    "The steps of a logout share its time limit, so that the last one ends before the caller gives up.",
     arguments: [1, 2, 5, 10, 19, 30, 300])
   func limited(limit: Double) {
     let parts = parts(limit)
@@ -31,14 +31,14 @@ import Testing
   }
 
   @Test(
-    "The time of a logout is what each part wants where nobody bounds it, or the bound is the command's own.")
+    "Each step of a logout gets its full time if the limit is absent or the command's default.")
   func unlimited() {
     #expect(parts(0) == [10, 5, 10])
     #expect(parts(30) == [10, 5, 10])
     #expect(parts(20).prefix(2) == [10, 5])
   }
 
-  @Test("The time of a logout leaves next to nothing where it is over.")
+  @Test("A step of a logout that begins after the time limit gets 50 milliseconds.")
   func over() {
     let time = LogoutTime(limit: 5, from: start)
     #expect(time.close(at: start + .seconds(60)) == .milliseconds(50))

@@ -25,7 +25,7 @@ import XMPPXML
   }
 
   @Test(
-    "Messages that are acknowledged together are published once each, in the order of the outbox, and can be searched."
+    "Messages that are acknowledged together are published in the order of the outbox, and can be searched."
   )
   func together() async throws {
     let ids = (1...5).map(String.init)
@@ -51,7 +51,7 @@ import XMPPXML
   }
 
   @Test(
-    "Messages that the session keeps of the outbox are settled in its order, unless they are settled already."
+    "Outbox messages that the session holds in memory are settled in their order, each only once."
   )
   func kept() async throws {
     let ids = (1...5).map(String.init)
@@ -68,7 +68,7 @@ import XMPPXML
     #expect(left.map(\.id) == ["5"])
   }
 
-  @Test("A message that was retracted before it is acknowledged is stored without its text.")
+  @Test("A message that was retracted before its acknowledgement is stored without its text.")
   func takenBack() async throws {
     try await desk.send("0")
     for id in ["1", "2"] { try await desk.send(id, isAcknowledged: false) }

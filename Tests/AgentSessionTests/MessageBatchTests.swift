@@ -15,7 +15,7 @@ import XMPPXML
   init() throws { desk = try MessageDesk() }
 
   @Test(
-    "The newest message is stored when the stream ends only where the server does not count, since a server that counts sends it again.",
+    "The last message of a stream is stored at its end only if the server does not count stanzas.",
     arguments: [true, false])
   func atTheEnd(isCounted: Bool) async throws {
     let message = "<message from='bob@im.example/x' type='chat'><body>hello</body></message>"
@@ -24,7 +24,7 @@ import XMPPXML
     #expect(outcome.events.count == (isCounted ? 0 : 1))
   }
 
-  @Test("A message of an archive page that could not be stored counts as unread.")
+  @Test("An archive page does not count as complete until its messages are stored.")
   func unread() throws {
     var reading: ArchiveReading? = .init(page: ArchivePage(.after(nil), maximum: 1), isKept: true)
     let page = try #require(reading?.page.id)
@@ -82,7 +82,7 @@ import XMPPXML
   }
 
   @Test(
-    "Refused stanzas are counted by reason: forged carbon copies, and archive results that were not asked for or belong to others."
+    "Forged carbon copies and unrequested or foreign archive results are counted as refused."
   )
   func refused() async throws {
     let inner =

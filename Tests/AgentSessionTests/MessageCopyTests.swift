@@ -47,7 +47,7 @@ import XMPPXML
   }
 
   @Test(
-    "Equal messages to oneself are counted as they were sent, live and from an archive that holds each twice."
+    "Equal messages to oneself are reported as often as they were sent, even if the archive holds each twice."
   )
   func alikeToOneself() async throws {
     func message(_ archiveID: String, _ namespace: String = "") -> String {
@@ -89,7 +89,7 @@ import XMPPXML
   }
 
   @Test(
-    "A live message without an archive id is recognised in the archive, and an equal second one is not taken for it."
+    "Live messages without an archive id are recognised in the archive, each of several equal ones separately."
   )
   func withoutArchiveID() async throws {
     let message = "<message from='bob@im.example/x' id='1' type='chat'><body>a</body></message>"
@@ -100,7 +100,7 @@ import XMPPXML
   }
 
   @Test(
-    "Ids of a client that starts counting from 1 again do not make its later messages copies of earlier ones."
+    "Messages of a client that starts counting from 1 again are not mistaken for copies of earlier ones."
   )
   func counters() async throws {
     let first = "<message from='alice@im.example/phone' to='alice@im.example' id='1'><body>a</body></message>"

@@ -68,7 +68,8 @@ import XMPPXML
     #expect(told.first { $0.id == "3" && $0.direction == .out }?.error == nil)
   }
 
-  @Test("An error that answers a kick notice, a receipt or anything else that is no message is not stored.")
+  @Test(
+    "An error that answers a kick notice, a receipt or anything else that is not a message is not stored.")
   func strayErrors() async throws {
     let error =
       "<error type='cancel'><service-unavailable xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error>"
@@ -94,7 +95,7 @@ import XMPPXML
     #expect(try await desk.store.read { try StoredConversations.list(own, $0) }.isEmpty)
   }
 
-  @Test("A receipt of the recipient before the server's acknowledgement settles the message.")
+  @Test("A receipt that arrives before the server's acknowledgement settles the message.")
   func early() async throws {
     try await desk.send("1", isAcknowledged: false)
     let outcome = try await desk.take(desk.received("1", from: "bob@im.example/x"))
@@ -137,7 +138,7 @@ import XMPPXML
   }
 
   @Test(
-    "A receipt is sent once for each stored message from a contact whom the account has written to, and never for a carbon copy."
+    "A receipt is sent once for each stored message from a known contact, and never for a carbon copy."
   )
   func answers() async throws {
     func asking(_ id: String, from: String = "bob@im.example/x") -> String {
@@ -156,7 +157,9 @@ import XMPPXML
     #expect(copy.events.count == 1 && !copy.hasAnswers)
   }
 
-  @Test("A message that was stored before there were receipts may still be answered with one.")
+  @Test(
+    "After the migration of an old database, receipts are sent to the contacts that the account had written to."
+  )
   func migration() async throws {
     let path = desk.directory.path + "/old.sqlite"
     do {

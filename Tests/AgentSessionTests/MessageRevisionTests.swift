@@ -15,7 +15,7 @@ import XMPPXML
   init() throws { desk = try MessageDesk() }
 
   @Test(
-    "A correction names the first version of a message, by its id or as the newest, and only one to the same recipient."
+    "A correction names the first version of a message, and corrects only messages to the same recipient."
   )
   func ownCorrections() async throws {
     try await desk.send("1")

@@ -9,7 +9,7 @@ import XMPPStanza
 @testable import AgentSession
 @testable import AgentStore
 
-@Suite("A session whose network changes")
+@Suite("Changes of the network during a session")
 struct NetworkChangeTests {
   /// A session that is online, and its states from then on.
   private func online(
@@ -38,7 +38,7 @@ struct NetworkChangeTests {
     return states
   }
 
-  @Test("A session whose connection still works says so, and stays.")
+  @Test("A session whose connection still works reports the change of the network and stays as it is.")
   func stays() async throws {
     let server = try await TestServer.shared(.prosody)
     try await online(server, TemporaryDirectory()) { session, events in
@@ -50,7 +50,7 @@ struct NetworkChangeTests {
     }
   }
 
-  @Test("A session whose server is silent after a sleep comes back at once, with the session it had.")
+  @Test("A session whose server does not answer after a change of the network is resumed at once.")
   func comesBack() async throws {
     let server = try await TestServer(TestServer.Options(.prosody))
     try await online(server, TemporaryDirectory()) { session, events in

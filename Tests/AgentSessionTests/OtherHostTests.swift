@@ -9,7 +9,7 @@ import XMPPStanza
 @testable import AgentSession
 @testable import AgentStore
 
-@Suite("A session that is sent to another host", .timeLimit(.minutes(6)))
+@Suite("Sessions that their server sends to another host", .timeLimit(.minutes(6)))
 struct OtherHostTests {
   /// The stream of a session ends as it does when its server sends it elsewhere.
   private func send(_ session: Session, to port: Int) async {
@@ -47,7 +47,7 @@ struct OtherHostTests {
   ]
 
   @Test(
-    "A session that is sent to another host to be resumed comes back where it was when nothing can be resumed there.",
+    "A session that cannot be resumed at the host named for it comes back at the original host.",
     arguments: bad.indices)
   func location(_ index: Int) async throws {
     var options = ScriptedServer.Options()
@@ -82,7 +82,7 @@ struct OtherHostTests {
   }
 
   @Test(
-    "A session that is sent to another host comes back where it was when what it was sent to is no server of XMPP."
+    "A session that is sent to a host without XMPP comes back at the original host."
   )
   func noServer() async throws {
     let evil = try await ScriptedServer([.header, .server("hello")])
@@ -99,7 +99,7 @@ struct OtherHostTests {
   }
 
   @Test(
-    "A session that is sent to another host comes back where it was when the other one is not the domain's, which gets no password."
+    "A session that is sent to a host with a foreign certificate refuses it, and comes back at the original one."
   )
   func foreign() async throws {
     let first = try await TestServer.shared(.prosody)

@@ -15,7 +15,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Messages that the server has counted are settled, those it surely lacks are sent again, and the rest is looked up in the archive."
+    "Counted messages are settled, missing ones are sent again, and the rest is looked up in the archive."
   )
   func counted() {
     let known = OutboxSettlement(acknowledged: ["1", "2"], missing: ["3"])
@@ -35,7 +35,7 @@ import XMPPStanza
   }
 
   @Test(
-    "A message whose id is like no other's names it as its origin-id only when it is sent again, or to a room."
+    "A message with a unique id has an origin-id only if it is sent again, directly or to a room."
   )
   func originID() {
     var message = messages[0]
@@ -51,7 +51,8 @@ import XMPPStanza
     #expect(names(message))
   }
 
-  @Test("A message that is sent again has its id, its origin-id and the time of its acceptance.")
+  @Test(
+    "A message that is sent again keeps its id, and carries its origin-id and the time of its acceptance.")
   func again() {
     let first = messages[0].element(isAgain: false, own: messages[0].to)
     let again = messages[0].element(isAgain: true, own: messages[0].to)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AgentSession
 
-@Suite("A server that waits too long for acknowledgements", .timeLimit(.minutes(4)))
+@Suite("Servers that reset a connection for late acknowledgements", .timeLimit(.minutes(4)))
 struct OverrunTests {
   private typealias Steps = [ScriptedServer.Step]
 
@@ -12,7 +12,7 @@ struct OverrunTests {
     until: .bound, features: "<sm xmlns='urn:xmpp:sm:3'/>", jid: SessionDesk.jid + "/scripted")
 
   @Test(
-    "A server that waits too long for acknowledgements and resets the connection is logged in to once more without acknowledgements."
+    "A login that the server resets under stream management is repeated once without stream management."
   )
   func reset() async throws {
     let first: Steps =

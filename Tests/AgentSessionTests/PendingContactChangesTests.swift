@@ -5,7 +5,7 @@ import XMPPStanza
 
 @testable import AgentSession
 
-@Suite("The changes of contacts that commands are making")
+@Suite("Changes of contacts that are under way")
 struct PendingContactChangesTests {
   private let bob: JID
   private let carol: JID
@@ -15,7 +15,7 @@ struct PendingContactChangesTests {
     carol = try JID("carol@im.example")
   }
 
-  @Test("A change is this device's own as long as some command is making it.")
+  @Test("A change counts as this device's own as long as a command is making it.")
   func own() {
     let changes = PendingContactChanges()
     changes.begin(bob)
@@ -35,7 +35,7 @@ struct PendingContactChangesTests {
   }
 
   @Test(
-    "A waiter for a contact continues when the contact is stored as wanted, or when nothing more arrives.")
+    "A waiter for a contact continues when the contact is stored as wanted, or when all waits are ended.")
   func waits() async {
     let changes = PendingContactChanges()
     let removed = changes.add(bob) { $0 == nil }

@@ -13,10 +13,10 @@ import XMPPXML
 @testable import AgentSession
 @testable import AgentStore
 
-@Suite("Who asks a session something", .timeLimit(.minutes(4)))
+@Suite("Questions from peers to a session", .timeLimit(.minutes(4)))
 struct PresenceAuthorisationTests {
   @Test(
-    "A peer may know of a session when it is the own account, the own server, a subscriber or was sent presence."
+    "A session is visible to its account, its server, its subscribers and the recipients of its presence."
   )
   func admitted() throws {
     let authorisation = PresenceAuthorisation(account: try JID("alice@im.example/desk"))
@@ -54,7 +54,7 @@ struct PresenceAuthorisationTests {
   ]
 
   @Test(
-    "A peer that asks a session something is answered when it may know of it, and else as if nobody were there."
+    "A peer that may know of the session gets an answer, and any other peer the error for an absent user."
   )
   func answers() async throws {
     func asked(by jid: String, _ answer: String) -> [ScriptedServer.Step] {
@@ -101,7 +101,7 @@ struct PresenceAuthorisationTests {
   }
 
   @Test(
-    "A peer on a real server learns what the word in its presence stands for.",
+    "A peer on a real server can look up the features that the session's presence announces.",
     arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)

@@ -7,7 +7,8 @@ import XMPPClient
 
 @Suite struct ReconnectPolicyTests {
   @Test(
-    "After a lost link the first pause is below a second, then it doubles up to a minute.", arguments: 0..<50)
+    "After a lost connection, the first pause is at most a second, and further pauses double up to a minute.",
+    arguments: 0..<50)
   func lostLink(_ seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var policy = ReconnectPolicy()
@@ -17,7 +18,7 @@ import XMPPClient
     }
   }
 
-  @Test("After the server closed, the clients of one server spread over ten seconds.")
+  @Test("After a server has closed its streams, the clients spread their reconnects over ten seconds.")
   func spread() {
     let pauses = (0..<1000).map { seed in
       var generator = SeededGenerator(seed: UInt64(seed))
@@ -29,14 +30,14 @@ import XMPPClient
     #expect(pauses.filter { $0 > 5 }.count > 300)
   }
 
-  @Test("A rate limit is waited out for at least five minutes.")
+  @Test("After a rate limit, the pause is at least five minutes.")
   func rateLimit() {
     var generator = SeededGenerator(seed: 1)
     var policy = ReconnectPolicy()
     #expect(policy.pause(after: .rateLimit, using: &generator) >= 300)
   }
 
-  @Test("A lost link starts the pauses anew; thousands of failures do not overflow.")
+  @Test("A new loss starts the pauses from the beginning, and thousands of failures cause no overflow.")
   func bounds() {
     var generator = SeededGenerator(seed: 1)
     var policy = ReconnectPolicy()
@@ -45,7 +46,7 @@ import XMPPClient
     #expect(policy.pause(after: .link, using: &generator) <= 1)
   }
 
-  @Test("A server that lets everybody in and ends the session at once is asked ever more slowly.")
+  @Test("A server that accepts each login and ends the session at once is contacted ever more slowly.")
   func shortSessions() {
     for cause in [ReconnectPolicy.Cause.reset, .server] {
       var generator = SeededGenerator(seed: 7)
@@ -62,7 +63,7 @@ import XMPPClient
   }
 
   @Test(
-    "A session that is cut off as soon as it is online comes back ever more slowly, whatever has ended it.",
+    "A session that ends as soon as it is online comes back ever more slowly, whatever has ended it.",
     arguments: ReconnectPolicy.Cause.allCases, [1, 1000])
   func instantEnds(cause: ReconnectPolicy.Cause, accounts: Int) {
     for seed in 0..<20 {
@@ -86,7 +87,7 @@ import XMPPClient
     }
   }
 
-  @Test("A link that breaks every few seconds is taken up at once, however often.")
+  @Test("A connection that breaks every few seconds is restored at once, however often it breaks.")
   func poorLink() {
     var generator = SeededGenerator(seed: 3)
     var policy = ReconnectPolicy()
@@ -96,14 +97,14 @@ import XMPPClient
     }
   }
 
-  @Test("A reset is followed by the next attempt at once.", arguments: 0..<20)
+  @Test("After a reset, the next attempt follows without a pause.", arguments: 0..<20)
   func reset(_ seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var policy = ReconnectPolicy()
     #expect(policy.pause(after: .reset, using: &generator) == 0)
   }
 
-  @Test("Where there is no place, the next attempt is after a minute at least, and after ten at most.")
+  @Test("After an error about missing resources, the pauses are between half a minute and ten minutes.")
   func later() {
     var generator = SeededGenerator(seed: 3)
     var policy = ReconnectPolicy()
@@ -112,7 +113,8 @@ import XMPPClient
     #expect(pauses.last ?? 0 >= 300)
   }
 
-  @Test("A thousand accounts of one server come back over ten seconds, whatever ended them; ten at once.")
+  @Test(
+    "A thousand accounts of one server spread their reconnects over ten seconds, and ten accounts do not.")
   func crowd() {
     func pauses(_ cause: ReconnectPolicy.Cause, _ accounts: Int) -> [Double] {
       (0..<accounts).map { seed in
@@ -139,7 +141,7 @@ import XMPPClient
 
 @Suite struct ReconnectDecisionTests {
   @Test(
-    "A stream that is to be made anew is so at once; one that the server closed is not, always.",
+    "The cause of the pause follows from the condition of the stream error.",
     arguments: [
       ("reset" as String?, ReconnectPolicy.Cause.reset), (nil, .link), ("system-shutdown", .server),
       ("internal-server-error", .server),
@@ -150,7 +152,7 @@ import XMPPClient
   }
 
   @Test(
-    "A running session that someone else ended is not taken back; anything else is.",
+    "A session that a kick, a ban or a refused login has ended is not restored, and any other one is.",
     arguments: [
       (Failure.Name.kicked, true), (.otherDeviceLogin, true), (.userBlocked, true), (.authFailed, true),
       (.networkError, false), (.protocolError, false), (.rateLimited, false), (.serviceGone, false),
@@ -161,7 +163,7 @@ import XMPPClient
   }
 
   @Test(
-    "An attempt to come back is followed by another unless it was refused for good.",
+    "A failed reconnect is followed by another attempt unless it was refused for good.",
     arguments: [
       (Failure.Name.networkError, true), (.connectTimeout, true), (.connectionRefused, true),
       (.unknownDomain, true), (.rateLimited, true), (.tooManyDevices, true), (.tlsFailure, true),
@@ -173,13 +175,14 @@ import XMPPClient
     #expect(ReconnectPolicy.comesBack(after: Failure(name, stage: .connect)) == comesBack)
   }
 
-  @Test("A login that waits as long as it takes does not wait for another certificate.")
+  @Test(
+    "A login without a time limit is repeated after a refused connection, and not after a bad certificate.")
   func certificate() {
     #expect(!ReconnectPolicy.triesAgain(after: Failure(.tlsFailure, stage: .tls)))
     #expect(ReconnectPolicy.triesAgain(after: Failure(.connectionRefused, stage: .connect)))
   }
 
-  @Test("The pause after a failure is as long as its cause asks for.")
+  @Test("The cause of a failure determines the length of the pause after it.")
   func causes() {
     #expect(ReconnectPolicy.cause(of: Failure(.networkError, stage: .stream)) == .link)
     #expect(
@@ -190,7 +193,7 @@ import XMPPClient
 }
 
 /// What follows on each failure of the table.
-@Suite("What follows on a failure") struct FailureConsequenceTests {
+@Suite("The consequences of each failure") struct FailureConsequenceTests {
   struct Row: Sendable, CustomTestStringConvertible {
     var name: Failure.Name
     /// A login whose user waits, by `--timeout 0` or `--auto`.
@@ -242,13 +245,15 @@ import XMPPClient
     .init(.deliveryUnconfirmed, false, false), .init(.cancelled, false, false),
   ]
 
-  @Test("What follows on a failure is said for every row of the table.")
+  @Test("The table of consequences has one row for every failure.")
   func total() {
     #expect(Set(Self.rows.map(\.name)) == Set(FailureTable.rows.map(\.name)))
     #expect(Self.rows.count == FailureTable.rows.count)
   }
 
-  @Test("What follows on a failure is another attempt or the end, by hand and by itself.", arguments: rows)
+  @Test(
+    "Each failure leads to another attempt or to the end, in manual and in automatic logins.", arguments: rows
+  )
   func attempts(_ row: Row) {
     let failure = Failure(row.name, stage: .authenticate)
     #expect(ReconnectPolicy.triesAgain(after: failure) == row.waiting)
@@ -258,7 +263,8 @@ import XMPPClient
     if let pause = row.pause { #expect(ReconnectPolicy.cause(of: failure) == pause) }
   }
 
-  @Test("A server that has given the domain up is not asked again; one that does not know it just now is.")
+  @Test(
+    "A session ends if the domain is gone from its server, and comes back if the domain is unknown for now.")
   func gone() {
     let gone = Failure(.serviceGone, stage: .stream, condition: "host-gone")
     #expect(ReconnectPolicy.isGone(gone) && !ReconnectPolicy.ends(gone))

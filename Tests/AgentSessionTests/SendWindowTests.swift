@@ -13,7 +13,7 @@ import XMPPStanza
     }
   }
 
-  @Test("A stream gets what waits in its order, so many at a time, and more with each that the server has.")
+  @Test("A stream gets waiting messages in order, up to a limit, and one more for each acknowledged message.")
   func order() throws {
     let all = try messages(0..<2 * SendWindow.maximumInFlight)
     var window = SendWindow()
@@ -31,7 +31,7 @@ import XMPPStanza
     #expect(window.readyIDs == Set(all[(SendWindow.maximumInFlight + 1)...].map(\.id)))
   }
 
-  @Test("Fewer large messages fit into the window, and the last one may exceed its end.")
+  @Test("The window has room for fewer messages if they are large, and the last one may exceed its limit.")
   func octets() throws {
     let large = try messages(0..<20, octets: SendWindow.maximumOctets / 4 - 1)
     var window = SendWindow(ready: large)
@@ -48,7 +48,7 @@ import XMPPStanza
     #expect(window.room == (SendWindow.maximumInFlight, SendWindow.maximumOctets))
   }
 
-  @Test("Messages beyond the window, by number or by octets, wait on the disk.")
+  @Test("Messages that exceed the window by number or size stay on disk.")
   func waiting() throws {
     var window = SendWindow()
     let many = try messages(0..<SendWindow.maximumReady)

@@ -5,7 +5,7 @@ import XMPPFeatures
 
 @testable import AgentSession
 
-@Suite("What is asked of the server", .timeLimit(.minutes(4)))
+@Suite("Questions to the server", .timeLimit(.minutes(4)))
 struct ServerQuestionTests {
   private static func time(_ answer: String) -> [ScriptedServer.Step] {
     [
@@ -26,7 +26,7 @@ struct ServerQuestionTests {
     desk.server.received.split(separator: "urn:xmpp:time", omittingEmptySubsequences: false).count - 1
   }
 
-  @Test("Its time is asked for once a minute; where it does not answer, the last answer goes on, marked.")
+  @Test("The server's time is requested once a minute, and an older answer is used and marked if that fails.")
   func time() async throws {
     // 2027-01-15T08:00:00Z by our clock.
     let clock = QuickClock()
@@ -79,7 +79,7 @@ struct ServerQuestionTests {
     await session.close()
   }
 
-  @Test("What it refuses to answer, or answers wrongly, without an earlier answer is a failure.")
+  @Test("A question that the server refuses or answers wrongly fails if there is no earlier answer.")
   func refusals() async throws {
     let desk = try await SessionDesk([
       .session(
@@ -110,7 +110,7 @@ struct ServerQuestionTests {
     await session.close()
   }
 
-  @Test("The answer was right in the middle of the question's way there and back.")
+  @Test("The server's time is assumed to be that of the middle of the round trip.")
   func middle() {
     let answer = EntityTime(utc: .init(timeIntervalSince1970: 1000), offset: 0)
     let clock = ServerClock(answer, sent: 10, received: 14)
@@ -118,7 +118,7 @@ struct ServerQuestionTests {
     #expect(clock.isFresh(at: 71.9) && !clock.isFresh(at: 72))
   }
 
-  @Test("A session that is on its way to come online is waited for.")
+  @Test("A question waits for a session that is about to come online.")
   func waits() async throws {
     let desk = try await SessionDesk([
       .session(then: [

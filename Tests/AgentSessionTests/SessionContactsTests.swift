@@ -43,7 +43,7 @@ struct SessionContactsTests {
   }
 
   @Test(
-    "A session tells once what it brings into step, and how many there are; what the server lacks is left out."
+    "A login reports the parts to synchronise and their counts once, without parts that the server lacks."
   )
   func counts() async throws {
     let roster =
@@ -68,7 +68,7 @@ struct SessionContactsTests {
   }
 
   @Test(
-    "What comes before the roster is stored waits for it; forged and odd pushes are refused; the next session asks with the version.",
+    "Changes that arrive early wait for the roster, forged pushes are refused, and the roster version is stored.",
     .timeLimit(.minutes(4)))
   func order() async throws {
     let roster =
@@ -139,7 +139,7 @@ struct SessionContactsTests {
   }
 
   @Test(
-    "Whoever says to have approved what nobody has asked for changes nothing, is no event, and is counted.")
+    "An approval that the account has not requested changes nothing, causes no event, and is counted.")
   func unaskedApproval() async throws {
     let roster =
       "<query xmlns='jabber:iq:roster' ver='v1'><item jid='bob@im.example' subscription='none' ask='subscribe'/>"
@@ -165,7 +165,7 @@ struct SessionContactsTests {
     await desk.session.close()
   }
 
-  @Test("Changes of the contacts that come together are stored together, and none is lost.")
+  @Test("Roster pushes that arrive together are stored together, and none is lost.")
   func together() async throws {
     let count = 2 * ContactArrivals.maximumTogether
     let desk = try await SessionDesk([[]])
@@ -190,7 +190,7 @@ struct SessionContactsTests {
     #expect(try writes.contacts() == count)
   }
 
-  @Test("A server that has neither roster nor blocklist, or does not answer, is no error.")
+  @Test("A server without a roster and a blocklist causes no error.")
   func nothing() async throws {
     let desk = try await SessionDesk([.session()])
     _ = try await desk.session.login(try await desk.parameters())

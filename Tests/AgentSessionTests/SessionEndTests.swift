@@ -5,7 +5,7 @@ import XMPPStanza
 
 @testable import AgentSession
 
-@Suite("A session that ends hands over what it has accepted", .timeLimit(.minutes(4)))
+@Suite("The last messages of a session", .timeLimit(.minutes(4)))
 struct SessionEndTests {
   private typealias Steps = [ScriptedServer.Step]
 
@@ -23,7 +23,7 @@ struct SessionEndTests {
     .server("<a xmlns='urn:xmpp:sm:3' h='\(count)'/>")
   }
 
-  @Test("A session that ends hands over what it has accepted to a server that takes its time.")
+  @Test("A session that ends waits until a slow server has acknowledged its last message.")
   func slowServer() async throws {
     let desk = try await SessionDesk([
       Self.counted + .answered + [Self.acknowledgement(5), .client("<presence/>"), Self.question]
@@ -42,7 +42,7 @@ struct SessionEndTests {
   }
 
   @Test(
-    "A session that ends hands over what it has accepted to the next agent, too, where its own one has begun to end."
+    "A message that is sent after the session has ended waits for the next agent, but not after a logout."
   )
   func endingAgent() async throws {
     let desk = try await SessionDesk([
@@ -62,7 +62,7 @@ struct SessionEndTests {
   }
 
   @Test(
-    "A session that ends hands over what it has accepted though it has just come back, and is not in step yet.",
+    "A session that ends before it is synchronised still sends the messages that it has accepted.",
     arguments: [false, true])
   func notSynced(isLogout: Bool) async throws {
     let late: Steps = [.client("<message id='m1'/>"), .client("<presence/>")]

@@ -103,7 +103,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Results that nobody has asked for, of others, or of another question are ignored; odd dates are now.")
+    "Archive results of strangers or of another question are ignored, and impossible dates are replaced.")
   func hostile() async throws {
     let (session, server, _) = try await session(
       then: Self.page(
@@ -123,7 +123,7 @@ import XMPPStanza
     #expect(try bodies() == ["honest", "far", "future", "before"])
   }
 
-  @Test("A page with a message of too many elements is complete, and the message is not asked for again.")
+  @Test("An archive page with an oversized message is complete, and the message is not requested again.")
   func refused() async throws {
     let many = String(repeating: "<a/>", count: 140_000)
     let large = Self.result("n", query: "{q1}").replacing("<body>n</body>", with: many)
@@ -142,7 +142,7 @@ import XMPPStanza
     #expect(last.1.mismatches.isEmpty)
   }
 
-  @Test("What a message claims of its age does not end the search for older ones.")
+  @Test("A message that claims to be old does not end the search for older messages.")
   func claimedAge() async throws {
     let claim =
       "<message type='chat' from='bob@\(TestServer.domain)/x' to='\(Self.jid)'><body>old</body>"
@@ -160,7 +160,7 @@ import XMPPStanza
     #expect(server.mismatches.isEmpty)
   }
 
-  @Test("A page that comes again and again is read once more, and that is all.")
+  @Test("A page that the archive repeats ends the reading.")
   func repeated() async throws {
     func same(_ number: Int) -> [ScriptedServer.Step] {
       Self.page(
@@ -174,7 +174,7 @@ import XMPPStanza
     #expect(try bodies() == ["x", "y"] && server.mismatches.isEmpty)
   }
 
-  @Test("Catching up with an archive that repeats a page ends, and what is behind it is a gap.")
+  @Test("Catching up ends when the archive repeats a page, and leaves a gap before the newest message.")
   func repeatedNews() async throws {
     func same(_ number: Int) -> [ScriptedServer.Step] {
       Self.page(number, Self.result("x", query: "{q\(number)}"), ends: ("x", "x"))
@@ -189,7 +189,7 @@ import XMPPStanza
     #expect(gap == ArchiveGap(after: "x", before: "z"))
   }
 
-  @Test("A gap is filled from the message before it to the one behind it, and what is there is news.")
+  @Test("A gap is filled from the message before it to the message after it, and its messages are new.")
   func gap() async throws {
     let store = try LocalStore(path: home.paths.database)
     let gap = ArchiveGap(after: "k", before: "n")
@@ -217,7 +217,7 @@ import XMPPStanza
   // MARK: Real servers
 
   @Test(
-    "Where catching up ends before the archive does, the rest is a gap, which is filled: each message is there once.",
+    "A catch-up that ends early leaves a gap, which is filled later with each message once.",
     arguments: TestServer.Kind.allCases)
   func limited(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)

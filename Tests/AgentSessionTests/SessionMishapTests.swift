@@ -7,9 +7,9 @@ import XMPP
 @testable import AgentSession
 
 /// What may go wrong at the moment at which something else does.
-@Suite("A session is kept", .timeLimit(.minutes(4)))
+@Suite("Sessions that survive mishaps", .timeLimit(.minutes(4)))
 struct SessionMishapTests {
-  @Test("A session is kept where it was closed for a login that fails.")
+  @Test("A session that was closed for a new login comes back if that login fails.")
   func closedInVain() async throws {
     let desk = try await SessionDesk([
       .session(then: [.stall]),
@@ -32,7 +32,7 @@ struct SessionMishapTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("A session is kept where who has asked for a sign of life does not wait for it.")
+  @Test("A session stays online if the caller of a probe does not wait for the answer.")
   func cancelledProbe() async throws {
     let desk = try await SessionDesk([
       .session(then: [.client("<iq type='get' id='{ping}'><ping xmlns='urn:xmpp:ping'/></iq>"), .stall])
@@ -50,7 +50,7 @@ struct SessionMishapTests {
   }
 
   @Test(
-    "A session is kept where a stanza is too much, and comes again: it is left out then.",
+    "A session survives a stanza that is nested too deeply, and skips it when it arrives again.",
     arguments: [false, true])
   func excess(isEarly: Bool) async throws {
     let from = "from='mallory@\(TestServer.domain)/x'"
@@ -73,7 +73,7 @@ struct SessionMishapTests {
   }
 
   @Test(
-    "A session is kept where a stanza has too many elements, attributes or names: it is told, and nothing else happens."
+    "A stanza with too many elements, attributes or names is reported, and the session goes on."
   )
   func breadth() async throws {
     let from = "from='mallory@\(TestServer.domain)/x'"
@@ -105,7 +105,7 @@ struct SessionMishapTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("A session is kept while the store fails, and what has come before is stored when it works again.")
+  @Test("A session survives a failing store, and stores the earlier messages when the store works again.")
   func failingStore() async throws {
     let message = "<message from='bob@\(TestServer.domain)/x' type='chat'><body>hello</body></message>"
     let desk = try await SessionDesk([

@@ -9,12 +9,12 @@ import Testing
 @testable import AgentSession
 @testable import AgentSystem
 
-@Suite("When the network changes, a session", .timeLimit(.minutes(4)))
+@Suite("Reactions of a session to changes of the network", .timeLimit(.minutes(4)))
 struct SessionNetworkTests {
   private static let change = NetworkChange(interface: "wlan0")
 
   @Test(
-    "When the network changes, a session whose login is on its way begins it anew when its address has gone, and nothing else is said of it.",
+    "A login whose local address disappears begins anew, and reports nothing else.",
     arguments: [[ScriptedServer.Step.header], .login(until: .opened)])
   func begunAnew(beginning: [ScriptedServer.Step]) async throws {
     let desk = try await SessionDesk([beginning + [.stall], .session()])
@@ -35,7 +35,7 @@ struct SessionNetworkTests {
   }
 
   @Test(
-    "When the network changes, a session that comes back by itself begins anew, too, and a logout still ends it."
+    "An automatic reconnect begins anew after a change of the network, and a logout still ends it."
   )
   func automatic() async throws {
     let desk = try await SessionDesk([.session(then: [.reset]), [.header, .stall]])
@@ -56,7 +56,7 @@ struct SessionNetworkTests {
   }
 
   @Test(
-    "When the network changes, a session that waits because the server said so goes on waiting, and says nothing of the network."
+    "A session that waits at the server's request goes on waiting after a change of the network."
   )
   func waits() async throws {
     let clock = QuickClock(holds: true)
@@ -79,7 +79,7 @@ struct SessionNetworkTests {
     #expect(desk.lawless == [] && other.lawless == [])
   }
 
-  @Test("When the network changes, a session that waits for a lost link says why it does not any more.")
+  @Test("A session that waits after a lost connection reconnects at once when the network changes.")
   func hurries() async throws {
     let clock = QuickClock(holds: true)
     let desk = try await SessionDesk([.session(then: [.reset]), .session()], clock: clock)
@@ -93,7 +93,7 @@ struct SessionNetworkTests {
   }
 
   @Test(
-    "When the network changes, a session asks its server at once when a clock shows that the machine has slept."
+    "A session pings its server at once when a clock shows that the machine has slept."
   )
   func slept() async throws {
     let desk = try await SessionDesk([
@@ -121,9 +121,9 @@ struct SessionNetworkTests {
   }
 }
 
-@Suite("After a logout", .timeLimit(.minutes(2)))
+@Suite("The time after a logout", .timeLimit(.minutes(2)))
 struct AfterLogoutTests {
-  @Test("After a logout, no connection is made, whatever time passes and however the network changes.")
+  @Test("After a logout, no connection is made, regardless of time and changes of the network.")
   func online() async throws {
     let clock = QuickClock()
     let desk = try await SessionDesk([.session()], clock: clock)
@@ -133,7 +133,7 @@ struct AfterLogoutTests {
     #expect(desk.server.connections == 1 && clock.pauses.isEmpty)
   }
 
-  @Test("After a logout that came while the session waited for its next attempt, no connection is made.")
+  @Test("After a logout during the pause before an attempt, no connection is made.")
   func waiting() async throws {
     let clock = QuickClock(holds: true)
     let desk = try await SessionDesk([.session(then: [.reset])], clock: clock)

@@ -7,10 +7,10 @@ import Testing
 @testable import AgentSession
 @testable import AgentStore
 
-@Suite("A session that comes back", .timeLimit(.minutes(6)))
+@Suite("Sessions that come back", .timeLimit(.minutes(6)))
 struct SessionReconnectTests {
   @Test(
-    "A session that comes back makes one attempt more than it has retries, with doubling pauses, and keeps what it logs in with."
+    "A session makes one attempt more than its retries, with doubling pauses, and keeps its credential."
   )
   func maximum() async throws {
     let clock = QuickClock()
@@ -33,7 +33,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "A session that comes back tells at every moment what it waits for, since when it saw the server, and how often it tried."
+    "The status of a session that waits tells the cause, the next attempt, the last contact and the attempts."
   )
   func status() async throws {
     let clock = QuickClock(holds: true)
@@ -61,7 +61,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "A session that comes back says of itself what it tells the others, in the same order, however its streams end."
+    "The status of a session goes through the same states as its events, in the same order."
   )
   func told() async throws {
     let desk = try await SessionDesk([
@@ -95,7 +95,7 @@ struct SessionReconnectTests {
 
   private static func time(_ seconds: Double) -> String? { IssuedToken.text(seconds: seconds) }
 
-  @Test("A session does not come back where the server has given the domain up, which is no kick.")
+  @Test("A session does not come back if the domain is gone from its server, and reports no kick.")
   func gone() async throws {
     let desk = try await SessionDesk([.session(then: .error("host-gone")), .session()])
     _ = try await desk.session.login(try await desk.parameters())
@@ -110,7 +110,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "A session comes back where the server does not know the domain just now, which is no kick either."
+    "A session comes back if the domain is unknown to its server for now, and reports no kick."
   )
   func unknown() async throws {
     let desk = try await SessionDesk([.session(then: .error("host-unknown")), .session()])
@@ -123,7 +123,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "A session comes back with a pause, and as a new one, where the server began another stream in the one there was.",
+    "A session whose server begins a second stream on the connection comes back as a new one after a pause.",
     arguments: [
       [.server(secondHeader)], [.server("</stream:stream>" + secondHeader)],
       [
@@ -152,7 +152,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "A session that comes back makes one connection an attempt, also where that is broken while the server was answered before it asked."
+    "Each attempt to come back makes one connection, even if the connection breaks during pipelining."
   )
   func brokenAhead() async throws {
     let clock = QuickClock()
@@ -176,7 +176,7 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("A session that comes back to a server that resets it each time does so more slowly each time.")
+  @Test("A session that the server resets again and again comes back more slowly each time.")
   func resets() async throws {
     let clock = QuickClock()
     let desk = try await SessionDesk([.session(then: .error("reset"))], clock: clock)
@@ -190,7 +190,7 @@ struct SessionReconnectTests {
     #expect(desk.lawless == [])
   }
 
-  @Test("A session that comes back to fight for its place gives up after the fourth kick in a row.")
+  @Test("A session that fights for its resource gives up after the fourth kick in a row.")
   func fight() async throws {
     let clock = QuickClock()
     let desk = try await SessionDesk([.session(then: .error("conflict"))], clock: clock)
@@ -208,7 +208,7 @@ struct SessionReconnectTests {
   }
 
   @Test(
-    "A session that comes back, or would, is told to wait where the server asked for a slower pace, by the next agent too."
+    "A rate limit of a server delays every login to it, even one of the next agent."
   )
   func rateLimit() async throws {
     let home = try TemporaryDirectory()
@@ -250,7 +250,7 @@ struct SessionReconnectTests {
   }
 }
 
-@Suite("Whatever happens to a session", .timeLimit(.minutes(8)))
+@Suite("Random events in the life of a session", .timeLimit(.minutes(8)))
 struct SessionWalkTests {
   /// What a server may do with a connection.
   private static func script(_ generator: inout SeededGenerator) -> [ScriptedServer.Step] {
@@ -270,7 +270,7 @@ struct SessionWalkTests {
   }
 
   @Test(
-    "Whatever happens to a session is published as its life allows it, and a logout ends it.",
+    "A session publishes only the transitions that its life cycle allows, and a logout ends it.",
     arguments: [1, 2, 3] as [UInt64])
   func walk(seed: UInt64) async throws {
     var generator = SeededGenerator(seed: seed)

@@ -36,7 +36,8 @@ struct SettlementAcrossStreamsTests {
     return steps
   }
 
-  @Test("What no server has acknowledged is sent again, and is not said to be sent before.")
+  @Test(
+    "A message that two lost streams left unacknowledged is sent again, and stays in the outbox until then.")
   func unsettled() async throws {
     let first: Steps =
       .login(until: .bound, features: Self.management, jid: SessionDesk.jid + "/scripted")

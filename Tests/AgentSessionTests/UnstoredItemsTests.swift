@@ -48,7 +48,7 @@ import XMPPXML
     items.reduce(into: UnstoredItems()) { $0.append($1, of: one) }
   }
 
-  @Test("A presence waits for the messages before it that have no number, and for no others.")
+  @Test("A presence waits for the messages before it that are not counted yet, and for no others.")
   func presences() {
     let away = UnstoredItems.Item.shown(
       PresenceChange(from: "b@c", show: .away, status: nil, priority: 0))
@@ -61,7 +61,7 @@ import XMPPXML
     #expect(numbered.count == 0)
   }
 
-  @Test("Messages wait for their number, and what is none does not wait for them.")
+  @Test("Messages wait until they are counted, and other items do not wait for them.")
   func numbers() {
     var items = items([message("a"), .handled(1), message("b"), .acknowledged("id")])
     #expect(names(items.removeNext(of: one, isCounted: true)) == ["a", "1", "id"])
@@ -77,7 +77,8 @@ import XMPPXML
     #expect(names(items.removeNext(of: one, isCounted: false)) == ["a", "b"])
   }
 
-  @Test("A batch of long messages ends at a number behind its octets; the others follow in their order.")
+  @Test(
+    "A batch of long messages ends at the first count after its size limit, and the rest follows in order.")
   func batches() {
     let half = UnstoredItems.octetsEach / 2
     var items = items([
@@ -92,7 +93,7 @@ import XMPPXML
     #expect(names(uncounted.removeNext(of: one, isCounted: false)) == ["c"])
   }
 
-  @Test("A batch that is larger than its limit does not wait for a number.")
+  @Test("A batch that exceeds its limit does not wait for a count.")
   func excess() {
     var many = items((0..<UnstoredItems.maximumItems).map { _ in message("a") })
     #expect(!many.hasRoom)
@@ -105,7 +106,7 @@ import XMPPXML
     #expect(long.removeNext(of: one, isCounted: true).isEmpty)
   }
 
-  @Test("Each stream has its own items; those put back come next, and repeated ones are dropped.")
+  @Test("Each stream has its own items, returned items come next, and repeated ones are dropped.")
   func streams() {
     var items = items([message("a"), .acknowledged("id")])
     items.append(message("b"), of: two)
