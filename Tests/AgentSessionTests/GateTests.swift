@@ -2,7 +2,7 @@ import Testing
 
 @testable import AgentSession
 
-@MainActor @Suite("Who has to wait for others in a session")
+@MainActor @Suite("Gates and turns of a session")
 struct GateTests {
   @Test("Callers wait at a closed gate and continue when it opens.")
   func gate() async {

@@ -37,7 +37,7 @@ struct SettlementAcrossStreamsTests {
   }
 
   @Test(
-    "A message that two lost streams left unacknowledged is sent again, and stays in the outbox until then.")
+    "A message that two lost streams left unacknowledged is sent on the third, and stays in the outbox.")
   func unsettled() async throws {
     let first: Steps =
       .login(until: .bound, features: Self.management, jid: SessionDesk.jid + "/scripted")

@@ -40,7 +40,7 @@ private struct Witness {
 }
 
 @Suite(
-  "The privacy of what a device publishes to the other devices of its account", .serialized,
+  "The privacy of device records", .serialized,
   .timeLimit(.minutes(6)))
 struct DevicePrivacyTests {
   @Test(

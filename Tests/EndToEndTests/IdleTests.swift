@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("The idle mode: what happens while the user is away from the device", .serialized)
+@Suite("The idle mode while the user is away from the device", .serialized)
 struct IdleTests {
   /// The presences of bob that an account of this watcher has got.
   private static func shows(_ watch: ChildProcess, of account: String) throws -> [PresenceShow] {

@@ -5,7 +5,7 @@ import Testing
 @Suite("Contact requests of look-alike JIDs", .timeLimit(.minutes(4)))
 struct LookAlikeTests {
   @Test(
-    "A contact request whose JID looks like that of a contact names the contact it looks like."
+    "A contact request from a JID that looks like the JID of a contact is reported with that JID."
   )
   func request() async throws {
     var options = TestServer.Options(.prosody)

@@ -37,7 +37,7 @@ struct OddRegistrationTests {
   }
 
   @Test(
-    "A registration with an unusual form ends with an explanation, and without sending an unrequested password.",
+    "A registration at a server with an unusual form explains its failure, and sends no password needlessly.",
     arguments: [
       (form("<password/>"), 76, "has no field username"),
       (form(""), 76, "has no field username"),

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("What a login stores", .serialized)
+@Suite("The data that a login stores", .serialized)
 struct StoredLoginTests {
   private func mode(_ path: String) -> mode_t {
     var status = stat()
