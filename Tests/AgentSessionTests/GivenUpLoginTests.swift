@@ -92,7 +92,7 @@ struct GivenUpLoginTests {
     await desk.session.close()
   }
 
-  @Test("A login with the password of the running session that the server refuses leaves that session alone.")
+  @Test("A login that fails with the password of the running session leaves that session alone.")
   func stale() async throws {
     var changed = ScriptedServer.SCRAMServer()
     changed.password = "another"

@@ -48,7 +48,7 @@ struct ConcurrencyTests {
   }
 
   @Test(
-    "An agent with the maximum of clients refuses further commands, except to show its status and to end it."
+    "An agent with 1024 clients refuses another watcher, but answers status and logout, and lets send wait."
   )
   func tooMany() async throws {
     let imctl = try await IMCTL()

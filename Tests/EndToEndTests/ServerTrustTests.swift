@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("The mechanisms of a server and the memory of them", .timeLimit(.minutes(6)))
+@Suite("Mechanisms that a server offers and mechanisms that an account requires", .timeLimit(.minutes(6)))
 struct ServerTrustTests {
   @Test(
     "The command login --list-mechanisms lists SASL2 mechanisms, too, if it is given an account.",
