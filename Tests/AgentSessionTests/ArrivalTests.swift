@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(
-    "Messages are published before the server's features are known, which decide later whether archive ids count."
+    "Messages are published before archiving is confirmed, and their archive ids count once it is."
   )
   func unanswered() async throws {
     for (feature, ids, told) in [
