@@ -54,7 +54,9 @@ struct DNSMessage {
     #expect(answer(data) == .records([.init(priority: 1, weight: 2, port: 5222, host: "chat.example.org")]))
   }
 
-  @Test("The target "." says that there is no service, but is ignored beside other targets.")
+  @Test(
+    "A record whose target is a lone dot says that there is no service, but is ignored beside other records."
+  )
   func dot() {
     #expect(answer(DNSMessage.srv(0, 0, 0, ".")) == .unavailable)
     let both = answer(DNSMessage.srv(0, 0, 0, "."), DNSMessage.srv(1, 1, 1, "a.example"))

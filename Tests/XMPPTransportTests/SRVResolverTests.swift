@@ -90,7 +90,8 @@ private final class NameServer: Sendable {
   }
 
   @Test(
-    "The domain itself is used if it has no SRV records or does not exist.", arguments: [0, 3, 2, 5] as [UInt8])
+    "The domain itself is used if it has no SRV records or does not exist.",
+    arguments: [0, 3, 2, 5] as [UInt8])
   func noRecords(rcode: UInt8) async throws {
     let found = try await targets { DNSMessage(name: $0, answers: [], rcode: rcode) }
     #expect(found == Self.fallback)
@@ -118,7 +119,7 @@ private final class NameServer: Sendable {
     #expect(error?.code == .serviceUnavailable)
   }
 
-  @Test("The meaning of one service's target "." depends on the answer for the other service.")
+  @Test("The meaning of a lone dot for one service depends on the answer for the other service.")
   func dots() throws {
     var generator = SeededGenerator(seed: 1)
     let fallback = Self.fallback[0]
