@@ -57,7 +57,7 @@ import XMPPXML
   }
 
   @Test(
-    "A copy of a message that has only an origin id in addition is recognised, whichever comes first.",
+    "A copy whose origin id is the id of a stored message is the same message, whichever comes first.",
     arguments: [true, false])
   func repeated(isNamedFirst: Bool) async throws {
     func message(
