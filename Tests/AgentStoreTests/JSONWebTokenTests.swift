@@ -77,7 +77,7 @@ import XMPPSASL
     #expect(JSONWebToken.stripped(text) == "x.y.z")
   }
 
-  @Test("An expired token is reported before anything is sent, and an opaque token is accepted.")
+  @Test("An expired token is reported before anything is sent, and so is an opaque token in place of a JWT.")
   func check() throws {
     let past = IssuedToken(token: Secret(Self.token(claims: #"{"exp":1000}"#)))
     for isJWT in [true, false] {
