@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("Of twenty agents that start at once one runs, and the others are told that it does.")
+  @Test("Twenty agents that start at once leave one running, and the others are told that it runs.")
   func race() async throws {
     let directory = try TemporaryDirectory()
     let paths = directory.paths

@@ -126,7 +126,7 @@ struct PlacesTests {
   }
 
   @Test(
-    "A connection beyond the limit is told so and closed, and a connection that ends makes room for another."
+    "A connection beyond the limit gets an error and is closed, and one that ends makes room for another."
   )
   func connections() async throws {
     try await withAgent(connections: 2) { paths, _, _, server in

@@ -179,7 +179,9 @@ struct SCRAMMechanismTests {
     #expect(mechanism.scramKeys == nil)
   }
 
-  @Test("Of several stored keys those for the challenge are used, with and without channel binding.")
+  @Test(
+    "A challenge is answered with the right one of several stored keys, with and without channel binding."
+  )
   func manyKeys() throws {
     func keys(_ hash: Digest, _ salt: String) throws -> SCRAMKeys {
       try SCRAMKeyRequest(

@@ -116,7 +116,7 @@ struct TokenLoginTests {
   }
 
   @Test(
-    "After a refused token the same stream logs in with the password and asks for a new token.",
+    "A login whose token is refused continues on the same stream with the password and requests a new token.",
     arguments: [Pipelining.stepByStep, Pipelining(startTLS: true, offer: offer, binding: true)])
   func fallback(_ pipelining: Pipelining) throws {
     var talk = try encrypted(pipelining: pipelining)

@@ -151,7 +151,7 @@ import Testing
     #expect(error.message == "The connection broke: Connection reset by peer.")
   }
 
-  @Test("Of several failures the one that came closest to a server is reported.")
+  @Test("Several failures are reported as the one that came closest to a server.")
   func mostTelling() {
     func best(_ codes: TransportError.Code...) -> TransportError.Code? {
       TransportError.mostTelling(codes.map { TransportError($0, "") })?.code
