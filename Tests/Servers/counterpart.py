@@ -5,9 +5,9 @@ Reads a line of JSON {"jid", "password", "host", "port", "directTLS", "caFile", 
 {"ready": FULL_JID} when the server has its presence. Reports {"presence": {"from", "type", "show", "status",
 "priority"}} and {"message": {"from", "body", "id", "delayed"}}, or {"stanza": {"from", "xml"}} for a message without a
 body. Obeys {"order": "message", "to", "text"}, {"order": "presence", "to": SHOW, "text": STATUS}, {"order": "xml",
-"text"} and {"order": "ping", "text": TOKEN}, and answers the last one with {"settled": TOKEN}. Accepts each subscription
-request and requests a subscription in return, unless "accepts" is false. Subscribes to the nodes in "interests"
-(XEP-0163 §4). Logs out at the end of its input.
+"text"} and {"order": "ping", "text": TOKEN}, and answers the last one with {"settled": TOKEN}. Accepts each
+subscription request and requests a subscription in return, unless "accepts" is false. Subscribes to the nodes in
+"interests" (XEP-0163 §4). Logs out at the end of its input.
 """
 import asyncio
 import logging
