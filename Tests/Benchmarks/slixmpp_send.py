@@ -1,4 +1,4 @@
-"""Sends each line of a file as a message with slixmpp, and ends when the server has acknowledged all of them.
+"""Sends each line of a file as a message with slixmpp, and ends when the server has answered a ping after them.
 
   slixmpp_send.py JID HOST PORT CA_FILE TO FILE < PASSWORD
 """
