@@ -145,7 +145,9 @@ import XMPPXML
     #expect(same.credentials(presenting: ResolvedCredentials()).authzid == nil)
   }
 
-  @Test("A login with a bare domain, with an empty local part or with keys that are not SCRAM's is refused.")
+  @Test(
+    "A login is refused if its kind does not fit the JID, or if it has no SCRAM keys to store as requested."
+  )
   func refused() throws {
     for (jid, kind, store) in [
       ("example.org", LoginKind.password, nil), ("a@example.org", .anonymous, nil),

@@ -90,7 +90,7 @@ struct StreamRequestTests {
     try await server.end()
   }
 
-  @Test("Stanzas that cannot be parsed are skipped, and a priority out of range counts as 0.")
+  @Test("Stanzas with an invalid address are skipped, and a priority out of range counts as 0.")
   func invalidStanzas() async throws {
     let long = String(repeating: "a", count: 1100)
     let from = "bob@\(TestServer.domain)/x"
