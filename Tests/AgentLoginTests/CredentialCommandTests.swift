@@ -9,7 +9,7 @@ import XMPPSASL
 
 @Suite(.timeLimit(.minutes(4))) struct CredentialCommandTests {
   @Test(
-    "A command is split as a shell would split it, and nothing is expanded.",
+    "A credential command is split into words as a shell would, but nothing is expanded.",
     arguments: [
       ("pass show xmpp", ["pass", "show", "xmpp"]),
       ("  a\t b\n c ", ["a", "b", "c"]),
@@ -43,7 +43,7 @@ import XMPPSASL
   }
 
   @Test(
-    "The first line of the output is the secret.",
+    "The first line of a command's output is the secret.",
     arguments: [
       ("printf 'hunter2'", "hunter2"), ("printf 'hunter2\\n'", "hunter2"),
       ("printf 'hunter2\\r\\n'", "hunter2"),
@@ -72,13 +72,15 @@ import XMPPSASL
   }
 
   @Test(
-    "A command that cannot be run exits 64.",
+    "A credential command that cannot be run leads to exit status 64.",
     arguments: ["/no/such/command", "no-such-command-here x", "/etc/passwd"])
   func cannotBeRun(line: String) async {
     #expect(await failure(line)?.exit == 64)
   }
 
-  @Test("A command that gives nothing exits 77, and its last words are told.")
+  @Test(
+    "A credential command without a secret leads to exit status 77, and its last line of stderr is reported."
+  )
   func givesNothing() async {
     let refused = await failure("sh -c 'echo one >&2; echo gpg: no key >&2; exit 3'")
     #expect(refused?.exit == 77)
@@ -90,27 +92,27 @@ import XMPPSASL
     #expect(refused?.detail?.description == "sh: exit status 3: gpg: no key")
   }
 
-  @Test("A failure does not show what the command printed.")
+  @Test("The error of a failed credential command does not show its standard output.")
   func outputIsSecret() async {
     let failed = await failure("sh -c 'echo hunter2; exit 1'")
     #expect(failed.map { "\($0)\($0.message)".contains("hunter2") } == false)
   }
 
-  @Test("Ten megabytes of output, or output without end, are a failure.")
+  @Test("A credential command fails if its output is ten megabytes long or never ends.")
   func tooMuch() async {
     #expect(await failure("head -c 10000000 /dev/zero")?.exit == 77)
     #expect(await failure("yes")?.exit == 77)
     #expect(await failure("sh -c 'yes & yes >&2'")?.exit == 77)
   }
 
-  @Test("A command that exceeds its time limit is killed.")
+  @Test("A credential command that exceeds its time limit is killed.")
   func timeLimit() async {
     let failed = await failure("sleep 1000", timeLimit: .milliseconds(123))
     #expect(failed?.exit == 77 && failed?.detail?.description == "sleep: no answer within 0.1 s")
     #expect(await failure("sh -c 'echo hunter2; exec sleep 1000'", timeLimit: .milliseconds(100))?.exit == 77)
   }
 
-  @Test("When a command is cancelled, every process it started is killed, even one that ignores SIGTERM.")
+  @Test("A cancelled credential command is killed with all of its processes, even if one ignores SIGTERM.")
   func processGroup() async throws {
     let directory = try TemporaryDirectory()
     let file = directory.path + "/pids"
@@ -133,7 +135,7 @@ import XMPPSASL
     }
   }
 
-  @Test("A command has no terminal and no standard input.")
+  @Test("A credential command has no terminal and no standard input.")
   func noTerminal() async throws {
     #expect(try await CredentialCommand("sh -c 'cat; test -t 0 || echo none'").secret() == Secret("none"))
     #expect(
@@ -141,7 +143,7 @@ import XMPPSASL
         == Secret("none"))
   }
 
-  @Test("A login that is cancelled ends the command.")
+  @Test("A cancelled login ends its credential command.")
   func cancelled() async throws {
     let task = Task { try await CredentialCommand("sleep 1000").secret() }
     task.cancel()

@@ -7,7 +7,7 @@ import XMPPTransport
 
 @testable import AgentLogin
 
-@Suite("What an error of a connection or a stream says")
+@Suite("The reason of a connection or stream error")
 struct ErrorReasonTests {
   private static let bearer = {
     var credentials = SASLCredentials(authcid: "a")
@@ -22,7 +22,7 @@ struct ErrorReasonTests {
     }
   }
 
-  @Test("Every sentence of the libraries is known, with the same text in English.")
+  @Test("Every sentence of the libraries is known to the agent with the same English text.")
   func known() {
     Self.check(TransportError.Sentence.self)
     Self.check(XMPPError.Sentence.self)
@@ -32,7 +32,7 @@ struct ErrorReasonTests {
     }
   }
 
-  @Test("The failure of an error has its sentence and its arguments.")
+  @Test("A failure keeps the sentence and the arguments of the error that caused it.")
   func failure() {
     let refusal = ErrorReason(
       TransportError.Sentence.certificateRefused,
@@ -45,7 +45,7 @@ struct ErrorReasonTests {
     #expect(failure.hint.contains("clock"))
   }
 
-  @Test("A text of somebody else stays as it is, and so does a sentence that is not known.")
+  @Test("A free text, or a sentence that the agent does not know, is kept as a text.")
   func text() {
     #expect(FailureDetail(ErrorReason(text: "no TLS today")) == .text("no TLS today"))
     let unknown = ErrorReason(key: "stream.teapot", arguments: [], description: "short and stout")
@@ -53,7 +53,7 @@ struct ErrorReasonTests {
   }
 
   @Test(
-    "The sentence of a refused mechanism says what its English text says.",
+    "The sentence of a refused mechanism has the same English text as its error.",
     arguments: [
       (SASLCredentials(authcid: "a", password: Secret("geheim")), [.plain, .scramSHA1], [.plain], true),
       (SASLCredentials(authcid: "a", password: Secret("geheim")), [.plain], nil, false),
@@ -77,7 +77,7 @@ struct ErrorReasonTests {
     }
   }
 
-  @Test("A detail goes through an error of a stream as it is, for the password command of a proxy.")
+  @Test("The detail of a failed proxy password command is unchanged after its way through a stream error.")
   func back() {
     let detail = FailureDetail.about("pass", FailureDetail.login(.exitStatus, 2))
     #expect(FailureDetail(ErrorReason(detail)) == detail)

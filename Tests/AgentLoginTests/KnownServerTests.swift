@@ -25,13 +25,13 @@ import XMPPXML
 
   private let offer = AuthenticationOffer(mechanisms: [.plain, .scramSHA1, .scramSHA256])
 
-  @Test("The next login is pipelined by the server's last offer.")
+  @Test("The next login is pipelined according to the server's last offer.")
   func pipelining() throws {
     let known = try server(.scramSHA256, offer: offer)
     #expect(known.pipelining == Pipelining(startTLS: true, offer: offer, binding: true))
   }
 
-  @Test("The strongest mechanism that was used is remembered; a token is none of them.")
+  @Test("The strongest mechanism that was used is remembered, and a token mechanism is not.")
   func pin() throws {
     let strong = try server(.scramSHA512)
     #expect(strong.policy.pinned == .scramSHA512)
@@ -41,7 +41,7 @@ import XMPPXML
     #expect(try server(.scramSHA512Plus, before: strong).policy.pinned == .scramSHA512Plus)
   }
 
-  @Test("An error of the server is remembered at once, a lost connection when it happens again.")
+  @Test("Logins are no longer pipelined after the server has objected to pipelining twice in a row.")
   func objections() throws {
     var plan = try LoginPlan(
       account: JID("a@example.org"), credential: LoginCredential(password: Secret("p")), isGiven: true,
@@ -57,7 +57,7 @@ import XMPPXML
   }
 
   @Test(
-    "A pipelined login that succeeds clears the server's objection, and a server at another address starts without one."
+    "A pipelined login that succeeds clears the server's objections, and so does a server at another address."
   )
   func inARow() throws {
     let once = try server(.scramSHA1, objections: 1)
@@ -76,7 +76,7 @@ import XMPPXML
     #expect(try server(.scramSHA1, offer: offer).offer == nil)
   }
 
-  @Test("Unreadable fields of a known server are learned again, except for its mechanism.")
+  @Test("Damaged fields of a known server are dropped, but a damaged mechanism is an error.")
   func damaged() throws {
     let text =
       #"{"mechanism":"SCRAM-SHA-256","host":"h","port":"x","offer":{"mechanisms":7},"objections":-1.5}"#
@@ -88,7 +88,7 @@ import XMPPXML
     }
   }
 
-  @Test("A known server is read back as it was stored.")
+  @Test("A known server is stored with the account and read back unchanged.")
   func stored() throws {
     let known = try server(.scramSHA1, offer: offer, objections: 2)
     #expect(known.target == ServerTarget(host: "im.example.org", port: 5222, tls: .startTLS))

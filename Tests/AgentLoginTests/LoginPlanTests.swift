@@ -28,7 +28,7 @@ import XMPPXML
 
   private func text(_ secret: Secret?) -> String? { secret?.revealed() }
 
-  @Test("Each kind gives the mechanisms what they need, and allows no other.")
+  @Test("Each kind of login gives its mechanisms the credentials that they need, and allows no others.")
   func kinds() throws {
     let token = IssuedToken(token: Secret("token"))
     for kind in LoginKind.allCases {
@@ -55,7 +55,7 @@ import XMPPXML
     }
   }
 
-  @Test("A token is sent with OAUTHBEARER where the server offers nothing else for tokens.")
+  @Test("A token is sent by OAUTHBEARER if the server offers no other mechanism for tokens.")
   func bearer() throws {
     for kind in [LoginKind.token, .jwt, .thirdParty] {
       var plan = try plan(kind)
@@ -72,7 +72,7 @@ import XMPPXML
     #expect(!(try plan(.password)).wantsBearer(offered: [.oauthBearer]))
   }
 
-  @Test("Where nothing carries a token or a document, the reason speaks of that.")
+  @Test("The reason says that no mechanism can carry the token or the document, if that is the cause.")
   func noWay() throws {
     let failure = Failure(.mechanismUnavailable, stage: .authenticate, detail: .text("no password"))
     func detail(_ kind: LoginKind, _ offered: [SASLMechanismName]) throws -> String? {
@@ -92,7 +92,7 @@ import XMPPXML
     #expect(try detail(.password, [.scramSHA1]) == "no password")
   }
 
-  @Test("Token and extension go as one JSON object where that is wanted.")
+  @Test("The token and the login extension are sent as one JSON object if the login asks for it.")
   func packed() throws {
     let plan = try plan(.thirdParty) { $0.extInPassword = true }
     let both = ResolvedCredentials(token: plan.credential.token, loginExtension: "é\"")
@@ -101,7 +101,7 @@ import XMPPXML
     #expect(text(plan.credentials(presenting: extensionAlone).password) == #"{"ext":"ext"}"#)
   }
 
-  @Test("A login extension that nothing has carried is known.")
+  @Test("A login extension that no mechanism has sent is detected.")
   func leftOut() throws {
     func leavesOut(
       _ plan: LoginPlan, _ mechanism: SASLMechanismName, ext: String? = "ext", token: Bool = true,
@@ -123,7 +123,7 @@ import XMPPXML
     #expect(try leavesOut(try plan(.password), .scramSHA1) && leavesOut(try plan(.token), .plain))
   }
 
-  @Test("What a third party or a function has refused is not called a password.")
+  @Test("A refused third-party or function login is not reported as a wrong password.")
   func refusedDetail() throws {
     for (kind, detail) in [
       (LoginKind.thirdParty, "the token or the login extension was refused"),
@@ -136,7 +136,7 @@ import XMPPXML
     }
   }
 
-  @Test("Who authenticates under another name asks for the account's identity.")
+  @Test("A login under another user name requests the account as its authorization identity.")
   func authcid() throws {
     let other = try plan(.password) { $0.authcid = "staff-17" }
     let credentials = other.credentials(presenting: ResolvedCredentials(password: Secret("p")))
@@ -145,7 +145,9 @@ import XMPPXML
     #expect(same.credentials(presenting: ResolvedCredentials()).authzid == nil)
   }
 
-  @Test("A login with a bare domain, with an empty local part or with keys that are not SCRAM's is refused.")
+  @Test(
+    "A login is refused if its kind does not fit the JID, or if it has no SCRAM keys to store as requested."
+  )
   func refused() throws {
     for (jid, kind, store) in [
       ("example.org", LoginKind.password, nil), ("a@example.org", .anonymous, nil),
@@ -164,7 +166,7 @@ import XMPPXML
     }
   }
 
-  @Test("A secret given now is proved by itself; what is stored serves where none was given.")
+  @Test("A new secret is used without the stored device token, which serves only if no secret is given.")
   func taken() throws {
     var stored = Account(account: "a@example.org", domain: "example.org")
     stored.token = DeviceToken(
@@ -200,7 +202,7 @@ import XMPPXML
     plan.reconsider(after: failure, of: mechanism, offered: offered, presented: presented)
   }
 
-  @Test("What a refusal means depends on what was refused.")
+  @Test("The meaning of a refusal depends on the kind of login.")
   func meaning() throws {
     func name(
       _ kind: LoginKind, _ failure: Failure.Name, _ mechanism: SASLMechanismName, token: String = "opaque"
@@ -235,7 +237,7 @@ import XMPPXML
     }
   }
 
-  @Test("A token that the server has taken before and refuses now has expired or was revoked.")
+  @Test("A token that the server accepted before and refuses now has expired or was revoked.")
   func revoked() throws {
     for kind in [LoginKind.token, .jwt, .apiKey] {
       for failure in [Failure.Name.authFailed, .tokenIncorrect] {
@@ -252,7 +254,7 @@ import XMPPXML
     }
   }
 
-  @Test("A refused token that a command printed is replaced by a fresh one, once.")
+  @Test("A refused token from a command is replaced by a fresh one, but only once.")
   func fresh() throws {
     var plan = try plan(.jwt) {
       $0.tokenCommand = "issue"
@@ -269,7 +271,7 @@ import XMPPXML
     #expect(!reconsider(&given, after: incorrect, of: .plain, offered: [.plain]))
   }
 
-  @Test("A token that was refused is known when the command is asked once more.")
+  @Test("A token that was refused is remembered when its command runs again.")
   func refusedToken() throws {
     var plan = try plan(.token) { $0.tokenCommand = "issue" }
     let incorrect = Failure(.tokenIncorrect, stage: .authenticate)
@@ -279,7 +281,7 @@ import XMPPXML
   }
 
   @Test(
-    "What is kept stays as it was chosen, unless a command is given for a password or is not there any more.",
+    "The stored choice of what to keep remains, unless a command is given for a password or no longer exists.",
     arguments: StorePolicy.allCases)
   func usualPolicy(stored: StorePolicy) {
     func usual(_ kind: LoginKind, command: Bool = false, isGiven: Bool = true) -> StorePolicy? {
@@ -296,7 +298,7 @@ import XMPPXML
     #expect(usual(.password, isGiven: false) == stored)
   }
 
-  @Test("At a first login all is kept, or the command that prints the password.")
+  @Test("A first login stores its secret, or the command that prints it.")
   func firstPolicy() {
     func usual(_ credential: LoginCredential, isGiven: Bool = true) -> StorePolicy? {
       LoginPlan.usualPolicy(nil, for: credential, isGiven: isGiven)
@@ -306,7 +308,7 @@ import XMPPXML
     #expect(usual(LoginCredential(), isGiven: false) == nil)
   }
 
-  @Test("A device token that is not taken any more makes way for the password, whoever checks the device.")
+  @Test("A refused device token is replaced by the password, whether or not the last login is checked.")
   func device() throws {
     let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("device"))
     let expired = Failure(.tokenExpired, stage: .authenticate)
@@ -328,7 +330,7 @@ import XMPPXML
     #expect(!reconsider(&alone, after: expired, of: .htSHA256None, offered: []))
   }
 
-  @Test("No credential command runs as long as a device token may log in.")
+  @Test("The credential command does not run while a device token may be used to log in.")
   func lazily() throws {
     let device = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("device"))
     var plan = try plan(.jwt) {

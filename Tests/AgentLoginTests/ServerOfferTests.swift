@@ -6,14 +6,14 @@ import XMPPXML
 
 @testable import AgentLogin
 
-@Suite("What a server offers")
+@Suite("The offer of a server")
 struct ServerOfferTests {
   private func offer(_ features: String) throws -> ServerMechanismsMethod.Result {
     let features = StreamFeatures(try element("<stream:features>\(features)</stream:features>"))
     return ServerMechanismsMethod.Result("im.example", features)
   }
 
-  @Test("What a server offers is read from its features, by what each is for.")
+  @Test("The offer of a server lists its mechanisms, channel bindings, token mechanisms and registration.")
   func everything() throws {
     let offer = try offer(
       """
@@ -33,7 +33,7 @@ struct ServerOfferTests {
     #expect(offer.registration)
   }
 
-  @Test("What a server offers may be nothing, and what it made up is not shown as it came.")
+  @Test("The offer of a server may be empty, and an invalid mechanism name is not shown.")
   func nothing() throws {
     let none = try offer("")
     #expect(none.sasl.isEmpty && none.sasl2 == nil && none.channelBindings == nil && none.fast.isEmpty)

@@ -14,7 +14,9 @@ import XMPPSASL
   private static let tokens: [Token] = [.none, .empty, .value(dynamic)]
   private static let extensions: [Extension] = [.none, .empty, .value("dynamic")]
 
-  @Test("A token login uses the command's token, else the given one; without either nothing is sent.")
+  @Test(
+    "A token login uses the token of the command, or else the given one, and sends nothing without either."
+  )
   func token() {
     for token in Self.tokens {
       for given in [nil, Self.given] {
@@ -30,7 +32,7 @@ import XMPPSASL
     }
   }
 
-  @Test("An extension that a command prints beats the given one, unless it is empty.")
+  @Test("The login extension of a command takes precedence over the given one, unless it is empty.")
   func loginExtension() {
     for answer in Self.extensions + [.value("")] {
       for given in [nil, "", "given"] {
@@ -43,7 +45,7 @@ import XMPPSASL
   }
 
   @Test(
-    "A third-party login needs a token or an extension; the given ones are a fallback where the command printed neither."
+    "A third-party login needs a token or an extension, and the given ones are used if a command prints none."
   )
   func thirdParty() {
     var cases = 0
@@ -71,7 +73,7 @@ import XMPPSASL
     #expect(cases == 36)
   }
 
-  @Test("A login extension has at most 1024 UTF-16 units; characters beyond the first plane have two.")
+  @Test("A login extension has at most 1024 UTF-16 units, and an emoji counts as two.")
   func length() throws {
     try LoginPlan.check(loginExtension: String(repeating: "é", count: 1024))
     try LoginPlan.check(loginExtension: String(repeating: "🙂", count: 512))

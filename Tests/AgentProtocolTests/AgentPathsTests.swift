@@ -7,7 +7,7 @@ import Testing
     AgentPaths(environment: { environment[$0] }, uid: geteuid())
   }
 
-  @Test("The XDG variables decide, else the home directory.")
+  @Test("The paths are those of the XDG variables, or else below the home directory.")
   func directories() throws {
     let home = try #require(paths(["HOME": "/home/a"]))
     #expect(home.configuration == "/home/a/.config/imctl")
@@ -20,18 +20,18 @@ import Testing
     #expect(xdg.database == "/s/imctl/imctl.sqlite")
   }
 
-  @Test("Relative XDG paths are ignored.")
+  @Test("Relative paths in XDG variables are ignored.")
   func relative() throws {
     let home = try #require(paths(["HOME": "/h", "XDG_CONFIG_HOME": "c", "XDG_STATE_HOME": "./s"]))
     #expect(home.configuration == "/h/.config/imctl" && home.state == "/h/.local/state/imctl")
   }
 
-  @Test("Without HOME the home directory comes from the user database.")
+  @Test("The home directory comes from the user database if HOME is not set.")
   func noHome() throws {
     #expect(try #require(paths([:])).state.hasSuffix("/.local/state/imctl"))
   }
 
-  @Test("A socket path fits into its address, and is the same each time.")
+  @Test("The socket path fits into a socket address and is always the same for one state directory.")
   func longPath() throws {
     for length in [80, 89, 90, 91, 200, 4000] {
       let state = "/" + String(repeating: "x", count: length)

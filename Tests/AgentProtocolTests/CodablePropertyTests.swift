@@ -3,7 +3,7 @@ import Testing
 
 @testable import AgentProtocol
 
-@Suite("Properties with a default, and properties that are null") struct CodablePropertyTests {
+@Suite("Properties with a default and nullable properties") struct CodablePropertyTests {
   private struct Sample: Codable, Equatable {
     @Default<True> var flag: Bool
     @Default<Seconds<30>> var timeout: Double
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(
-    "A key that is absent or null gives the default, or nil.",
+    "A key that is absent or null gives the default of its property, or nil.",
     arguments: [
       "{}",
       #"{"flag":null,"timeout":null,"words":null,"options":null,"name":null,"count":null,"plain":null}"#,
@@ -31,7 +31,7 @@ import Testing
     #expect(sample.name == nil && sample.count == nil && sample.plain == nil)
   }
 
-  @Test("Present properties are read and written back.")
+  @Test("Properties that are present are read and written unchanged.")
   func present() throws {
     let text = #"""
       {"count":2,"flag":false,"name":"n","options":{"port":1},"plain":0.5,"timeout":1.5,"words":["a"]}
@@ -42,7 +42,7 @@ import Testing
     #expect(RPC.line(sample) == text + "\n")
   }
 
-  @Test("Defaults are written, no value is null, and a plain optional is absent.")
+  @Test("A default is written as a value, a nullable property as null, and a plain optional not at all.")
   func written() {
     #expect(
       RPC.line(Sample())
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("The number of retries of a login may be without limit, and not less.")
+  @Test("The number of retries of a login is unlimited or not negative.")
   func retries() throws {
     var login = LoginMethod.Parameters(account: "a@b")
     login.maxRetries = LoginMethod.unlimitedRetries

@@ -31,7 +31,7 @@ import Testing
     .gap,
   ]
 
-  @Test("Every event is one flat object and reads back as it was.", arguments: bodies)
+  @Test("Every event is one flat JSON object and is read back unchanged.", arguments: bodies)
   func roundTrip(body: Event.Body) throws {
     let event = Event(account: "a@b", time: "2026-11-21T02:42:13.123Z", cursor: 7, body: body)
     let line = RPC.line(event)
@@ -44,7 +44,7 @@ import Testing
     #expect(try JSONDecoder().decode(Event.self, from: Data(line.utf8)) == event)
   }
 
-  @Test("A presence without a status says so; what a state does not tell is absent.")
+  @Test("A presence without a status has a null status, and a state change leaves out what it does not know.")
   func absent() {
     let presence = Event.Body.presence(PresenceChange(from: "a@b", show: .xa, status: nil, priority: 0))
     #expect(
@@ -53,7 +53,7 @@ import Testing
     #expect(!RPC.line(Event(account: "a@b", time: "", cursor: 1, body: state)).contains("null"))
   }
 
-  @Test("The event of a synchronisation names the parts that are synchronised.")
+  @Test("A synchronisation event names the parts that are synchronised.")
   func counts() {
     var change = StateChange(state: .syncOK, previous: .syncing)
     change.parts = [.roster, .roaming]
@@ -62,7 +62,7 @@ import Testing
     #expect(line.contains(#""parts":["roster","roaming"]"#) && line.contains(#""counts":{"roster":2}"#))
   }
 
-  @Test("A line break in a text stays inside its line.")
+  @Test("An event whose text contains a line break is still one line.")
   func newline() throws {
     let body = Event.Body.presence(PresenceChange(from: "a@b", show: .xa, status: "a\nb\r\n", priority: 0))
     let line = RPC.line(Event(account: "a@b", time: "", cursor: 1, body: body))
@@ -71,7 +71,7 @@ import Testing
 }
 
 @Suite struct TimestampTests {
-  @Test("Times are UTC with milliseconds and read back.")
+  @Test("A timestamp is written in UTC with milliseconds and read back.")
   func text() throws {
     let date = Date(timeIntervalSince1970: 1_795_228_933.125)
     #expect(Timestamp.text(date) == "2026-11-21T02:42:13.125Z")

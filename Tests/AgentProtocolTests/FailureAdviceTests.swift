@@ -2,7 +2,7 @@ import Testing
 
 @testable import AgentProtocol
 
-@Suite("What a failure advises")
+@Suite("The advice for a failure")
 struct FailureAdviceTests {
   /// A failure that an advice is for.
   private static func example(_ advice: FailureAdvice, _ condition: String?) -> Failure {
@@ -19,7 +19,7 @@ struct FailureAdviceTests {
         ? [example(advice, nil)] : advice.conditions.sorted().map { example(advice, $0) }
     }
 
-  @Test("No row of the advice table is hidden by an earlier row.")
+  @Test("Every row of the advice table is reached, and none is hidden by an earlier row.")
   func reached() {
     for advice in FailureAdvice.all {
       for condition in advice.conditions.isEmpty ? [nil] : advice.conditions.map(Optional.some) {
@@ -32,7 +32,7 @@ struct FailureAdviceTests {
     }
   }
 
-  @Test("Every message and every hint is a text of its own in both languages.")
+  @Test("Every message and every hint of the advice table exists in English and in Chinese.")
   func bothLanguages() throws {
     for advice in FailureAdvice.all {
       for text in [advice.message, advice.hint].compactMap({ $0 }) {
@@ -42,7 +42,7 @@ struct FailureAdviceTests {
     }
   }
 
-  @Test("Every hint of a sentence ends as one, and begins with a capital letter or a command.")
+  @Test("Every hint begins with a capital letter or a command, and ends with a full stop or a command.")
   func sentences() throws {
     for failure in Self.all {
       let hint = failure.localized(.english).hint
@@ -53,7 +53,7 @@ struct FailureAdviceTests {
     }
   }
 
-  @Test("Every failure has a hint.")
+  @Test("Every failure has a specific hint.")
   func help() {
     for failure in Self.all {
       let hint = failure.localized(.english).hint
@@ -61,7 +61,7 @@ struct FailureAdviceTests {
     }
   }
 
-  @Test("A message quotes only a peer that has sent an error.")
+  @Test("A message quotes the server or the peer only if that has sent an error.")
   func quotes() {
     for failure in Self.all where failure.condition == nil {
       let message = failure.localized(.english).message
@@ -71,7 +71,7 @@ struct FailureAdviceTests {
     }
   }
 
-  @Test("An answer to a stanza may be of anybody on its way; what ends a stream is the server's.")
+  @Test("A stanza error quotes an answer from an unnamed sender, and a stream error quotes the server.")
   func speakers() {
     let bounce = Failure(
       .stanzaError, stage: .request, detail: .text("b@y"), condition: "item-not-found", text: "no")
@@ -87,7 +87,7 @@ struct FailureAdviceTests {
     #expect(end.localized(.english).hint.contains("If the password was changed, log in with the new one"))
   }
 
-  @Test("A certificate that is not the pinned one is not recommended.")
+  @Test("The hint for a certificate that is not the pinned one does not recommend trusting it.")
   func pinned() {
     let detail = FailureDetail.connection(
       .certificateRefused, "im.example", FailureDetail.connection(.notPinned), "Subject CN=x")
@@ -100,7 +100,7 @@ struct FailureAdviceTests {
     #expect(failure.localized(.english).hint.hasPrefix("Someone may be between you and the server."))
   }
 
-  @Test("Ports of another kind of TLS name the option.")
+  @Test("The hint for a port with the other kind of TLS names the option that is needed.")
   func otherPort() {
     let toSTARTTLS = Failure(.tlsFailure, stage: .tls, detail: .connection(.noTLS))
     #expect(toSTARTTLS.localized(.english).hint.contains("--tls starttls"))

@@ -19,7 +19,7 @@ struct FailureDetailTests {
     }
   }
 
-  @Test("Every sentence is one of its own in both languages.")
+  @Test("Every sentence has a text of its own in English and in Chinese.")
   func bothLanguages() {
     for key in FailureDetail.Key.all {
       let (english, chinese) = (key.sentence.english, key.sentence.chinese)
@@ -47,13 +47,13 @@ struct FailureDetailTests {
       FailureDetail.login(.outputSyntax).description == #"not the JSON object {"token","expires","jid"}"#)
   }
 
-  @Test("Every key is found by its name.")
+  @Test("Every sentence is found by the name of its key.")
   func names() {
     for key in FailureDetail.Key.all { #expect(FailureDetail.Key(name: key.name) == key) }
     #expect(FailureDetail.Key(name: "locked") == nil && FailureDetail.Key(name: "store.teapot") == nil)
   }
 
-  @Test("Every detail survives the way over the socket.")
+  @Test("Every detail is unchanged after its way through the socket.")
   func roundTrip() throws {
     let inner = Failure(.connectTimeout, stage: .tls, detail: .session(.noAnswer, FailureDetail.seconds(3)))
     let nested = FailureDetail.session(.noLoginAfter, FailureDetail.seconds(9), FailureDetail.failure(inner))
@@ -63,7 +63,9 @@ struct FailureDetailTests {
     }
   }
 
-  @Test("The line of an answer has the key and the arguments; `--json` has the English text alone.")
+  @Test(
+    "An answer of the agent has the sentence and its arguments, and the output of `--json` only the English text."
+  )
   func lines() throws {
     let detail = FailureDetail.about("/p", FailureDetail.store(.wrongValueAt, "a.b"))
     let failure = Failure(.databaseError, stage: .store, detail: detail)
@@ -77,7 +79,7 @@ struct FailureDetailTests {
   }
 
   @Test(
-    "A failure of another version has its English text.",
+    "The failure of an agent of another version is shown with its English text.",
     arguments: [
       #"{"name":"databaseError","stage":"store","detail":"/p: locked by another process"}"#,
       """
@@ -92,13 +94,13 @@ struct FailureDetailTests {
     #expect(failure.localized(.chinese).message.hasSuffix("（/p: locked by another process）"))
   }
 
-  @Test("A sentence with fewer arguments than places has nothing in the others.")
+  @Test("A sentence with fewer arguments than places leaves the other places empty.")
   func missing() throws {
     let json = #"{"name":"databaseError","sentence":{"key":"form.about","arguments":["/p"]}}"#
     #expect(try Self.decode(json).detail?.text(.english) == "/p: ")
   }
 
-  @Test("Each text of a detail is cut.")
+  @Test("Each text of a detail is cut to a maximum length.")
   func bounded() {
     let long = String(repeating: "x", count: 10_000)
     let detail = Failure(.databaseError, stage: .store, detail: .about(long, "why")).detail
@@ -106,7 +108,7 @@ struct FailureDetailTests {
     #expect(Failure(.databaseError, stage: .store, detail: .text("")).detail == nil)
   }
 
-  @Test("A detail mentions its own sentence, and those among its arguments.")
+  @Test("A detail mentions its own sentence and the sentences among its arguments.")
   func mentions() {
     let detail = FailureDetail.about("/p", FailureDetail.store(.locked))
     #expect(detail.mentions([.store(.locked)]) && detail.mentions([.form(.about), .store(.damaged)]))

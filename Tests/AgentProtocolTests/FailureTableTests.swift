@@ -43,7 +43,9 @@ import Testing
     ("cancelled", [], 130, .fatal, .nothing),
   ]
 
-  @Test("The table has every name once, with its codes, exit status, retry class and what it clears.")
+  @Test(
+    "The table has every failure once with its codes, exit status, retry class and the credentials that it clears."
+  )
   func total() throws {
     #expect(FailureTable.rows.map(\.name.rawValue).sorted() == Self.expected.map(\.0).sorted())
     for (name, codes, exit, retry, clears) in Self.expected {
@@ -55,7 +57,7 @@ import Testing
     }
   }
 
-  @Test("Names are unique, and so is each text in each language.")
+  @Test("Each name in the table is unique, and so is each text in each language.")
   func unique() {
     let rows = FailureTable.rows
     #expect(Set(rows.map(\.name)).count == rows.count)
@@ -64,7 +66,9 @@ import Testing
     }
   }
 
-  @Test("Every text and hint exists in English and in Chinese.", arguments: FailureTable.rows.map(\.name))
+  @Test(
+    "Every text and every hint in the table exists in English and in Chinese.",
+    arguments: FailureTable.rows.map(\.name))
   func bothLanguages(name: Failure.Name) throws {
     let row = try #require(FailureTable[name])
     for text in [row.text(.english).message, row.text(.english).hint] {
@@ -75,13 +79,13 @@ import Testing
     }
   }
 
-  @Test("A credential command that cannot be run is the user's mistake; one that gives nothing is not.")
+  @Test("A credential command is the user's mistake if it cannot be run, but not if it prints nothing.")
   func credentialSource() {
     #expect(Failure(.credentialSourceFailed, stage: .input).exit == 64)
     #expect(Failure(.credentialSourceFailed, stage: .authenticate).exit == 77)
   }
 
-  @Test("Manual logins try again only where waiting is what the user asked for.")
+  @Test("A login by hand is retried only for a failure in which the user would want to wait.")
   func retries() {
     func retries(_ name: Failure.Name, automatic: Bool) -> Bool? {
       FailureTable[name]?.retry.retries(automatic: automatic)

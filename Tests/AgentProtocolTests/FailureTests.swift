@@ -3,7 +3,7 @@ import FoundationEssentials
 import Testing
 
 @Suite struct FailureTests {
-  @Test("The text says which stage failed, what the server said and what to do next.")
+  @Test("The text of a failure says which stage failed, what the server said and what to do next.")
   func text() {
     let failure = Failure(
       .authFailed, stage: .authenticate, condition: "not-authorized", text: "No such user")
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "The four causes of a failed login have their texts in both languages.",
+    "The four main causes of a failed login have their texts in English and in Chinese.",
     arguments: [
       (Failure.Name.authFailed, "wrong user or password", "用户名或密码错误"),
       (.networkError, "network problem", "网络有问题"),
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(
-    "A detail is translated into both languages, and a foreign text is left as it is.",
+    "A detail is translated into both languages, and a text from elsewhere is left unchanged.",
     arguments: [
       (.login(.segments, 2), "it has 2 segments, a JWT has 3", "它有 2 段，JWT 应有 3 段"),
       (.login(.headerSyntax), "its header is no JSON object", "其头部不是 JSON 对象"),
@@ -68,14 +68,14 @@ import Testing
     #expect(Failure.seconds(29.984) == "30 s" && Failure.seconds(0.26) == "0.3 s")
   }
 
-  @Test("An input error has no stage in front.")
+  @Test("The message of an input error names no stage.")
   func input() {
     #expect(
       Failure(.invalidParameter, stage: .input, detail: .text("--port 0")).localized(.english).message
         == "invalid parameter (--port 0)")
   }
 
-  @Test("The error object has the fields of the contract, rendered.")
+  @Test("The JSON object of a failure has the documented fields and the rendered texts.")
   func json() throws {
     let failure = Failure(.connectionRefused, stage: .connect, detail: .text("127.0.0.1:5222"))
     let object = try Fields(RPC.line(failure))
@@ -91,7 +91,8 @@ import Testing
     #expect(RPC.line(failure).contains(#""condition":null"#) && RPC.line(failure).contains(#""text":null"#))
   }
 
-  @Test("Every failure survives the way over the socket.", arguments: FailureTable.rows.map(\.name))
+  @Test(
+    "Every failure is unchanged after its way through the socket.", arguments: FailureTable.rows.map(\.name))
   func roundTrip(name: Failure.Name) throws {
     for stage in Failure.Stage.allCases {
       let failure = Failure(name, stage: stage, detail: .text("d"), condition: "c", text: "t")
@@ -100,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("A name of a later agent keeps its texts and exits 70.")
+  @Test("A failure that only a later agent knows keeps its texts and leads to exit status 70.")
   func foreign() throws {
     let json = #"{"name":"teapot","stage":"brewing","message":"short and stout","hint":"tip me"}"#
     let failure = try JSONDecoder().decode(Failure.self, from: Data(json.utf8))
@@ -112,7 +113,7 @@ import Testing
     #expect(!failure.retryable)
   }
 
-  @Test("A server's text is truncated.")
+  @Test("The text that a server has sent is truncated.")
   func bounded() {
     let failure = Failure(.serviceGone, stage: .stream, text: String(repeating: "x", count: 1_000_000))
     #expect(failure.text?.count == Failure.maximumText)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct LanguageTests {
   @Test(
-    "The first variable that is not empty decides.",
+    "The language is that of the first locale variable that is not empty.",
     arguments: [
       ([:], Language.english),
       (["LANG": "zh_CN.UTF-8"], .chinese),

@@ -4,9 +4,7 @@ import Testing
 @testable import AgentProtocol
 
 @Suite struct LineCorpusTests {
-  @Test(
-    "Every input of the fuzzing corpus gives the same lines however its bytes are split, and none traps."
-  )
+  @Test("Every input of the fuzzing corpus gives the same lines however its bytes are split, and none traps.")
   func corpus() throws {
     let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../Fuzz/corpus/LineFramerFuzz")

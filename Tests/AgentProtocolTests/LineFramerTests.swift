@@ -12,7 +12,7 @@ import Testing
     return lines
   }
 
-  @Test("Lines come out the same however the bytes are cut.")
+  @Test("The framer gives the same lines however their bytes are split.")
   func everySplit() throws {
     let bytes = Array("{\"a\":\"é🙂\"}\n\n\r\n{}\r\nhalf".utf8)
     let expected = ["{\"a\":\"é🙂\"}", "{}\r"]
@@ -35,14 +35,14 @@ import Testing
     #expect(framer.pending == 0)
   }
 
-  @Test("A line of the greatest length passes, one octet more does not, with and without its line feed.")
+  @Test("A line of the maximum length is accepted, and a line that is one octet longer is refused.")
   func limit() throws {
     #expect(try lines([Array("12345678\n".utf8)], limit: 8) == ["12345678"])
     #expect(throws: LineFramer.Violation.tooLong) { try lines([Array("123456789\n".utf8)], limit: 8) }
     #expect(throws: LineFramer.Violation.tooLong) { try lines([Array("123456789".utf8)], limit: 8) }
   }
 
-  @Test("A line of 100 MB is refused early and not kept.")
+  @Test("A line of 100 MB is refused early and is not kept in memory.")
   func bounded() {
     var framer = LineFramer()
     let chunk = [UInt8](repeating: 0x61, count: 65536)

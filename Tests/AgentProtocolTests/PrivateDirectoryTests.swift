@@ -18,7 +18,7 @@ import Testing
     return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
   }
 
-  @Test("A directory is made with mode 0700, with those above it.")
+  @Test("A private directory is created with mode 0700, together with its missing parents.")
   func made() throws {
     try PrivateDirectory.ensure(root + "/a/b/c")
     #expect(mode(root + "/a/b/c") == 0o700)
@@ -26,7 +26,7 @@ import Testing
     try PrivateDirectory.ensure(root + "/a/b/c")
   }
 
-  @Test("A directory of ours that others can enter is repaired by ensure and refused by verify.")
+  @Test("A directory that other users can enter is repaired by ensure and refused by verify.")
   func repaired() throws {
     let path = root + "/open"
     mkdir(path, 0o777)
@@ -37,7 +37,7 @@ import Testing
     #expect(mode(path) == 0o700)
   }
 
-  @Test("A symbolic link and a file are refused with the path.")
+  @Test("A symbolic link or a file in place of the directory is refused with its path.")
   func refused() throws {
     let link = root + "/link"
     symlink(root, link)

@@ -2,7 +2,7 @@ import AgentProtocol
 import Testing
 
 @Suite struct RPCTests {
-  @Test("A request reads back as it was written.")
+  @Test("A request is read back as it was written.")
   func request() throws {
     var parameters = PresenceSetMethod.Parameters(account: "a@b", show: .dnd)
     parameters.status = "deploying\n\"now\""
@@ -21,7 +21,7 @@ import Testing
     #expect(read.hold)
   }
 
-  @Test("The outcomes of lines are sent as runs of equal outcomes, and read back line by line.")
+  @Test("The outcomes of lines are sent as runs of equal outcomes and read back line by line.")
   func runs() throws {
     var call = MessageSendLinesMethod.Parameters(account: nil, id: "i", to: "b@c", text: "1\n2\n\n3\n4")
     call.type = "normal"
@@ -44,7 +44,7 @@ import Testing
     #expect(call.outcomes([.init(count: -1, state: .sent)]).isEmpty)
   }
 
-  @Test("Answers, errors and notifications read back as they were written.")
+  @Test("Answers, errors and notifications are read back as they were written.")
   func replies() throws {
     let result = LogoutMethod.Result(accounts: ["a@b"])
     let answer = try RPCReply(line: RPC.answer(.string("x"), result))
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(
-    "The JSON of an event or an item can be passed on as it is; that of a failure is told apart from a text that quotes it."
+    "The JSON of an event or item is passed on unchanged, and a failure differs from a text that quotes one."
   )
   func payload() throws {
     let quote = #"{"codes":[1]}"#
@@ -87,7 +87,7 @@ import Testing
     #expect(try RPCReply(line: RPC.answer(.number(1), Nothing())).payload.isEmpty)
   }
 
-  @Test("Absent parameters have their defaults; methods without parameters need none.")
+  @Test("An absent parameter has its default, and a method without parameters needs none.")
   func defaults() throws {
     let login = try RPCCall(line: #"{"jsonrpc":"2.0","id":1,"method":"login","params":{"account":"a@b"}}"#)
       .parameters(of: LoginMethod.self)
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(
-    "A line that is JSON but not a request is an invalid request.",
+    "A line that is valid JSON but not a request is an invalid request.",
     arguments: [
       "[]", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}]", "1", "\"x\"", "null", "true", "{}",
       #"{"jsonrpc":"1.0","id":1,"method":"x"}"#, #"{"jsonrpc":2.0,"id":1,"method":"x"}"#,
@@ -119,7 +119,7 @@ import Testing
     #expect(code(line) == RPCError.invalidRequest)
   }
 
-  @Test("Excessive nesting is refused.")
+  @Test("A request with excessive nesting is refused.")
   func nesting() {
     let depth = 100_000
     #expect(code(String(repeating: "[", count: depth)) == RPCError.parseError)
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(
-    "Numbers that are not what they should be are invalid parameters.",
+    "A parameter whose number or type is wrong is refused as invalid.",
     arguments: [
       #""priority":1.5"#, #""priority":1e400"#, #""priority":18446744073709551616"#, #""priority":"5""#,
       #""priority":-9223372036854775809"#, #""duration":1e400"#, #""duration":-1e999"#, #""duration":"NaN""#,
@@ -151,7 +151,8 @@ import Testing
   }
 
   @Test(
-    "Parameters that are a list or missing are invalid.", arguments: ["[]", "[\"a@b\"]", "3", "{}", "null"])
+    "Parameters that are missing, or are not an object, are refused as invalid.",
+    arguments: ["[]", "[\"a@b\"]", "3", "{}", "null"])
   func shape(parameters: String) throws {
     let call = try RPCCall(
       line: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"account.remove\",\"params\":\(parameters)}")
@@ -163,7 +164,7 @@ import Testing
     }
   }
 
-  @Test("An error about parameters names the field and never its value.")
+  @Test("An error about a parameter names its field and never its value.")
   func secrets() throws {
     let call = try RPCCall(
       line:

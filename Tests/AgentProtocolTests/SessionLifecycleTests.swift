@@ -2,10 +2,10 @@ import AgentProtocol
 import TestSupport
 import Testing
 
-@Suite("The life of a session") struct SessionLifecycleTests {
+@Suite("The life cycle of a session") struct SessionLifecycleTests {
   private typealias Life = SessionLifecycle
 
-  @Test("Random events lead through every state and every arrow, and along nothing else.")
+  @Test("Random events reach every state along every transition, and along no other.")
   func random() {
     var states: Set<SessionState> = []
     var walked: Set<Life.Transition> = []
@@ -37,7 +37,7 @@ import Testing
     #expect(walked == known)
   }
 
-  @Test("A full login passes its six states in order, and no state of it can be left out.")
+  @Test("A full login passes its six states in order, and none of them can be skipped.")
   func fullLogin() {
     let steps: [Life.Event] = [.connect, .connected, .authenticate, .bound, .synchronise, .synchronised]
     var life = SessionLifecycle()
@@ -58,7 +58,8 @@ import Testing
   }
 
   @Test(
-    "From every state a logout leads to offline, and a login to linking.", arguments: SessionState.allCases)
+    "A logout leads from every state to offline, and a login leads to linking.",
+    arguments: SessionState.allCases)
   func ways(state: SessionState) {
     var leaving = SessionLifecycle(state)
     let isDone = leaving.handle(.leave)
@@ -67,7 +68,7 @@ import Testing
     #expect(SessionLifecycle.state(after: .connect, in: state) == .linking)
   }
 
-  @Test("Two states have at most one event between them: a published change tells what happened.")
+  @Test("At most one event leads from one state to another, so a state change shows its event.")
   func unique() {
     let pairs = Life.transitions.map { [$0.from, $0.to] }
     #expect(Set(pairs).count == pairs.count)
@@ -78,7 +79,7 @@ import Testing
     #expect(Life.event(from: .waiting, to: .kicked) == nil)
   }
 
-  @Test("The diagram for Graphviz has every state and every arrow.")
+  @Test("The Graphviz diagram has every transition of the life cycle.")
   func dot() {
     let lines = Life.dot.split(separator: "\n")
     #expect(lines.first == "digraph session {" && lines.last == "}")

@@ -10,7 +10,7 @@ import Testing
 @testable import AgentSystem
 
 @Suite(.timeLimit(.minutes(4))) struct AgentServerTests {
-  @Test("Calls are answered, failures carry their error object.")
+  @Test("The agent answers calls, and its errors carry the failure as an object.")
   func calls() async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { client in
@@ -31,7 +31,9 @@ import Testing
     }
   }
 
-  @Test("Socket, pid and lock have mode 0600 in a directory of mode 0700; they go when the agent ends.")
+  @Test(
+    "The socket, pid and lock files have mode 0600 in a directory of mode 0700 and are removed at the end."
+  )
   func files() async throws {
     let directory = try TemporaryDirectory()
     mkdir(directory.paths.state, 0o755)
@@ -54,7 +56,7 @@ import Testing
     #expect(mode(directory.paths.socket) == 0 && mode(directory.paths.pid) == 0)
   }
 
-  @Test("A socket whose path would be too long is in a short private directory.")
+  @Test("A socket whose path would be too long is created in a short private directory.")
   func longPath() async throws {
     let state = "/" + String(repeating: "s", count: 150)
     try await withAgent(state: state) { paths, _, _, _ in
@@ -67,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("Of twenty that start at once one is the agent, the others are told so.")
+  @Test("Twenty agents that start at once leave one running, and the others are told that it runs.")
   func race() async throws {
     let directory = try TemporaryDirectory()
     let paths = directory.paths
@@ -100,7 +102,7 @@ import Testing
     try await pool.shutdownGracefully()
   }
 
-  @Test("The socket of an agent that was killed is taken over, that of a live one is not.")
+  @Test("A new agent takes over the socket of one that was killed, but not that of one that is running.")
   func stale() async throws {
     let directory = try TemporaryDirectory()
     try PrivateDirectory.ensure(directory.paths.state)
@@ -128,7 +130,7 @@ import Testing
     }
   }
 
-  @Test("A file at the socket's path that is not our socket is not removed.")
+  @Test("A file at the socket's path that is not an agent's socket is not removed.")
   func planted() async throws {
     let directory = try TemporaryDirectory()
     try PrivateDirectory.ensure(directory.paths.state)
@@ -139,7 +141,7 @@ import Testing
     #expect(contents(directory.paths.socket) == "precious")
   }
 
-  @Test("A client of another user is not served.")
+  @Test("A client that belongs to another user is not served.")
   func otherUser() async throws {
     try await withAgent(owner: geteuid() + 1) { paths, _, service, _ in
       try await Conversation.with(paths.socket) { client in
@@ -150,7 +152,7 @@ import Testing
     }
   }
 
-  @Test("Answers come in the order of the requests, though they were sent at once.")
+  @Test("Answers arrive in the order of the requests, even if the requests were sent at once.")
   func order() async throws {
     try await withAgent { paths, _, _, _ in
       try await Conversation.with(paths.socket) { client in
@@ -165,7 +167,7 @@ import Testing
     }
   }
 
-  @Test("A client that has sent all it wanted gets its answers.")
+  @Test("A client that has closed its sending side still gets its answers.")
   func halfClosed() async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { client in
@@ -180,7 +182,9 @@ import Testing
     }
   }
 
-  @Test("When a client goes away its running request is cancelled, and the service is told once.")
+  @Test(
+    "The request of a client that disconnects is cancelled, and the service learns of the disconnection once."
+  )
   func cancelled() async throws {
     try await withAgent { paths, _, service, server in
       try await Conversation.with(paths.socket) { client in
@@ -195,7 +199,7 @@ import Testing
     }
   }
 
-  @Test("agent.stop is answered before the agent ends.")
+  @Test("A call of agent.stop is answered before the agent ends.")
   func stop() async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { client in
@@ -206,7 +210,7 @@ import Testing
     }
   }
 
-  @Test("The agent ends by itself when no client and no account needs it, and not before.")
+  @Test("The agent ends by itself when neither a client nor an account needs it, and not earlier.")
   func idle() async throws {
     let directory = try TemporaryDirectory()
     let server = try AgentServer(
@@ -233,7 +237,7 @@ import Testing
     #expect(mode(directory.paths.socket) == 0)
   }
 
-  @Test("Whoever connects while the agent ends sees the connection end.")
+  @Test("A client that connects while the agent is ending sees the connection close.")
   func endsWhileConnecting() async throws {
     for _ in 0..<20 {
       try await withAgent { paths, _, _, server in
@@ -245,7 +249,9 @@ import Testing
     }
   }
 
-  @Test("Messages are taken while earlier ones wait for the server; answers keep their order.")
+  @Test(
+    "The agent accepts messages while earlier ones wait for the server, and answers in the order of the calls."
+  )
   func lateAnswers() async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { client in
@@ -264,7 +270,7 @@ import Testing
     }
   }
 
-  @Test("Lines are messages with ids of their own; what became of them is told in runs.")
+  @Test("Each line becomes a message with its own id, and the outcomes are reported in runs.")
   func lines() async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { client in
@@ -279,7 +285,7 @@ import Testing
   }
 
   @Test(
-    "Invalid lines are refused.",
+    "An invalid list of lines is refused.",
     arguments: [
       #""id":"","text":"x""#, #""id":"i","text":"""#, #""id":"i","text":"\n\n""#, #""text":"x""#,
       #""id":"i","text":"x","type":"error""#, #""id":"i","text":"x","type":"headline","wait":"delivered""#,
@@ -301,7 +307,7 @@ import Testing
     }
   }
 
-  @Test("A client that goes away while its messages wait takes nobody with it.")
+  @Test("A client that disconnects while its messages wait does not affect the agent.")
   func leavesLateAnswers() async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { client in
@@ -315,7 +321,7 @@ import Testing
   }
 
   @Test(
-    "Invalid messages are refused.",
+    "An invalid list of messages is refused.",
     arguments: [
       "[]", #"[{"to":"b@c"}]"#, #"[{"to":"b@c","body":"x","type":"error"}]"#,
       #"[{"to":"b@c","body":"x","id":""}]"#,

@@ -7,7 +7,7 @@ import Testing
 @testable import AgentService
 @testable import AgentStore
 
-@Suite("The local store of another version, or damaged")
+@Suite("A local store that is damaged or of another version")
 struct DamagedStoreTests {
   private let directory: TemporaryDirectory
   private var path: String { directory.paths.database }
@@ -48,7 +48,7 @@ struct DamagedStoreTests {
   }
 
   @Test(
-    "One of any earlier version is brought up to date, with all that is in it.",
+    "A local store of an earlier version is upgraded with all of its content.",
     arguments: ["meta", "messages"])
   func earlierVersion(migration: String) async throws {
     try earlier(upTo: migration)
@@ -62,7 +62,7 @@ struct DamagedStoreTests {
     #expect(store.movedAside == nil)
   }
 
-  @Test("One of a later version is refused, and stays as it is.")
+  @Test("A local store of a later version is refused and left unchanged.")
   func laterVersion() throws {
     do {
       let store = try LocalStore(path: path)
@@ -80,7 +80,7 @@ struct DamagedStoreTests {
     #expect(access(path, F_OK) == 0)
   }
 
-  @Test("After a damaged one cursors go on growing, whatever the old ones were.")
+  @Test("Cursors continue to grow after a damaged local store, whatever its old cursors were.")
   func cursors() throws {
     var last: Int64 = 0
     for _ in 0..<3 {
@@ -94,7 +94,7 @@ struct DamagedStoreTests {
     #expect(last > 1_700_000_000_000_000 && last < 1 << 53)
   }
 
-  @Test("Damage that shows while messages are stored costs neither them nor what waits to be sent.")
+  @Test("Damage that appears while messages are stored loses neither them nor the outbox.")
   func duringWork() async throws {
     let store = try LocalStore(path: path)
     let waiting = OutboxMessage(id: "1", to: try .init("b@c"), body: "waiting", accepted: 5)
@@ -122,7 +122,7 @@ struct DamagedStoreTests {
     #expect(left.map(\.body) == ["waiting"] && record.archivePosition == "p")
   }
 
-  @Test("A damaged index is made again from the messages.")
+  @Test("A damaged search index is rebuilt from the messages.")
   func index() async throws {
     let store = try LocalStore(path: path)
     try await store.change { _ = try message("one two", time: 1).insert("a@b", cursor: 1, $0) }

@@ -9,7 +9,7 @@ import Testing
 @testable import AgentSession
 
 @Suite struct EventHubTests {
-  @Test("Subscribers see the events they asked for, in order.")
+  @Test("Subscribers receive the events of their filter in order.")
   func filters() async {
     let hub = EventHub(cursor: 41, now: { "now" })
     let all = hub.subscribe()
@@ -32,7 +32,7 @@ import Testing
     #expect(hub.subscribers == 0)
   }
 
-  @Test("A thousand subscriptions that are cancelled leave none.")
+  @Test("The hub has no subscriber left after a thousand subscriptions were cancelled.")
   func leaveNone() async {
     let hub = EventHub(cursor: 0)
     for number in 0..<1000 {
@@ -49,7 +49,7 @@ import Testing
     #expect(hub.subscribers == 0)
   }
 
-  @Test("A reader that is cancelled while an event is delivered to it blocks no other reader.")
+  @Test("A reader that is cancelled during the delivery of an event blocks no other reader.")
   func cancelledReaders() async throws {
     let hub = EventHub(cursor: 0)
     let readers = Atomic(0)
@@ -79,7 +79,7 @@ import Testing
     try await threads.shutdownGracefully()
   }
 
-  @Test("A subscriber that does not read is cut off; the others miss nothing.")
+  @Test("A subscriber that does not read is cut off, and the others miss no event.")
   func overflow() async {
     let hub = EventHub(cursor: 0)
     let cut = Atomic(0)
@@ -97,7 +97,7 @@ import Testing
     #expect(seen == 50)
   }
 
-  @Test("Events published at the same time have different cursors and arrive in their order.")
+  @Test("Events that are published at the same time have different cursors and arrive in order.")
   func concurrent() async {
     let hub = EventHub(cursor: 0)
     let subscription = hub.subscribe(buffer: 2000)
@@ -118,7 +118,9 @@ import Testing
       body: .message(MessageEvent(from: "b@c", to: "a@b", direction: .in, type: "chat", body: body)))
   }
 
-  @Test("Events with reserved cursors come before what was published meanwhile, and nothing waits for none.")
+  @Test(
+    "Events with reserved cursors come before those published later, and an empty reservation delays nothing."
+  )
   func reservation() async {
     let hub = EventHub(cursor: 0)
     var events = hub.subscribe().makeAsyncIterator()
@@ -137,7 +139,7 @@ import Testing
     #expect(hub.cursor == 5)
   }
 
-  @Test("Events that are kept are made only where somebody watches, and never missed by who begins to.")
+  @Test("Stored events are created only for subscribers, and a new subscriber misses none of them.")
   func unwatched() async {
     let hub = EventHub(cursor: 0)
     let made = NIOLockedValueBox(0)
@@ -162,7 +164,7 @@ import Testing
     #expect(hub.cursor == 4)
   }
 
-  @Test("Who has caught up has got what was behind a reservation, too.")
+  @Test("A subscriber that has caught up has received the events behind a reservation.")
   func caughtUp() async {
     let hub = EventHub(cursor: 0)
     let subscription = hub.subscribe()
@@ -176,7 +178,9 @@ import Testing
     await caughtUp
   }
 
-  @Test("Messages do not overflow the buffer of who can read them elsewhere, other events do.")
+  @Test(
+    "Messages never overflow the buffer of a subscriber that can read them from the store, but other events do."
+  )
   func lag() async {
     let hub = EventHub(cursor: 0)
     let lost = NIOLockedValueBox(0)
@@ -204,7 +208,9 @@ import Testing
     #expect(lost.withLockedValue { $0 } == 1)
   }
 
-  @Test("Long messages are not buffered for who reads the store, other long events until there are too many.")
+  @Test(
+    "Long messages are not buffered for a subscriber that reads the store, and other long events only to a limit."
+  )
   func octets() async {
     let hub = EventHub(cursor: 0)
     let lost = NIOLockedValueBox(0)

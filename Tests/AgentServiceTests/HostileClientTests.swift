@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("A line of 100 MB ends the connection long before its end.")
+  @Test("A line of 100 MB closes the connection long before its end.")
   func endlessLine() async throws {
     try await beside { paths, _ in
       try await Conversation.with(paths.socket) { client in
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("Invalid UTF-8 ends the connection with an error.")
+  @Test("A line that is not UTF-8 closes the connection with an error.")
   func invalidUTF8() async throws {
     try await beside { paths, service in
       try await Conversation.with(paths.socket) { client in
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("An incomplete line has no effect, however long it waits or however it ends.")
+  @Test("An incomplete line has no effect, however its connection ends.")
   func halfLine() async throws {
     try await beside { paths, service in
       try await Conversation.with(paths.socket) { client in
@@ -120,7 +120,7 @@ import Testing
     (#"{"jsonrpc":"2.0","id":1,"method":"watch","params":{"account":"@@"}}"#, -32000),
   ]
 
-  @Test("An unknown or forbidden request is answered with an error, and the connection stays open.")
+  @Test("An unknown or invalid request is answered with an error, and the connection stays open.")
   func refused() async throws {
     try await beside { paths, service in
       try await Conversation.with(paths.socket) { client in
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test("A status text of megabytes is refused.")
+  @Test("A status text above the maximum length is refused.")
   func longStatus() async throws {
     try await beside { paths, _ in
       try await Conversation.with(paths.socket) { client in
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test("A client that sends without end and never reads is held back.")
+  @Test("The agent stops reading from a client that sends requests without end and never reads the answers.")
   func flood() async throws {
     try await beside { paths, service in
       try await Conversation.with(paths.socket) { client in

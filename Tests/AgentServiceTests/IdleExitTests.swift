@@ -5,7 +5,7 @@ import Testing
 @Suite struct IdleExitTests {
   private let start = ContinuousClock.now
 
-  @Test("A new agent waits for the command that started it, and no longer than five seconds.")
+  @Test("A new agent waits less than five seconds for the command that started it.")
   func grace() {
     var idle = IdleExit(started: start)
     #expect(idle.deadline == start + IdleExit.grace)
@@ -16,7 +16,7 @@ import Testing
     #expect(idle.deadline == start + IdleExit.grace)
   }
 
-  @Test("An account or a client keeps it; when the last has gone it ends within five seconds.")
+  @Test("An account or a client keeps the agent running, and it ends within five seconds after the last one.")
   func linger() {
     var idle = IdleExit(started: start)
     idle.update(clients: 1, accounts: 1, at: start + .seconds(1))

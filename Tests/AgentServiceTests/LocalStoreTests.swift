@@ -12,7 +12,7 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  @Test("The database and the files beside it have mode 0600 in a directory of mode 0700.")
+  @Test("The database and its additional files have mode 0600 in a directory of mode 0700.")
   func modes() throws {
     let store = try LocalStore(path: path)
     _ = try store.reserveCursors(1)
@@ -21,7 +21,7 @@ import Testing
     #expect(store.movedAside == nil)
   }
 
-  @Test("Cursors are never reused, not even after a restart.")
+  @Test("Cursors are never used twice, even after a restart.")
   func cursors() throws {
     var last: Int64 = 0
     for _ in 0..<3 {
@@ -33,7 +33,9 @@ import Testing
     }
   }
 
-  @Test("Events of the next agent have greater cursors; a block that is used up is followed by another.")
+  @Test(
+    "The events of the next agent have greater cursors, and a used block of cursors is followed by another."
+  )
   func restart() async throws {
     var newest: Int64 = 0
     for _ in 0..<2 {
@@ -56,7 +58,7 @@ import Testing
     #expect(reserved == cursor.start + 2 * EventCursor.block)
   }
 
-  @Test("A damaged database is moved aside and a fresh one made.", arguments: [0, 100, 5000])
+  @Test("A damaged database is moved aside and replaced by a new one.", arguments: [0, 100, 5000])
   func damaged(length: Int) throws {
     do { _ = try LocalStore(path: path).reserveCursors(5) }
     for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
@@ -70,7 +72,7 @@ import Testing
     #expect(try store.reserveCursors(1) > 5)
   }
 
-  @Test("Where no database can be made, it is a databaseError with the path.")
+  @Test("A database that cannot be created is a databaseError that names the path.")
   func impossible() throws {
     // A directory in its place: root may write everywhere.
     try PrivateDirectory.ensure(path)

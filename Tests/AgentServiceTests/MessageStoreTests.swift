@@ -36,7 +36,7 @@ import XMPPXML
     }
   }
 
-  @Test("A message is kept once, by the archive's id and by its sender's; another account's are its own.")
+  @Test("A message is stored once for each account, recognised by its archive id and by its sender's id.")
   func once() async throws {
     let store = try LocalStore(path: path)
     let kept = try await keep(
@@ -57,7 +57,7 @@ import XMPPXML
   }
 
   @Test(
-    "A repeat that alone names the id of its origin is the message that had that id, whichever comes first.",
+    "A copy whose origin id is the id of a stored message is the same message, whichever comes first.",
     arguments: [true, false])
   func repeated(isNamedFirst: Bool) async throws {
     func message(
@@ -99,7 +99,7 @@ import XMPPXML
     #expect(message.body == body)
   }
 
-  @Test("Long messages are replayed few at a time, each once and none left out, with what is kept elsewhere.")
+  @Test("Long messages are replayed a few at a time, each of them once and none left out.")
   func longReplay() async throws {
     let store = try LocalStore(path: path)
     let long = String(repeating: "x", count: 700_000)
@@ -113,7 +113,7 @@ import XMPPXML
     #expect(cursors == [[1, 2], [3, 4], [5]])
   }
 
-  @Test("Where a change fails, what it did is undone, and the others of its transaction are not.")
+  @Test("A change that fails is undone, but the other changes of its transaction are not.")
   func failing() async throws {
     let store = try LocalStore(path: path)
     await withTaskGroup { group in
@@ -136,7 +136,7 @@ import XMPPXML
   }
 
   /// The outbox as a later agent finds it, whatever was the last thing that this one had done.
-  @Test("Every step of a message outlives the process: accepted, handed over, acknowledged.")
+  @Test("Each step of a sent message survives a restart: accepted, handed over and acknowledged.")
   func steps() async throws {
     let message = OutboxMessage(id: "1", to: to, body: "x", accepted: 5)
     func reopened() async throws -> [OutboxMessage] {
@@ -173,7 +173,9 @@ import XMPPXML
     #expect(again.settled.isEmpty && again.events.isEmpty)
   }
 
-  @Test("A message that has waited under another name than the server's is kept once, also beside a copy.")
+  @Test(
+    "A message that waited under another account name than the server's is stored once, even beside a copy."
+  )
   func otherName() async throws {
     let own = "anonymous@b"
     let store = try LocalStore(path: path)
@@ -194,7 +196,7 @@ import XMPPXML
     }
   }
 
-  @Test("One row holds the state of a message: waiting, handed over, at the server or delivered.")
+  @Test("One row has the state of a sent message: waiting, handed over, acknowledged or delivered.")
   func oneRow() async throws {
     let store = try LocalStore(path: path)
     let message = OutboxMessage(id: "1", to: to, body: "word", accepted: 5)
@@ -219,7 +221,7 @@ import XMPPXML
     #expect(deliveries == [[-2], [-1], [1], [2], [2]])
   }
 
-  @Test("Many messages that are accepted together are what they were, one behind the other.")
+  @Test("Many messages that are accepted together are stored completely and in order.")
   func together() async throws {
     let store = try LocalStore(path: path)
     var messages: [OutboxMessage] = []
@@ -245,7 +247,7 @@ import XMPPXML
     #expect(unplaced == messages)
   }
 
-  @Test("What was never handed over is read in its order, of one account, as much as there is room for.")
+  @Test("The waiting messages of one account are read in order, up to a number and a size.")
   func queued() async throws {
     let store = try LocalStore(path: path)
     try await store.change { database in
@@ -280,7 +282,7 @@ import XMPPXML
   }
 
   @Test(
-    "Ids are new as a whole where the store has none in their range, and are otherwise looked up one by one.")
+    "Message ids are accepted at once if the store has none in their range, and are looked up otherwise.")
   func newIDs() async throws {
     let store = try LocalStore(path: path)
     for id in ["b.5", "d.5", "é"] {
@@ -308,7 +310,7 @@ import XMPPXML
       [.acknowledged(id)], account: own.bare, own: own, archiveIDs: .ignored, reading: &reading, now: 10)
   }
 
-  @Test("A copy out of the archive settles what was sent, and is told as sent.")
+  @Test("A copy from the archive settles a message that was waiting, and is reported as sent.")
   func settledByArchive() async throws {
     let store = try LocalStore(path: path)
     let own = try JID("a@b/c")
@@ -338,7 +340,7 @@ import XMPPXML
     #expect(event.direction == .out && event.stanzaId == "archived" && event.id == "1")
   }
 
-  @Test("Messages after the last acknowledged number do not count when the stream ends.")
+  @Test("Messages after the last acknowledged stanza are ignored when the stream ends.")
   func unnumbered() throws {
     let own = try JID("a@b/c")
     var reading: ArchiveReading?
@@ -351,7 +353,7 @@ import XMPPXML
     #expect(batch.maximumEvents == 2 && batch.handled == 1)
   }
 
-  @Test("A replay begins at the cursor; of more than is replayed the last, with a gap before.")
+  @Test("A replay begins at its cursor, or reports a gap and begins later if too many events follow.")
   func replay() async throws {
     let store = try LocalStore(path: path)
     _ = try await keep((1...30).map { received("\($0)") }, from: 10, in: store)
@@ -370,7 +372,7 @@ import XMPPXML
     #expect(try await replay.next(until: 39) == nil)
   }
 
-  @Test("Removing an account removes its messages and no others.")
+  @Test("Removing an account removes its own messages and no others.")
   func forget() async throws {
     let store = try LocalStore(path: path)
     for account in ["a@b", "c@d"] {

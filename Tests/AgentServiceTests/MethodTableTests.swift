@@ -46,7 +46,7 @@ import XMPPFeatures
     String(text).matches(of: /`([^`]+)`/).map { String($0.1) }
   }
 
-  @Test("The agents carry out every method that the protocol declares, and no other.")
+  @Test("The agents implement every method that the protocol declares, and no other method.")
   func isTotal() throws {
     let directory = try TemporaryDirectory()
     let log = Logger(label: "test")
@@ -63,7 +63,7 @@ import XMPPFeatures
     #expect(MethodTable(registry).names.union(oneTime.names) == Set(declared))
   }
 
-  @Test("The page about the protocol describes every method, and tells which need no place.")
+  @Test("The page about the protocol describes every method and names those that need no place.")
   func isDescribed() throws {
     let page = try Self.page()
     let section = try #require(page.split(separator: "\n## ").first { $0.hasPrefix("Methods\n") })
@@ -81,7 +81,7 @@ import XMPPFeatures
     #expect(free.sorted() == declared.filter { !$0.needsPlace }.map(\.name).sorted())
   }
 
-  @Test("Profiles and chat states have the names that the library gives them.")
+  @Test("The fields of a profile and the chat states have the same names as in the library.")
   func names() {
     #expect(Profile.Field.allCases.map(\.rawValue) == VCard.Field.allCases.map(\.rawValue))
     #expect(
@@ -89,14 +89,14 @@ import XMPPFeatures
   }
 
   @Test(
-    "An event tells what the sender of a message does as the library reads it.",
+    "An event recognises the action of a message body in the same way as the library.",
     arguments: ["/me shrugs", "/me ", "/me", " /me x", "/meow", "//me x", "/ME x", "/me\u{a0}x", "", nil])
   func action(body: String?) {
     let event = MessageEvent(from: nil, to: nil, direction: .in, type: "chat", body: body)
     #expect(event.action == body.flatMap(MeCommand.action))
   }
 
-  @Test("What the protocol allows fits into what stands on the wire.")
+  @Test("The limits of the protocol are those of the stanzas.")
   func bounds() {
     #expect(ContactsChangeMethod.maximumGroups == Roster.maximumGroups)
     #expect(ContactsChangeMethod.maximumText == PresenceSubscription.maximumText)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AgentService
 
-@Suite("When the agent has many clients", .timeLimit(.minutes(4)))
+@Suite("An agent with many clients", .timeLimit(.minutes(4)))
 struct PlacesTests {
   /// Asks; the failure that answers, nil where it was done.
   private func refusal<Method: AgentMethod>(
@@ -23,7 +23,7 @@ struct PlacesTests {
   }
 
   @Test(
-    "When the agent has many clients, what stays is refused and told the bound; looking, logging out and ending the agent need no place."
+    "A crowded agent refuses lasting requests and names its limit, but still answers status, logout and stop."
   )
   func control() async throws {
     try await withAgent(clients: 2) { paths, _, service, _ in
@@ -57,9 +57,7 @@ struct PlacesTests {
     }
   }
 
-  @Test(
-    "When the agent has many clients, messages wait for a place, in their order; one that goes away meanwhile is not in the way."
-  )
+  @Test("Messages wait in order for a place in a crowded agent, and a client that leaves blocks no other.")
   func messages() async throws {
     try await withAgent(clients: 1) { paths, _, service, server in
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -86,9 +84,7 @@ struct PlacesTests {
     }
   }
 
-  @Test(
-    "When the agent has many clients, messages whose time is up before it is their turn are refused, told the bound, and not accepted."
-  )
+  @Test("Messages that time out before they get a place are refused with the limit and are not accepted.")
   func late() async throws {
     try await withAgent(clients: 1) { paths, _, service, _ in
       try await Conversation.with(paths.socket) { watcher in
@@ -106,7 +102,7 @@ struct PlacesTests {
     }
   }
 
-  @Test("When the agent has many clients, messages that were accepted and wait for the server have no place.")
+  @Test("Messages that were accepted and wait for the server take up no place.")
   func accepted() async throws {
     try await withAgent(clients: 1) { paths, _, service, server in
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -130,7 +126,7 @@ struct PlacesTests {
   }
 
   @Test(
-    "When the agent has many clients, more connections than there may be are told so and closed; one that is given up can be taken."
+    "A connection beyond the limit gets an error and is closed, and one that ends makes room for another."
   )
   func connections() async throws {
     try await withAgent(connections: 2) { paths, _, _, server in
@@ -151,7 +147,7 @@ struct PlacesTests {
     }
   }
 
-  @Test("When the agent has many clients, a thousand watch, and one more asks how things are.")
+  @Test("The agent serves a thousand watchers and one more client that asks for its status.")
   func thousand() async throws {
     try await withAgent { paths, hub, _, server in
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -9,7 +9,7 @@ import Testing
 @testable import AgentStore
 @testable import AgentSystem
 
-@Suite("Files of the agent that are removed while it runs", .timeLimit(.minutes(4)))
+@Suite("Files that are removed while the agent runs", .timeLimit(.minutes(4)))
 struct RemovedFilesTests {
   private let directory: TemporaryDirectory
   private var paths: AgentPaths { directory.paths }
@@ -37,7 +37,7 @@ struct RemovedFilesTests {
   }
 
   @Test(
-    "The database is put back with all that was in it.",
+    "A database whose files were removed is restored with all of its content.",
     arguments: [
       ["imctl.sqlite"], ["imctl.sqlite", "imctl.sqlite-wal"],
       ["imctl.sqlite", "imctl.sqlite-wal", "imctl.sqlite-shm"], ["imctl.sqlite-wal"],
@@ -57,7 +57,7 @@ struct RemovedFilesTests {
     #expect(try keys() == ["a", "b", "c"])
   }
 
-  @Test("Another database in place of the removed one is not touched, and keeps the agent from writing.")
+  @Test("Another database in place of the removed one is not touched, and the agent writes no more.")
   func replaced() async throws {
     let store = try LocalStore(path: paths.database)
     try await keep("a", in: store)
@@ -70,7 +70,7 @@ struct RemovedFilesTests {
     #expect(store.condition.obstacle != nil)
   }
 
-  @Test("An agent whose files were removed puts them back, and no second agent is started.")
+  @Test("An agent whose files were removed restores them, and no second agent is started.")
   func agent() async throws {
     let lock = try AgentLock(paths)
     let store = try LocalStore(path: paths.database)
@@ -106,7 +106,7 @@ struct RemovedFilesTests {
     #expect(access(paths.socket, F_OK) != 0)
   }
 
-  @Test("Where another agent's lock has taken its place, the agent gives up.")
+  @Test("An agent whose lock file was replaced by that of another agent gives up.")
   func otherLock() async throws {
     let lock = try AgentLock(paths)
     unlink(paths.lock)
@@ -119,7 +119,7 @@ struct RemovedFilesTests {
     }.value
   }
 
-  @Test("Who has the name is the agent, whatever becomes of the files; it ends with its holder.")
+  @Test("The holder of the agent's name is the only agent, and the name is free when it ends.")
   func name() throws {
     do {
       let name = try AgentName(paths)

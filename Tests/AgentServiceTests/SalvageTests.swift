@@ -10,7 +10,7 @@ import XMPPStanza
 @testable import AgentStore
 @testable import AgentSystem
 
-@Suite("What can be saved out of a damaged local store", .timeLimit(.minutes(4)))
+@Suite("Recovery of a damaged local store", .timeLimit(.minutes(4)))
 struct SalvageTests {
   private let directory: TemporaryDirectory
   private var path: String { directory.paths.database }
@@ -49,7 +49,7 @@ struct SalvageTests {
   }
 
   @Test(
-    "Where the schema is malformed, nothing is lost.",
+    "A malformed schema loses no content.",
     arguments: ["messages", "outbox", "messagesByPlace", "messagesByOriginID", "contacts"])
   func malformedSchema(name: String) async throws {
     do {
@@ -110,7 +110,7 @@ struct SalvageTests {
     #expect(store.condition.failures == [damage.failure])
   }
 
-  @Test("The outbox is read from the messages where its index is damaged.")
+  @Test("The outbox is recovered from the messages if its own table is damaged.")
   func index() async throws {
     do {
       let store = try LocalStore(path: path)
@@ -175,7 +175,7 @@ struct SalvageTests {
     #expect(Set(lost).union(left).count == 2000 && Set(lost).isDisjoint(with: left))
   }
 
-  @Test("Damage that shows when the agent reserves its cursors keeps it from nothing.")
+  @Test("Damage that appears while the agent reserves its cursors does not stop the agent.")
   func atStart() async throws {
     do {
       let store = try LocalStore(path: path)

@@ -11,7 +11,7 @@ import Testing
       PresenceChange(from: "a@b/c", show: .away, status: String(repeating: "x", count: size), priority: 0))
   }
 
-  @Test("The answer comes first, with the newest cursor, then the events that were asked for.")
+  @Test("The answer to a watch request has the newest cursor and precedes the requested events.")
   func events() async throws {
     try await withAgent { paths, hub, _, _ in
       try await Conversation.with(paths.socket) { client in
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("Watching again replaces what was watched.")
+  @Test("A second watch request of a client replaces the first one.")
   func replaced() async throws {
     try await withAgent { paths, hub, _, _ in
       try await Conversation.with(paths.socket) { client in
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("Events arrive while a request of the same client is worked on.")
+  @Test("Events arrive while another request of the same client is in progress.")
   func duringLogin() async throws {
     try await withAgent { paths, hub, service, _ in
       try await Conversation.with(paths.socket) { client in
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("A client that only watches and has closed its side still gets events.")
+  @Test("A watcher that has closed its sending side still receives events.")
   func halfClosed() async throws {
     try await withAgent { paths, hub, _, _ in
       try await Conversation.with(paths.socket) { client in
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test("A watcher that does not read is dropped; the other one misses nothing.")
+  @Test("A watcher that does not read is dropped, and other watchers miss no event.")
   func slow() async throws {
     try await withAgent(eventBuffer: 50) { paths, hub, service, server in
       try await Conversation.with(paths.socket) { slow in
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test("Missed events are replayed first, once each and in order, while new events arrive.")
+  @Test("Missed events are replayed first, in order and only once, while new events arrive.")
   func since() async throws {
     let directory = try TemporaryDirectory()
     let store = try LocalStore(path: directory.path + "/data/messages.db")
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test("Without a store nothing is replayed.")
+  @Test("A watch request replays no event if the agent has no store.")
   func noStore() async throws {
     try await withAgent { paths, hub, _, _ in
       try await Conversation.with(paths.socket) { client in

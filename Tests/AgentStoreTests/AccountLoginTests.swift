@@ -21,7 +21,7 @@ import XMPPSASL
   }
 
   @Test(
-    "A failure clears what the table says, and only of what was stored.",
+    "A failed login clears what the failure table says, and only if it used a stored secret.",
     arguments: FailureTable.rows.map(\.name), [LoginKind.password, .jwt])
   func cleared(name: Failure.Name, kind: LoginKind) throws {
     let failure = Failure(name, stage: .authenticate)
@@ -53,7 +53,7 @@ import XMPPSASL
     if clears == .token { #expect(device.token == nil && device.credential == was && device.isLogin) }
   }
 
-  @Test("A refused device token leaves the password, but on another device that is not used by itself.")
+  @Test("A refused device token leaves the password, but an automatic login then needs to be forced.")
   func deviceChanged() throws {
     var account = stored()
     let failure = Failure(.deviceChanged, stage: .authenticate, condition: "not-authorized")
@@ -66,7 +66,7 @@ import XMPPSASL
     for forced in [false, true] { #expect(throws: failure) { try account.allowAuto(forced: forced) } }
   }
 
-  @Test("Only an account that was logged in is logged in automatically.")
+  @Test("Only an account that was logged in before is logged in automatically.")
   func automatic() throws {
     func refusal(_ account: Account?, forced: Bool = false, hasOthers: Bool = false) -> Failure.Name? {
       do throws(Failure) {
@@ -96,7 +96,7 @@ import XMPPSASL
     #expect(refusal(out, forced: true) == nil)
   }
 
-  @Test("A login by itself whose only token has expired says so until there is a login by hand.")
+  @Test("An automatic login whose only token has expired reports that until the user logs in by hand.")
   func expired() {
     var account = stored(token: true)
     account.password = nil
@@ -110,7 +110,7 @@ import XMPPSASL
   }
 
   @Test(
-    "No trouble with the network, the store or TLS logs anyone out.",
+    "A failure of the network, the store or TLS never logs an account out.",
     arguments: [
       Failure.Name.networkError, .connectTimeout, .connectionRefused, .unknownDomain, .tlsFailure,
       .protocolError,
@@ -122,7 +122,7 @@ import XMPPSASL
     #expect(account == stored())
   }
 
-  @Test("With its only credential gone an account is not logged in by itself any more.")
+  @Test("An account that has lost its only credential is not logged in automatically any more.")
   func lastCredential() {
     var account = stored()
     account.password = nil
@@ -130,7 +130,7 @@ import XMPPSASL
     #expect(account.token == nil && !account.isLogin)
   }
 
-  @Test("A refused password from a command leaves the command, but is not tried again by itself.")
+  @Test("A refused password from a command leaves the command, but is not used automatically again.")
   func command() {
     var account = stored(token: false)
     account.password = nil
@@ -140,7 +140,7 @@ import XMPPSASL
     #expect(account.passwordCommand == "pass show xmpp" && !account.isLogin)
   }
 
-  @Test("A login keeps what the policy says and nothing else.")
+  @Test("A login stores the secrets that its policy names, and no others.")
   func policies() {
     var account = Account(account: "a@example.org", domain: "example.org")
     account.loggedIn(LoginCredential(password: Secret("p")))
@@ -160,7 +160,9 @@ import XMPPSASL
     #expect(!account.hasCredential && account.isLogin && account.store == .none)
   }
 
-  @Test("What the server gave is kept beside the password, or alone.", arguments: StorePolicy.allCases)
+  @Test(
+    "A device token and SCRAM keys from the server are stored with the password or alone, as the policy says.",
+    arguments: StorePolicy.allCases)
   func given(policy: StorePolicy) throws {
     let token = DeviceToken(mechanism: "HT-SHA-256-NONE", secret: Secret("token"))
     let keys = try JSONDecoder().decode([SCRAMKeys].self, from: Data(Self.keys.utf8))
@@ -191,7 +193,7 @@ import XMPPSASL
     "serverKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAA="}]
     """
 
-  @Test("A file of an earlier version is read; a token that was none is left out.")
+  @Test("An account of an earlier version is read, and a device token in its old form is left out.")
   func earlier() throws {
     let json = #"{"account":"a@example.org","password":"p","isLogin":true,"store":"password","token":"x"}"#
     let account = try JSONDecoder().decode(Account.self, from: Data(json.utf8))
@@ -199,7 +201,7 @@ import XMPPSASL
       account.password == Secret("p") && account.token == nil && account.credential.kind == .password)
   }
 
-  @Test("Logout keeps the secret that is stored on purpose, and no other token.")
+  @Test("A logout keeps the secret that is stored on purpose, and no token besides.")
   func logout() {
     var account = stored()
     account.loggedOut(LogoutMethod.Parameters(account: nil))
@@ -219,7 +221,7 @@ import XMPPSASL
   }
 
   @Test(
-    "Logout that forgets keeps account and domain, and no secret; a token that is to be revoked stays until it is."
+    "A logout with forget keeps account and domain but no secret, except for a token that has yet to be revoked."
   )
   func forgottenLogout() {
     var parameters = LogoutMethod.Parameters(account: nil)

@@ -25,13 +25,13 @@ import XMPPSASL
     }
   }
 
-  @Test("Without a file there are no accounts, and nothing is made by reading.")
+  @Test("A missing accounts file has no accounts, and reading it creates nothing.")
   func empty() throws {
     #expect(try store.load() == AccountFile())
     #expect(mode(store.directory) == 0)
   }
 
-  @Test("The file has mode 0600 in a directory of mode 0700, with an umask that forbids nothing too.")
+  @Test("The accounts file has mode 0600 in a directory of mode 0700, even with an umask of 0.")
   func modes() throws {
     let before = umask(0)
     defer { umask(before) }
@@ -41,7 +41,7 @@ import XMPPSASL
     #expect(mode(store.directory + "/accounts.lock") == 0o600)
   }
 
-  @Test("The keys are those of the contract.")
+  @Test("The keys of the accounts file are those in the documentation.")
   func keys() throws {
     try store.update { file throws(Failure) in
       var account = Account(account: "a@example.org", domain: "example.org")
@@ -67,7 +67,7 @@ import XMPPSASL
     #expect(cause?.name == .kicked && cause?.detail == .session(.by, "phone"))
   }
 
-  @Test("Keys of another version survive a rewrite, at every level.")
+  @Test("Unknown keys in the accounts file are kept when it is written, at every level.")
   func unknownKeys() throws {
     try PrivateDirectory.ensure(store.directory)
     write(
@@ -82,7 +82,7 @@ import XMPPSASL
     }
   }
 
-  @Test("Two spellings of one JID are one entry.")
+  @Test("Two spellings of one JID in the accounts file are one account.")
   func spellings() throws {
     try PrivateDirectory.ensure(store.directory)
     write(
@@ -97,7 +97,7 @@ import XMPPSASL
     #expect(try file.account("aLICE@EXAMPLE.org/phone").isLogin)
   }
 
-  @Test("Printing an account does not show its secrets.")
+  @Test("A printed account does not show its secrets.")
   func secrets() {
     var account = Account(account: "a@example.org", domain: "example.org")
     account.password = Secret("hunter2")
@@ -108,7 +108,7 @@ import XMPPSASL
     for text in ["\(account)", String(reflecting: account), dumped] { #expect(!text.contains("hunter2")) }
   }
 
-  @Test("A file that another user may have written is not read.")
+  @Test("An accounts file that another user may have written is not read.")
   func refused() throws {
     try add("a@example.org")
     let real = store.path + ".real"
@@ -149,7 +149,7 @@ import XMPPSASL
     }
   }
 
-  @Test("A file and a directory that others could read are repaired, and the user is told.")
+  @Test("An accounts file and directory that others could read are repaired, and the user is told.")
   func repaired() throws {
     try add("a@example.org")
     chmod(store.path, 0o644)
@@ -167,7 +167,7 @@ import XMPPSASL
   }
 
   @Test(
-    "A file that cannot be understood is refused and never overwritten.",
+    "An accounts file that cannot be understood is refused and never overwritten.",
     arguments: [
       "", "{", "[]", "null", "{}", #"{"version":2,"accounts":[]}"#, #"{"version":1,"accounts":[{}]}"#,
       #"{"version":1,"accounts":[{"account":"@","password":"hunter2"}]}"#,
@@ -189,7 +189,7 @@ import XMPPSASL
     #expect(contents(store.path) == text)
   }
 
-  @Test("A writer that is killed at any step leaves the old file or the new one.")
+  @Test("A write that stops at any step leaves the old accounts file or the new one.")
   func killed() throws {
     try add("old@example.org")
     for (number, step) in AccountStore.Step.allCases.enumerated() {
@@ -206,7 +206,7 @@ import XMPPSASL
     }
   }
 
-  @Test("A full disk leaves the old file and says so.")
+  @Test("A full disk leaves the old accounts file unchanged and is reported.")
   func fullDisk() throws {
     try add("old@example.org")
     var failing = store
@@ -221,7 +221,7 @@ import XMPPSASL
     #expect(try store.load().accounts.map(\.account) == ["old@example.org"])
   }
 
-  @Test("A temporary file that someone planted is not written through.")
+  @Test("A symbolic link in place of the temporary file is not written through.")
   func plantedTemporaryFile() throws {
     try add("a@example.org")
     let victim = directory.path + "/victim"
@@ -240,7 +240,7 @@ import XMPPSASL
     try failing.update { _ throws(Failure) in }
   }
 
-  @Test("An update that throws changes nothing.")
+  @Test("An update that throws an error changes nothing.")
   func thrown() throws {
     try add("a@example.org")
     #expect(throws: Failure(.cancelled, stage: .store)) {
@@ -252,7 +252,7 @@ import XMPPSASL
     #expect(try store.load().accounts.count == 1)
   }
 
-  @Test("Writers at the same time all get their turn, and readers never see half a file.")
+  @Test("Concurrent writers all succeed, and readers never see a partial file.")
   func concurrent() async throws {
     let store = store
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -274,7 +274,7 @@ import XMPPSASL
     #expect(try store.load().accounts.count == 80)
   }
 
-  @Test("The first account is the default; removing it leaves the only other one, or none.")
+  @Test("The first account is the default, and after its removal the only other one, or none.")
   func defaults() throws {
     for name in ["a", "b", "c"] { try add("\(name)@example.org") }
     var file = try store.load()

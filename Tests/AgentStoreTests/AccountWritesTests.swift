@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(
-    "Changes that are made at a time are written together, and each is on the disk when its caller goes on.")
+    "Concurrent changes are written together, and each is on the disk when its call returns.")
   func together() async throws {
     var store = store
     let written = NIOLockedValueBox(0)
@@ -47,7 +47,7 @@ import Testing
     #expect(written.withLockedValue { $0 } < 200)
   }
 
-  @Test("A caller is told what its change gave, and what was there before it.")
+  @Test("A change returns its result, and starts from the changes before it.")
   func order() async throws {
     for number in 0..<3 {
       let count = try await store.updateInBackground { file in
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("All whose changes could not be written are told, and the next ones are written.")
+  @Test("Every change that could not be written fails, and the next changes are written.")
   func failure() async throws {
     var store = store
     let isFull = NIOLockedValueBox(true)
@@ -92,7 +92,7 @@ import Testing
     #expect(try store.load().accounts.map(\.account) == ["c@example.org"])
   }
 
-  @Test("A write starts from what another process has written meanwhile.")
+  @Test("A change starts from the file that another process has written in the meantime.")
   func others() async throws {
     try await add(1)
     _ = try store.load()

@@ -30,7 +30,7 @@ import XMPPSASL
     }
   }
 
-  @Test("A change of the file by another process is reported, and this process's own changes are not.")
+  @Test("A change of the accounts file by another process is reported, and one by this process is not.")
   func news() async throws {
     #expect(await accounts.news() == [])
     try Self.add("own@example.org", to: accounts.store)
@@ -40,7 +40,7 @@ import XMPPSASL
     #expect(await accounts.news() == [])
   }
 
-  @Test("Every field of an account survives being written to the disk and read back.")
+  @Test("Every field of an account is the same after writing it to the disk and reading it.")
   func survives() async throws {
     try accounts.store.update { file throws(Failure) in
       var account = Account(account: "a@example.org", domain: "example.org")
@@ -61,7 +61,7 @@ import XMPPSASL
     #expect(await accounts.news() == [])
   }
 
-  @Test("A file that cannot be read is told once, and changes nothing until it can be.")
+  @Test("An unreadable accounts file is logged once and changes nothing until it can be read again.")
   func broken() async throws {
     try Self.add("a@example.org", to: accounts.store)
     let good = try #require(contents(accounts.store.path))
@@ -77,7 +77,7 @@ import XMPPSASL
     #expect(log.contains("can be read again"))
   }
 
-  @Test("Every way to change the file is noticed, also where the whole directory has been replaced.")
+  @Test("Every way to change the accounts file is noticed, even a replacement of its whole directory.")
   func watched() async throws {
     final class Looks: Sendable {
       private let number = NIOLockedValueBox(0)

@@ -22,7 +22,7 @@ import XMPPStanza
     return item
   }
 
-  @Test("What another device does is told as its doing, and what a command of ours does as ours.")
+  @Test("A contact event names the other device or this account as the one that has made the change.")
   func actor() {
     let named = with { $0.name = "Bob" }
     let grouped = with { $0.groups = ["work"] }
@@ -41,7 +41,7 @@ import XMPPStanza
   }
 
   @Test(
-    "An accepted request is a push with from or both (RFC 6121 §3.1.5), of a contact that was there or not.")
+    "A roster push with from or both means an accepted request (RFC 6121 §3.1.5), even for a new contact.")
   func accepted() {
     let from = with { $0.subscription = .from }
     let to = with { $0.subscription = .to }
@@ -53,7 +53,7 @@ import XMPPStanza
     #expect(told(from, from) == [])
   }
 
-  @Test("What the contact takes back, or declines, is told; who has ended its seeing is not known.")
+  @Test("A lost subscription is an event, which names nobody if either side may have ended it.")
   func lost() {
     let asked = with { $0.isAsked = true }
     let both = with { $0.subscription = .both }
@@ -64,7 +64,7 @@ import XMPPStanza
     #expect(told(both, with { $0.subscription = .from }) == ["unsubscribed ?"])
   }
 
-  @Test("No change has more events than are set aside for it.")
+  @Test("A change never has more events than the number that is reserved for it.")
   func bound() {
     let subscriptions: [Roster.Subscription] = [.none, .to, .from, .both]
     var items: [Roster.Item?] = [nil]

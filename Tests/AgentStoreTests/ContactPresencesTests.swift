@@ -16,7 +16,7 @@ import XMPPStanza
     Presence(type: type, from: try JID(from), show: show, status: status, priority: priority)
   }
 
-  @Test("The newest presence of each device is kept until the device goes offline.")
+  @Test("The latest presence of each device is kept until the device goes offline.")
   mutating func devices() throws {
     presences.update(with: try presence("bob@im.example/desk", show: .away, status: "lunch", priority: 5))
     presences.update(with: try presence("bob@im.example/phone"))
@@ -32,7 +32,7 @@ import XMPPStanza
     #expect(presences["bob@im.example"] == [])
   }
 
-  @Test("Contacts that a server pushes without end are taken up to a bound.")
+  @Test("The number of contacts with presences is limited, however many a server pushes.")
   mutating func bound() {
     presences.setContacts((1..<Roster.maximumItems).map { "contact-\($0)@im.example" })
     presences.add("dan@im.example")
@@ -40,7 +40,7 @@ import XMPPStanza
     #expect(presences.count == Roster.maximumItems)
   }
 
-  @Test("A presence from a stranger, or from a bare JID, is not kept.")
+  @Test("A presence from a stranger, or of another type than available or unavailable, is not kept.")
   mutating func strangers() throws {
     presences.update(with: try presence("mallory@evil.example/x"))
     for type in [Presence.Kind.subscribe, .subscribed, .error, .probe] {
@@ -49,7 +49,7 @@ import XMPPStanza
     #expect(presences["mallory@evil.example"] == [] && presences["bob@im.example"] == [])
   }
 
-  @Test("Devices and texts of one contact are bounded.")
+  @Test("The number of devices of one contact, and the length of their status texts, is limited.")
   mutating func bounds() throws {
     let long = String(repeating: "x", count: 100_000)
     for number in 0..<1000 { presences.update(with: try presence("bob@im.example/\(number)", status: long)) }
@@ -61,7 +61,9 @@ import XMPPStanza
     #expect(presences["bob@im.example"].last?.resource == "new")
   }
 
-  @Test("Who is no contact any more is forgotten; at the end of a session everybody is.")
+  @Test(
+    "The presences of a removed contact are forgotten, and those of all contacts at the end of a session."
+  )
   mutating func forgotten() throws {
     presences.update(with: try presence("bob@im.example/x"))
     presences.update(with: try presence("carol@im.example/x"))

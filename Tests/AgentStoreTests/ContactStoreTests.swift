@@ -25,7 +25,7 @@ import XMPPXML
     try StoredContacts.list(account, after: jid, at: store.path).contacts
   }
 
-  @Test("The first roster causes no events, and a later roster only those of its changes.")
+  @Test("The first roster causes no events, and a later roster causes one for each change.")
   func replaced() async throws {
     let account = account
     let first = Roster(
@@ -52,7 +52,7 @@ import XMPPXML
     #expect(try await store.read { try StoredRoster.version(of: account, $0) } == nil)
   }
 
-  @Test("When the contact list is full, known contacts can still change and be removed.")
+  @Test("Known contacts can still be changed and removed when the contact list is full.")
   func noRoom() async throws {
     let account = account
     func push(_ attributes: KeyValuePairs<String, String?>, hasRoom: Bool) async throws -> Bool {
@@ -69,7 +69,9 @@ import XMPPXML
     #expect(try list() == [])
   }
 
-  @Test("A long list is told in parts that leave nothing out, and who is blocked is marked, by domain too.")
+  @Test(
+    "A long contact list is delivered in parts without gaps, and marks contacts that are blocked, even by domain."
+  )
   func parts() async throws {
     let account = account
     let count = 2 * ContactsListMethod.maximumContacts + 1
@@ -90,7 +92,7 @@ import XMPPXML
     #expect(all.count(where: \.blocked) == count / 2 + 2)
   }
 
-  @Test("Pushes of the blocklist tell what they change, once.")
+  @Test("A push of the block list causes one event for each contact that it changes.")
   func blocking() async throws {
     let account = account
     func apply(_ push: BlockList.Push, isOwn: Bool = false) async throws -> [String] {
@@ -107,7 +109,7 @@ import XMPPXML
     #expect(try StoredContacts.blocked(account, at: store.path).blocked == [])
   }
 
-  @Test("A request is kept once, not of who sees the presence already, and not without bound.")
+  @Test("A subscription request is stored once, unless the contact is subscribed already, and up to a limit.")
   func requests() async throws {
     let account = account
     let seen = Roster(items: [try item("seen@d")])
@@ -130,7 +132,9 @@ import XMPPXML
     #expect(try StoredContacts.requests(account, at: store.path).requests.map(\.jid) == ["c@d"])
   }
 
-  @Test("Events are kept under their cursors and told again beside messages; too old ones are a gap.")
+  @Test(
+    "Contact events are stored with their cursors and replayed, and a gap is reported if old ones are dropped."
+  )
   func events() async throws {
     let account = account
     func keep(_ range: Range<Int64>) async throws {

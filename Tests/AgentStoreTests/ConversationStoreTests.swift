@@ -51,7 +51,7 @@ import XMPPStanza
   }
 
   @Test(
-    "A message that is taken back leaves nothing of what it said, nor of its corrections; another sender's stays."
+    "A retracted message and its corrections lose their text, but a message from another sender does not."
   )
   func takenBack() async throws {
     try await keep([
@@ -67,7 +67,7 @@ import XMPPStanza
     #expect(told.first?.body == nil && told.first?.retracted == true)
   }
 
-  @Test("A message that comes behind its own retraction is not kept with what it says.")
+  @Test("A message that arrives after its own retraction is stored without its text.")
   func late() async throws {
     try await keep([
       message(nil, time: 5, id: "four", retracts: "one"), message("pineapple", time: 1, id: "one"),
@@ -77,7 +77,7 @@ import XMPPStanza
   }
 
   @Test(
-    "What a sender has taken back comes out of the past without what it said, whichever page comes first.",
+    "A retracted message from the archive is stored without its text, whichever page is read first.",
     arguments: [
       [[0, 1], [2, 3, 4]], [[2, 3, 4], [0, 1]], [[0, 1, 2, 3, 4]], [[4], [3], [2], [1], [0]],
     ])
@@ -105,7 +105,7 @@ import XMPPStanza
     #expect(try await store.replay(after: 0, until: .max, account: "a@b").events.isEmpty)
   }
 
-  @Test("What others say of a conversation does not undo what is still to be told to the server.")
+  @Test("A change from another device does not undo changes that the server does not know yet.")
   func edits() async throws {
     let events = try await store.change { database in
       try ConversationEdit(.pinned(true)).save("b@c", of: "a@b", database)
@@ -124,7 +124,7 @@ import XMPPStanza
     #expect(again.isEmpty)
   }
 
-  @Test("A conversation that is deleted loses what was set before, and not what is set after.")
+  @Test("A deleted conversation loses the settings from before the deletion, but not later ones.")
   func deleted() async throws {
     let settings = try await store.change { database in
       for edit in [
@@ -143,7 +143,7 @@ import XMPPStanza
   }
 
   @Test(
-    "What another device has read goes forward only, and is found when the message comes later than that.")
+    "The read position from another device only moves forward, and applies when its message arrives later.")
   func read() async throws {
     try await keep([message("1", time: 1, id: "one"), message("2", time: 2, id: "two")])
     func take(_ id: String) async throws -> Bool {
@@ -169,7 +169,7 @@ import XMPPStanza
     #expect(try await unread() == 1)
   }
 
-  @Test("Conversations are listed with the pinned ones first; what is hidden is in none of them.")
+  @Test("Pinned conversations are listed first, and hidden ones are left out.")
   func list() async throws {
     try await keep([
       message("1", time: 1, id: "one"), message("2", time: 2, id: "two", sender: "x@y"),

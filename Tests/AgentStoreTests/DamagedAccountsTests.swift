@@ -7,7 +7,7 @@ import Testing
 @testable import AgentStore
 @testable import AgentSystem
 
-@Suite("Stored accounts that cannot be read or written", .timeLimit(.minutes(4)))
+@Suite("Accounts files that cannot be read or written", .timeLimit(.minutes(4)))
 struct DamagedAccountsTests {
   private let directory: TemporaryDirectory
   private let store: AccountStore
@@ -22,7 +22,7 @@ struct DamagedAccountsTests {
   }
 
   @Test(
-    "Numbers in unknown fields are kept unchanged.",
+    "Large and precise numbers in unknown fields of the accounts file are kept unchanged.",
     arguments: [
       "18446744073709551615", "9223372036854775808", "-9223372036854775809",
       "12345678901234567890123456789012345678", "0.12345678901234567890123",
@@ -39,7 +39,7 @@ struct DamagedAccountsTests {
     #expect(text.ranges(of: number).count == 2, "\(text)")
   }
 
-  @Test("A file of a later version is called that, and stays as it is.")
+  @Test("An accounts file of a later version is reported as such and left unchanged.")
   func laterVersion() throws {
     try PrivateDirectory.ensure(store.directory)
     let text = #"{"version":2,"accounts":{"a@example.org":{}}}"#
@@ -57,7 +57,9 @@ struct DamagedAccountsTests {
     #expect(contents(store.path) == text)
   }
 
-  @Test("While the file cannot be read, the accounts read before stay in effect and the reason is reported.")
+  @Test(
+    "The last readable accounts remain in effect while the accounts file cannot be read, and the reason is reported."
+  )
   func lastKnown() async throws {
     let log = AgentLog(path: directory.path + "/log", limit: 1 << 20).logger("test")
     let accounts = AccountsOnDisk(directory: store.directory, log: log)
@@ -76,7 +78,7 @@ struct DamagedAccountsTests {
     }
   }
 
-  @Test("On a file system that cannot be written it is read without a lock.", .enabled(if: geteuid() == 0))
+  @Test("The accounts file is read without a lock on a read-only file system.", .enabled(if: geteuid() == 0))
   func readOnly() async throws {
     try add("a@example.org")
     unlink(store.directory + "/accounts.lock")

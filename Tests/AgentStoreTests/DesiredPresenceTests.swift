@@ -4,7 +4,7 @@ import Testing
 @testable import AgentStore
 
 @Suite struct DesiredPresenceTests {
-  @Test("Its fields stand beside each other, as in every earlier version.")
+  @Test("The fields of a desired presence form one flat object, as in every earlier version.")
   func fields() throws {
     let before = Availability(show: .chat, priority: 3)
     let presence = DesiredPresence(

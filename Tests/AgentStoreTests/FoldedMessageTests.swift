@@ -5,7 +5,7 @@ import Testing
 
 @testable import AgentStore
 
-@Suite("Messages that correct each other or were taken back", .timeLimit(.minutes(4)))
+@Suite("Messages that were corrected or retracted", .timeLimit(.minutes(4)))
 struct FoldedMessageTests {
   private let directory: TemporaryDirectory
   private let store: LocalStore
@@ -60,9 +60,7 @@ struct FoldedMessageTests {
     try await store.read { try StoredConversations.list("a@b", $0).map { $0.last?.message } }
   }
 
-  @Test(
-    "A corrected message is shown once, in its place, with the newest text; so it is the last of its conversation."
-  )
+  @Test("A corrected message is shown once, in its original place, with its latest text.")
   func corrected() async throws {
     try await keep([
       message("helo", "1"), message("other", "2", isNamed: true), message("hello", "3", replaces: "1"),
@@ -75,7 +73,7 @@ struct FoldedMessageTests {
     #expect(last.map(\.?.body) == ["othre"] && last.map(\.?.edited) == [true] && last.map(\.?.id) == ["2"])
   }
 
-  @Test("A message that was taken back is shown as that, and its retraction and corrections are not.")
+  @Test("A retracted message is shown as retracted, without its retraction and its corrections.")
   func retracted() async throws {
     try await keep([
       message("first", "1"), message("helo", "2"), message("hello", "3", replaces: "2"),
@@ -88,7 +86,9 @@ struct FoldedMessageTests {
     #expect(try shown() == ["- (retracted)", "- (retracted)"])
   }
 
-  @Test("A search finds the newest text, in the place of the message, and as many messages as are wanted.")
+  @Test(
+    "A search finds the latest text of a message in its original place, and respects the limit of results."
+  )
   func search() async throws {
     try await keep([
       message("old pear", "1"), message("plain pear", "2"), message("old apple", "3"),
@@ -102,7 +102,9 @@ struct FoldedMessageTests {
     #expect(try shown { $0.words = ["plum"] } == ["new plum (edited)"])
   }
 
-  @Test("Corrections of corrections, and those that have the id of what they correct, are followed.")
+  @Test(
+    "Corrections of corrections are followed, and so are corrections with the id of the message that they correct."
+  )
   func chains() async throws {
     try await keep([
       message("a1", "1"), message("a2", "2", replaces: "1"), message("a3", "3", replaces: "2"),
@@ -113,7 +115,8 @@ struct FoldedMessageTests {
   }
 
   @Test(
-    "Of messages with one id the last one before a correction is corrected, and no message of anybody else.")
+    "A correction applies to the last earlier message with its id from the same sender in the same conversation."
+  )
   func others() async throws {
     try await keep([
       message("x1", "x"), message("x2", "x"), message("x2!", "1", replaces: "x"), message("x3", "x"),
@@ -130,7 +133,7 @@ struct FoldedMessageTests {
     #expect(try shown().count == 8)
   }
 
-  @Test("A correction of a message that was cleared away stands for itself.")
+  @Test("A correction of a message that is hidden is shown as a message of its own.")
   func cleared() async throws {
     try await keep([message("helo", "1"), message("hello", "2", replaces: "1")])
     try await store.change { database in
@@ -141,7 +144,7 @@ struct FoldedMessageTests {
     #expect(try shown() == ["hello (edited)"])
   }
 
-  @Test("A thread has as many messages as its history shows.")
+  @Test("The number of messages of a thread is the number that its history shows.")
   func threads() async throws {
     var messages = [message("helo", "1"), message("hello", "2", replaces: "1"), message("next", "3")]
     for index in messages.indices { messages[index].thread = "t" }
@@ -152,7 +155,7 @@ struct FoldedMessageTests {
   }
 
   @Test(
-    "Ten thousand corrections of one message, or of each other, hold nothing up.", arguments: [false, true])
+    "Ten thousand corrections of one message, or of one another, cause no delay.", arguments: [false, true])
   func many(isChain: Bool) async throws {
     var messages = [message("0", "0")]
     for number in 1...10_000 {

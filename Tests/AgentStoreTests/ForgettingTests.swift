@@ -7,7 +7,7 @@ import XMPPStanza
 
 @testable import AgentStore
 
-@Suite("An account that is forgotten", .timeLimit(.minutes(4)))
+@Suite("Forgotten accounts", .timeLimit(.minutes(4)))
 struct ForgettingTests {
   private let directory: TemporaryDirectory
   private var path: String { directory.paths.database }
@@ -52,7 +52,7 @@ struct ForgettingTests {
   }
 
   @Test(
-    "An account that is forgotten leaves no word in any file, while the agent goes on; what others have stays, and is found."
+    "A running agent leaves no word of a forgotten account in any file, and keeps those of other accounts."
   )
   func forgotten() async throws {
     let store = try await store()
@@ -66,7 +66,7 @@ struct ForgettingTests {
     #expect(count == 1)
   }
 
-  @Test("An account that is forgotten leaves no word in any file where no agent runs.")
+  @Test("A command leaves no word of a forgotten account in any file while no agent is running.")
   func withoutAgent() async throws {
     var store: LocalStore? = try await store()
     try store?.database.close()
@@ -76,7 +76,7 @@ struct ForgettingTests {
   }
 
   @Test(
-    "An account that is forgotten leaves nothing of what an earlier version deleted without overwriting it.")
+    "A forgotten account leaves nothing that an earlier version has deleted without overwriting it.")
   func deletedBefore() async throws {
     let store = try await store()
     try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA secure_delete = OFF") }
@@ -85,7 +85,7 @@ struct ForgettingTests {
     #expect(try found(Self.secret + Self.others) == Set(Self.others))
   }
 
-  @Test("An account that is forgotten is told not to be gone while somebody reads the database without end.")
+  @Test("A forgotten account is reported as not yet gone while another process keeps reading the database.")
   func reader() async throws {
     let store = try await store()
     try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA busy_timeout = 10") }

@@ -7,7 +7,7 @@ import Testing
 @testable import AgentStore
 @testable import AgentSystem
 
-@Suite("The history", .timeLimit(.minutes(4)))
+@Suite("The message history", .timeLimit(.minutes(4)))
 struct HistoryTests {
   private let directory: TemporaryDirectory
   private var path: String { directory.paths.database }
@@ -47,14 +47,14 @@ struct HistoryTests {
     return bodies
   }
 
-  @Test("Where there is no database there is no history, and none is made.")
+  @Test("A missing database means that there is no history, and none is created.")
   func none() throws {
     #expect(try LocalHistory(path: path) == nil)
     #expect(mode(path) == 0)
   }
 
   @Test(
-    "Where all messages are wanted the first is given before the last is looked for.",
+    "The first of all messages is delivered before the last one is read from the database.",
     arguments: [false, true])
   func all(isFolded: Bool) async throws {
     let count = 1201
@@ -75,7 +75,8 @@ struct HistoryTests {
   }
 
   @Test(
-    "Threads are listed by conversation, the newest first, and the history of one has its messages alone.")
+    "Threads are listed for each conversation, the newest first, and the history of a thread has only its messages."
+  )
   func threads() async throws {
     var messages = [
       message("1", at: 1000), message("2", at: 1001), message("3", "x@y", at: 1002),
@@ -99,7 +100,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "A conversation is what was exchanged with a bare JID, in both directions, and of this account alone.")
+    "A conversation has all messages from and to a bare JID, of one account only.")
   func conversation() async throws {
     try await keep([
       message("1"), message("2", "b@c/other"), message("3", "b@c", sent: true), message("4", "x@y/z"),
@@ -114,7 +115,7 @@ struct HistoryTests {
     #expect(try bodies("b@c", limit: 2, newestFirst: true) == ["6", "3"])
   }
 
-  @Test("Another device of the account has a conversation of its own; notes to oneself have one, too.")
+  @Test("Each other device of the account has a conversation of its own, and so have notes to oneself.")
   func ownDevices() async throws {
     var toAll = message("note", "a@b/phone")
     toAll.to = "a@b"
@@ -129,7 +130,7 @@ struct HistoryTests {
   }
 
   @Test(
-    "The order is that of time; of one time that of arrival, and what was fetched backwards comes before.")
+    "Messages are sorted by time and then by arrival, and those from the archive come first.")
   func order() async throws {
     try await keep([
       message("c", at: 30), message("a", at: 10), message("d", at: 30), message("b", at: 20),
@@ -147,7 +148,7 @@ struct HistoryTests {
     #expect(try bodies { ($0.after, $0.before) = (-1e300, 1e300) }.count == 7)
   }
 
-  @Test("A message of some whole second is behind those that came in it; one out of the past is before them.")
+  @Test("A message with a time in whole seconds comes after those that arrived before it within that second.")
   func wholeSeconds() async throws {
     try await keep([
       message("1", at: 30.7), message("2", at: 30), message("3", at: 30), message("4", at: 31),
@@ -164,7 +165,9 @@ struct HistoryTests {
     #expect(try bodies(nil, "late") == ["late"])
   }
 
-  @Test("A search finds all of the words, whatever their case and accents, as whole words, newest first.")
+  @Test(
+    "A search finds all of its words, as whole words and without regard to case and accents, newest first."
+  )
   func search() async throws {
     var subject = message("nothing", at: 5)
     subject.subject = "Deploy: red"
@@ -182,7 +185,7 @@ struct HistoryTests {
     #expect(try bodies(nil, "missing", "red").isEmpty)
   }
 
-  @Test("Text without spaces is found in the middle, and so is what is no word.")
+  @Test("A search finds text without spaces inside longer text, and also signs that are not words.")
   func unspaced() async throws {
     try await keep([
       message("我们明天聊天吧"), message("聊点别的"), message("well :-) 100%"), message("100 of 👍 a_b"), message("azb"),
@@ -212,7 +215,7 @@ struct HistoryTests {
     #expect(try bodies(of: word).isEmpty)
   }
 
-  @Test("A message that is changed is found by what it says now, and none that was deleted is.")
+  @Test("A search finds a changed message by its new text only, and never a deleted message.")
   func inStep() async throws {
     try await keep([message("first words"), message("others")])
     let store = try LocalStore(path: path)
@@ -233,7 +236,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("What was fetched out of the past has the cursor before all events.")
+  @Test("A message from the archive has the cursor 0, which precedes all events.")
   func cursors() async throws {
     try await keep([message("old", at: 1)], from: nil)
     try await keep([message("new", at: 2)], from: 7)
@@ -246,7 +249,7 @@ struct HistoryTests {
     #expect(replayed.map(\.cursor) == [7])
   }
 
-  @Test("10,000 messages with the same time keep their order.")
+  @Test("Ten thousand messages with the same time keep their order.")
   func many() async throws {
     let texts = (1...10_000).map { "message number \($0)" }
     try await keep(texts.map { message($0, at: 77) })
@@ -254,7 +257,7 @@ struct HistoryTests {
     #expect(try bodies(nil, "number", "4711") == ["message number 4711"])
   }
 
-  @Test("The history can be read while an agent writes, and after an agent was killed.")
+  @Test("The history can be read while an agent is writing, and after an agent was killed.")
   func beside() async throws {
     try await keep([message("1")])
     let store = try LocalStore(path: path)

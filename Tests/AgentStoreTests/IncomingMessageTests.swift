@@ -22,7 +22,7 @@ import XMPPXML
       .stored(own: own, hasArchive: hasArchive, now: now)
   }
 
-  @Test("A direct message is kept with its ids; the archive's only where there is one.")
+  @Test("A direct message is stored with its ids, and with an archive id only if the server has an archive.")
   func direct() throws {
     let children =
       "<body>hi</body><subject>s</subject><thread>t</thread><origin-id xmlns='urn:xmpp:sid:0' id='o'/>"
@@ -36,7 +36,7 @@ import XMPPXML
     #expect(try stored(from, children, hasArchive: false)?.archiveID == nil)
   }
 
-  @Test("What says nothing to a person is not kept; an error and what only its recipient can read are.")
+  @Test("A message without content for a person is not stored, but an error or an encrypted message is.")
   func contents() throws {
     #expect(try stored("from='b@c'", "<active xmlns='http://jabber.org/protocol/chatstates'/>") == nil)
     #expect(try stored("from='b@c' type='error' id='1'", "<error type='cancel'/>")?.type == .error)
@@ -45,7 +45,7 @@ import XMPPXML
   }
 
   @Test(
-    "A message's time is believed unless it is impossible or in the future.",
+    "The delay time of a message is used unless it is impossible or in the future.",
     arguments: [
       ("2026-11-21T02:42:13Z", 1_795_228_933.0), ("2027-01-15T08:00:30Z", 1_800_000_000),
       ("2199-01-01T00:00:00Z", nil), ("292277026596-01-01T00:00:00Z", nil), ("1969-12-31T23:59:59Z", nil),
@@ -57,7 +57,7 @@ import XMPPXML
     #expect(message.isDelayed == (time != nil))
   }
 
-  @Test("Forged copies and results of the archive are nothing at all, nor is a copy inside of a copy.")
+  @Test("A forged carbon copy or archive result is not stored, and neither is a copy inside a copy.")
   func forged() throws {
     let inner =
       "<forwarded xmlns='urn:xmpp:forward:0'><message xmlns='jabber:client' from='b@c' "
@@ -75,7 +75,7 @@ import XMPPXML
       try stored(ownBare, carbon + inner + carbon + inner + end + "</received>" + end + "</received>") == nil)
   }
 
-  @Test("In a room the occupant is the sender, so that nobody can pass for another's message.")
+  @Test("The sender of a message in a room is the occupant, so that nobody can correct another's message.")
   func room() throws {
     let message = try stored("from='room@muc.example/nick' type='groupchat'", "<body>x</body>")
     #expect(message?.sender == "room@muc.example/nick")

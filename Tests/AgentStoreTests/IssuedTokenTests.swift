@@ -10,7 +10,7 @@ import XMPPSASL
   }
 
   @Test(
-    "A command prints a token, bare or as JSON.",
+    "A command prints its token as plain text or as a JSON object.",
     arguments: [
       ("secret\n", "secret", nil), ("\u{FEFF}\"secret\"", "secret", nil),
       (#"{"token":"secret"}"#, "secret", nil),
@@ -29,14 +29,14 @@ import XMPPSASL
   }
 
   @Test(
-    "Empty output is not a token.",
+    "Empty output of a command is not a token.",
     arguments: ["", "\n", " \r\n", "\"\"", "{}", #"{"token":""}"#, #"{"token":null}"#])
   func empty(printed: String) throws {
     #expect(try read(printed) == nil)
   }
 
   @Test(
-    "Any other output is refused.",
+    "Any other output of a command is refused.",
     arguments: [
       "Error: not logged in", "a\nb", "a\u{0}b", "{", #"{"token":1}"#, #"{"token":"a b"}"#,
       #"{"token":"a","expires":"tomorrow"}"#, #"{"token":"a","expires":5}"#,
@@ -46,7 +46,7 @@ import XMPPSASL
     #expect(throws: IssuedToken.Garbage.self) { try read(printed) }
   }
 
-  @Test("The end of a JWT is its own, where the command does not tell one.")
+  @Test("A JWT expires at the time in its claims if the command prints no other time.")
   func end() throws {
     let token = try #require(try read(JSONWebTokenTests.token(claims: #"{"exp":2000}"#)))
     #expect(token.isValid(at: 1999) && !token.isValid(at: 2000) && token.isExpired(at: 2000))

@@ -24,14 +24,14 @@ import XMPPSASL
     return encoded
   }
 
-  @Test("The published example is read.")
+  @Test("The example of RFC 7519 is read with its expiry and its issuer.")
   func example() throws {
     let token = try JSONWebToken(Self.published)
     #expect(token.expiry == 1_300_819_380 && token.issuer == "joe")
     #expect(token.isExpired(at: 1_300_819_380) && !token.isExpired(at: 1_300_819_379))
   }
 
-  @Test("Claims that say whom a token is for are read.")
+  @Test("The claims that say for whom a token is issued are read.")
   func claims() throws {
     let token = try JSONWebToken(
       Self.token(claims: #"{"jid":"a@example.org","aud":["x","y"],"iss":"https://issuer","exp":1.5e9}"#))
@@ -69,7 +69,7 @@ import XMPPSASL
   }
 
   @Test(
-    "What editors and shells put around a token is no part of it.",
+    "Quotes, spaces and line breaks around a token are removed.",
     arguments: [
       "\u{FEFF}x.y.z", "x.y.z\r\n", "\"x.y.z\"\n", "'x.y.z'", "  x.y.z \t", "\u{FEFF}\" x.y.z \"\n",
     ])
@@ -77,7 +77,7 @@ import XMPPSASL
     #expect(JSONWebToken.stripped(text) == "x.y.z")
   }
 
-  @Test("An end that has passed is told before anything is sent; nothing of another shape is refused.")
+  @Test("An expired token is reported before anything is sent, and so is an opaque token in place of a JWT.")
   func check() throws {
     let past = IssuedToken(token: Secret(Self.token(claims: #"{"exp":1000}"#)))
     for isJWT in [true, false] {

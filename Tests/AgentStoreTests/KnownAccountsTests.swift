@@ -25,7 +25,9 @@ import XMPPSASL
     KnownAccounts.Change(account: name, before: before, after: after).consequence
   }
 
-  @Test("An account that is to be logged in is, one that is not any more is logged out.")
+  @Test(
+    "A changed accounts file logs in each account that should be online and logs out each one that should not."
+  )
   func logInAndOut() {
     let on = Self.account()
     let off = Self.account { $0.isLogin = false }
@@ -44,7 +46,7 @@ import XMPPSASL
         }) == .nothing)
   }
 
-  @Test("A session goes by what is stored now, but not by what the agent notes there.")
+  @Test("A session adopts the changed settings of its account, but ignores the notes of the agent itself.")
   func goBy() {
     let before = Self.account()
     for change: (inout Account) -> Void in [
@@ -61,7 +63,7 @@ import XMPPSASL
     #expect(Self.consequence(before, noted) == .nothing)
   }
 
-  @Test("Every account is reported as new once.")
+  @Test("Every account is reported as new only once.")
   func first() {
     let known = KnownAccounts()
     let file = Self.file(Self.account())
@@ -69,7 +71,7 @@ import XMPPSASL
     #expect(known.news(in: file) == [])
   }
 
-  @Test("What this process writes is no news; what somebody else wrote before it is.")
+  @Test("A change that this process writes is not reported, but a change by another process before it is.")
   func ownWrites() {
     let known = KnownAccounts()
     let old = Self.file(Self.account())

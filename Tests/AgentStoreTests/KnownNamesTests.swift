@@ -6,7 +6,7 @@ import XMPPStanza
 
 @testable import AgentStore
 
-@Suite("Whom a word of the command line means")
+@Suite("Names of contacts and rooms on the command line")
 struct KnownNamesTests {
   private static let names = KnownNames([
     .init(jid: "bob@c", name: "Bob"), .init(jid: "bob@d", name: "Robert"), .init(jid: "twin@c", name: "Twin"),
@@ -16,7 +16,7 @@ struct KnownNamesTests {
   ])
 
   @Test(
-    "A word of the command line means a JID where it has an @, the exact name of one contact or room, or a domain with a dot.",
+    "A word with an @ is a JID, any other word is an exact name, and otherwise a word with a dot is a domain.",
     arguments: [
       ("Bob", "bob@c"), ("The Team", "team@rooms.c"), ("Same", "same@c"), ("Bob@x", "Bob@x"),
       ("server.c", "server.c"), ("server.c/res", "server.c/res"), ("example.org", "trap@c"),
@@ -28,7 +28,7 @@ struct KnownNamesTests {
   }
 
   @Test(
-    "A word of the command line is refused where it means nobody, or more than one: with those that come close.",
+    "A name that nobody has, or more than one has, is refused with similar names.",
     arguments: [
       ("bob", "nobody is called bob; near it: Bob (bob@c), Robert (bob@d)"),
       ("Bobb", "nobody is called Bobb; near it: Bob (bob@c), Robert (bob@d)"),
@@ -44,7 +44,7 @@ struct KnownNamesTests {
     #expect(failure?.name == .invalidParameter && failure?.detail?.description == detail)
   }
 
-  @Test("Of many similar names only a few are suggested.")
+  @Test("Only a few of many similar names are suggested.")
   func many() {
     let names = KnownNames((1...100).map { .init(jid: "\($0)@c", name: "friend \($0)") })
     #expect {
@@ -55,7 +55,7 @@ struct KnownNamesTests {
     }
   }
 
-  @Test("Names of contacts and of bookmarked rooms are read from the local store, each account's own.")
+  @Test("The names of contacts and bookmarked rooms are read from the local store of their own account.")
   func stored() async throws {
     let directory = try TemporaryDirectory()
     #expect(throws: Failure.self) { try KnownNames(of: "a@b", at: directory.paths.database).jid("Bob") }

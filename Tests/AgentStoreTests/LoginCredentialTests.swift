@@ -18,7 +18,7 @@ import XMPPSASL
     return try LoginCredential(given: parameters, stored: credential)
   }
 
-  @Test("The kind is the named one, else the stored one that fits what is given.")
+  @Test("The kind of a login is the one that was named, or else the stored kind if it fits the given secret.")
   func kinds() throws {
     #expect(try given { $0.password = "p" }?.kind == .password)
     #expect(try given(stored: .email) { $0.password = "p" }?.kind == .email)
@@ -39,7 +39,7 @@ import XMPPSASL
     #expect(byExtension?.kind == .thirdParty && byExtension?.token == nil)
   }
 
-  @Test("Without a given secret there is no new credential, and naming the stored kind is allowed.")
+  @Test("A login without a given secret has no new credential, and may name the stored kind.")
   func nothing() throws {
     #expect(try given { _ in } == nil)
     #expect(try given { $0.loginExt = "e" } == nil)
@@ -71,12 +71,12 @@ import XMPPSASL
     }
   }
 
-  @Test("A token is taken without what editors put around it.")
+  @Test("Quotes, spaces and line breaks around a given token are removed.")
   func stripped() throws {
     #expect(try given { $0.token = "\u{FEFF}\"t\"\n" }?.token?.token == Secret("t"))
   }
 
-  @Test("What does not belong to a new secret stays with the account.")
+  @Test("Options that a new secret does not replace are kept from the account.")
   func beside() throws {
     var stored = LoginCredential(password: Secret("old"))
     stored.authcid = "staff-17"

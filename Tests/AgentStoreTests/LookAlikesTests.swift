@@ -7,7 +7,9 @@ import XMPPStanza
 @testable import AgentStore
 
 @Suite struct LookAlikesTests {
-  @Test("One whom a person could take for a contact, or for the account itself, is told from others.")
+  @Test(
+    "A JID that a person could mistake for a contact or the own account is recognised, and others are not."
+  )
   func originals() async throws {
     let directory = try TemporaryDirectory()
     let store = try LocalStore(path: directory.paths.database)

@@ -8,7 +8,7 @@ import Testing
     .init(show: show, status: status)
   }
 
-  @Test("A presence for a time ends, and what was before comes back.")
+  @Test("The presence from before returns when a timed presence ends.")
   func timed() {
     var presence = PresenceIntent(base: value(.chat))
     presence.set(value(.away, "lunch"), until: 100)
@@ -20,7 +20,7 @@ import Testing
     #expect(presence.effective == value(.chat))
   }
 
-  @Test("A presence without end replaces one for a time.")
+  @Test("A presence without an end replaces a timed presence.")
   func replaced() {
     var presence = PresenceIntent()
     presence.set(value(.away), until: 100)
@@ -30,7 +30,9 @@ import Testing
     #expect(presence.effective == value(.xa))
   }
 
-  @Test("A priority belongs to the presence that it was given with; what soon ends leaves the lasting one's.")
+  @Test(
+    "A priority belongs to the presence that it was given with, and a temporary presence keeps the lasting one's."
+  )
   func priority() {
     var presence = PresenceIntent(base: .init(show: .dnd, priority: -128))
     #expect(presence.usualPriority(isLasting: true) == 0)
@@ -43,7 +45,7 @@ import Testing
     #expect(presence.usualPriority(isLasting: false) == 0)
   }
 
-  @Test("Of overlapping holds the newest alive wins, in whatever order they end.")
+  @Test("The newest of several overlapping holds is in effect, in whatever order they end.")
   func holds() {
     var presence = PresenceIntent(base: value(.online))
     presence.hold(value(.dnd, "one"), by: 1)
@@ -63,7 +65,7 @@ import Testing
     #expect(!ended7)
   }
 
-  @Test("Holds that come back to a new agent in any order win as before.")
+  @Test("Holds that are restored in a new agent have the same precedence in any order.")
   func holdsComeBack() {
     var presence = PresenceIntent(base: value(.online))
     presence.hold(value(.dnd, "three"), by: 7, since: 30)
@@ -76,7 +78,7 @@ import Testing
     #expect(presence.effective.status == "one again")
   }
 
-  @Test("What is set while a presence is held shows when the hold ends.")
+  @Test("A presence that is set during a hold takes effect when the hold ends.")
   func setWhileHeld() {
     var presence = PresenceIntent()
     presence.hold(value(.dnd), by: 1)
@@ -87,7 +89,7 @@ import Testing
     #expect(presence.effective == value(.away))
   }
 
-  @Test("A presence for a time that ends during a hold is gone after it.")
+  @Test("A timed presence that ends during a hold is not in effect afterwards.")
   func timedDuringHold() {
     var presence = PresenceIntent(base: value(.chat))
     presence.set(value(.away), until: 100)

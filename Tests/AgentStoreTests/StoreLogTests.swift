@@ -29,7 +29,7 @@ struct StoreLogTests {
     }
   }
 
-  @Test("When the agent has ended, a copy of the one file is whole.")
+  @Test("A copy of the database file alone is complete after the agent has ended.")
   func end() async throws {
     let store = try LocalStore(path: path)
     try await store.change { try $0.execute(sql: "INSERT INTO meta (key, value) VALUES ('last', 7)") }
@@ -45,7 +45,7 @@ struct StoreLogTests {
     #expect(value == 7)
   }
 
-  @Test("Writes after the end of the log are stored and read.")
+  @Test("Data that is written after the end of the log is stored and can be read.")
   func afterEnd() async throws {
     let store = try LocalStore(path: path)
     store.finish()
@@ -56,7 +56,7 @@ struct StoreLogTests {
     #expect(logSize == 0)
   }
 
-  @Test("The log is emptied a while after every change.")
+  @Test("The log is emptied some time after every change.")
   func tidied() async throws {
     let store = try LocalStore(path: path, tidiness: .zero)
     for _ in 0..<3 {
@@ -65,7 +65,9 @@ struct StoreLogTests {
     }
   }
 
-  @Test("A reader that makes the log grow is not waited for, and the log shrinks once the reader has gone.")
+  @Test(
+    "A reader that makes the log grow is not waited for, and the log shrinks once the reader has finished."
+  )
   func reader() async throws {
     let store = try LocalStore(path: path)
     try await fill(store, megabytes: 1)

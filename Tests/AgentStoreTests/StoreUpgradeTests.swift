@@ -112,7 +112,7 @@ struct StoreUpgradeTests {
   ]
 
   @Test(
-    "Everything is there again, what waits waits in its order, and a copy is kept until an agent has ended well."
+    "An upgrade keeps all content and the order of the outbox, and a copy until an agent has ended properly."
   )
   func everything() async throws {
     try make()
@@ -140,7 +140,7 @@ struct StoreUpgradeTests {
     #expect(access(copy, F_OK) != 0)
   }
 
-  @Test("The history, its search and the events are what they were.")
+  @Test("An upgrade leaves the history, its search and the events unchanged.")
   func history() async throws {
     try make()
     let store = try LocalStore(path: path)
@@ -195,7 +195,7 @@ struct StoreUpgradeTests {
     }
   }
 
-  @Test("An upgrade that fails leaves the database as it was, without a copy, and says so.")
+  @Test("An upgrade that fails leaves the database unchanged and without a copy, and is reported.")
   func failing() async throws {
     try make()
     do {
@@ -219,7 +219,7 @@ struct StoreUpgradeTests {
     #expect(try description(path) == upgraded)
   }
 
-  @Test("Commands leave a database alone that an agent of version 0.1 uses.")
+  @Test("A command does not upgrade a database that an agent of version 0.1 is using.")
   func running() throws {
     try make()
     StoreUpgrade.terms.withLockedValue { $0.isAgent = false }
@@ -243,7 +243,7 @@ struct StoreUpgradeTests {
     #expect(try description(path) == upgraded)
   }
 
-  @Test("What waits is taken over into the history later, and receipts go to messages that were sent before.")
+  @Test("An upgraded outbox moves into the history when it is sent, and receipts reach messages from before.")
   func goingOn() async throws {
     try make()
     let store = try LocalStore(path: path)
@@ -264,7 +264,7 @@ struct StoreUpgradeTests {
     #expect(events.map(\.cursor) == [20, 21, 22] && events.map(\.name) == ["message", "receipt", "receipt"])
   }
 
-  @Test("The copy of an earlier database goes with an account that is forgotten.")
+  @Test("The copy of an earlier database is removed with an account that is forgotten.")
   func forgotten() async throws {
     try make()
     let store = try LocalStore(path: path)
@@ -274,7 +274,7 @@ struct StoreUpgradeTests {
     #expect(try description(path) == ["- - -2 waits waits-3"])
   }
 
-  @Test("An agent of version 0.1 refuses the new database.")
+  @Test("An agent of version 0.1 refuses the upgraded database.")
   func refused() async throws {
     _ = try LocalStore(path: path)
     // As that version looks at it, which knows these migrations.
@@ -287,7 +287,7 @@ struct StoreUpgradeTests {
     #expect(isRefused)
   }
 
-  @Test("Out of a damaged database of version 0.1 is saved what can be read, and upgraded.")
+  @Test("A damaged database of version 0.1 is upgraded with everything that can be read.")
   func damaged() async throws {
     try make()
     do {

@@ -4,10 +4,10 @@ import XMPPStanza
 
 @testable import AgentStore
 
-@Suite("What is wrong with a JID")
+@Suite("The error of an invalid JID")
 struct WrongJIDTests {
   @Test(
-    "What is wrong with a JID is told in both languages.",
+    "The error of an invalid JID is reported in English and in Chinese.",
     arguments: [
       ("@example.org", "nothing stands before the @", "@ 之前没有内容"),
       ("a@", "no domain", "没有域名"),
@@ -28,7 +28,7 @@ struct WrongJIDTests {
     #expect(error.map { FailureDetail($0) }?.text(.chinese) == chinese)
   }
 
-  @Test("Every sentence is known, and the name of every part.")
+  @Test("Every sentence about an invalid JID and the name of every part is known.")
   func known() {
     for sentence in JIDError.Sentence.allCases {
       #expect(FailureDetail.Key(name: "address.\(sentence.rawValue)") != nil, "\(sentence)")

@@ -10,7 +10,7 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  @Test("A line has time, level, label, message and facts; the file has mode 0600.")
+  @Test("A line of the log has time, level, label, message and metadata, and the file has mode 0600.")
   func line() throws {
     let log = AgentLog(path: path, limit: 1000)
     var logger = log.logger("agent")
@@ -23,7 +23,7 @@ import Testing
     #expect(mode(path) == 0o600)
   }
 
-  @Test("The size is bounded: one older file is kept.")
+  @Test("The size of the log is limited, and one older file is kept.")
   func rotation() throws {
     let log = AgentLog(path: path, limit: 1000)
     for number in 0..<100 { log.append("\(number) " + String(repeating: "x", count: 100)) }
@@ -37,13 +37,13 @@ import Testing
     #expect(try #require(contents(path)).hasPrefix(new) || contents(path) == "more\n")
   }
 
-  @Test("What a peer wrote cannot forge a line or a colour.")
+  @Test("A text from a peer cannot forge a line or a colour in the log.")
   func neutralised() throws {
     AgentLog(path: path, limit: 100_000).append("a\nb\r\u{1B}[31m\u{9B}\u{202E}é\u{2028}")
     #expect(contents(path) == "a\\u{a}b\\u{d}\\u{1b}[31m\\u{9b}\\u{202e}é\\u{2028}\n")
   }
 
-  @Test("A log that cannot be written stops nothing.")
+  @Test("A log that cannot be written does not stop the agent.")
   func unwritable() {
     AgentLog(path: directory.path + "/none/agent.log", limit: 1000).append("lost")
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AgentSystem
 
-@Suite("Files that the agent may have open") struct DescriptorLimitTests {
+@Suite("The limit of file descriptors") struct DescriptorLimitTests {
   @Test("A descriptor limit that is too low for all sessions and clients is reported with its numbers.")
   func tooFew() throws {
     let failure = try #require(DescriptorLimit.failure(for: 900, limit: 40))

@@ -43,7 +43,7 @@ import Testing
     _ = try channel.finish()
   }
 
-  @Test("What is repeated, of loopback, or no message at all, is no change.")
+  @Test("A repeated message, one of the loopback interface or an invalid one is not a network change.")
   func noise() throws {
     let reports = Reports()
     let channel = try channel(reports) { $0 == 3 ? "lo" : nil }
@@ -55,7 +55,7 @@ import Testing
     _ = try channel.finish()
   }
 
-  @Test("An interface that is gone by now has no name, and the change is told all the same.")
+  @Test("A change of an interface that no longer exists is reported without a name.")
   func gone() throws {
     let reports = Reports()
     let channel = try channel(reports) { _ in nil }
@@ -67,7 +67,7 @@ import Testing
     #expect(RouteHandler.name(ofInterface: .max) == nil)
   }
 
-  @Test("A suspended machine is reported once, however its clocks behave.")
+  @Test("A suspension of the machine is reported once, however its clocks behave.")
   func sleep() {
     let asleep = NIOLockedValueBox(Duration.zero)
     var clock = SleepClock { asleep.withLockedValue { $0 } }
@@ -84,7 +84,7 @@ import Testing
     #expect(!hasSlept)
   }
 
-  @Test("The watch sees this machine's own network, and ends with who listens.")
+  @Test("The watch of this machine's network ends when its listener ends.")
   func real() async throws {
     let changes = NetworkWatch.changes(
       on: MultiThreadedEventLoopGroup.singleton.any(), log: Logger(label: "test"))

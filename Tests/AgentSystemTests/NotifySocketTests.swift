@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("A manager hears what is told, at a path and under an abstract name.")
+  @Test("A service manager receives notifications at a path and at an abstract name.")
   func messages() throws {
     let directory = try TemporaryDirectory()
     for name in [directory.path + "/notify", "@imctl-test-\(getpid())-\(directory.path.suffix(6))"] {
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("A missing listener is no failure, and an invalid NOTIFY_SOCKET is ignored.")
+  @Test("A missing listener is not an error, and an invalid NOTIFY_SOCKET is ignored.")
   func nobody() throws {
     try #require(NotifySocket(path: "/nowhere/at/all")).send(.ready)
     let long = "/" + String(repeating: "x", count: 200)
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("A sign of life is sent twice as often as is asked for, by the process that is asked.")
+  @Test("The watchdog is notified at half its interval, and only by the process that it names.")
   func watchdog() throws {
     func interval(_ microseconds: String?, _ pid: String?) -> Duration? {
       NotifySocket(path: "/x", watchdog: microseconds, watchdogPID: pid, pid: 42)?.watchdogInterval

@@ -27,7 +27,7 @@ import Testing
     """
 
   @Test(
-    "Only what is as in its file is dropped: no data, nothing with addresses in it, nothing that is shared.")
+    "Only memory that is identical to its file is released: no data, no relocated and no shared memory.")
   func dropped() {
     let mappings = ResidentMemory.mappings(in: Self.smaps)
     #expect(mappings.count == 5)

@@ -60,7 +60,7 @@ enum RecordedDatagram {
     RouteMessage.read(ByteBuffer(bytes: hex.flatMap(Recorded.bytes)))
   }
 
-  @Test("An address that comes and goes is the same one.")
+  @Test("An address that is added and then removed is recognised as the same one.")
   func address() throws {
     let new = try #require(read(Recorded.address).first)
     #expect(new.isNew)
@@ -74,7 +74,7 @@ enum RecordedDatagram {
     #expect(old.subject == new.subject)
   }
 
-  @Test("A route has its gateway and its interface.")
+  @Test("A route is read with its gateway and its interface.")
   func route() throws {
     let route = try #require(read(Recorded.defaultRoute).first)
     #expect(route.isNew)
@@ -84,7 +84,7 @@ enum RecordedDatagram {
     #expect(route.subject.addresses == [[5, 10, 9, 0, 1]])
   }
 
-  @Test("An address that is still being checked is none; loopback and multicast never are.")
+  @Test("A tentative address is ignored, and so are loopback addresses and multicast routes.")
   func passedOver() {
     #expect(read(Recorded.tentative).isEmpty)
     #expect(read(Recorded.checked).count == 1)
@@ -92,7 +92,7 @@ enum RecordedDatagram {
     for hex in Recorded.loopback { #expect(read(hex).isEmpty) }
   }
 
-  @Test("A datagram may hold several messages.")
+  @Test("A datagram with several route messages is read completely.")
   func several() {
     #expect(
       read(Recorded.address, Recorded.multicast, Recorded.subnet, Recorded.removed).map(\.isNew) == [
@@ -109,7 +109,7 @@ enum RecordedDatagram {
     }
   }
 
-  @Test("Impossible lengths in a route message are handled.")
+  @Test("A route message with impossible lengths never traps.")
   func garbage() {
     var generator = SystemRandomNumberGenerator()
     for hex in [Recorded.address, Recorded.defaultRoute, Recorded.multicast] {
@@ -130,7 +130,7 @@ enum RecordedDatagram {
     }
   }
 
-  @Test("A repeated address is no change, and one that went and came back is.")
+  @Test("A repeated address is not a change, but one that was removed and added again is.")
   func known() throws {
     var known = KnownNetwork()
     let new = try #require(read(Recorded.address).first)
@@ -139,7 +139,7 @@ enum RecordedDatagram {
       [new, new, old, old, new, new].map { known.isNews($0) } == [true, false, true, true, true, false])
   }
 
-  @Test("The number of remembered addresses is bounded.")
+  @Test("The number of remembered addresses is limited.")
   func bound() throws {
     var known = KnownNetwork()
     var message = try #require(read(Recorded.address).first)

@@ -1,4 +1,4 @@
-"""What can happen to an agent on its machine: it is killed, stopped, restarted; its disk is full; its files go."""
+"""The faults of an agent's machine: kill, stop, restart, a full disk, removed files and a read-only directory."""
 import ctypes
 import fcntl
 import os
@@ -18,16 +18,16 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def own_mounts():
-    """File systems that are mounted from now on are seen by this process and its children only, and go with them."""
+    """Limits the file systems that are mounted from now on to this process and its children."""
     if os.geteuid() != 0 or LIBC.unshare(0x20000) != 0:
         return False
     return LIBC.mount(b"none", b"/", None, 0x44000, None) == 0
 
 
 class Machine:
-    """The surroundings of one agent.
+    """The environment of one agent, with the faults that can occur in it.
 
-    Without root it has no disk of its own that could be filled.
+    A disk of its own, which can be filled, requires root.
     """
 
     def __init__(self, name, imctl, chance, is_root):
@@ -53,7 +53,7 @@ class Machine:
         self.falsehoods.append(what)
 
     def processes(self):
-        """Those that are this agent, or want to be."""
+        """Returns the ids of the running agent and of agents that are starting."""
         found = []
         for process in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -100,7 +100,7 @@ class Machine:
         return lambda: os.path.exists(path) and os.remove(path)
 
     def seal(self):
-        """Nothing can be made in the directory, and nothing removed."""
+        """Makes the directory read-only, so that no file can be created or removed in it."""
         self.note("read-only")
         if not self.is_root:
             os.chmod(self.directory, 0o500)
@@ -122,7 +122,7 @@ class Machine:
         self.signal(signal.SIGKILL)
 
     def restart(self):
-        """What it says is so."""
+        """Restarts the agent, and checks that the reported outcome is true."""
         self.note("restarted")
         before = self.processes()
         result = self.imctl.run("agent", "restart", "--timeout", "20")
@@ -150,7 +150,7 @@ class Machine:
                 pass
 
     def remove_database(self):
-        """Files of the database, or all there is, of an agent that runs: nothing is lost when it has put them back."""
+        """Removes files of the running agent, or its whole directory, and waits until it has restored the database."""
         if not self.recover():
             return
         names = self.random.choice([DATABASE, DATABASE[:1], DATABASE[:2], DATABASE[1:], DATABASE[1:2], None])
@@ -168,7 +168,7 @@ class Machine:
             time.sleep(0.02)
 
     def strike(self):
-        """One or two of these."""
+        """Causes one or two random faults."""
         lasting = [self.stop, self.stop, self.seal] + ([self.fill, self.fill] if self.is_root else [])
         sudden = [self.kill, self.kill, self.kill, self.restart, self.end, self.remove, self.remove]
         what = self.random.choice(lasting + sudden + [self.remove_database] * 2)
@@ -184,7 +184,7 @@ class Machine:
             heal()
 
     def recover(self):
-        """Waits until the session is back; whether it is."""
+        """Waits until the session is online again, and returns whether it is."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             status = self.imctl.status()

@@ -1,4 +1,4 @@
-"""The parties of the chaos benchmarks: an imctl with a home of its own, what its `watch` has told, and a counterpart."""
+"""The parties of the chaos benchmarks: an imctl with its own home directory, its `watch`, and a counterpart."""
 import datetime
 import json
 import os
@@ -21,7 +21,7 @@ SQLITE = {
 
 
 def spans(numbers):
-    """Neighbours together; the first twenty."""
+    """Writes consecutive numbers as spans, of which at most the first twenty."""
     found = []
     for number in numbers:
         if found and isinstance(number, int) and found[-1][1] == number - 1:
@@ -32,7 +32,7 @@ def spans(numbers):
 
 
 class Trace:
-    """What happened when, to look for the cause of a loss."""
+    """A record of the events of a run, used to find the cause of a lost message."""
 
     def __init__(self):
         self.lines = []
@@ -51,7 +51,7 @@ trace = Trace()
 
 
 class Listener:
-    """A script whose reports are kept as they come."""
+    """A script whose reports are recorded as they arrive."""
 
     def __init__(self, name, log, **options):
         self.script = Script(name, log, **options)
@@ -77,7 +77,7 @@ class Listener:
 
 
 class Watch:
-    """`imctl watch`, started again from the last cursor whenever its agent is gone."""
+    """A running `imctl watch`, which is restarted from the last cursor whenever its agent has ended."""
 
     def __init__(self, imctl, cursor=None):
         self.imctl, self.cursor, self.is_over = imctl, cursor, False
@@ -138,7 +138,7 @@ class IMCTL:
             return database.execute("SELECT cursor, time, archiveID, isDelayed FROM messages WHERE body = ?", (body,)).fetchall()
 
     def doubles(self, prefix):
-        """Bodies of messages that are stored more than once."""
+        """Returns the bodies of messages that are stored more than once."""
         path = os.path.join(self.environment["XDG_STATE_HOME"], "imctl/imctl.sqlite")
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
             return [body for body, in database.execute(

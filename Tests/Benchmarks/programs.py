@@ -1,4 +1,4 @@
-"""What the benchmarks share: the servers of Tests/Servers, and commands that are timed from outside."""
+"""The code that the benchmarks share: the servers of Tests/Servers, and commands that are timed from outside."""
 import json
 import os
 import shlex
@@ -12,7 +12,7 @@ DOMAIN = "im.example"
 
 
 class Script:
-    """One of Tests/Servers, which ends, and takes down what it started, when its input does."""
+    """A script of Tests/Servers, which ends together with its child processes when its input ends."""
 
     def __init__(self, name, log, **options):
         self.process = subprocess.Popen(["/usr/bin/python3", "-u", os.path.join(SERVERS, name)], text=True,
@@ -35,7 +35,7 @@ class Script:
 
 
 class Command:
-    """A command line that is run many times; ROUND in it is a number that changes."""
+    """A command line that is run many times, with the number of the run in place of the word ROUND."""
 
     def __init__(self, title, words, environment, stdin="/dev/null", status=0):
         self.title, self.words, self.environment, self.status = title, words, environment, status
@@ -61,12 +61,12 @@ class Command:
 
 
 def processor_seconds(process):
-    """CPU time of a process, all threads, to the nanosecond (the clock of clock_getcpuclockid(3))."""
+    """Returns the CPU time of all threads of a process to the nanosecond (clock_getcpuclockid(3))."""
     return time.clock_gettime((~process << 3) | 2)
 
 
 def memory(process):
-    """Resident and proportional set size, MB."""
+    """Returns the resident and the proportional set size of a process in MB."""
     with open(f"/proc/{process}/smaps_rollup") as file:
         sizes = dict(line.split(":") for line in file if ":" in line and "kB" in line)
     return tuple(int(sizes[name].split()[0]) / 1024 for name in ("Rss", "Pss"))

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""A client that does nothing but write prepared stanzas, or count what comes: the yardstick of `send`.
+"""A client that only writes prepared stanzas or counts incoming ones, as the yardstick of `send`.
 
   raw_client.py JID HOST PORT CA_FILE send TO COUNT < PASSWORD
   raw_client.py JID HOST PORT CA_FILE receive < PASSWORD
 
-TLS, PLAIN, stream management. `send` writes COUNT messages as fast as the socket takes them, an <r/> behind every
-hundred, and says {"began": T} and {"acknowledged": T} when the server has them all. `receive` says {"ready": true},
-and for every line N on its standard input counts N messages: {"first": T, "last": T}. T is CLOCK_MONOTONIC, seconds.
+The client uses TLS, PLAIN and stream management. `send` writes COUNT messages as fast as the socket accepts them, with
+an <r/> after every hundred, and prints {"began": T} and, when the server has all of them, {"acknowledged": T}.
+`receive` prints {"ready": true}, and for every line N on its standard input counts N messages and prints
+{"first": T, "last": T}. T is CLOCK_MONOTONIC in seconds.
 """
 import base64
 import json
@@ -60,7 +61,7 @@ class Stream:
         return data
 
     def expect(self, text):
-        """Reads until `text` has come; what is behind it is left."""
+        """Reads until `text` has arrived, and keeps the data that follows it."""
         while text not in self.buffer:
             self.buffer += self.read()
             if b"<failure" in self.buffer:
@@ -69,7 +70,7 @@ class Stream:
 
 
 def message(to, number):
-    """What imctl writes for a line."""
+    """Returns the message that imctl writes for one line."""
     name = f"raw{time.monotonic_ns() % 10**14:014d}.{number % 512}"
     return f"<message to='{to}' id='{name}' type='chat'><body>message {number} of a run, some words long</body></message>"
 

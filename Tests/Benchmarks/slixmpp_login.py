@@ -1,4 +1,4 @@
-"""A login with slixmpp: connects, authenticates, binds, asks for the roster, sends presence, and ends.
+"""Logs in with slixmpp: connects, authenticates, binds, requests the roster, sends presence, and ends.
 
   slixmpp_login.py JID HOST PORT CA_FILE [direct] < PASSWORD
 """

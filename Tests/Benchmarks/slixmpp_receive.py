@@ -1,4 +1,4 @@
-"""slixmpp prints the body of every message that comes, a line each, until it is ended.
+"""Prints the body of every message that slixmpp receives, one on each line, until it is ended.
 
   slixmpp_receive.py JID HOST PORT CA_FILE [direct] < PASSWORD
 

@@ -1,4 +1,4 @@
-"""slixmpp sends a file, a message a line, and ends when the server has acknowledged everything.
+"""Sends each line of a file as a message with slixmpp, and ends when the server has answered a ping after them.
 
   slixmpp_send.py JID HOST PORT CA_FILE TO FILE < PASSWORD
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Makes certificates for tests: a private authority, and what it signs, well made or wrong on purpose.
+"""Issues certificates for tests by a private authority, both valid ones and ones with a deliberate fault.
 
-Reads a line of JSON, answers {"caFile": PATH}; then for each {"number", "kind", "names"} a line
-{"number", "chainFile", "keyFile"}. Deletes it all at the end of its input.
+Reads a line of JSON and answers {"caFile": PATH}. Then answers each line {"number", "kind", "names"} with a line
+{"number", "chainFile", "keyFile"}. Deletes all files at the end of its input.
 """
 import datetime
 import os
@@ -35,7 +35,7 @@ XMPP_ADDR = bytes.fromhex("06082b06010505070805")
 
 
 def tlv(tag, *parts):
-    """A value of DER that is shorter than 128 bytes."""
+    """Encodes a DER value that is shorter than 128 bytes."""
     content = b"".join(parts)
     return bytes([tag, len(content)]) + content
 
@@ -59,7 +59,7 @@ class Authority:
                               "subjectKeyIdentifier=hash\n")
 
     def issue(self, kind, names):
-        """Makes a certificate; gives the paths of its chain and key."""
+        """Issues a certificate, and returns the paths of its chain and of its key."""
         self.count += 1
         base = os.path.join(self.directory, f"{kind}-{self.count}")
         key, chain = base + ".key", base + ".pem"

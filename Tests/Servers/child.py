@@ -1,7 +1,7 @@
-"""What the scripts here share: orders in, reports out, and nothing left behind.
+"""The code that the scripts in this directory share: orders, reports and the removal of everything at the end.
 
-A script reads JSON from standard input, a line an order, and ends with its input: the pipe is held by the
-process that started it, so the script ends when that process does, however it ends.
+A script reads JSON from standard input, with one order on each line, and ends when its input ends. The pipe belongs to
+the process that started the script, so the script ends together with that process, however it ends.
 """
 import contextlib
 import ctypes
@@ -17,12 +17,12 @@ _output = threading.Lock()
 
 
 def options():
-    """The first line of input."""
+    """Returns the first line of the input."""
     return json.loads(sys.stdin.readline() or "{}")
 
 
 def orders():
-    """The lines of input that follow, until its end."""
+    """Yields the following lines of the input until it ends."""
     for line in sys.stdin:
         if line.strip():
             yield json.loads(line)
@@ -36,7 +36,7 @@ def report(**fields):
 
 @contextlib.contextmanager
 def temporary(parent="/tmp"):
-    """A directory that is deleted at the end; its path below /tmp is short enough for sockets inside."""
+    """Provides a directory that is deleted at the end. Its path below /tmp is short enough for sockets."""
     directory = tempfile.mkdtemp(prefix="imctl-", dir=parent)
     # SIGINT from the terminal reaches the whole group. The script ignores it, and ends at the end of its input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -49,7 +49,7 @@ def temporary(parent="/tmp"):
 
 
 def die_with_parent():
-    """For the `preexec_fn` of a child: it is killed when this script is (prctl PR_SET_PDEATHSIG)."""
+    """Makes a child end together with this script (prctl PR_SET_PDEATHSIG), as a `preexec_fn`."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     # The child leaves the terminal's process group, so that Ctrl-C does not end the server too early.
     os.setpgid(0, 0)

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""A client that is not imctl: slixmpp, logged in and saying what it sees.
+"""A client other than imctl: slixmpp, which logs in and reports what it receives.
 
-Reads a line of JSON {"jid", "password", "host", "port", "directTLS", "caFile", "accepts", "interests"}, answers {"ready": FULL_JID}
-when the server has its presence, and reports {"presence": {"from", "type", "show", "status", "priority"}} and
-{"message": {"from", "body", "id", "delayed"}}, or without a body {"stanza": {"from", "xml"}}. Obeys {"order": "message", "to", "text"}, {"order": "presence", "to":
-SHOW, "text": STATUS}, {"order": "xml", "text"} and {"order": "ping", "text": TOKEN}, the last answered with
-{"settled": TOKEN}. Accepts who wants to see its presence, and asks back, unless
-"accepts" is false. Wants to hear of the nodes named in "interests" (XEP-0163 §4). Logs out at the end of its input.
+Reads a line of JSON {"jid", "password", "host", "port", "directTLS", "caFile", "accepts", "interests"}, and answers
+{"ready": FULL_JID} when the server has its presence. Reports {"presence": {"from", "type", "show", "status",
+"priority"}} and {"message": {"from", "body", "id", "delayed"}}, or {"stanza": {"from", "xml"}} for a message without a
+body. Obeys {"order": "message", "to", "text"}, {"order": "presence", "to": SHOW, "text": STATUS}, {"order": "xml",
+"text"} and {"order": "ping", "text": TOKEN}, and answers the last one with {"settled": TOKEN}. Accepts each
+subscription request and requests a subscription in return, unless "accepts" is false. Subscribes to the nodes in
+"interests" (XEP-0163 §4). Logs out at the end of its input.
 """
 import asyncio
 import logging
@@ -19,7 +20,10 @@ from child import options, orders, report
 
 
 def without_channel_binding(client):
-    """slixmpp takes for tls-unique what Python gives it on TLS 1.3, and is refused by servers that know better."""
+    """Turns channel binding off.
+
+    On TLS 1.3 slixmpp binds to a value that is not tls-unique, which some servers refuse.
+    """
     mechanisms = client.plugin["feature_mechanisms"]
     credentials = mechanisms.sasl_callback
     mechanisms.sasl_callback = lambda required, optional: credentials(required, optional - {"channel_binding"})

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""A long link on loopback: passes connections on to a port, and what they carry late, in order, at full speed.
+"""A long link on loopback: forwards connections to a port, with their data late, in order and at full speed.
 
 Reads a line of JSON {"port": TARGET, "oneWay": SECONDS}, answers {"port"} and runs until the end of its input.
 Each byte arrives one way's time after it was sent, and so does the end of a connection. On a real link connect()
-returns after a round trip; here the kernel answers at once, so what the client sends in the first round trip counts
-as sent at its end: a connection costs what it does on the real link, if the client speaks first (it does in XMPP and
-in TLS). What is not alike: packets are acknowledged at once, so an end that waits for that (Nagle) waits too little.
+returns after a round trip. Here the kernel answers at once, so the data that the client sends in the first round trip
+counts as sent at its end. A connection therefore takes as long as on a real link if the client speaks first, as it does
+in XMPP and in TLS. One thing differs from a real link: packets are acknowledged at once, so a side that waits for an
+acknowledgement (Nagle's algorithm) waits too short a time.
 """
 import asyncio
 import socket
@@ -15,7 +16,7 @@ from child import options, report
 
 
 async def carry(reader, writer, one_way, not_before):
-    """Passes bytes on, each chunk when it is due; reading goes on meanwhile."""
+    """Forwards each chunk of data when it is due, and continues to read in the meantime."""
     loop = asyncio.get_running_loop()
     due = asyncio.Queue()
 

@@ -1,4 +1,4 @@
-"""How serve.py prepares ejabberd."""
+"""The preparation of ejabberd for serve.py."""
 import json
 import os
 import sqlite3
@@ -8,7 +8,7 @@ LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 
 
 def prepare(server):
-    """Writes the configuration; gives command and environment."""
+    """Writes the configuration, and returns the command and the environment of the server."""
     options = server.options
     host = list(options["hostLines"])
     if options["authentication"] == "jwt":
@@ -82,7 +82,7 @@ def prepare(server):
 
 
 def first_steps(server):
-    """Erlang that starts ejabberd, makes the accounts, and says so with a file."""
+    """Returns Erlang code that starts ejabberd, creates the accounts and then creates a file as a signal."""
     options = server.options
     pairs = lambda values: "[" + ",".join(f"{{{binary(a)},{binary(b)}}}" for a, b in values.items()) + "]"
     # The accounts are in a file, because the command line has no room for a thousand of them.
@@ -131,5 +131,5 @@ def first_steps(server):
 
 
 def binary(text):
-    """An Erlang binary of a string's UTF-8."""
+    """Writes a string as an Erlang binary in UTF-8."""
     return "<<" + ",".join(str(byte) for byte in text.encode()) + ">>"

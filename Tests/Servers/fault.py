@@ -1,23 +1,23 @@
 #!/usr/bin/python3
-"""A link that breaks when it is told to: passes connections on to a port of loopback.
+"""A link that breaks on order: forwards connections to a port on loopback.
 
-Reads a line of JSON {"port": TARGET}, answers {"port"}, and obeys until the end of its input; each order has a
-"number" and is answered {"done": NUMBER}:
+Reads a line of JSON {"port": TARGET}, answers {"port"}, and obeys until the end of its input. Each order has a
+"number" and is answered with {"done": NUMBER}:
 
   {"order": "fault", "fault": KIND}          to the newest connection, now
   {"order": "fault", "fault": KIND, "flight": N, "next": true}
-                                             when the Nth flight of the next connection is about to be passed on
+                                             before the Nth flight of the next connection is forwarded
   {"order": "fault", "fault": KIND, "up"|"down": BYTES}
-                                             when so many more bytes of the newest connection have been passed on
-  {"order": "resume"}                        what is held back goes on, faults that wait are forgotten; what the
-                                             connections before the newest one hold back is lost with them
-  {"order": "open"}                          later connections are passed on again
-  {"order": "look"}                          nothing: whatever happened before is reported before the answer
+                                             when that many more bytes of the newest connection have been forwarded
+  {"order": "resume"}                        forwards the data that is held back, and forgets faults that wait; data
+                                             held back on connections before the newest one is lost together with them
+  {"order": "open"}                          forwards later connections again
+  {"order": "look"}                          does nothing; all earlier events are reported before the answer
 
-A flight is what one end sends until the other one answers; the first one is the client's. KIND is
+A flight is the data that one end sends until the other one answers; the first one is the client's. KIND is
   cut          both ends see a reset             close       both ends see the end of the other's input, and theirs
   halfUp       the server sees the client's end  halfDown    the client sees the server's end; the other way goes on
-  stall, stallUp, stallDown                      what is sent is taken, and kept until `resume`
+  stall, stallUp, stallDown                      data is accepted, and kept until `resume`
   delay        everything arrives a quarter of a second late from now on
   away         as cut, and every later connection is reset until `open` or `resume`
 Reports {"connection": N} for each connection and {"fired": KIND, "connection": N, "flight": N} for each fault.
@@ -31,7 +31,7 @@ from child import options, orders, report
 
 
 class Link:
-    """One connection: two sockets and what is between them."""
+    """One connection, which consists of two sockets and the data between them."""
 
     def __init__(self, proxy, number, client, server):
         self.proxy, self.number = proxy, number
@@ -81,7 +81,7 @@ class Link:
                 return self.cut()
 
     def inspect(self, direction, count):
-        """Fires what waits for these bytes, before they are passed on."""
+        """Causes the faults that wait for these bytes, before the bytes are forwarded."""
         if self.last != direction:
             self.last = direction
             self.flights += 1

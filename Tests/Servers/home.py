@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A home directory for a program under test, and the end of whatever was started with it.
+"""A home directory for a program under test, which also ends every process that was started in it.
 
-Answers {"home": PATH}; for each {"number": N} says {"number": N, "processes": [PID, …]}: what runs with this
-home in its environment. At the end of its input it ends those processes and deletes the home.
+Answers {"home": PATH}. Answers each {"number": N} with {"number": N, "processes": [PID, …]}, the processes with this
+home directory in their environment. At the end of its input it ends those processes and deletes the home directory.
 """
 import os
 import signal
@@ -12,7 +12,7 @@ from child import options, orders, report, temporary
 
 
 def processes(home):
-    """Our processes whose HOME is this one."""
+    """Returns the ids of the processes whose HOME is this directory."""
     wanted = f"HOME={home}".encode()
     found = []
     for name in os.listdir("/proc"):

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A server over direct TLS that lets everybody in, is empty, and sends a client what it is told to.
+"""A server over direct TLS that accepts every login, has no content, and sends a client the data of an order.
 
-Reads a line of JSON {"domain"}, answers {"port", "caFile"}, and obeys until the end of its input; each order has a
-"number" and is answered when the client has answered a ping that came behind what was sent, or has gone:
+Reads a line of JSON {"domain"}, answers {"port", "caFile"}, and obeys until the end of its input. Each order has a
+"number". It is answered when the client has answered a ping after the data or has gone:
 {"done": NUMBER, "seconds", "ended": whether the session ended before that}.
 
   {"order": "send", "kind": KIND}            to the newest session
@@ -12,7 +12,7 @@ KIND is
   names         a message with 1,000,000 different names
   contacts      100,000 contacts, pushed     requests      100,000 requests that nobody knows
   drip          a message of 20,000 octets, one octet after the other
-  messages      "count" short messages; there is nothing wrong with them
+  messages      "count" short messages, which are valid
 """
 import asyncio
 import base64
@@ -65,7 +65,7 @@ def payload(kind, count):
 
 
 class Session:
-    """A client, from its first octet on."""
+    """The connection of one client, from its first octet on."""
 
     newest = None
 
@@ -91,7 +91,7 @@ class Session:
             self.end()
 
     def take(self, event):
-        """False at the end of its stream."""
+        """Handles one event of the stream, and returns whether the stream continues."""
         if event is None:
             return True
         kind, element = event
@@ -140,7 +140,7 @@ class Session:
         self.writer.close()
 
     async def attack(self, kind, text, number):
-        """Whether the session has ended meanwhile."""
+        """Sends the data and a ping, and returns whether the session ended before the answer."""
         waiter = asyncio.get_running_loop().create_future()
         id = f"behind-{number}"
         self.pings[id] = waiter

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Asks a server what it offers before anybody has logged in, or how it likes one <auth/>.
+"""Asks a server for its stream features before a login, or for its answer to one <auth/>.
 
   knock.py '{"port", "directTLS", "domain", "account", "maximumTLS", "certificate", "mechanism", "response", "bind"}'
 
-Goes inside TLS and writes the stream features; with a mechanism, says <auth/> with the response (base64) and writes
-the answer; to bind, goes on after success and writes the answer to that. The header has `from`, which SASL2 and FAST hang on.
+Starts TLS and prints the stream features. With a mechanism, sends <auth/> with the response (base64) and prints the
+answer. With "bind", binds a resource after success and prints the answer to that. The header has `from`, since servers
+offer SASL2 and FAST only with it.
 """
 import json
 import socket

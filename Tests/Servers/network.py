@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Two network namespaces with a link between them: a server's, and a client's whose address can be moved.
+"""Two network namespaces with a link between them: one for a server, and one for a client whose address can change.
 
-Reads a line of JSON {"port": PORT ON LOOPBACK}: connections to the server's address, which only the client's namespace
-reaches, are passed on to that port. Answers {"namespace": PATH, "host", "port"}. An order {"move": ADDRESS} gives the
-client's interface that address in place of the one it has, {"remove": …} takes it away, {"add": ADDRESS} brings one;
-each is answered {"done": N}. Needs root. The namespaces end with the end of input.
+Reads a line of JSON {"port": PORT ON LOOPBACK}. Connections to the server's address, which can be reached only from the
+client's namespace, are forwarded to that port. Answers {"namespace": PATH, "host", "port"}. An order {"move": ADDRESS}
+replaces the address of the client's interface, {"remove": …} removes it, and {"add": ADDRESS} adds one; each order is
+answered with {"done": N}. Requires root. The namespaces are deleted at the end of the input.
 """
 import ctypes
 import os
@@ -25,7 +25,7 @@ def ip(*words):
 
 
 def listener(namespace):
-    """A socket that listens in another namespace; the thread comes back to its own."""
+    """Returns a socket that listens in another namespace. The thread then returns to its own."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open("/proc/thread-self/ns/net") as own, open(f"/run/netns/{namespace}") as other:
         if libc.setns(other.fileno(), CLONE_NEWNET):

@@ -1,4 +1,4 @@
-"""How serve.py prepares Prosody."""
+"""The preparation of Prosody for serve.py."""
 import json
 import os
 
@@ -7,7 +7,7 @@ NEWER = ["sasl2", "sasl2_bind2", "sasl2_sm", "sasl2_fast", "sasl_ssdp"]
 
 
 def prepare(server):
-    """Writes configuration and accounts; gives command and environment."""
+    """Writes the configuration and the accounts, and returns the command and the environment of the server."""
     options = server.options
     modules = options["extraModules"] + (NEWER if server.is_newer else [])
     tls = {"key": server.inside + "/key.pem", "certificate": server.inside + "/chain.pem",
@@ -47,13 +47,13 @@ def prepare(server):
 
 
 def escaped(name):
-    """A name as Prosody's store writes it."""
+    """Writes a name in the form of Prosody's file store."""
     return "".join(letter if letter.isascii() and letter.isalnum() else
                    "".join(f"%{byte:02x}" for byte in letter.encode()) for letter in name)
 
 
 def lua(value):
-    """A value in Lua's notation."""
+    """Writes a value in Lua notation."""
     if isinstance(value, dict):
         return "{" + " ".join(f"[{lua(name)}] = {lua(one)};" for name, one in value.items()) + "}"
     if isinstance(value, list):

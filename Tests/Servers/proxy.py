@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""A proxy on loopback: SOCKS5 (RFC 1928, 1929) or HTTP CONNECT (RFC 9110 §9.3.6), with a name service of its own.
+"""A proxy on loopback: SOCKS5 (RFC 1928, 1929) or HTTP CONNECT (RFC 9110 §9.3.6), with a table of host names.
 
 Reads a line of JSON {"kind": "socks5" or "http", "user", "password", "names": {"HOST:PORT": PORT ON LOOPBACK}}, answers
-{"port"}, reports {"asked": "HOST:PORT", "user"} for each connection, and runs until the end of its input, each line of
-which is answered with {"told": LINE} behind all reports before it.
+{"port"}, reports {"asked": "HOST:PORT", "user"} for each connection, and runs until the end of its input. Each line of
+the input is answered with {"told": LINE} after all earlier reports.
 """
 import asyncio
 import base64

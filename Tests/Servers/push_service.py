@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A push service (XEP-0357) as a component of a server (XEP-0114), by slixmpp.
+"""A push service (XEP-0357) as an external component of a server (XEP-0114), with slixmpp.
 
 Reads a line of JSON {"jid", "secret", "host", "port"}, answers {"ready": JID} when it is connected, and reports
-{"notification": {"from", "node", "secret", "xml"}} for each it is sent. Ends with its input.
+{"notification": {"from", "node", "secret", "xml"}} for each notification. Ends when its input ends.
 """
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""The server's half of SCRAM (RFC 5802, RFC 7677), honest or wrong on purpose."""
+"""The server's side of SCRAM (RFC 5802, RFC 7677), correct or with a deliberate error."""
 import base64
 import hashlib
 import hmac
@@ -10,7 +10,7 @@ HASHES = {"SCRAM-SHA-1": "sha1", "SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sh
 
 
 class Exchange:
-    """Expects `<auth/>` next on a wire and goes on to success; `variant` says what is wrong with it."""
+    """Reads `<auth/>` from a connection and plays SCRAM up to success, with the error that `variant` names."""
 
     def __init__(self, wire, wanted, mismatch):
         self.wire = wire
@@ -69,7 +69,7 @@ class Exchange:
         return f"{extension}r={nonce},s={encoded},i={self.iterations}"
 
     def signature(self, hash, salt, message):
-        """The proof a client must give, and the server's own signature."""
+        """Returns the proof that a client must send, and the signature of the server."""
         try:
             iterations = int(self.iterations)
         except ValueError:

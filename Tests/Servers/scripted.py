@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """A server that plays a transcript to its clients.
 
-Reads a line of JSON {"scripts": [[STEP, …], …], "options": {"directTLS", "certificate", "minimumTLS", "maximumTLS", "ciphers"}},
-listens on a loopback port, answers {"port"}, and reports what happens on connection N (from 1) as
+Reads a line of JSON {"scripts": [[STEP, …], …], "options": {"directTLS", "certificate", "minimumTLS", "maximumTLS",
+"ciphers"}}, listens on a loopback port and answers {"port"}. Reports each event on connection N (from 1) as
 {"connection": N, "event": "connected"|"received"|"tls"|"mismatch"|"finished"|"closed", "text", "tls"}.
-A step is an array of a name and its value: see ScriptedServer.Step. Ends with its input.
+A step is an array of a name and its value (see ScriptedServer.Step). Ends when its input ends.
 """
 import os
 import re
@@ -25,15 +25,15 @@ PREFIXES = "xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams
 
 
 class Mismatch(Exception):
-    """The client did what the transcript does not say."""
+    """The client has departed from the transcript."""
 
 
 class Closed(Exception):
-    """The client has closed, or broken off."""
+    """The client has closed or broken the connection."""
 
 
 class Wire:
-    """A connection that records what it reads and reads element by element."""
+    """A connection that records the data that it reads, and parses it element by element."""
 
     def __init__(self, number, client):
         self.number = number
@@ -47,7 +47,7 @@ class Wire:
         report(connection=self.number, event=event, text=text, tls=self.tls)
 
     def read(self):
-        """Reads what there is; raises Closed at the end."""
+        """Reads the available data, and raises Closed at its end."""
         try:
             data = self.socket.recv(65536)
         except OSError as error:
@@ -77,11 +77,11 @@ class Wire:
         self.report("tls", f"{self.socket.version()} {self.socket.cipher()[0]}")
 
     def next(self, new_stream=False, may_end=False):
-        """The next stream header ("open", element), child ("element", element) or end ("end", None).
+        """Returns the next header ("open", element), child ("element", element) or end ("end", None) of a stream.
 
-        A client may end its stream at any time: where nobody waits for that, it has closed.
+        A client may end its stream at any time. If the script does not expect that, the connection counts as closed.
 
-        The parser is given one tag at a time, for two reasons: the bytes after a tag may belong to the next parser, and
+        The parser gets one tag at a time, for two reasons. The bytes after a tag may belong to the next parser, and
         expat postpones a tag that it gets in pieces until its input has doubled (since 2.6, and in Debian 12's 2.5.0).
         """
         if new_stream or self.reader is None:
@@ -99,7 +99,7 @@ class Wire:
 
 
 class Reader:
-    """XML of one stream, as events."""
+    """A parser that reads the XML of one stream as events."""
 
     def __init__(self):
         self.parser = expat.ParserCreate(namespace_separator="}")
@@ -148,7 +148,7 @@ def clark(name):
 
 
 def expected(text):
-    """Reads the text of a `C:` line into an event."""
+    """Parses the text of a `C:` line into an event."""
     if text.strip().startswith("</"):
         return ("end", None)
     text = re.sub(r"^\s*<\?xml.*?\?>", "", text)
@@ -163,7 +163,7 @@ def expected(text):
 
 
 def difference(want, got, captured, path=""):
-    """What is wrong with an element, or None. Fills `captured` with what `{name}` stood for."""
+    """Returns how an element differs from the wanted one, or None, and fills `captured` with the values of `{name}`."""
     path = f"{path}/{want.tag}"
     if want.tag != got.tag:
         return f"{path}: it is {got.tag}"
@@ -195,7 +195,7 @@ def fits(want, got, captured):
 
 
 class Player:
-    """Plays one script on one connection."""
+    """A player of one script on one connection."""
 
     def __init__(self, wire, context):
         self.wire = wire

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
-"""Runs a private Prosody or ejabberd of Debian's packages on loopback.
+"""Runs a private Prosody or ejabberd from Debian's packages on loopback.
 
-Reads a line of JSON, the options: {"kind": "prosody"|"ejabberd"|"prosody13"|"ejabberd24", "accounts": {NAME:
-PASSWORD}, …}; what the others are is in DEFAULTS. The first two kinds are Debian 12's, the others Debian 13's, run
-by chroot in the directory that `trixie` has made. Makes a directory, a certificate where none is given, and a
-configuration, starts the server, and answers {"port", "directTLSPort", "id", "caFile", "directory", "tokens"} when
-it listens. Then obeys {"order": "stop"|"kill"|"start"|"freeze"|"thaw", "number": N} and answers {"done": N};
-{"order": "evaluate", "text": CODE, "number": N} runs Lua or Erlang inside the server, and the answer has its "value".
-At the end of its input it ends the server and deletes the directory. The server's log goes to standard error.
+Reads a line of JSON with the options: {"kind": "prosody"|"ejabberd"|"prosody13"|"ejabberd24", "accounts": {NAME:
+PASSWORD}, …}. DEFAULTS lists the other options. The first two kinds are those of Debian 12. The others are those of
+Debian 13, which run by chroot in the directory that `trixie` has created. Creates a directory, a certificate unless one
+is given, and a configuration, starts the server, and answers {"port", "directTLSPort", "id", "caFile", "directory",
+"tokens"} when it listens. Then obeys {"order": "stop"|"kill"|"start"|"freeze"|"thaw", "number": N} and answers
+{"done": N}. {"order": "evaluate", "text": CODE, "number": N} runs Lua or Erlang inside the server, and its answer has
+the "value". At the end of its input it ends the server and deletes the directory. The server's log goes to standard
+error.
 """
 import json
 import os
@@ -60,9 +61,9 @@ DEFAULTS = {
 
 
 class Server:
-    """A server in `directory`, started and stopped any number of times.
+    """A server in `directory`, which can be started and stopped any number of times.
 
-    It may see the directory by another path, `inside`: its root is then not ours.
+    A server with a root directory of its own sees `directory` by another path, `inside`.
     """
 
     def __init__(self, wanted, directory):
@@ -110,7 +111,7 @@ class Server:
         os.chmod(path, 0o755)
 
     def fill(self, template, **fields):
-        """Writes a template of this directory with its @FIELDS@ filled in; gives the path inside."""
+        """Fills in the @FIELDS@ of a template in this directory, and returns the path of the result for the server."""
         with open(os.path.join(HERE, template)) as file:
             text = file.read()
         fields.update(LINES="\n".join(self.options["extraLines"]))
@@ -122,7 +123,7 @@ class Server:
         return os.path.join(self.inside, template)
 
     def tokens(self):
-        """The bearer tokens of the accounts, by name."""
+        """Returns the bearer tokens of the accounts by name."""
         if self.options["bearerTokenLifetime"] is None:
             return {}
         with open(self.path("tokens")) as file:
@@ -169,7 +170,7 @@ class Server:
         self.process.wait()
 
     def evaluate(self, text):
-        """Runs Lua or Erlang inside the server, which looks for a file of it; gives the value as text."""
+        """Runs Lua or Erlang inside the server, which reads it from a file, and returns the value as text."""
         answer = self.path("order.done")
         self.write("order.new", text)
         os.rename(self.path("order.new"), self.path("order"))
@@ -191,15 +192,15 @@ class Server:
 
 
 def root_of(kind):
-    """The directory that is a server's root, empty for ours."""
+    """Returns the root directory of a kind of server, which is empty for a server of this system."""
     return TRIXIE if kind in ("prosody13", "ejabberd24") else ""
 
 
 def free_ports(count):
-    """Ports that nobody listens on.
+    """Returns ports on which nobody listens.
 
-    They lie below those that the kernel gives to outgoing connections, and an abstract socket held by this
-    process keeps other servers of this kind away from them until they listen and after a stop.
+    They lie below the ports that the kernel gives to outgoing connections. An abstract socket of this process
+    reserves each of them against other test servers until the server listens, and after a stop.
     """
     ports = []
     while len(ports) < count:

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Runs a command on a terminal of its own: input goes to its keyboard, what it shows comes out, and its
-status is this script's.
+"""Runs a command on a terminal of its own.
 
-The end of the input hangs the terminal up, as closing its window would.
+The input is typed on the terminal, the output of the terminal is the output of this script, and the exit status of the
+command is the status of this script. The end of the input hangs up the terminal, like closing its window.
 """
 import os
 import pty

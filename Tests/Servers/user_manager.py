@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A real `systemd --user`, though no systemd has booted this machine: in namespaces and control groups of its own.
+"""A real `systemd --user` on a machine without a running systemd, in its own namespaces and control groups.
 
-Reads {"home": PATH}, answers {"id": PID} when it serves: a process whose mounts and process
-ids `nsenter` enters. Its runtime directory there is /run/user/UID. It ends with the input, and with it all its services.
+Reads {"home": PATH} and answers {"id": PID} when it is ready: a process whose mount and process id namespaces `nsenter`
+can enter. Its runtime directory there is /run/user/UID. It ends with all of its services when its input ends.
 """
 import os
 import signal
@@ -21,7 +21,7 @@ chmod 700 "$XDG_RUNTIME_DIR"
 
 
 def control_groups():
-    """A group of our own in every hierarchy that systemd wants to divide."""
+    """Creates a control group in every hierarchy that systemd divides, and returns the groups."""
     groups = []
     for root in ("/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
         if os.path.exists(f"{root}/cgroup.procs"):

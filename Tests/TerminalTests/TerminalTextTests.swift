@@ -2,7 +2,7 @@ import Testing
 
 @testable import Terminal
 
-@Suite("Text of somebody else")
+@Suite("Foreign text on the terminal")
 struct TerminalTextTests {
   @Test(
     "Terminal control characters are shown as escapes.",
@@ -20,7 +20,7 @@ struct TerminalTextTests {
   }
 
   @Test(
-    "Ordinary text is unchanged.",
+    "Ordinary text is shown unchanged.",
     arguments: ["", "lunch at 12:30", "größer", "午餐", "שלום", "👍🏽", "❤\u{fe0f}", "e\u{301}", #"back\slash"#])
   func untouched(text: String) {
     #expect(TerminalText(text).description == text)
@@ -46,7 +46,7 @@ struct TerminalTextTests {
   }
 
   @Test(
-    "What would change the order of the rest of the line, or only disguises a word, is shown as an escape.",
+    "Characters that would reorder the rest of the line or disguise a word are shown as escapes.",
     arguments: [
       // Not closed, closed without being open, crossing, and closed by another one.
       ("\u{2067}א", #"\u{2067}א"#), ("א\u{2069}", #"א\u{2069}"#), ("\u{202b}א", #"\u{202b}א"#),
@@ -68,7 +68,7 @@ struct TerminalTextTests {
     #expect(Array(TerminalText(text).description.utf8) == Array(shown.utf8))
   }
 
-  @Test("Whatever the text, what opens a direction is closed at its end, and nothing else is.")
+  @Test("Every direction that a text opens is closed at its end, and no other direction is.")
   func balanced() {
     let controls: [Unicode.Scalar] = [
       "\u{202a}", "\u{202b}", "\u{202c}", "\u{202d}", "\u{202e}", "\u{2066}", "\u{2067}", "\u{2068}",
@@ -97,7 +97,7 @@ struct TerminalTextTests {
     }
   }
 
-  @Test("A text of many controls that open and none that ends them is shown without any.")
+  @Test("A text with many opening direction controls and no matching end is shown with all of them escaped.")
   func manyControls() {
     let many = 50_000
     for (opening, end) in [("\u{202b}", "\u{2069}"), ("\u{2066}", "\u{202c}")] {
@@ -118,7 +118,7 @@ struct TerminalTextTests {
     }
   }
 
-  @Test("JSON escapes every such scalar, needed or not, and decodes to the same text.")
+  @Test("JSON output escapes every unsafe character and decodes to the same text.")
   func json() throws {
     let text = "\u{1b}\u{9b}\u{202e}\u{200b}\u{e0041}\u{7f}\"\\/ é 午 👩\u{200d}💻"
     #expect(

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@Suite("A child process")
+@Suite("Child processes")
 struct ChildProcessTests {
-  @Test("A child process gives its output, its errors and its status.")
+  @Test("A child process provides its output, its errors and its exit status.")
   func output() async throws {
     let child = try await ChildProcess("/bin/sh", ["-c", "read a; echo got $a; echo oops >&2; exit 3"])
     child.write("it\n")
@@ -12,18 +12,18 @@ struct ChildProcessTests {
     #expect(child.errors.text == "oops\n")
   }
 
-  @Test("A child process that ends without what was waited for is an error.")
+  @Test("A child process that ends without the expected output is an error.")
   func missing() async throws {
     let child = try await ChildProcess("/bin/echo", ["something else"])
     await #expect(throws: TestSupportError.self) { try await child.output.contains("wanted") }
   }
 
-  @Test("A child process that does not exist is an error.")
+  @Test("A child process whose program does not exist is an error.")
   func absent() async throws {
     await #expect(throws: (any Error).self) { try await ChildProcess("/nonexistent/program", []) }
   }
 
-  @Test("A child process in the background is ended with its home.")
+  @Test("A background child process is ended together with its home directory.")
   func home() async throws {
     let imctl = try await IMCTL()
     let child = try await ChildProcess(

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@Suite("A long link")
+@Suite("The delay proxy")
 struct DelayProxyTests {
-  @Test("A long link carries everything both ways, in order, and costs its round trips.")
+  @Test("The delay proxy forwards everything in order in both directions and delays each round trip.")
   func link() async throws {
     let server = try await TestServer.shared(.prosody)
     let proxy = try await DelayProxy(to: server.port, oneWay: .milliseconds(50))

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("A link that breaks")
+@Suite("The fault proxy")
 struct FaultProxyTests {
   private func client(_ account: String, on server: TestServer, through proxy: FaultProxy) async throws
     -> Counterpart
@@ -10,7 +10,7 @@ struct FaultProxyTests {
       jid: server.jid(account), password: server.password(account), port: proxy.port, caFile: server.caFile)
   }
 
-  @Test("A link that breaks carries everything, and holds back what it is told to until it goes on.")
+  @Test("The fault proxy forwards everything, and holds data back from a stall until it resumes.")
   func stall() async throws {
     let server = try await TestServer.shared(.prosody)
     let proxy = try await FaultProxy(to: server.port)
@@ -39,7 +39,7 @@ struct FaultProxyTests {
   }
 
   @Test(
-    "A link that breaks is lost at the flight it is told to.",
+    "The fault proxy breaks the connection at the flight that the test names.",
     arguments: [FaultProxy.Fault.cut, .close, .halfUp, .halfDown, .away], [1, 2, 3, 4])
   func flights(fault: FaultProxy.Fault, flight: Int) async throws {
     let server = try await TestServer.shared(.prosody)

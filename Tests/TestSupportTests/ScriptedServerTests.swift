@@ -12,7 +12,7 @@ struct ScriptedServerTests {
   ]
 
   @Test(
-    "The scripted server plays a whole login to someone else's client.",
+    "The scripted server plays a complete login for an independent client.",
     arguments: ["SCRAM-SHA-1", "SCRAM-SHA-256"])
   func login(mechanism: String) async throws {
     let server = try await ScriptedServer(.login(until: .bound, mechanisms: [mechanism]) + Self.session)
@@ -31,7 +31,7 @@ struct ScriptedServerTests {
     try await server.end()
   }
 
-  @Test("The scripted server notices a client that does something else.")
+  @Test("The scripted server notices a client that departs from the script.")
   func mismatch() async throws {
     let server = try await ScriptedServer(.init(transcript: "C: <iq type='get'/>"))
     let client = try await ChildProcess("/bin/bash", ["-c", "cat > /dev/tcp/127.0.0.1/\(server.port)"])
@@ -43,7 +43,7 @@ struct ScriptedServerTests {
   }
 
   @Test(
-    "The scripted server drips, sends bytes as they are, and closes.",
+    "The scripted server sends bytes slowly or unchanged, and closes the connection.",
     arguments: [ScriptedServer.Step.close, .reset])
   func bytes(ending: ScriptedServer.Step) async throws {
     let server = try await ScriptedServer([

@@ -4,7 +4,7 @@ import Testing
 @Suite("The test authority")
 struct TestAuthorityTests {
   @Test(
-    "The test authority makes certificates that OpenSSL accepts or refuses.",
+    "The test authority issues certificates that OpenSSL accepts or refuses according to their kind.",
     arguments: TestAuthority.Kind.allCases)
   func verdicts(kind: TestAuthority.Kind) async throws {
     let authority = try await TestAuthority.shared

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-@Suite("A private server")
+@Suite("Private test servers")
 struct TestServerTests {
   @Test(
-    "A private server lets two users see each other's presence.", arguments: TestServer.Kind.allCases,
+    "A private server shows two users each other's presence.", arguments: TestServer.Kind.allCases,
     [false, true])
   func presence(kind: TestServer.Kind, directTLS: Bool) async throws {
     let server = try await TestServer.shared(kind)
@@ -25,7 +25,7 @@ struct TestServerTests {
   }
 
   @Test(
-    "A private server can be stopped, started again on its ports, frozen and killed.",
+    "A private server can be stopped, restarted on the same ports, frozen and killed.",
     arguments: TestServer.Kind.allCases)
   func lifetime(kind: TestServer.Kind) async throws {
     let server = try await TestServer(.init(kind))
@@ -42,7 +42,9 @@ struct TestServerTests {
     try await server.end()
   }
 
-  @Test("A private server offers what its password store allows.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A private server accepts logins with hashed and with plain stored passwords.",
+    arguments: TestServer.Kind.allCases)
   func passwordStore(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.hash = "SHA-256"
@@ -57,7 +59,7 @@ struct TestServerTests {
   }
 
   @Test(
-    "A private server offers SASL2 with Bind 2 and FAST if it is new enough.",
+    "A private server offers SASL2 with Bind 2 and FAST if its version supports them.",
     arguments: TestServer.Kind.allCases)
   func features(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -76,7 +78,7 @@ struct TestServerTests {
   }
 
   @Test(
-    "A private server has a domain for everybody, refuses some, and registers others.",
+    "A private server can accept anonymous users, refuse or disable accounts, and register new ones.",
     arguments: TestServer.Kind.allCases)
   func admission(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -100,7 +102,7 @@ struct TestServerTests {
   }
 
   @Test(
-    "A private server issues bearer tokens and takes them.",
+    "A private server issues bearer tokens and accepts them.",
     arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
   func bearerTokens(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -119,7 +121,7 @@ struct TestServerTests {
   }
 
   @Test(
-    "A private server asks a script, or the signature of a JSON Web Token.",
+    "A private server can authenticate by an external script or by the signature of a JSON Web Token.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func otherAuthentication(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -141,7 +143,7 @@ struct TestServerTests {
   }
 
   @Test(
-    "A private server knows a user by a certificate.",
+    "A private server can authenticate a user by a client certificate.",
     arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
   func clientCertificate(kind: TestServer.Kind) async throws {
     let authority = try await TestAuthority.shared

@@ -20,7 +20,7 @@ import Testing
     await HookCommand(words: ["/bin/sh", "-c", script, "hook", output], timeLimit: limit).run(input: input)
   }
 
-  @Test("A hook gets the whole event on standard input, and no arguments from it.")
+  @Test("A hook receives the whole event on standard input and no argument from it.")
   func input() async {
     let hostile = #"{"body":"$(id) `id` 'x' \"y\" ; rm -rf / \n-rf"}"# + "\n"
     #expect(await run(#"cat > "$1"; echo "$#" >> "$1""#, input: hostile) == .exited(0))
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("A hook may leave its input unread, however long that is.")
+  @Test("A hook may leave its input unread, however long the input is.")
   func unread() async {
     let long = String(repeating: "x", count: 1 << 20)
     #expect(await run("exit 0", input: long) == .exited(0))
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "A hook that exceeds its time limit is killed with every process it started, even one that ignores SIGTERM."
+    "A hook that exceeds its time limit is killed with all of its processes, even one that ignores SIGTERM."
   )
   func timeLimit() async throws {
     let stubborn =

@@ -77,7 +77,7 @@ struct ConnectionMachineTests {
     }
   }
 
-  @Test("Each state that can be reached answers each input as the table says.")
+  @Test("Each reachable state of the machine answers each input as the table says.")
   func everyStateWithEveryInput() {
     #expect(Self.reachable.count == 32)
     #expect(Self.table() == ConnectionTable.text)
@@ -106,7 +106,7 @@ struct ConnectionMachineTests {
   }
 
   @Test(
-    "However inputs follow each other, no stream stays open that is neither the attempt nor the session.",
+    "After any sequence of inputs no stream is open except that of the attempt and that of the session.",
     arguments: 0..<200)
   func noStreamIsForgotten(seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -151,7 +151,7 @@ struct ConnectionMachineTests {
   }
 
   @Test(
-    "A session that is lost soon, again and again, is taken up ever later; one that held is taken up at once."
+    "The pauses grow while sessions are lost soon after login, and are short again after a session that lasted."
   )
   func pauses() {
     var generator = SeededGenerator(seed: 3)
@@ -179,7 +179,8 @@ struct ConnectionMachineTests {
   }
 
   @Test(
-    "A changed network ends a pause after a fault of the link, and no pause that the server has asked for.")
+    "A network change ends a pause after a fault of the link or the server, but no pause that the server has asked for."
+  )
   func hurry() {
     for (verdict, ends) in [
       (ConnectionVerdict.afterPause(.link), true), (.afterPause(.server), true),
@@ -206,7 +207,7 @@ struct ConnectionMachineTests {
 
   private static let lost = Machine.Input.ended(1, broken, leaving: nil)
 
-  @Test("A pause that a hold has broken off goes on when the client does.")
+  @Test("A pause that a hold interrupts continues with its remaining time when the client connects again.")
   func brokenOff() {
     var machine = Self.online(Self.lost, .decided(2, .after(seconds: 60)))
     #expect(machine.handle(.hold, at: 20) == [.stopTimer(3)])
@@ -217,7 +218,9 @@ struct ConnectionMachineTests {
     #expect(machine.handle(.connect(after: 0), at: 100) == [.prepare(6, nil)])
   }
 
-  @Test("A session that is lost during a hold comes back behind it, after the pause that was decided then.")
+  @Test(
+    "A session that is lost during a hold comes back after the hold and the pause that was decided for its loss."
+  )
   func lostInHold() {
     var machine = Self.online(.hold)
     #expect(machine.handle(Self.lost, at: 5) == [.decide(2, after: Self.broken, wasInUse: true)])
@@ -231,7 +234,7 @@ struct ConnectionMachineTests {
     #expect(machine.handle(.decided(2, .after(seconds: 60)), at: 10) == [.startTimer(3, seconds: 60)])
   }
 
-  @Test("A program that connects while the failure of an attempt is looked at does not wait for the verdict.")
+  @Test("A program that connects while a failed attempt is being judged starts a new attempt at once.")
   func undecided() {
     var machine = Machine()
     for input in [Machine.Input.replace(after: 0), .prepared(1), Self.lost] {
@@ -244,7 +247,7 @@ struct ConnectionMachineTests {
   }
 
   @Test(
-    "The end of a session that was not accepted is that of an attempt, and another way to make it is tried at once."
+    "A session that ends before it is accepted counts as a failed attempt, and its remedy is tried at once."
   )
   func notAccepted() {
     var machine = Machine()
@@ -258,7 +261,7 @@ struct ConnectionMachineTests {
     #expect(end == [.decide(3, after: Self.broken, wasInUse: false)])
   }
 
-  @Test("A session that is refused is closed, and its attempt has failed before the server has agreed.")
+  @Test("A refused session is closed and counts as a failed attempt before the server has closed the stream.")
   func refusal() {
     var machine = Machine()
     let begin: [Machine.Input] = [.connect(after: 0), .prepared(1), .bound(1)]
@@ -273,13 +276,13 @@ struct ConnectionMachineTests {
     #expect(online.handle(.refused(1, Self.refused), at: 0) == [])
   }
 
-  @Test("After a loss that was expected, since the network has changed, there is no pause.")
+  @Test("A loss that follows a network change leads to a new attempt without a pause.")
   func expected() {
     var machine = Self.online(.networkChanged(gone: []), Self.lost)
     #expect(machine.handle(.decided(2, .afterPause(.server)), at: 0) == [.prepare(3, nil)])
   }
 
-  @Test("A pause is as long as the program wants it at least and at most.")
+  @Test("A pause is never shorter or longer than the program allows.")
   func bounds() {
     for (atLeast, atMost, expected) in [(100, .infinity, 100), (100, 50, 50)] as [(Double, Double, Double)] {
       var machine = Self.online(Self.lost)

@@ -35,7 +35,7 @@ struct StreamSuccessionTests {
   }
 
   @Test(
-    "A stanza that is too much is left out from the second attempt on, and there is no third for that reason."
+    "The second stream skips a stanza that exceeds the limits, and no third stream is opened for that reason."
   )
   func excess() throws {
     var succession = StreamSuccession()
@@ -47,7 +47,7 @@ struct StreamSuccessionTests {
   }
 
   @Test(
-    "After an overrun the stream is not managed any more; an error of the server is needed once a session was bound."
+    "An overrun turns stream management off for a new session, a failed attempt or an error that the server has sent."
   )
   func overrun() throws {
     let overrun = Self.error { $0.isOverrun = true }
@@ -66,7 +66,7 @@ struct StreamSuccessionTests {
   }
 
   @Test(
-    "A server that calls it an error to be ahead of it is spoken to step by step, until a resource is bound.")
+    "A server that objects to pipelining is logged in to step by step.")
   func objection() throws {
     var succession = StreamSuccession()
     #expect(try Self.next(&succession).pipelining != .stepByStep)
@@ -79,7 +79,8 @@ struct StreamSuccessionTests {
   }
 
   @Test(
-    "A TLS session is offered once; where the handshake fails with it, no TLS session is offered any more.")
+    "A TLS session is offered once, and no more TLS sessions are offered after a handshake has failed with one."
+  )
   func sessionOfTLS() throws {
     let session = try #require(TLSSession(serialized: [1] + Array(repeating: 0, count: 60)))
     var succession = StreamSuccession()
@@ -104,7 +105,7 @@ struct StreamSuccessionTests {
   }
 
   @Test(
-    "A session is resumed until the server keeps it no longer; nothing is resumed beside a running session.")
+    "A session is resumed until a new one has begun, and never while another session is running.")
   func resumption() throws {
     let management = try StreamManagement(of: JID("alice@im.example/here"))
     var succession = StreamSuccession()
@@ -116,7 +117,9 @@ struct StreamSuccessionTests {
     #expect(try Self.next(&succession).resuming == nil)
   }
 
-  @Test("A session that is broken as soon as it was resumed is not resumed again; one that was in use is.")
+  @Test(
+    "A session that breaks immediately after its resumption is not resumed again, but one that was in use is."
+  )
   func brokenResumption() throws {
     let management = StreamManagement(
       .init(
@@ -136,7 +139,7 @@ struct StreamSuccessionTests {
   }
 
   @Test(
-    "A session that gave way to an attempt that was given up comes back at once, and only once for each attempt."
+    "A session that lost a conflict with its own abandoned attempt comes back at once, and once for each attempt."
   )
   func ownAttempt() throws {
     let conflict = Self.error(.kicked, condition: "conflict")
@@ -154,7 +157,7 @@ struct StreamSuccessionTests {
     #expect(succession.lost(conflict, at: 61) == nil)
   }
 
-  @Test("The next stream connects first where the server has sent the last one; the one after that does not.")
+  @Test("The next stream connects first to the host of a redirection, and the stream after it does not.")
   func otherHost() throws {
     let other = HostAddress("other.example:5222")
     var succession = StreamSuccession()

@@ -8,10 +8,10 @@ import XMPPXML
 @testable import XMPPClient
 
 /// The client of the library, at real servers.
-@Suite("A client that comes back", .timeLimit(.minutes(6)))
+@Suite("The reconnecting client", .timeLimit(.minutes(6)))
 struct XMPPClientTests {
   @Test(
-    "A client that comes back is online, handles what comes, and is offline when it has said goodbye.",
+    "A client that connects is online and receives messages, and is offline after it has disconnected.",
     arguments: TestServer.Kind.oneOfEach)
   func online(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -32,7 +32,7 @@ struct XMPPClientTests {
   }
 
   @Test(
-    "A client that comes back resumes its session when the link breaks, and nothing of it is lost.",
+    "A client resumes its session whenever the link breaks, and loses no message.",
     arguments: TestServer.Kind.allCases)
   func cut(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -56,7 +56,7 @@ struct XMPPClientTests {
   }
 
   @Test(
-    "A client that comes back comes back with a new session after the server was restarted.",
+    "A client gets a new session after the server was restarted.",
     arguments: TestServer.Kind.oneOfEach)
   func restart(kind: TestServer.Kind) async throws {
     let server = try await TestServer(.init(kind))
@@ -71,7 +71,7 @@ struct XMPPClientTests {
   }
 
   @Test(
-    "A client that comes back stays offline where the password is wrong, and says why.",
+    "A client with a wrong password stays offline and reports the reason.",
     arguments: TestServer.Kind.oneOfEach)
   func wrongPassword(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -84,9 +84,7 @@ struct XMPPClientTests {
     #expect(again?.code == .authFailed)
   }
 
-  @Test(
-    "A client that comes back asks the program before each attempt, and stays offline when there is no secret."
-  )
+  @Test("A client asks the program for a secret before each attempt, and stays offline if there is none.")
   func noSecret() async throws {
     let server = try await TestServer.shared(.prosody)
     let asked = NIOLockedValueBox(0)
@@ -106,7 +104,7 @@ struct XMPPClientTests {
   }
 
   @Test(
-    "A client that comes back replaces its session with a new one, and is online all the time.",
+    "A client replaces its session with a new one without going offline.",
     arguments: TestServer.Kind.oneOfEach)
   func replaced(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -122,7 +120,7 @@ struct XMPPClientTests {
     #expect(!alice.events.contains { $0.hasPrefix("failed") || $0 == "waiting" })
   }
 
-  @Test("A client that comes back is offline while it is suspended, and online again when it is woken.")
+  @Test("A client is offline while it is suspended, and online again when it has been woken.")
   func suspended() async throws {
     let server = try await TestServer.shared(.prosody13)
     let alice = try ClientAtServer(to: server)
@@ -138,7 +136,7 @@ struct XMPPClientTests {
   }
 
   @Test(
-    "A client that comes back gives up a pause, and a connection that is dead, when the network has changed.")
+    "A network change makes a client give up its pause, or a connection that is dead.")
   func networkChanged() async throws {
     let server = try await TestServer.shared(.prosody13)
     let link = try await FaultProxy(to: server.port)
@@ -170,9 +168,7 @@ struct XMPPClientTests {
     try await link.end()
   }
 
-  @Test(
-    "A client that comes back answers a request as the handler of its payload says, however late, and refuses others."
-  )
+  @Test("A client answers each request by the handler of its payload, however late, and refuses all others.")
   func requests() async throws {
     let server = try await TestServer.shared(.prosody)
     let name = XMLName("question", "urn:example:question")
@@ -207,7 +203,7 @@ struct XMPPClientTests {
     await bob.client.disconnect()
   }
 
-  @Test("A client that comes back tells the server in each session that the user is away.")
+  @Test("A client tells the server in each session that the user is inactive.")
   func inactive() async throws {
     let server = try await TestServer.shared(.prosody13)
     let link = try await FaultProxy(to: server.port)

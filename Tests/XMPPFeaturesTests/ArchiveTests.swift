@@ -32,7 +32,7 @@ import XMPPXML
             + "<set xmlns='http://jabber.org/protocol/rsm'>\(set)</set></fin></iq>")))
   }
 
-  @Test("A page is whole when its end and its last message have come, in whatever order they are handled.")
+  @Test("A page is complete when its end and its last message have been handled, in either order.")
   func page() throws {
     for endsEarly in [false, true] {
       var page = ArchivePage(.after("a"), maximum: 10, id: "q")
@@ -50,7 +50,7 @@ import XMPPXML
     }
   }
 
-  @Test("An empty page is the last one; an error is no end.")
+  @Test("A page without messages is the last one, and an error does not end a page.")
   func empty() throws {
     var page = ArchivePage(.after(nil), maximum: 10, id: "q")
     let failed = page.ended(with: IQ(type: .error, id: "1"))
@@ -63,7 +63,7 @@ import XMPPXML
   }
 
   @Test(
-    "A result of another query or of somebody else is ignored.",
+    "A result of another query or from another sender is ignored.",
     arguments: [
       ("other", nil), ("q", "mallory@evil.example"), ("q", "capulet.example"),
       ("q", "juliet@capulet.example/balcony"), ("q", "room@muc.example"),
@@ -74,7 +74,7 @@ import XMPPXML
     #expect(!taken.belongs && page.count == 0)
   }
 
-  @Test("More results than were asked for are ignored.")
+  @Test("A result beyond the requested number is ignored.")
   func tooMany() throws {
     var page = ArchivePage(.before(nil), maximum: 2, id: "q")
     var taken: [Bool] = []
@@ -82,7 +82,7 @@ import XMPPXML
     #expect(taken == [true, true, false])
   }
 
-  @Test("A result that holds no message counts as read.")
+  @Test("A result without a message counts as read.")
   func unreadable() throws {
     var page = ArchivePage(.after(nil), maximum: 2, id: "q")
     let odd = try message("<message><result xmlns='urn:xmpp:mam:2' queryid='q' id='b'/></message>")
@@ -93,7 +93,7 @@ import XMPPXML
     #expect(page.isComplete)
   }
 
-  @Test("The request is the one of the specification.")
+  @Test("A request for a page has the form of XEP-0313.")
   func request() throws {
     let start = Date(timeIntervalSince1970: 1_278_802_105)
     let page = ArchivePage(.after("09af3-cc343-b409f"), maximum: 10, with: own, start: start, id: "f27")
@@ -107,7 +107,7 @@ import XMPPXML
         """)
   }
 
-  @Test("Whether everything is kept is what the preferences say.")
+  @Test("The preferences say whether the archive keeps every message.")
   func preferences() throws {
     func keeps(_ xml: String) throws -> Bool {
       Archive.keepsEverything(
@@ -121,7 +121,9 @@ import XMPPXML
     #expect(try keeps(""))
   }
 
-  @Test("A real archive is read page by page, from the end and onwards.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "The archive of a real server is read page by page, backwards and forwards.",
+    arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let stream = XMPPStream(try StreamConfiguration("carol", on: server))

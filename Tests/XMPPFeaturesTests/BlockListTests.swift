@@ -16,7 +16,7 @@ import XMPPXML
       IQ(try element("<iq xmlns='jabber:client' type='\(type)' id='1'\(from)>\(xml)</iq>")))
   }
 
-  @Test("The list of the specification is read; what is no JID is left out.")
+  @Test("A block list is read as in XEP-0191, and entries without a valid JID are left out.")
   func list() throws {
     let list = try #require(
       BlockList(
@@ -28,7 +28,7 @@ import XMPPXML
     #expect(BlockList(try iq("<blocklist xmlns='other'/>", type: "result")) == nil)
   }
 
-  @Test("The requests are those of the specification.")
+  @Test("The requests for the block list have the form of XEP-0191.")
   func requests() throws {
     let romeo = try JID("romeo@montague.net")
     func xml(_ request: IQ) -> String? { request.payload.first?.xmlString() }
@@ -42,7 +42,7 @@ import XMPPXML
     #expect(xml(BlockList.unblockAll()) == "<unblock xmlns='urn:xmpp:blocking'/>")
   }
 
-  @Test("Pushes change what is kept, also those without a sender.", arguments: [nil, "juliet@capulet.com"])
+  @Test("A push changes the block list, even if it has no sender.", arguments: [nil, "juliet@capulet.com"])
   func pushes(from: String?) throws {
     var list = BlockList()
     func take(_ xml: String) throws {
@@ -62,7 +62,7 @@ import XMPPXML
   }
 
   @Test(
-    "A push of anyone else is refused, and changes nothing.",
+    "A push from anyone but the own account is refused and changes nothing.",
     arguments: ["mallory@evil.example", "capulet.com", "juliet@capulet.com/phone", "juliet@evil.com"])
   func foreign(from: String) throws {
     for xml in [
@@ -75,7 +75,7 @@ import XMPPXML
     #expect(BlockList.Push(try iq("<unblock xmlns='urn:xmpp:blocking'/>", type: "get"), own: own) == nil)
   }
 
-  @Test("The block list is bounded.")
+  @Test("The number of entries in a block list is limited.")
   func bounds() throws {
     var list = BlockList()
     for part in 0..<3 {

@@ -13,7 +13,7 @@ import XMPPXML
     PubSub.Item(id, try element(payload))
   }
 
-  @Test("A bookmark is read; what is none, or names no room, is not.")
+  @Test("A bookmark is read from its item, and an item that does not name a room is left out.")
   func read() throws {
     let bookmark = try #require(
       Bookmark(
@@ -34,7 +34,7 @@ import XMPPXML
     }
   }
 
-  @Test("The old bookmarks are read out of private storage and out of their node.")
+  @Test("Old bookmarks are read from private storage and from their PubSub node.")
   func old() throws {
     let storage =
       "<storage xmlns='storage:bookmarks'><conference name='Council' autojoin='true' jid='council@conference.example'>"
@@ -49,7 +49,7 @@ import XMPPXML
     #expect(Bookmark.old(nil).isEmpty)
   }
 
-  @Test("What others have put into a bookmark survives a change of it.")
+  @Test("A change of a bookmark keeps the elements that other clients have put there.")
   func foreign() throws {
     let old = try element(
       "<conference xmlns='urn:xmpp:bookmarks:1' name='The Play' x='1'><nick>JC</nick><extensions>"
@@ -71,7 +71,7 @@ import XMPPXML
   }
 
   @Test(
-    "The setting that is most specific for a client on a console is taken.",
+    "The notification setting that is most specific for a console client applies.",
     arguments: [
       ("<never/><always identity-category='client' identity-type='console'/>", NotificationSetting.always),
       ("<never/><on-mention identity-category='client'/>", .onMention),
@@ -94,7 +94,7 @@ import XMPPXML
 }
 
 @Suite struct ConversationSettingsTests {
-  @Test("Settings are read as they were written, and what others have put there survives.")
+  @Test("Conversation settings are read as they were written, and elements of other clients are kept.")
   func payload() throws {
     var settings = ConversationSettings()
     settings.isPinned = true
@@ -114,7 +114,7 @@ import XMPPXML
     #expect(nothing.first("colour", "urn:example:other") != nil)
   }
 
-  @Test("Settings that cannot be parsed are ignored.")
+  @Test("Conversation settings that cannot be parsed are ignored.")
   func odd() throws {
     let odd = ConversationSettings(
       try element(
@@ -132,7 +132,7 @@ import XMPPXML
 }
 
 @Suite struct DisplayedMarkerTests {
-  @Test("How far a conversation was read is what the specification writes.")
+  @Test("A displayed marker is written as in XEP-0490.")
   func item() throws {
     let marker = DisplayedMarker(
       jid: try JID("romeo@montegue.lit"), id: "0f710f2b", by: try JID("juliet@capulet.lit"))
@@ -155,7 +155,7 @@ import XMPPXML
 
 @Suite struct AccountEventTests {
   @Test(
-    "What a device has done is read as it was written; its items are in the order of their ids, and the last ones stay."
+    "An account event is read as it was written, its ids sort by time, and only the newest events are kept."
   )
   func item() throws {
     let event = AccountEvent(.decline, jid: try JID("romeo@montague.example"), device: "d1")

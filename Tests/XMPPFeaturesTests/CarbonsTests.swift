@@ -24,7 +24,7 @@ import XMPPStanza
     "<message xmlns='jabber:client' to='juliet@capulet.example/balcony' from='romeo@montague.example/home'>"
     + "<body>Neither, fair saint</body></message>"
 
-  @Test("Carbon copies of the account's own server are accepted in both directions.")
+  @Test("Carbon copies from the account's own server are accepted in both directions.")
   func copies() throws {
     let received = try carbon(from: own.description, "received", inner: incoming)
     let copy = try #require(Carbons.copy(in: received, own: own))
@@ -48,7 +48,7 @@ import XMPPStanza
     #expect(Carbons.copy(in: forged, own: own) == nil)
   }
 
-  @Test("A copy of what the account has neither sent nor received is none.")
+  @Test("A carbon copy of a message that the account has neither sent nor received is ignored.")
   func notOurs() throws {
     #expect(try Carbons.copy(in: carbon(from: own.description, "sent", inner: incoming), own: own) == nil)
     #expect(try Carbons.copy(in: carbon(from: own.description, "received", inner: outgoing), own: own) == nil)

@@ -26,7 +26,7 @@ import XMPPStanza
     </clients>
     """
 
-  @Test("The clients of the specification's example are read; one without an id is none.")
+  @Test("The clients of the example in XEP-0494 are read, and a client without an id is left out.")
   func example() throws {
     let clients = ManagedClient.clients(of: try iq("<iq type='result' id='1'>\(Self.list)</iq>"))
     #expect(clients.map(\.id) == ["zeiP41HLglIu", "HjEEr45_LQr"])
@@ -36,7 +36,7 @@ import XMPPStanza
     #expect(clients.map(\.lastSeen) == ["2023-04-06T14:37:25Z", nil])
   }
 
-  @Test("An error, another element and more clients than anybody has are no list, or are cut.")
+  @Test("A list of clients is empty in an error or in another element, and its length is limited.")
   func hostile() throws {
     #expect(
       ManagedClient.clients(

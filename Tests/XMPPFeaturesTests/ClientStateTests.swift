@@ -8,7 +8,7 @@ import XMPPXML
 @testable import XMPPFeatures
 
 @Suite struct ClientStateTests {
-  @Test("The elements are those of XEP-0352 §4.2.")
+  @Test("The elements for an active and an inactive client are those of XEP-0352 §4.2.")
   func elements() {
     #expect(ClientState.active.element == XMLElement("active", namespace: "urn:xmpp:csi:0"))
     #expect(ClientState.inactive.element == XMLElement("inactive", namespace: "urn:xmpp:csi:0"))
@@ -26,7 +26,7 @@ import XMPPXML
   }
 
   @Test(
-    "Real servers offer client state indication, whichever way a resource was bound.",
+    "Real servers offer client state indication after either way of binding a resource.",
     arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)

@@ -4,13 +4,13 @@ import XMPPXML
 
 @testable import XMPPFeatures
 
-@Suite("A data form")
+@Suite("Data forms")
 struct DataFormTests {
   private static func form(_ fields: String, type: String = "form") throws -> XMLElement {
     try element("<x xmlns='jabber:x:data' type='\(type)'>\(fields)</x>")
   }
 
-  @Test("A data form has fields of every kind of XEP-0004 §3.3, and keeps those it does not know.")
+  @Test("A data form is read with every kind of field in XEP-0004 §3.3 and keeps unknown kinds.")
   func fields() throws {
     let form = try #require(
       DataForm(
@@ -50,9 +50,7 @@ struct DataFormTests {
     #expect(form.fields.filter(\.kind.takesMany).map(\.name) == ["description", "features", "invitelist"])
   }
 
-  @Test(
-    "A data form goes back with its answers, its hidden fields and what the service proposes, and no fixed text."
-  )
+  @Test("A submission has the answers, the hidden fields and the defaults of the form, but no fixed text.")
   func submission() throws {
     let form = try #require(
       DataForm(
@@ -74,7 +72,7 @@ struct DataFormTests {
             + "<field var='maxsubs'><value>20</value></field>", type: "submit")))
   }
 
-  @Test("A data form is not what is of another type or name, nor one that no person could fill in.")
+  @Test("An element that is not a form, or a form with too many fields, is refused.")
   func refused() throws {
     #expect(DataForm(try Self.form("", type: "submit")) == nil)
     #expect(DataForm(try element("<x xmlns='jabber:x:data'/>")) == nil)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import XMPPFeatures
 
-@Suite("A date and time of XMPP")
+@Suite("Dates and times of XMPP")
 struct DateTimeTests {
   @Test(
-    "A date and time of XMPP is read with and without a fraction, in UTC and beside it.",
+    "A date and time is read with and without a fraction of a second, in UTC and in other time zones.",
     arguments: [
       ("1969-07-21T02:56:15Z", -14_159_025.0), ("1969-07-20T21:56:15-05:00", -14_159_025),
       ("2026-11-21T12:00:00.5Z", 1_795_262_400.5), ("2026-11-21T12:00:00.123456Z", 1_795_262_400.123456),
@@ -23,7 +23,7 @@ struct DateTimeTests {
   }
 
   @Test(
-    "A date and time of XMPP is none where it could not be one.",
+    "A text that is not a valid date and time is refused.",
     arguments: [
       "", "292277026596-01-01T00:00:00Z", "99999-01-01T00:00:00Z", "-0001-01-01T00:00:00Z",
       "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2025-02-29T00:00:00Z", "2026-11-21T24:00:00Z",
@@ -36,7 +36,7 @@ struct DateTimeTests {
     ])
   func invalid(text: String) { #expect(DateTime.date(text) == nil) }
 
-  @Test("A date and time of XMPP and its time zone are written as they are read.")
+  @Test("A date and time, and its time zone, are written so that they are read back unchanged.")
   func written() {
     #expect(
       DateTime.text(Date(timeIntervalSince1970: 1_795_262_400.25)) == "2026-11-21T12:00:00.250Z")

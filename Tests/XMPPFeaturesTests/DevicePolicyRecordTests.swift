@@ -12,7 +12,9 @@ struct DevicePolicyRecordTests {
     #expect(DeviceRecord(record.item) == nil)
   }
 
-  @Test("The record of a device policy leaves out limits that are out of bounds, and is none without a rule.")
+  @Test(
+    "The record of a device policy leaves out limits that are out of bounds, and is ignored without a rule."
+  )
   func bounds() {
     let record = DevicePolicyRecord(rule: "all", limits: [0: 1, 101: 1, 60: 5, 61: -1, 62: 4])
     #expect(DevicePolicyRecord(record.item)?.limits == [62: 4])

@@ -9,7 +9,7 @@ import XMPPXML
 
 @Suite("The time of an entity")
 struct EntityTimeTests {
-  @Test("The time of an entity is read from its answer, with a fraction of a second and in its time zone.")
+  @Test("The time of an entity is read from its answer with its time zone and a fraction of a second.")
   func answer() throws {
     let answer = try iq(
       "<iq type='result' id='1'><time xmlns='urn:xmpp:time'><tzo>-06:00</tzo>"
@@ -19,7 +19,7 @@ struct EntityTimeTests {
   }
 
   @Test(
-    "The time of an entity is none where it is no time.",
+    "An answer without a valid time is ignored.",
     arguments: [
       "<time xmlns='urn:xmpp:time'/>", "<time xmlns='urn:xmpp:time'><tzo>Z</tzo></time>",
       "<time xmlns='urn:xmpp:time'><utc>292277026596-01-01T00:00:00Z</utc></time>",
@@ -31,7 +31,7 @@ struct EntityTimeTests {
     #expect(EntityTime(try iq("<iq type='error' id='1'>\(child)</iq>")) == nil)
   }
 
-  @Test("The time of an entity is what an entity answers with, and understands itself.")
+  @Test("An entity answers a request for its time in a form that it can read itself.")
   func responder() throws {
     let now = EntityTime(utc: Date(timeIntervalSince1970: 1_795_262_400), offset: 19_800)
     let (name, respond) = EntityTime.responder { now }
@@ -47,9 +47,9 @@ struct EntityTimeTests {
   }
 }
 
-@Suite("The software of an entity")
+@Suite("The software version of an entity")
 struct SoftwareVersionTests {
-  @Test("The software of an entity is read from its answer; a text without end is cut.")
+  @Test("The software version of an entity is read from its answer, and long texts are cut.")
   func answer() throws {
     let answer = try iq(
       "<iq type='result' id='1'><query xmlns='jabber:iq:version'><name>Exodus</name>"
@@ -65,7 +65,7 @@ struct SoftwareVersionTests {
       SoftwareVersion(try iq("<iq type='result' id='1'><query xmlns='jabber:iq:version'/></iq>")) == nil)
   }
 
-  @Test("The software of an entity is what an entity answers with.")
+  @Test("An entity answers a request for its software version in a form that it can read itself.")
   func responder() throws {
     let (name, respond) = SoftwareVersion(name: "imctl", version: "1").responder
     let bob = try JID("bob@im.example/x")

@@ -8,7 +8,7 @@ import XMPPXML
 @testable import XMPPFeatures
 
 @Suite struct PingTests {
-  @Test("A ping is answered to whom it came from; what is no question is not.")
+  @Test("A ping is answered to its sender if it is a request of type get, and ignored otherwise.")
   func responder() throws {
     let (name, respond) = Ping.responder
     let ping = IQ(
@@ -22,7 +22,7 @@ import XMPPXML
     #expect(respond(IQ(type: .set, id: "1", payload: ping.payload)) == nil)
   }
 
-  @Test("Both sides of a real connection answer.", arguments: TestServer.Kind.allCases)
+  @Test("A client and a real server answer each other's pings.", arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     func client(_ name: String) async throws -> (XMPPStream, JID) {

@@ -9,7 +9,7 @@ import XMPPXML
   private let own: JID
   init() throws { own = try JID("alice@im.example/desk") }
 
-  @Test("Each stanza goes to the bare JID, with the type of the specification.")
+  @Test("Each subscription stanza goes to the bare JID of the contact and has the type of RFC 6121.")
   func stanzas() throws {
     let bob = try JID("bob@im.example/phone")
     func xml(_ presence: Presence) -> String { presence.element.xmlString(inheriting: Namespaces.client) }
@@ -24,7 +24,7 @@ import XMPPXML
       xml(PresenceSubscription.cancellation(of: bob)) == "<presence to='bob@im.example' type='unsubscribe'/>")
   }
 
-  @Test("A request is told with what came with it, which is bounded.")
+  @Test("A subscription request is read with its text, whose length is limited.")
   func request() throws {
     func request(_ type: Presence.Kind?, from: String?, status: String? = nil) throws
       -> PresenceSubscription.Request?
@@ -43,7 +43,7 @@ import XMPPXML
     #expect(try request(.subscribe, from: "alice@im.example/phone") == nil)
   }
 
-  @Test("A server says whether it takes approvals beforehand.")
+  @Test("The stream features say whether the server supports subscription pre-approval.")
   func preApproval() throws {
     let offer = try element(
       "<features xmlns='http://etherx.jabber.org/streams'><sub xmlns='urn:xmpp:features:pre-approval'/></features>"

@@ -7,13 +7,13 @@ import XMPPXML
 
 @testable import XMPPFeatures
 
-@Suite("A private node", .timeLimit(.minutes(10)))
+@Suite("Private nodes", .timeLimit(.minutes(10)))
 struct PrivateNodeTests {
   private let own: JID
   private let node = PrivateNode("urn:xmpp:mds:displayed:0")
   init() throws { own = try JID("juliet@capulet.lit") }
 
-  @Test("A private node is published to on condition that nobody else sees it.")
+  @Test("A publication to a private node has the condition that nobody else can read the node.")
   func publication() throws {
     let item = PubSub.Item("romeo@montegue.lit", XMLElement("displayed", namespace: node.name))
     #expect(
@@ -46,7 +46,7 @@ struct PrivateNodeTests {
       ), own: own)
   }
 
-  @Test("A private node tells what was published and what is gone.")
+  @Test("An event of a private node names the items that were published or retracted.")
   func events() throws {
     let told = try #require(
       try event(
@@ -63,7 +63,7 @@ struct PrivateNodeTests {
   }
 
   @Test(
-    "A private node is heard of from the own bare JID alone.",
+    "An event of a private node is accepted only from the own bare JID.",
     arguments: [
       nil, "romeo@montegue.lit", "juliet@capulet.lit/balcony", "capulet.lit", "juliet@capulet.lit.evil",
       "jul\u{456}et@capulet.lit", "pubsub.capulet.lit",
@@ -73,7 +73,7 @@ struct PrivateNodeTests {
     #expect(try event("<items node='n'><item id='a'/></items>") != nil)
   }
 
-  @Test("A page of items says where the next one goes on; an answer for another node is none.")
+  @Test("A page of items names the item before the next page, and an answer for another node is refused.")
   func pages() throws {
     func page(_ content: String) throws -> ItemsPage? {
       ItemsPage(
@@ -102,7 +102,7 @@ struct PrivateNodeTests {
   }
 
   @Test(
-    "A private node is nothing to publish to where the server does not say that it heeds publish-options.")
+    "A client publishes nothing to a server that does not announce support for publish-options.")
   func withoutOptions() async throws {
     let server = try await ScriptedServer(.login(until: .bound))
     let stream = try Self.stream(
@@ -172,7 +172,7 @@ struct PrivateNodeTests {
   }
 
   @Test(
-    "A private node is published to, read and retracted from, and the other device hears of it.",
+    "A real server publishes, lists and retracts the items of a private node and notifies the other device.",
     arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -209,7 +209,9 @@ struct PrivateNodeTests {
     await devices.close()
   }
 
-  @Test("A private node keeps many items, which are read in parts.", arguments: TestServer.Kind.allCases)
+  @Test(
+    "A private node on a real server keeps many items, which are read in parts.",
+    arguments: TestServer.Kind.allCases)
   func many(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let node = PrivateNode("urn:imctl:test:many:0")
@@ -226,7 +228,7 @@ struct PrivateNodeTests {
   }
 
   @Test(
-    "A private node is made by several devices at once, and has what each of them has published.",
+    "Several devices can create a private node at once, and it has the items of all of them.",
     arguments: TestServer.Kind.allCases)
   func contended(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -255,7 +257,7 @@ struct PrivateNodeTests {
   }
 
   @Test(
-    "A private node that another client has left open to contacts is closed before anything is published to it.",
+    "A private node that another client has opened to contacts is closed before an item is published.",
     arguments: TestServer.Kind.allCases)
   func open(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)

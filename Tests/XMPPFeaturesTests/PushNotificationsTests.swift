@@ -4,7 +4,7 @@ import XMPPStanza
 @testable import XMPPFeatures
 
 @Suite struct PushNotificationsTests {
-  @Test("The requests are those of the specification.")
+  @Test("The requests for push notifications have the form of XEP-0357.")
   func requests() throws {
     let service = try JID("push-5.client.example")
     func xml(_ request: IQ) -> String? { request.type == .set ? request.payload.first?.xmlString() : nil }

@@ -7,7 +7,7 @@ import XMPPStanza
 @Suite struct ReceiptsTests {
   private let request = "<request xmlns='urn:xmpp:receipts'/>"
 
-  @Test("A request is answered to its sender, with the id and the type of the message.")
+  @Test("A receipt goes to the sender of the request, with the id and the type of the message.")
   func answer() throws {
     let asked = try message(
       "<message from='northumberland@shakespeare.lit/westminster' id='richard2-4.1.247' type='chat'>"
@@ -31,7 +31,7 @@ import XMPPStanza
     #expect(try Receipts.answer(to: message(xml.replacing("REQUEST", with: request))) == nil)
   }
 
-  @Test("A receipt without an id, in an error or out of a room is none.")
+  @Test("A receipt that is an error, comes from a room or has no id is ignored.")
   func none() throws {
     for (type, id) in [("chat", ""), ("error", "1"), ("groupchat", "1")] {
       let stanza = try message(
@@ -45,7 +45,7 @@ import XMPPStanza
 
 @Suite struct ChatMarkersTests {
   @Test(
-    "Each marker is read as it is written; in an error, or without an id, it is none.",
+    "Each chat marker is read as it was written, and a marker in an error or without an id is ignored.",
     arguments: ChatMarkers.Marker.allCases)
   func markers(marker: ChatMarkers.Marker) throws {
     let written = Message(type: .chat, payload: [ChatMarkers.element(marker, id: "message-1")])
@@ -59,7 +59,7 @@ import XMPPStanza
 }
 
 @Suite struct ChatStateTests {
-  @Test("Each state is read as it is written.", arguments: ChatState.allCases)
+  @Test("Each chat state is read as it was written.", arguments: ChatState.allCases)
   func states(state: ChatState) {
     #expect(ChatState(of: Message(payload: [state.element])) == state)
     #expect(ChatState(of: Message(type: .error, payload: [state.element])) == nil)
@@ -73,7 +73,7 @@ import XMPPStanza
 }
 
 @Suite struct CorrectionTests {
-  @Test("A correction and a retraction name the message that they are of; an error names none.")
+  @Test("A correction and a retraction name the message that they refer to, and an error names none.")
   func named() throws {
     let correction = Message(body: "But soft", payload: [Correction.element(of: "bad1")])
     #expect(Correction.replaced(by: correction) == "bad1")
@@ -91,7 +91,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Only a body that begins with the command and a space says what its sender does.",
+    "A body is an action of its sender only if it begins with /me and a space.",
     arguments: [
       ("/me shrugs in disgust", "shrugs in disgust"), ("/me ", ""), ("/me", nil), (" /me x", nil),
       ("/meow", nil),

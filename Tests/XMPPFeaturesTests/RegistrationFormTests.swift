@@ -6,7 +6,7 @@ import XMPPXML
 
 @testable import XMPPFeatures
 
-@Suite("A registration form")
+@Suite("Registration forms")
 struct RegistrationFormTests {
   private static func form(_ content: String) throws -> RegistrationForm? {
     RegistrationForm(
@@ -23,7 +23,7 @@ struct RegistrationFormTests {
   private static let user = ["username": ["bill"], "password": ["Calliope"]]
   private static let both = "<field var='username'/><field var='password' type='text-private'/>"
 
-  @Test("A registration form may be a list of fields: all that is listed is wanted (XEP-0077 §3.1.1).")
+  @Test("A registration form that is a list of fields requires all of them (XEP-0077 §3.1.1).")
   func plain() throws {
     let form = try #require(
       try Self.form("<instructions>Choose!</instructions><username/><password/><email/><key>k</key>"))
@@ -39,7 +39,7 @@ struct RegistrationFormTests {
             + "<email>bard@shakespeare.example</email></query>")))
   }
 
-  @Test("A registration form may be a data form, which counts before the list beside it (XEP-0077 §4).")
+  @Test("A registration form that is a data form takes precedence over the list beside it (XEP-0077 §4).")
   func dataForm() throws {
     let form = try #require(
       try Self.form(
@@ -67,7 +67,7 @@ struct RegistrationFormTests {
   }
 
   @Test(
-    "A registration form tells what an answer lacks or should not be, and never says the answer.",
+    "A registration form reports missing and unknown fields of an answer without quoting any value.",
     arguments: [
       (
         "<username/><password/><email/><phone/>", [:],
@@ -104,7 +104,7 @@ struct RegistrationFormTests {
   }
 
   @Test(
-    "A registration form without a user name or a password makes no account.",
+    "A registration form without a user name or a password cannot be submitted.",
     arguments: [
       "<password/>", "<username/>", "", data("<field var='password'/>"),
       data("<field type='hidden' var='username'><value>other</value></field><field var='password'/>"),
@@ -115,7 +115,7 @@ struct RegistrationFormTests {
   }
 
   @Test(
-    "A registration form may send the user to a browser (XEP-0066), or ask for what a picture shows (XEP-0158)."
+    "A registration form that refers to a web page (XEP-0066) or asks for a CAPTCHA (XEP-0158) is reported."
   )
   func elsewhere() throws {
     let outOfBand = try #require(
@@ -140,7 +140,7 @@ struct RegistrationFormTests {
   }
 
   @Test(
-    "A registration form is not in an answer of another kind, and has no more fields than a person fills in.")
+    "A registration form in another kind of answer, or with too many fields, is ignored.")
   func none() throws {
     #expect(RegistrationForm(IQ(type: .result)) == nil)
     #expect(

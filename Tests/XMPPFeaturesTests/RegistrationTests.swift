@@ -24,9 +24,7 @@ struct RegistrationTests {
     Registration.refusal(StanzaError(condition, type: type), of: .registration).code
   }
 
-  @Test(
-    "In-band registration is refused in words, and a server that is asked too often is left alone for a while."
-  )
+  @Test("A refused registration is reported in words, and one that came too often as a rate limit.")
   func refusals() {
     let taken = Registration.refusal(
       StanzaError(.conflict, text: "The requested username already exists."), of: .registration)
@@ -43,7 +41,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "In-band registration fails by what a server says instead of a form.",
+    "A registration without a form fails according to the server's answer.",
     arguments: [
       ("<iq type='result' id='{id}'/>", XMPPError.Code.protocolError),
       ("<iq type='result' id='{id}'><query xmlns='jabber:iq:roster'/></iq>", .protocolError),
@@ -75,7 +73,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "In-band registration makes an account, changes its password and deletes it.",
+    "A real server registers an account, changes its password and deletes it.",
     arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -117,7 +115,7 @@ struct RegistrationTests {
   }
 
   @Test(
-    "In-band registration that is switched off is told from a network problem.",
+    "A real server that does not allow registration is not reported as a network problem.",
     arguments: TestServer.Kind.allCases)
   func switchedOff(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)

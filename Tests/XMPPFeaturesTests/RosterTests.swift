@@ -20,7 +20,7 @@ import XMPPXML
     try answer("<query xmlns='jabber:iq:roster' ver='v'>\(items)</query>", type: "set", from: from)
   }
 
-  @Test("A result is read, and entries whose JID is not valid are left out.")
+  @Test("A roster is read from its result, and entries without a valid JID are left out.")
   func result() throws {
     let xml = """
       <query xmlns='jabber:iq:roster' ver='7'>
@@ -41,7 +41,7 @@ import XMPPXML
       ])
   }
 
-  @Test("A result without a roster is none: what is kept is the newest one.")
+  @Test("A result without a roster means that the stored roster is up to date.")
   func noRoster() throws {
     #expect(Roster(IQ(type: .result, id: "1")) == nil)
     #expect(Roster(try answer("<query xmlns='other'/>")) == nil)
@@ -49,7 +49,7 @@ import XMPPXML
     #expect(Roster(try answer("<query xmlns='jabber:iq:roster'/>")) == Roster())
   }
 
-  @Test("What one contact can hold, and how many there are, is bounded.")
+  @Test("The number of contacts, and the size of each contact, is limited.")
   func bounds() throws {
     let groups = (0..<1000).map { "<group>\($0)</group>" }.joined()
     let long = String(repeating: "é", count: 5000)
@@ -68,7 +68,7 @@ import XMPPXML
     #expect(Roster(IQ(type: .result, id: "1", payload: [query]))?.items.count == Roster.maximumItems)
   }
 
-  @Test("The requests are those of the specification.")
+  @Test("The roster requests have the form of RFC 6121.")
   func requests() throws {
     func xml(_ request: IQ) -> String? { request.payload.first?.xmlString() }
     #expect(xml(Roster.request()) == "<query xmlns='jabber:iq:roster'/>")
@@ -91,7 +91,8 @@ import XMPPXML
   }
 
   @Test(
-    "A push of the own account is acknowledged.", arguments: [nil, "alice@im.example", "ALICE@im.example"])
+    "A roster push from the own account is acknowledged.",
+    arguments: [nil, "alice@im.example", "ALICE@im.example"])
   func push(from: String?) throws {
     let push = try push("<item jid='b@c'/>", from: from)
     #expect(Roster.accepts(push: push, own: own))
@@ -103,7 +104,7 @@ import XMPPXML
   }
 
   @Test(
-    "A push of anyone else is refused, and changes nothing.",
+    "A roster push from anyone but the own account is refused and changes nothing.",
     arguments: [
       "mallory@evil.example", "im.example", "alice@im.example/phone", "alice@im.example/desk",
       "alice@evil.example", "аlice@im.example",
@@ -116,7 +117,7 @@ import XMPPXML
   }
 
   @Test(
-    "A push that does not have exactly one contact in it is refused (RFC 6121 §2.1.6).",
+    "A roster push that does not contain exactly one contact is refused (RFC 6121 §2.1.6).",
     arguments: ["", "<item jid='a@b'/><item jid='c@d'/>", "<item jid='@'/>", "<item/>", "<group>x</group>"])
   func oddPush(items: String) throws {
     let push = try push(items)
@@ -124,14 +125,14 @@ import XMPPXML
     #expect(Roster.responder(own: own).1(push) == nil)
   }
 
-  @Test("A request for the roster is no push.")
+  @Test("A request for the roster does not count as a roster push.")
   func get() throws {
     let get = try answer("<query xmlns='jabber:iq:roster'><item jid='a@b'/></query>", type: "get")
     #expect(!Roster.accepts(push: get, own: own))
     #expect(Roster.Push(get, own: own) == nil)
   }
 
-  @Test("Pushes change what is kept: one more, another one, one less.")
+  @Test("A roster push adds, changes or removes a contact.")
   func apply() throws {
     var roster = Roster(items: [Roster.Item(jid: try JID("b@c"), name: "B")], version: "1")
     func take(_ item: String) throws {

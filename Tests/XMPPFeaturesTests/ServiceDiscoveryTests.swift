@@ -22,7 +22,9 @@ struct ServiceDiscoveryTests {
     </x></query></iq>
     """
 
-  @Test("Service discovery reads identities, features and forms, and leaves out what is none.")
+  @Test(
+    "An answer to service discovery is read with its identities, features and forms, without invalid parts."
+  )
   func answer() throws {
     let discovery = try #require(ServiceDiscovery(try iq(Self.server)))
     #expect(discovery.identities == [.init(category: "server", type: "im", name: "Prosody")])
@@ -34,7 +36,7 @@ struct ServiceDiscoveryTests {
     #expect(ServiceDiscovery(try iq("<iq type='result' id='1'/>")) == nil)
   }
 
-  @Test("Service discovery keeps no more of an answer than anybody needs.")
+  @Test("The number of identities and features that are kept of an answer is limited.")
   func bounded() throws {
     let features = (0..<3000).map { "<feature var='f\($0)'/>" }.joined()
     let identities = (0..<3000).map { "<identity category='c' type='t\($0)'/>" }.joined()
@@ -50,9 +52,7 @@ struct ServiceDiscoveryTests {
     #expect(ServiceItem.items(of: list)?.count == 1000)
   }
 
-  @Test(
-    "Service discovery answers what this is to anybody who asks, also by its own name for it; there is nothing else."
-  )
+  @Test("A client answers service discovery for itself and its own node, and refuses any other node.")
   func responder() throws {
     let own = ServiceDiscovery(
       identities: [.init(category: "client", type: "console", name: "imctl")], features: ["b", "a"])
@@ -82,7 +82,7 @@ struct EntityCapabilitiesTests {
   ]
 
   // The examples of XEP-0115 §5.2 and §5.3.
-  @Test("Entity capabilities have the verification string of the specification.")
+  @Test("The verification string is that of the simple example in XEP-0115.")
   func simple() throws {
     let exodus = ServiceDiscovery(
       identities: [.init(category: "client", type: "pc", name: "Exodus 0.9.1")], features: Self.features)
@@ -98,7 +98,7 @@ struct EntityCapabilitiesTests {
           ]))
   }
 
-  @Test("Entity capabilities have it also with names in several languages and with a form.")
+  @Test("The verification string is that of the example in XEP-0115 with several languages and a form.")
   func complex() throws {
     let answer = try iq(
       """
@@ -131,7 +131,7 @@ struct EntityCapabilitiesTests {
   private static let form = "<x xmlns='jabber:x:data' type='result'><TYPE/></x>"
 
   @Test(
-    "Entity capabilities have none where the answer is ill-formed.",
+    "An ill-formed answer has no verification string.",
     arguments: [
       identity + identity, "<feature var='a'/><feature var='a'/>", form + form,
       """
@@ -141,7 +141,7 @@ struct EntityCapabilitiesTests {
     ])
   func illFormed(children: String) throws { #expect(try Self.verification(children) == nil) }
 
-  @Test("Entity capabilities leave out a form whose type is not hidden, or that has none.")
+  @Test("The verification string leaves out a form with no FORM_TYPE, or with one that is not hidden.")
   func untyped() throws {
     let bare = try Self.verification(Self.identity)
     for field in [
@@ -154,7 +154,7 @@ struct EntityCapabilitiesTests {
   }
 
   @Test(
-    "Entity capabilities sort identities by category, then type, then language, and not by what these are joined to."
+    "The verification string sorts identities by category, then type, then language, and not as joined texts."
   )
   func sorting() {
     // "-" sorts before "/": as joined strings, `client-x/` would precede `client/`.
@@ -167,7 +167,7 @@ struct EntityCapabilitiesTests {
         == (try? Digest.sha1.hash(text.utf8)).map(Base64.encode))
   }
 
-  @Test("Entity capabilities stand for what is answered to those who ask, forms included.")
+  @Test("The verification string covers the complete answer to service discovery, including its forms.")
   func answered() throws {
     let form = try #require(
       DataForm(

@@ -6,7 +6,7 @@ import XMPPStanza
 @testable import XMPPFeatures
 
 @Suite struct StanzaIDTests {
-  @Test("Only the id that the archive itself has given counts as its own.")
+  @Test("A stanza id counts only if it was assigned by the archive in question.")
   func given() throws {
     let stanza = try message(
       "<message from='a@b/c'><stanza-id xmlns='urn:xmpp:sid:0' by='room@muc' id='1'/>"
@@ -17,7 +17,7 @@ import XMPPStanza
     #expect(StanzaID.origin(of: stanza) == "4")
   }
 
-  @Test("An id that is empty or longer than anybody's counts as none.")
+  @Test("A stanza id that is empty or very long is ignored.")
   func bounded() throws {
     for id in ["", String(repeating: "x", count: 1025)] {
       let stanza = try message("<message><origin-id xmlns='urn:xmpp:sid:0' id='\(id)'/></message>")
@@ -25,7 +25,7 @@ import XMPPStanza
     }
   }
 
-  @Test("Times are read with and without fractions of a second, and nothing else is.")
+  @Test("The time of a delayed stanza is read with and without a fraction of a second, if it is valid.")
   func delay() throws {
     func stamp(_ text: String) throws -> Double? {
       Delay(try element("<delay xmlns='urn:xmpp:delay' stamp='\(text)'/>"))?.stamp.timeIntervalSince1970

@@ -5,7 +5,7 @@ import XMPPXML
 
 @testable import XMPPFeatures
 
-@Suite("A card") struct VCardTests {
+@Suite("vCards") struct VCardTests {
   /// After XEP-0054, example 2.
   private static let published = """
     <iq id='v1' type='result'><vCard xmlns='vcard-temp'><FN>Peter Saint-Andre</FN>
@@ -18,7 +18,7 @@ import XMPPXML
     <PHOTO><TYPE>image/jpeg</TYPE><BINVAL>AAAA</BINVAL></PHOTO></vCard></iq>
     """
 
-  @Test("A card is read field by field, and changed without loss of what else is on it.")
+  @Test("A vCard is read field by field, and a change keeps all of its other content.")
   func published() throws {
     var card = try #require(VCard(try iq(Self.published)))
     let texts = VCard.Field.allCases.map { card[$0] }
@@ -40,7 +40,7 @@ import XMPPXML
     #expect(sent.first("N")?.first("FAMILY")?.text == "Saint-Andre")
   }
 
-  @Test("A card that is not there is empty, and gets what is set; any other error is none.")
+  @Test("A missing vCard counts as empty and can be filled in, but any other error is not a vCard.")
   func absent() throws {
     func error(_ condition: String) throws -> IQ {
       try iq(

@@ -3,7 +3,7 @@ import XMPPSASL
 
 struct Base64Tests {
   @Test(
-    "RFC 4648 §10: texts and their base64.",
+    "The test vectors of RFC 4648 §10 are encoded and decoded.",
     arguments: [
       ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
       ("foobar", "Zm9vYmFy"),
@@ -23,7 +23,7 @@ struct Base64Tests {
     #expect(Base64.decode(text) == nil)
   }
 
-  @Test("Every byte survives encoding and decoding.")
+  @Test("Every byte value is the same after encoding and decoding.")
   func everyByte() {
     let all = Array(UInt8.min...UInt8.max)
     #expect(Base64.decode(Base64.encode(all)) == all)

@@ -4,7 +4,7 @@ import Testing
 
 struct DigestTests {
   @Test(
-    "FIPS 180: the hashes of \"abc\".",
+    "The hashes of \"abc\" are those of FIPS 180.",
     arguments: [
       (Digest.sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
       (.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -21,14 +21,14 @@ struct DigestTests {
     #expect(digest.byteCount == bytes(hex: hex).count)
   }
 
-  @Test("The hashes of the empty message are correct.")
+  @Test("The SHA-256 hash of an empty message is correct.")
   func emptyMessage() throws {
     let expected = bytes(hex: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     #expect(try sha256([]) == expected)
   }
 
   @Test(
-    "RFC 2202 and RFC 4231: HMAC of test case 2.",
+    "The HMACs of test case 2 are those of RFC 2202 and RFC 4231.",
     arguments: [
       (Digest.sha1, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"),
       (.sha256, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
@@ -54,7 +54,7 @@ struct DigestTests {
   }
 
   @Test(
-    "RFC 6070: PBKDF2 with HMAC-SHA-1.",
+    "PBKDF2 with HMAC-SHA-1 has the results of RFC 6070.",
     arguments: [
       PBKDF2Vector(
         password: "password", salt: "salt", iterations: 1, hex: "0c60c80f961f0e71f3a9b524af6012062fe037a6"),
@@ -77,7 +77,7 @@ struct DigestTests {
     #expect(derived == Secret(bytes: expected))
   }
 
-  @Test("RFC 7914 §11: PBKDF2 with HMAC-SHA-256.")
+  @Test("PBKDF2 with HMAC-SHA-256 has the result of RFC 7914 §11.")
   func pbkdf2SHA256() throws {
     let expected = """
       55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc\
@@ -98,7 +98,7 @@ struct DigestTests {
     }
   }
 
-  @Test("Random bytes have the length asked for and do not repeat.")
+  @Test("Random bytes have the requested length and do not repeat.")
   func random() throws {
     #expect(try randomBytes(count: 0) == [])
     let first = try randomBytes(count: 24)

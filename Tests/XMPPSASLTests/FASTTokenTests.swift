@@ -6,13 +6,13 @@ import Testing
 struct FASTTokenTests {
   private static let word = "secret-token:fast-Oeie4nuqu2IeLai5fooz"
 
-  @Test("A stored token comes back as it was.", arguments: [nil, "2026-12-24T14:36:15Z"])
+  @Test("A stored token is decoded as it was encoded.", arguments: [nil, "2026-12-24T14:36:15Z"])
   func roundTrip(expiry: String?) throws {
     let token = FASTToken(mechanism: .htSHA256Exporter, secret: Secret(Self.word), expiry: expiry)
     #expect(try JSONDecoder().decode(FASTToken.self, from: JSONEncoder().encode(token)) == token)
   }
 
-  @Test("Printing a token shows none.")
+  @Test("A printed token does not show its secret.")
   func silence() {
     let token = FASTToken(mechanism: .htSHA256None, secret: Secret(Self.word))
     expectSilence(of: token, about: Self.word)
@@ -21,7 +21,7 @@ struct FASTTokenTests {
   }
 
   @Test(
-    "A file that holds no token is refused.",
+    "A stored token with an invalid field is refused.",
     arguments: [
       ("mechanism", "\"\""), ("mechanism", "\"\\u001b\""), ("mechanism", "null"), ("secret", "\"\""),
       ("secret", "\"*\""), ("secret", "7"), ("expiry", "7"),

@@ -49,7 +49,9 @@ struct HTMechanismTests {
     } catch { return (error as? SASLError)?.code }
   }
 
-  @Test("Both sides prove the token, over what the mechanism is bound to.", arguments: vectors)
+  @Test(
+    "The client and the server prove the token, with the channel binding of the mechanism.",
+    arguments: vectors)
   func exchange(vector: Vector) throws {
     var mechanism = try make(vector.name)
     #expect(mechanism.name == vector.name)
@@ -88,7 +90,7 @@ struct HTMechanismTests {
     #expect(SASLError(.serverSignatureMismatch, "").isProtocolViolation)
   }
 
-  @Test("Messages out of order are refused.")
+  @Test("A message out of order is refused.")
   func order() throws {
     let right = bytes(hex: Self.vectors[0].responder)
     var early = try make(.htSHA256None)
@@ -104,7 +106,7 @@ struct HTMechanismTests {
     #expect(code { _ = try twice.initialResponse() } == .misuse)
   }
 
-  @Test("A token or mechanism that cannot be used is refused before anything is sent.")
+  @Test("A login with an unusable token or mechanism is refused before anything is sent.")
   func invalid() {
     #expect(code { _ = try make(.htSHA256None, authcid: "") } == .invalidUserName)
     #expect(code { _ = try make(.htSHA256None, authcid: "a\0b") } == .invalidUserName)
@@ -119,7 +121,7 @@ struct HTMechanismTests {
     }
   }
 
-  @Test("A token is used with the mechanism it was issued for, or not at all.")
+  @Test("A token is used only with the mechanism for which it was issued.")
   func fast() throws {
     var credentials = SASLCredentials(authcid: "user", password: Secret("hunter2"))
     func name(_ offered: [SASLMechanismName], _ context: SASLContext = Self.context) -> SASLMechanismName? {
@@ -142,7 +144,7 @@ struct HTMechanismTests {
   }
 
   @Test(
-    "A token is asked for with the strongest binding that TLS and the server have.",
+    "A token is requested with the strongest channel binding that TLS and the server support.",
     arguments: [
       ([.tlsExporter, .tlsUnique, .tlsServerEndPoint], nil, .htSHA256Exporter),
       ([.tlsUnique, .tlsServerEndPoint], nil, .htSHA256Unique),
@@ -164,7 +166,7 @@ struct HTMechanismTests {
     #expect(mechanism([]) == nil)
   }
 
-  @Test("Printing the mechanism shows no token.")
+  @Test("A printed mechanism does not show the token.")
   func silence() throws {
     var mechanism = try make(.htSHA256Exporter)
     expectSilence(of: mechanism, about: Self.token)

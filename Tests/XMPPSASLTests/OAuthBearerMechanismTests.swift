@@ -23,7 +23,7 @@ struct OAuthBearerMechanismTests {
     return mechanism
   }
 
-  @Test("RFC 7628 §4.1: the example, without the host and port that it could do without.")
+  @Test("The first message is that of the example in RFC 7628 §4.1, without the optional host and port.")
   func rfc7628() throws {
     var mechanism = try make(authzid: "user@example.com")
     #expect(mechanism.name == .oauthBearer)
@@ -35,7 +35,7 @@ struct OAuthBearerMechanismTests {
   }
 
   @Test(
-    "Who to act as is escaped, and left out where it is nobody else.",
+    "The authorization identity is escaped, and left out if there is none.",
     arguments: [
       (nil, "n,,"), ("", "n,,"), ("a,b=c@example.org", "n,a=a=2Cb=3Dc@example.org,"), ("ü", "n,a=ü,"),
     ] as [(String?, String)])
@@ -45,7 +45,7 @@ struct OAuthBearerMechanismTests {
   }
 
   @Test(
-    "The login extension follows the token as a pair that RFC 7628 §3.1 allows.",
+    "The login extension follows the token in a form that RFC 7628 §3.1 allows.",
     arguments: [
       ("", ""), ("a=b, c", "loginext=a=b, c\u{1}"), ("100%", "loginext=100%25\u{1}"),
       ("a\u{1}b\n", "loginext=a%01b%0A\u{1}"), ("ß\u{1F511}", "loginext=%C3%9F%F0%9F%94%91\u{1}"),
@@ -58,7 +58,7 @@ struct OAuthBearerMechanismTests {
   }
 
   @Test(
-    "A token that could not be sent as it is, is refused.",
+    "A token with a character that cannot be sent is refused.",
     arguments: ["", "a b", "a\u{1}auth=Bearer b", "a\0", "é", "a\n"])
   func invalidToken(token: String) {
     #expect {
@@ -70,7 +70,7 @@ struct OAuthBearerMechanismTests {
     #expect { try make(authzid: "a\0b") } throws: { ($0 as? SASLError)?.code == .invalidUserName }
   }
 
-  @Test("RFC 7628 §4.3: the refusal of the example is answered and kept.")
+  @Test("The refusal of the example in RFC 7628 §4.3 is answered and its content is kept.")
   func refusal() throws {
     var mechanism = try refused(
       """
@@ -86,7 +86,7 @@ struct OAuthBearerMechanismTests {
   }
 
   @Test(
-    "Of a refusal only what is harmless is kept.",
+    "A refusal is kept only with values that are harmless.",
     arguments: [
       (#"{"status":"invalid_token"}"#, "invalid_token", nil),
       (#"{"status":"insufficient_scope","scope":"a b","more":[1,{}]}"#, "insufficient_scope", "a b"),
@@ -101,7 +101,7 @@ struct OAuthBearerMechanismTests {
     #expect(mechanism.refusal?.scope == scope)
   }
 
-  @Test("Overlong words of a refusal are not kept.")
+  @Test("A refusal is kept without values that are too long.")
   func longRefusal() throws {
     let long = String(repeating: "a", count: 2000)
     let mechanism = try refused(
@@ -126,14 +126,14 @@ struct OAuthBearerMechanismTests {
     #expect(throws: SASLError.self) { try mechanism.success(nil) }
   }
 
-  @Test("A refusal in bytes that are no text ends the login.")
+  @Test("A refusal that is not UTF-8 ends the login.")
   func invalidText() throws {
     var mechanism = try make()
     _ = try mechanism.initialResponse()
     #expect(throws: SASLError.self) { try mechanism.challenge([0xFF, 0xFE, 0x00, 0xC0]) }
   }
 
-  @Test("Messages out of order are refused.")
+  @Test("A message out of order is refused.")
   func order() throws {
     var early = try make()
     #expect { try early.success(nil) } throws: { ($0 as? SASLError)?.code == .unexpectedSuccess }
@@ -150,7 +150,7 @@ struct OAuthBearerMechanismTests {
     }
   }
 
-  @Test("Printing the mechanism shows no token.")
+  @Test("A printed mechanism does not show the token.")
   func silence() throws {
     var mechanism = try make()
     expectSilence(of: mechanism, about: Self.token)

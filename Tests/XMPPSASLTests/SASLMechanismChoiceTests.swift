@@ -57,7 +57,7 @@ struct SASLMechanismChoiceTests {
       policy: SASLPolicy(allowed: [.scramSHA1], pinned: .scramSHA256), chosen: .scramSHA1),
   ]
 
-  @Test("The strongest mechanism in common is chosen, or the choice is refused.", arguments: rows)
+  @Test("The choice is the strongest mechanism that both sides support, or it is refused.", arguments: rows)
   func choice(row: Row) throws {
     let credentials = SASLCredentials(authcid: "user", password: Secret("hunter2"))
     do throws(SASLError) {
@@ -72,12 +72,12 @@ struct SASLMechanismChoiceTests {
     }
   }
 
-  @Test("Without password and keys nothing can be chosen.")
+  @Test("No mechanism can be chosen without a password or keys.")
   func noCredentials() {
     expectRefusal(.mechanismUnavailable, SASLCredentials(authcid: "user"), [.scramSHA256, .plain])
   }
 
-  @Test("Stored keys choose the hash that they were made for, and never PLAIN.")
+  @Test("Stored keys select a SCRAM mechanism with their own hash, and never PLAIN.")
   func storedKeys() throws {
     let keys = try SCRAMKeyRequest(
       hash: .sha256, salt: [1], iterations: 4096, password: Secret("hunter2")
@@ -94,7 +94,7 @@ struct SASLMechanismChoiceTests {
   }
 
   @Test(
-    "A password that SASLprep forbids is an error, not a reason to send it with PLAIN.",
+    "A password that SASLprep forbids is an error, and is not sent by PLAIN instead.",
     arguments: ["", "a\tb", "\u{627}1", "\u{1F511}"])
   func invalidPassword(password: String) {
     expectRefusal(
@@ -107,7 +107,7 @@ struct SASLMechanismChoiceTests {
       .invalidUserName, SASLCredentials(authcid: name, password: Secret("hunter2")), [.scramSHA1])
   }
 
-  @Test("The text of a refusal is bounded and holds nothing that the server could abuse.")
+  @Test("The text of a refusal is short and contains nothing that the server could abuse.")
   func hostileOffer() {
     let names = (0..<10_000).map { SASLMechanismName("\u{1B}[31m\($0)") }
     expectRefusal(.mechanismUnavailable, SASLCredentials(authcid: "user", password: Secret("x")), names) {
@@ -115,7 +115,7 @@ struct SASLMechanismChoiceTests {
     }
   }
 
-  @Test("Every mechanism of the list has a name of its own, the ones without a password first.")
+  @Test("Every supported mechanism has its own name, and PLAIN is the last one for a password.")
   func list() {
     let names = SASLMechanismChoice.supported
     #expect(Set(names).count == names.count)
@@ -142,7 +142,7 @@ struct SASLMechanismChoiceTests {
   ]
 
   @Test(
-    "Each kind of credentials has its own mechanisms and never uses another's.",
+    "Each kind of credentials uses only its own mechanisms.",
     arguments: [
       (bearer, all, .oauthBearer), (bearer, [.xOAuth2, .plain, .scramSHA1], .xOAuth2),
       (bearer, [.plain, .scramSHA512, .anonymous, .external], nil),
@@ -205,7 +205,7 @@ struct SASLMechanismChoiceTests {
     expectSilence(of: mechanism, about: "hunter2")
   }
 
-  @Test("Without TLS neither a token nor a certificate is used; an anonymous login has nothing to lose.")
+  @Test("A token or a certificate is never used without TLS, but an anonymous login may be.")
   func withoutTLS() throws {
     func choose(_ credentials: SASLCredentials) throws(SASLError) -> SASLMechanismName {
       try SASLMechanismChoice.choose(
@@ -219,7 +219,7 @@ struct SASLMechanismChoiceTests {
   }
 
   @Test(
-    "A server that was known to do better is refused with a text that names both.",
+    "A server that offers less than before is refused with a text that names both mechanisms.",
     arguments: [
       (.scramSHA256Plus, [.scramSHA512, .plain], .scramSHA512), (.scramSHA256, [.plain], .plain),
       (.scramSHA512Plus, [.scramSHA256Plus, .scramSHA512], .scramSHA256Plus),
@@ -237,7 +237,7 @@ struct SASLMechanismChoiceTests {
 
   private static let exporter = SASLContext(isEncrypted: true, channelBindings: [.tlsExporter: [1]])
 
-  @Test("A pin that cannot be kept because nothing can be bound to says what is missing.")
+  @Test("A pin that fails for lack of a channel binding is refused with a text that says what is missing.")
   func missingBinding() {
     let credentials = SASLCredentials(authcid: "user", password: Secret("hunter2"))
     func expect(_ text: String, _ context: SASLContext, _ list: [ChannelBindingType]?) {
@@ -260,7 +260,7 @@ struct SASLMechanismChoiceTests {
     )
   }
 
-  @Test("A pin is about passwords: other kinds of credentials neither keep nor break it.")
+  @Test("A pin concerns passwords only, and has no effect on other kinds of credentials.")
   func foreignPins() throws {
     func choose(
       _ credentials: SASLCredentials, _ offered: [SASLMechanismName], pinned: SASLMechanismName

@@ -3,14 +3,15 @@ import XMPPSASL
 
 struct SASLMechanismNameTests {
   @Test(
-    "A name by the grammar prints as itself.", arguments: ["PLAIN", "SCRAM-SHA-512-PLUS", "X-OAUTH2", "A_1"])
+    "A mechanism name that follows the grammar is printed as it is.",
+    arguments: ["PLAIN", "SCRAM-SHA-512-PLUS", "X-OAUTH2", "A_1"])
   func wellFormed(raw: String) {
     #expect(SASLMechanismName(raw).isWellFormed)
     #expect("\(SASLMechanismName(raw))" == raw)
   }
 
   @Test(
-    "What a server makes up is kept and never printed.",
+    "A mechanism name that breaks the grammar is kept but never printed.",
     arguments: ["", "plain", "PLAIN ", "\u{1B}]8;;", "PLÄIN", "A\nB", "ABCDEFGHIJKLMNOPQRSTU"])
   func malformed(raw: String) {
     let name = SASLMechanismName(raw)
@@ -19,7 +20,7 @@ struct SASLMechanismNameTests {
     #expect("\(name)" == "?")
   }
 
-  @Test("The SCRAM family and channel binding are told by the name.")
+  @Test("A mechanism name shows whether it is a SCRAM mechanism and whether it binds the channel.")
   func families() {
     #expect(SASLMechanismName.scramSHA1.isSCRAM)
     #expect(SASLMechanismName("SCRAM-SHA3-512").isSCRAM)

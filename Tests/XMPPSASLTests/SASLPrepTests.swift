@@ -8,7 +8,7 @@ struct SASLPrepTests {
   }
 
   @Test(
-    "RFC 4013 §3: the examples, as query and as stored string.",
+    "The examples of RFC 4013 §3 are prepared as query strings and as stored strings.",
     arguments: [
       ("I\u{AD}X", "IX"), ("user", "user"), ("USER", "USER"), ("\u{AA}", "a"), ("\u{2168}", "IX"),
       ("\u{7}", nil), ("\u{627}\u{31}", nil),
@@ -19,7 +19,7 @@ struct SASLPrepTests {
   }
 
   @Test(
-    "RFC 8265 §4.3: the OpaqueString examples come out of SASLprep the same.",
+    "The OpaqueString examples of RFC 8265 §4.3 have the same result with SASLprep.",
     arguments: [
       ("correct horse battery staple", "correct horse battery staple"),
       ("Correct Horse Battery Staple", "Correct Horse Battery Staple"),
@@ -31,14 +31,14 @@ struct SASLPrepTests {
   }
 
   @Test(
-    "Where PRECIS keeps compatibility characters, SASLprep folds them as SCRAM demands.",
+    "SASLprep folds compatibility characters that PRECIS keeps, as SCRAM demands.",
     arguments: [("ｐａｓｓ", "pass"), ("ﬁve", "five"), ("①", "1"), ("e\u{301}", "\u{E9}"), ("x\u{A0}y", "x y")])
   func compatibility(text: String, prepared: String) throws {
     #expect(try SASLPrep.prepare(text, for: .stored) == bytes(prepared))
   }
 
   @Test(
-    "Characters that Unicode 3.2 lacked pass in a query and are refused in a stored string.",
+    "A character that Unicode 3.2 did not have is accepted in a query and refused in a stored string.",
     arguments: ["\u{221}", "\u{1F511}", "key\u{1F511}"])
   func unassigned(text: String) throws {
     #expect(try prepare(text, for: .query) == text)
@@ -53,19 +53,19 @@ struct SASLPrepTests {
     #expect(try prepare(text, for: .query) == nil)
   }
 
-  @Test("The result may be much longer than the source.")
+  @Test("A prepared string may be much longer than its source.")
   func expansion() throws {
     let prepared = try #require(try prepare(String(repeating: "\u{FDFA}", count: 500)))
     #expect(prepared.unicodeScalars.count == 9000)
   }
 
-  @Test("A text of absurd length is refused, unless it is ASCII that needs no preparation.")
+  @Test("A text beyond the length limit of SASLprep is refused.")
   func length() throws {
     #expect(try prepare(String(repeating: "ß", count: SASLPrep.limit)) != nil)
     #expect(try prepare(String(repeating: "ß", count: SASLPrep.limit + 1)) == nil)
   }
 
-  @Test("A string of invisible characters alone is prepared to the empty string.")
+  @Test("A string that consists of invisible characters is prepared to the empty string.")
   func nothingLeft() throws {
     #expect(try prepare("\u{AD}\u{2060}\u{FE0F}") == "")
   }

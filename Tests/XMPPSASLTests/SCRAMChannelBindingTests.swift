@@ -88,14 +88,14 @@ struct SCRAMChannelBindingTests {
     return (mechanism.name, try #require(message.split(separator: ",n=user,").first.map(String.init)))
   }
 
-  @Test("The mechanisms that real servers offer are bound to the channel as they should be.", arguments: rows)
+  @Test("The offers of real servers lead to the right mechanism and channel binding flag.", arguments: rows)
   func servers(row: Row) throws {
     let (name, header) = try choose(row.mechanisms, list: row.list, tls: row.tls, allowed: row.allowed)
     #expect(name == row.chosen)
     #expect(header == "\(row.flag),")
   }
 
-  @Test("The flag is right for every set of types on either side, with and without -PLUS.")
+  @Test("The channel binding flag is right for every set of types on either side, with and without -PLUS.")
   func everyCombination() throws {
     let types: [ChannelBindingType] = [.tlsExporter, .tlsUnique, .tlsServerEndPoint]
     let subsets = (0..<8).map { set in types.indices.filter { set >> $0 & 1 == 1 }.map { types[$0] } }
@@ -115,7 +115,7 @@ struct SCRAMChannelBindingTests {
     }
   }
 
-  @Test("What the first message says of the server is held against the offer that it is told after that.")
+  @Test("A server whose offer contradicts the channel binding flag of the first message is detected.")
   func contradicted() throws {
     func offer(_ names: SASLMechanismName..., types: [ChannelBindingType]? = nil) -> SASLOffer {
       SASLOffer(mechanisms: names, channelBindings: types)
@@ -140,7 +140,7 @@ struct SCRAMChannelBindingTests {
     }
   }
 
-  @Test("The data of the type that was named is what the proof is over.")
+  @Test("The proof covers the data of the channel binding type that the first message names.")
   func boundData() throws {
     for (type, data) in Self.data {
       let offer = SASLOffer(mechanisms: [.scramSHA1Plus], channelBindings: [type])
@@ -149,7 +149,7 @@ struct SCRAMChannelBindingTests {
     }
   }
 
-  @Test("A server that offers only -PLUS mechanisms does not get a login without channel binding.")
+  @Test("A server that offers only -PLUS mechanisms gets no login without channel binding.")
   func plusOnly() {
     #expect {
       try choose([.scramSHA512Plus, .scramSHA1Plus], list: nil, tls: [.tlsExporter])

@@ -36,7 +36,7 @@ struct SCRAMDowngradeTests {
     #expect(throws: SASLError.self, sourceLocation: sourceLocation) { try mechanism.success(nil) }
   }
 
-  @Test("XEP-0474 §5.3: the offer as it was made is accepted.")
+  @Test("The unchanged offer of the example in XEP-0474 §5.3 is accepted.")
   func published() throws {
     var mechanism = try mechanism(Self.offer)
     guard case .derive = try mechanism.challenge(serverFirst(Self.right)) else {
@@ -46,7 +46,7 @@ struct SCRAMDowngradeTests {
   }
 
   @Test(
-    "The hash is over names in the order of their bytes, with the bindings where the server lists them.",
+    "The hash covers the sorted mechanism names, and the channel binding types if the server lists them.",
     arguments: [
       (.sha1, [.tlsExporter, .tlsServerEndPoint], "G6k/rBLDqgOhRRaCuuatSDFkJ08="),
       (.sha256, [.tlsServerEndPoint, .tlsExporter], "H6VEQ+6wl/eYKuTjJn4D9/e9GTn1AcYGw/oiSJ3Yhy0="),
@@ -64,7 +64,7 @@ struct SCRAMDowngradeTests {
   }
 
   @Test(
-    "An offer that was changed on its way is a downgrade.",
+    "An offer that was changed in transit counts as a downgrade.",
     arguments: [
       SASLOffer(mechanisms: [.scramSHA1], channelBindings: [.tlsServerEndPoint, .tlsExporter]),
       SASLOffer(mechanisms: [.scramSHA1, .scramSHA1Plus], channelBindings: [.tlsServerEndPoint]),
@@ -88,7 +88,7 @@ struct SCRAMDowngradeTests {
     expectDowngrade(try mechanism(Self.offer), serverFirst(text))
   }
 
-  @Test("What the server really offers counts, where the mechanism was chosen by an older offer.")
+  @Test("The hash is compared with the server's actual offer if the mechanism was chosen by an older one.")
   func rememberedOffer() throws {
     let older = SASLOffer(mechanisms: [.scramSHA1Plus, .plain], channelBindings: [.tlsExporter])
     var told = try mechanism(older)
@@ -104,7 +104,9 @@ struct SCRAMDowngradeTests {
     expectDowngrade(misled, serverFirst(Self.right))
   }
 
-  @Test("A server that says nothing about its offer is not asked to; other extensions say nothing either.")
+  @Test(
+    "A server whose first message has no hash of its offer is accepted, whatever other extensions it has."
+  )
   func silentServer() throws {
     for text in ["", ",d=AAAA", ",H=AAAA", ",x=1"] {
       var mechanism = try mechanism(Self.offer)
@@ -115,7 +117,7 @@ struct SCRAMDowngradeTests {
     }
   }
 
-  @Test("Two hashes, a hash in a wrong place, and a mandatory extension beside it are refused.")
+  @Test("A repeated hash, a hash in the wrong place and a mandatory extension beside it are refused.")
   func grammar() throws {
     func code(_ message: [UInt8]) throws -> SASLError.Code? {
       var mechanism = try mechanism(Self.offer)
@@ -130,7 +132,7 @@ struct SCRAMDowngradeTests {
     #expect(try code(bytes(Self.right.dropFirst() + ",") + serverFirst("")) == .malformed)
   }
 
-  @Test("The choice compares with the offer that it was made by.")
+  @Test("The chosen mechanism compares the hash with the offer by which it was chosen.")
   func choice() throws {
     var mechanism = try SASLMechanismChoice.choose(
       offer: Self.offer, credentials: SASLCredentials(authcid: "user", password: Secret("pencil")),
@@ -144,7 +146,7 @@ struct SCRAMDowngradeTests {
     }
   }
 
-  @Test("A login goes through with the hash signed like all the rest.")
+  @Test("A login with a hash of the offer succeeds, and the signature covers the hash.")
   func wholeExchange() throws {
     var server = try SCRAMServer(
       hash: .sha256, iterations: 4096, salt: [1, 2], userName: "user", authzid: nil, password: "pencil",

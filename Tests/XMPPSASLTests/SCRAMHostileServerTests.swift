@@ -154,21 +154,21 @@ struct SCRAMHostileServerTests {
     expectEnd(mechanism)
   }
 
-  @Test("A hostile last message is refused in the success.", arguments: finalAttacks)
+  @Test("A hostile final message inside a success is refused.", arguments: finalAttacks)
   func lastMessageInSuccess(attack: Attack) throws {
     var (mechanism, _) = try mechanism(afterProof: true)
     #expect { try mechanism.success(attack.message) } throws: { isRefusal($0, attack.code) }
     expectEnd(mechanism)
   }
 
-  @Test("A hostile last message is refused in a challenge.", arguments: finalAttacks.dropFirst())
+  @Test("A hostile final message inside a challenge is refused.", arguments: finalAttacks.dropFirst())
   func lastMessageInChallenge(attack: Attack) throws {
     var (mechanism, _) = try mechanism(afterProof: true)
     #expect { try mechanism.challenge(attack.message) } throws: { isRefusal($0, attack.code) }
     expectEnd(mechanism)
   }
 
-  @Test("The signature is refused when any one of its bits is wrong.")
+  @Test("A signature with a single wrong bit is refused.")
   func everyBit() throws {
     let (mechanism, right) = try mechanism(afterProof: true)
     let signature = try #require(Base64.decode(String(right.dropFirst(2))))
@@ -186,7 +186,7 @@ struct SCRAMHostileServerTests {
     try copy.success(bytes(right))
   }
 
-  @Test("Success without a signature is refused.", arguments: [nil, []] as [[UInt8]?])
+  @Test("A success without a signature is refused.", arguments: [nil, []] as [[UInt8]?])
   func bareSuccess(data: [UInt8]?) throws {
     var (mechanism, _) = try mechanism(afterProof: true)
     #expect { try mechanism.success(data) } throws: { isRefusal($0, .serverSignatureMissing) }
@@ -194,7 +194,7 @@ struct SCRAMHostileServerTests {
   }
 
   @Test(
-    "Success before the proof is refused, whatever comes with it.",
+    "A success before the proof is refused, whatever data it has.",
     arguments: [nil, [], Array("v=rmF9pqV8S7suAoZWja4dJRkFsKQ=".utf8)] as [[UInt8]?])
   func earlySuccess(data: [UInt8]?) throws {
     var (unanswered, _) = try mechanism(afterProof: false)
@@ -215,7 +215,7 @@ struct SCRAMHostileServerTests {
     #expect { try silent.success(data) } throws: { isRefusal($0, .unexpectedSuccess) }
   }
 
-  @Test("A challenge before the first message, while deriving, and after the end is refused.")
+  @Test("A challenge before the first message, during the derivation or after the end is refused.")
   func unexpectedChallenges() throws {
     var silent = try SCRAMMechanism(
       hash: .sha1, credentials: SASLCredentials(authcid: "user", password: Secret(Self.password)))
@@ -237,7 +237,7 @@ struct SCRAMHostileServerTests {
     expectEnd(done)
   }
 
-  @Test("Once the server has proved itself, its success holds nothing more.")
+  @Test("A success with data is refused once the server has proved itself in a challenge.")
   func successAfterProof() throws {
     var (mechanism, signature) = try mechanism(afterProof: true)
     _ = try mechanism.challenge(bytes(signature))
@@ -246,7 +246,7 @@ struct SCRAMHostileServerTests {
   }
 
   @Test(
-    "The server's own error is told, without anything that is not plainly an error's name.",
+    "An error of the server is reported only if it has the form of an error name.",
     arguments: [
       ("invalid-proof", "invalid-proof"), ("Extensions2", "Extensions2"), ("\u{1B}[2J", "other-error"),
       ("no such user", "other-error"), (String(repeating: "a", count: 65), "other-error"),
@@ -262,7 +262,7 @@ struct SCRAMHostileServerTests {
   }
 
   @Test(
-    "Extensions that may be ignored are ignored.",
+    "An optional extension is ignored.",
     arguments: [",h=dGVzdA==", ",x=1,y=2,Z===,h=ü", ",x=1,x=1", ",x=\u{301}"])
   func extensions(text: String) throws {
     var (mechanism, _) = try mechanism(afterProof: false)
@@ -276,7 +276,7 @@ struct SCRAMHostileServerTests {
     try last.success(bytes(signature + text))
   }
 
-  @Test("The bounds themselves are allowed.", arguments: [4096, 1_000_000])
+  @Test("The smallest and the largest allowed iteration counts are accepted.", arguments: [4096, 1_000_000])
   func bounds(iterations: Int) throws {
     var (mechanism, _) = try mechanism(afterProof: false)
     guard case .derive(let request) = try mechanism.challenge(bytes(Self.first(i: "\(iterations)"))) else {
@@ -286,7 +286,7 @@ struct SCRAMHostileServerTests {
     #expect(request.iterations == iterations)
   }
 
-  @Test("A message cut off anywhere is refused or asks for what its rest says, and never traps.")
+  @Test("A message that is cut anywhere is refused, or read up to the cut, and never traps.")
   func truncated() throws {
     let whole = bytes(Self.first(i: "1000000"))
     for length in 0..<whole.count {
@@ -299,7 +299,7 @@ struct SCRAMHostileServerTests {
     }
   }
 
-  @Test("Random damage is refused or read as a whole message, and never traps.")
+  @Test("A message with random damage is refused or read completely, and never traps.")
   func damaged() throws {
     var generator = SeededGenerator(seed: 5802)
     let whole = bytes(Self.first() + ",h=dGVzdA==")

@@ -26,7 +26,7 @@ struct SCRAMInteroperationTests {
   }
 
   @Test(
-    "Random names and passwords log in, and a wrong password never does.",
+    "Accounts with random names and passwords log in, and never with a wrong password.",
     arguments: 1...12 as ClosedRange<UInt64>)
   func randomAccounts(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
@@ -77,7 +77,7 @@ struct SCRAMInteroperationTests {
   }
 
   @Test(
-    "Bound to the channel, the login goes through on that channel and on no other.",
+    "A login that is bound to a channel succeeds on that channel only.",
     arguments: Digest.allCases)
   func channelBinding(hash: Digest) throws {
     func logIn(seen: [UInt8], has: [UInt8]) throws -> Bool {

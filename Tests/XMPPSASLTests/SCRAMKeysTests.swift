@@ -8,14 +8,14 @@ struct SCRAMKeysTests {
     try SCRAMKeyRequest(hash: hash, salt: [1, 2, 3], iterations: 4096, password: Secret("pencil")).derive()
   }
 
-  @Test("Stored keys come back as they were.", arguments: Digest.allCases)
+  @Test("Stored keys are decoded as they were encoded.", arguments: Digest.allCases)
   func roundTrip(hash: Digest) throws {
     let keys = try keys(hash)
     #expect(keys.clientKey.count == hash.byteCount)
     #expect(try JSONDecoder().decode(SCRAMKeys.self, from: JSONEncoder().encode(keys)) == keys)
   }
 
-  @Test("Printing keys shows none.")
+  @Test("Printed keys do not show their secrets.")
   func silence() throws {
     let keys = try keys()
     let text = keys.clientKey.withBytes { Base64.encode($0) }
@@ -26,7 +26,7 @@ struct SCRAMKeysTests {
   }
 
   @Test(
-    "A file that no derivation can have written is refused.",
+    "Stored keys with a field that no derivation can produce are refused.",
     arguments: [
       ("hash", "\"MD5\""), ("salt", "\"\""), ("salt", "\"*\""), ("iterations", "1"),
       ("iterations", "1000001"),
@@ -48,7 +48,7 @@ struct SCRAMKeysTests {
   }
 
   @Test(
-    "A request outside the bounds cannot be made.",
+    "A key request with an iteration count out of bounds is refused.",
     arguments: [Int.min, 0, 1, 4095, 1_000_001, 2_147_483_648, Int.max])
   func bounds(iterations: Int) {
     #expect {

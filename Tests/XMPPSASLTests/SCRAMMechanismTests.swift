@@ -83,7 +83,7 @@ struct SCRAMMechanismTests {
     return request
   }
 
-  @Test("A whole exchange, with the server's signature in its success.", arguments: vectors)
+  @Test("A complete exchange succeeds with the server's signature in the success.", arguments: vectors)
   func signatureInSuccess(vector: Vector) throws {
     var mechanism = try mechanism(vector)
     #expect(try mechanism.initialResponse() == bytes(vector.clientFirst))
@@ -92,7 +92,7 @@ struct SCRAMMechanismTests {
     try mechanism.success(bytes(vector.serverFinal))
   }
 
-  @Test("A whole exchange, with the server's signature in a last challenge.", arguments: vectors)
+  @Test("A complete exchange succeeds with the server's signature in a last challenge.", arguments: vectors)
   func signatureInChallenge(vector: Vector) throws {
     var mechanism = try mechanism(vector)
     _ = try mechanism.initialResponse()
@@ -102,7 +102,7 @@ struct SCRAMMechanismTests {
     try mechanism.success(nil)
   }
 
-  @Test("The name says hash and channel binding.")
+  @Test("The name of the mechanism states its hash and whether it binds the channel.")
   func names() throws {
     #expect(
       try Self.vectors.map { try mechanism($0).name } == [
@@ -110,7 +110,7 @@ struct SCRAMMechanismTests {
       ])
   }
 
-  @Test("Stored keys answer the challenge at once, without a password.", arguments: vectors)
+  @Test("Stored keys answer the challenge at once without a password.", arguments: vectors)
   func storedKeys(vector: Vector) throws {
     var first = try mechanism(vector)
     _ = try first.initialResponse()
@@ -122,7 +122,7 @@ struct SCRAMMechanismTests {
     try second.success(bytes(vector.serverFinal))
   }
 
-  @Test("Stored keys for another salt give way to the password, and without one the login ends.")
+  @Test("Stored keys for another salt are replaced through the password, and without one the login ends.")
   func outdatedKeys() throws {
     let vector = Self.vectors[1]
     let keys = try SCRAMKeyRequest(
@@ -144,7 +144,7 @@ struct SCRAMMechanismTests {
     }
   }
 
-  @Test("The keys that have logged in can be had once the server has proved itself.", arguments: vectors)
+  @Test("The keys of a login are available once the server has proved itself.", arguments: vectors)
   func keysOfSuccess(vector: Vector) throws {
     for endsInChallenge in [false, true] {
       var mechanism = try mechanism(vector)
@@ -169,7 +169,7 @@ struct SCRAMMechanismTests {
     }
   }
 
-  @Test("A server that did not prove itself leaves no keys behind.")
+  @Test("The keys of a login are not available if the server has not proved itself.")
   func keysOfFailure() throws {
     let vector = Self.vectors[0]
     var mechanism = try mechanism(vector)
@@ -179,7 +179,9 @@ struct SCRAMMechanismTests {
     #expect(mechanism.scramKeys == nil)
   }
 
-  @Test("Of several stored keys those of the challenge are used, whether or not the channel is bound.")
+  @Test(
+    "A challenge is answered with the right one of several stored keys, with and without channel binding."
+  )
   func manyKeys() throws {
     func keys(_ hash: Digest, _ salt: String) throws -> SCRAMKeys {
       try SCRAMKeyRequest(
@@ -198,7 +200,7 @@ struct SCRAMMechanismTests {
     }
   }
 
-  @Test("Keys that answer another request are refused.")
+  @Test("Derived keys that belong to another request are refused.")
   func foreignKeys() throws {
     var mechanism = try mechanism(Self.vectors[1])
     _ = try mechanism.initialResponse()
@@ -211,7 +213,7 @@ struct SCRAMMechanismTests {
   }
 
   @Test(
-    "Commas and equals signs in names are escaped, and names are prepared.",
+    "User names are prepared, and their commas and equals signs are escaped.",
     arguments: [
       ("a,b=c", nil, "n,,n=a=2Cb=3Dc,r=x"), ("=2C", nil, "n,,n==3D2C,r=x"), ("I\u{AD}X", nil, "n,,n=IX,r=x"),
       ("jürgen", nil, "n,,n=jürgen,r=x"), ("\u{1F511}", nil, "n,,n=\u{1F511},r=x"),
@@ -226,7 +228,7 @@ struct SCRAMMechanismTests {
     #expect(try mechanism.initialResponse() == bytes(message))
   }
 
-  @Test("A name to act as that holds a NUL is refused.")
+  @Test("An authorization identity that contains a NUL is refused.")
   func invalidAuthzid() {
     #expect {
       try SCRAMMechanism(
@@ -237,7 +239,7 @@ struct SCRAMMechanismTests {
     }
   }
 
-  @Test("Nonces are long, printable, without comma, and never twice the same.")
+  @Test("A nonce is long, printable, without a comma and never repeated.")
   func nonces() throws {
     let messages = try (0..<50).map { _ in
       var mechanism = try SCRAMMechanism(
@@ -252,14 +254,14 @@ struct SCRAMMechanismTests {
     }
   }
 
-  @Test("The first message is sent once.")
+  @Test("The first message is sent only once.")
   func onlyOnce() throws {
     var mechanism = try mechanism(Self.vectors[0])
     _ = try mechanism.initialResponse()
     #expect { try mechanism.initialResponse() } throws: { ($0 as? SASLError)?.code == .misuse }
   }
 
-  @Test("At no state does a printed mechanism show the password.")
+  @Test("A printed mechanism does not show the password in any of its states.")
   func silence() throws {
     let vector = Self.vectors[0]
     var mechanism = try mechanism(vector)

@@ -5,7 +5,7 @@ import Testing
 struct SecretTests {
   private static let word = "hunter2-πßå"
 
-  @Test("No way of printing a secret shows it.")
+  @Test("A printed secret does not show its content, whichever way it is printed.")
   func silence() throws {
     let secret = Secret(Self.word)
     #expect("\(secret)" == "<secret>")
@@ -34,7 +34,7 @@ struct SecretTests {
     #expect(Secret(bytes: [0xFF]).revealed() == nil)
   }
 
-  @Test("Secrets are equal when their bytes are.")
+  @Test("Two secrets are equal if their bytes are equal.")
   func equality() {
     #expect(Secret("abc") == Secret(bytes: [0x61, 0x62, 0x63]))
     #expect(Secret("abc") != Secret("abd"))
@@ -43,7 +43,7 @@ struct SecretTests {
     #expect(Set([Secret("a"), Secret("a"), Secret("b")]).count == 2)
   }
 
-  @Test("Taking bytes over empties the array they came in.")
+  @Test("A secret that is created from an array of bytes empties that array.")
   func wiping() {
     var source = bytes(Self.word)
     let secret = Secret(wiping: &source)

@@ -24,7 +24,7 @@ struct SingleMessageMechanismTests {
     return try [.plain(credentials), .xOAuth2(credentials), .external(credentials), .anonymous()]
   }
 
-  @Test("RFC 4616 §4: the examples.")
+  @Test("The messages of PLAIN are those of the examples in RFC 4616 §4.")
   func rfc4616() throws {
     var mechanism = try plain("tim", "tanstaaftanstaaf")
     #expect(try mechanism.initialResponse() == bytes("\0tim\0tanstaaftanstaaf"))
@@ -34,14 +34,14 @@ struct SingleMessageMechanismTests {
     #expect(try proxy.initialResponse() == bytes("Ursel\0Kurt\0xipj3plmq"))
   }
 
-  @Test("PLAIN sends text as it was typed: the server prepares it.")
+  @Test("PLAIN sends the name and the password as they were typed, for the server to prepare them.")
   func unprepared() throws {
     var mechanism = try plain("jürgen", "ｐａｓｓ\u{1F511}")
     #expect(try mechanism.initialResponse() == bytes("\0jürgen\0ｐａｓｓ\u{1F511}"))
   }
 
   @Test(
-    "Empty parts and parts with a NUL are refused before anything is sent.",
+    "PLAIN refuses empty parts, and parts with a NUL, before anything is sent.",
     arguments: [
       ("user", "", nil, SASLError.Code.invalidPassword), ("user", "a\0b", nil, .invalidPassword),
       ("", "hunter2", nil, .invalidUserName), ("us\0er", "hunter2", nil, .invalidUserName),
@@ -56,7 +56,7 @@ struct SingleMessageMechanismTests {
     }
   }
 
-  @Test("X-OAUTH2 is PLAIN with a token.")
+  @Test("X-OAUTH2 has the message of PLAIN with a token in place of the password.")
   func tokens() throws {
     var mechanism = try xOAuth2("user", Self.token)
     #expect(mechanism.name == .xOAuth2)
@@ -67,7 +67,7 @@ struct SingleMessageMechanismTests {
   }
 
   @Test(
-    "An invalid token is refused before anything is sent.",
+    "X-OAUTH2 refuses an invalid token or name before anything is sent.",
     arguments: [
       ("user", "", nil, SASLError.Code.invalidToken), ("user", "a b", nil, .invalidToken),
       ("user", "a\0b", nil, .invalidToken), ("user", "a\n", nil, .invalidToken),
@@ -82,7 +82,7 @@ struct SingleMessageMechanismTests {
     }
   }
 
-  @Test("EXTERNAL says whom to act as, or nothing.")
+  @Test("EXTERNAL sends the authorization identity, or nothing if there is none.")
   func external() throws {
     var own = try SingleMessageMechanism.external(SASLCredentials(authcid: "user"))
     #expect(own.name == .external)
@@ -98,7 +98,7 @@ struct SingleMessageMechanismTests {
     }
   }
 
-  @Test("ANONYMOUS says nothing at all.")
+  @Test("ANONYMOUS sends an empty message.")
   func anonymous() throws {
     var mechanism = SingleMessageMechanism.anonymous()
     #expect(mechanism.name == .anonymous)
@@ -114,7 +114,7 @@ struct SingleMessageMechanismTests {
     }
   }
 
-  @Test("A challenge is refused, and so is all that follows it.")
+  @Test("A challenge is refused, and so is a success that follows it.")
   func challenge() throws {
     for var mechanism in try Self.all() {
       _ = try mechanism.initialResponse()
@@ -123,7 +123,7 @@ struct SingleMessageMechanismTests {
     }
   }
 
-  @Test("Success before the message, and a second success, are refused.")
+  @Test("A success before the message, and a second success, are refused.")
   func order() throws {
     for mechanism in try Self.all() {
       var early = mechanism
@@ -137,7 +137,7 @@ struct SingleMessageMechanismTests {
     }
   }
 
-  @Test("Printing a mechanism shows neither password nor token.")
+  @Test("A printed mechanism shows neither the password nor the token.")
   func silence() throws {
     for mechanism in try Self.all() {
       expectSilence(of: mechanism, about: "hunter2")

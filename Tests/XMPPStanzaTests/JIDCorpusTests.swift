@@ -4,7 +4,7 @@ import Testing
 @testable import XMPPStanza
 
 @Suite struct JIDCorpusTests {
-  @Test("Every input of the fuzzing corpus is either a stable JID or invalid.")
+  @Test("Every input of the fuzzing corpus is either an invalid JID or one that is stable when read again.")
   func corpus() throws {
     let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../Fuzz/corpus/JIDFuzz")
@@ -23,7 +23,7 @@ import Testing
     #expect(jids > 10)
   }
 
-  @Test("Bytes that are no UTF-8 never make an account.")
+  @Test("Bytes that are not UTF-8 are never accepted as an account.")
   func invalidUTF8() {
     for bytes in [[0xC3], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xC0, 0xAF], [0xF4, 0x90, 0x80, 0x80]]
       as [[UInt8]]

@@ -22,7 +22,7 @@ import XMPPStanza
     (#"\3and\2is\5cool"#, #"\5c3and\2is\5c5cool"#),
   ]
 
-  @Test("The published examples are written and read.", arguments: published)
+  @Test("The examples of XEP-0106 are escaped and unescaped.", arguments: published)
   func examples(text: String, local: String) throws {
     #expect(try JIDEscaping.escape(text) == local)
     #expect(JIDEscaping.unescape(local) == text)
@@ -30,13 +30,13 @@ import XMPPStanza
   }
 
   @Test(
-    "An escaped text is read back unchanged.",
+    "An escaped text is unescaped to the same text.",
     arguments: ["user@mail.example", #"\\5c\20\"#, #"a\"#, #"\5"#, "é@ü", "a b  c", ""])
   func roundTrip(text: String) throws {
     #expect(JIDEscaping.unescape(try JIDEscaping.escape(text)) == text)
   }
 
-  @Test("A space at either end cannot be written, and is not read.")
+  @Test("A space at either end of a text cannot be escaped, and is not unescaped.")
   func spaces() {
     #expect(throws: JIDError.self) { try JIDEscaping.escape(" a") }
     #expect(throws: JIDError.self) { try JIDEscaping.escape("a ") }

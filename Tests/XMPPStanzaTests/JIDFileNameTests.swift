@@ -11,7 +11,7 @@ import Testing
     #expect(try JID("a@[::1]").fileName == "a@%5b%3a%3a1%5d")
   }
 
-  @Test("Hostile accounts have safe file names, each its own, also where case is ignored.")
+  @Test("Hostile accounts have safe file names that differ even where case is ignored.")
   func hostile() throws {
     let long = String(repeating: "a", count: 1022)
     let locals = [
@@ -41,7 +41,7 @@ import Testing
     #expect(names.count == accounts.count)
   }
 
-  @Test("A name that would be too long ends in the digest of its full form.")
+  @Test("A file name that would be too long ends in a digest of the complete name.")
   func long() throws {
     let local = String(repeating: "a", count: 188)
     #expect(try JID("\(local)@example.com").fileName == "\(local)@example.com")

@@ -4,14 +4,14 @@ import Testing
 
 /// ASCII takes a short way that asks no Unicode table; it must decide as the long way does.
 @Suite struct JIDPartsTests {
-  @Test("The short and the long way agree on a local part.")
+  @Test("The fast and the complete check of a local part have the same result.")
   func local() {
     for text in texts {
       #expect(LocalPart.plain(text[...]) == (try? LocalPart.full(text[...])), "\(text.debugDescription)")
     }
   }
 
-  @Test("The short and the long way agree on a resource.")
+  @Test("The fast and the complete check of a resource have the same result.")
   func resource() {
     for text in texts {
       #expect(
@@ -20,7 +20,8 @@ import Testing
   }
 
   @Test(
-    "The short and the long way agree on a domain, of which A-labels and IPv6 addresses take the long one.")
+    "The fast and the complete check of a domain agree, and the fast one declines A-labels and IPv6 addresses."
+  )
   func domain() {
     for text in texts + domains where !text.contains("[") && !text.lowercased().contains("xn--") {
       #expect(DomainPart.plain(text[...]) == (try? DomainPart.full(text[...])), "\(text.debugDescription)")
@@ -56,7 +57,7 @@ import Testing
     return all
   }()
 
-  @Test("A Hangul syllable that is written decomposed is the same address, as local part and as resource.")
+  @Test("A decomposed Hangul syllable in a local part or a resource is the same as the composed one.")
   func decomposedHangul() throws {
     let decomposed = "\u{1112}\u{1161}\u{11AB}"
     #expect(try JID("\(decomposed)@example.org/\(decomposed)") == JID("\u{D55C}@example.org/\u{D55C}"))

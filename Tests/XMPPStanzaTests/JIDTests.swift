@@ -4,7 +4,7 @@ import Testing
 @testable import XMPPStanza
 
 @Suite struct JIDTests {
-  @Test("Valid JIDs have the parts that the vectors say.", arguments: ["rfc7622", "jids"])
+  @Test("A valid JID has the parts that its test vector names.", arguments: ["rfc7622", "jids"])
   func valid(file: String) throws {
     let vectors: Vectors.JIDs = try Vectors.read(file)
     #expect(vectors.valid.count > 10)
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("A part has at most 1023 octets after enforcement.")
+  @Test("A part of a JID has at most 1023 octets after enforcement.")
   func lengths() throws {
     let letters = String(repeating: "a", count: 1023)
     let jid = try JID("\(letters)@example.com/\(letters)")
@@ -54,7 +54,7 @@ import Testing
     #expect(code("example.com/\(endless)") == .resourceTooLong)
   }
 
-  @Test("A domain has the lengths of DNS.")
+  @Test("A domain and its labels have at most the length that DNS allows.")
   func domainLengths() throws {
     let label = String(repeating: "a", count: 63)
     let longest = "\(label).\(label).\(label).\(label.dropLast(2))"
@@ -68,7 +68,7 @@ import Testing
     #expect(code(String(repeating: "a", count: 58) + "ü") == .domainTooLong)
   }
 
-  @Test("Look-alikes are different accounts.")
+  @Test("Accounts that look alike are different accounts.")
   func lookAlikes() throws {
     // Cyrillic а in the first; dotless ı, sharp s, final sigma and the accent are letters of their own.
     for (left, right) in [
@@ -81,14 +81,14 @@ import Testing
     #expect(try JID("a@еxample.com") != JID("a@example.com"))
   }
 
-  @Test("Spellings of one address are equal and hash alike.")
+  @Test("Different spellings of one JID are equal and have the same hash.")
   func spellings() throws {
     let spellings = ["Café@BÜCHER.example.", "cafe\u{301}@xn--bcher-kva.example", "ＣＡＦÉ@bücher.EXAMPLE"]
     #expect(try Set(spellings.map { try JID($0) }).count == 1)
     #expect(try JID("a@example.com/R") != JID("a@example.com/r"))
   }
 
-  @Test("The domain is in A-labels for DNS.")
+  @Test("The domain for DNS consists of A-labels.")
   func asciiDomain() throws {
     #expect(try JID("a@Bücher.example").asciiDomain == "xn--bcher-kva.example")
     #expect(try JID("a@faß.example").asciiDomain == "xn--fa-hia.example")
@@ -97,7 +97,7 @@ import Testing
     #expect(try JID("a@[::1]").asciiDomain == "[::1]")
   }
 
-  @Test("A JID is taken apart and put together.")
+  @Test("A JID gives its parts and is created from its parts.")
   func parts() throws {
     let full = try JID("Romeo@example.net/orchard")
     #expect(full.bare == (try JID("romeo@example.net")))
@@ -113,13 +113,13 @@ import Testing
     #expect(throws: JIDError.self) { try JID(local: "", domain: "example.com") }
   }
 
-  @Test("JIDs are sorted by domain first.")
+  @Test("JIDs are sorted by domain first, then by local part, then by resource.")
   func order() throws {
     let sorted = ["a.example", "a.example/r", "a@a.example", "b@a.example", "b@a.example/r", "a@b.example"]
     #expect(try sorted.reversed().map { try JID($0) }.sorted().map(\.description) == sorted)
   }
 
-  @Test("A JID is coded as its string and enforced when decoded.")
+  @Test("A JID is encoded as a string and enforced when it is decoded.")
   func coding() throws {
     let jids = [try JID("a@example.com/r"), try JID("example.com")]
     let data = try JSONEncoder().encode(jids)
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test("The errors of a JID say in words what is wrong.")
+  @Test("The error of an invalid JID says in words what is wrong.")
   func messages() {
     #expect(message("alice@") == "no domain")
     #expect(message("@example.com") == "nothing stands before the @")

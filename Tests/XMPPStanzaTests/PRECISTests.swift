@@ -4,7 +4,7 @@ import Testing
 @testable import XMPPStanza
 
 @Suite struct PRECISTests {
-  @Test("UsernameCaseMapped gives what RFC 8265 says.")
+  @Test("UsernameCaseMapped has the results of the examples in RFC 8265.")
   func usernames() throws {
     let vectors: Vectors.Profiles = try Vectors.read("rfc8265")
     for vector in vectors.usernames {
@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test("OpaqueString gives what RFC 8265 says.")
+  @Test("OpaqueString has the results of the examples in RFC 8265.")
   func opaqueStrings() throws {
     let vectors: Vectors.Profiles = try Vectors.read("rfc8265")
     for vector in vectors.opaqueStrings {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("Both profiles change nothing in their own results, whatever the code point.")
+  @Test("Both profiles leave their own results unchanged for every code point.")
   func stability() {
     for scalar in scalars {
       if let result = try? PRECIS.username(String(scalar)) {
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("Compatibility characters are never identifiers: an independent normaliser agrees.")
+  @Test("An independent normaliser agrees that no compatibility character is valid in an identifier.")
   func compatibility() {
     var count = 0
     for scalar in scalars where scalar.precisClass == .valid {

@@ -6,7 +6,7 @@ import XMPPXML
 @Suite struct StanzaErrorTests {
   private let namespace = Namespaces.stanzaErrors
 
-  @Test("A stanza error is read with all it says.")
+  @Test("A stanza error is read with its type, condition, address, text and extensions.")
   func read() throws {
     let element = XMLElement(
       "error", namespace: Namespaces.client, attributes: ["type": "cancel", "by": "Example.net"],
@@ -23,7 +23,7 @@ import XMPPXML
     #expect(StanzaError(error.element) == error)
   }
 
-  @Test("Conditions and types that RFC 6120 does not know are kept.")
+  @Test("A condition or type of a stanza error that RFC 6120 does not define is kept.")
   func unknown() throws {
     let element = XMLElement(
       "error", namespace: Namespaces.client, attributes: ["type": "later"],
@@ -33,14 +33,14 @@ import XMPPXML
     #expect(StanzaError(error.element) == error)
   }
 
-  @Test("An error that says nothing is an undefined condition.")
+  @Test("A stanza error without a condition has the undefined condition.")
   func empty() throws {
     let error = try #require(StanzaError(XMLElement("error", namespace: Namespaces.client)))
     #expect(error == StanzaError(.undefined) && error.condition.rawValue == "undefined-condition")
     #expect(StanzaError(XMLElement("error", namespace: Namespaces.streams)) == nil)
   }
 
-  @Test("The text may come before the condition, and a condition of an extension is not the defined one.")
+  @Test("The text may precede the condition, and an element of another namespace is not the condition.")
   func order() throws {
     let element = XMLElement(
       "error", namespace: Namespaces.client,
@@ -52,7 +52,7 @@ import XMPPXML
     #expect(error.condition == .forbidden && error.type == .auth && error.text == "a")
   }
 
-  @Test("A condition has the type that RFC 6120 gives it.")
+  @Test("A condition has the type that RFC 6120 recommends for it.")
   func usualTypes() {
     #expect(StanzaError.Condition.badRequest.usualType == .modify)
     #expect(StanzaError.Condition.serviceUnavailable.usualType == .cancel)
@@ -62,7 +62,7 @@ import XMPPXML
 }
 
 @Suite struct StreamErrorTests {
-  @Test("A stream error is read with all it says.")
+  @Test("A stream error is read with its condition, address, text and extension.")
   func read() throws {
     let namespace = Namespaces.streamErrors
     let element = XMLElement(
@@ -79,7 +79,7 @@ import XMPPXML
     #expect(StreamError(XMLElement("error", namespace: Namespaces.client)) == nil)
   }
 
-  @Test("Conditions that RFC 6120 does not know are kept; one that is missing is undefined.")
+  @Test("A stream error keeps a condition that RFC 6120 does not define, and a missing one is undefined.")
   func unknown() throws {
     let error = try #require(
       StreamError(

@@ -5,7 +5,7 @@ import XMPPXML
 @testable import XMPPStanza
 
 @Suite struct MessageTests {
-  @Test("A message is read from the wire.")
+  @Test("A message is read with its addresses, type, texts and payload.")
   func read() throws {
     let message = try #require(
       Message(
@@ -28,19 +28,19 @@ import XMPPXML
   }
 
   @Test(
-    "A type that is missing or unknown is normal.",
+    "A message whose type is missing or unknown has the type normal.",
     arguments: ["", "type='normal'", "type='' ", "type='Chat'"])
   func normal(attribute: String) throws {
     #expect(try Message(element("<message \(attribute)/>"))?.type == .normal)
   }
 
-  @Test("A body of another namespace is no body.")
+  @Test("A body in another namespace does not count as the body of a message.")
   func foreignBody() throws {
     let message = try #require(Message(element("<message><body xmlns='urn:example'>x</body></message>")))
     #expect(message.body == nil && message.bodies.isEmpty)
   }
 
-  @Test("Setting a body replaces those of all languages in place.")
+  @Test("Setting the body of a message replaces the bodies of all languages in place.")
   func setBody() throws {
     var message = try #require(
       Message(
@@ -52,7 +52,7 @@ import XMPPXML
     #expect(message.payload.map(\.name.local) == ["a", "c"])
   }
 
-  @Test("A message is written with what was given.")
+  @Test("A message is written with its attributes and its escaped body.")
   func write() throws {
     let message = Message(type: .chat, to: try JID("a@example.com"), id: "1", body: "<&>")
     #expect(
@@ -61,7 +61,7 @@ import XMPPXML
     #expect(Message(body: "x").element["type"] == nil)
   }
 
-  @Test("An error is answered to the sender, and never to an error.")
+  @Test("A message is answered with an error to its sender, but an error is never answered.")
   func failure() throws {
     let message = Message(type: .chat, to: try JID("a@b"), from: try JID("c@d"), id: "1", body: "x")
     let answer = try #require(message.failure(StanzaError(.serviceUnavailable)))
@@ -72,7 +72,7 @@ import XMPPXML
 }
 
 @Suite struct PresenceTests {
-  @Test("A presence is read from the wire.")
+  @Test("A presence is read with its type, show, statuses and priority.")
   func read() throws {
     let presence = try #require(
       Presence(
@@ -88,7 +88,7 @@ import XMPPXML
   }
 
   @Test(
-    "A priority that is no integer from -128 to 127 is ignored.",
+    "A priority that is not an integer from -128 to 127 is ignored.",
     arguments: [
       ("0", 0), ("127", 127), ("-128", -128), (" 5\n", 5), ("+5", 5), ("128", 0), ("-129", 0), ("999", 0),
       ("abc", 0), ("", 0), ("1.5", 0), ("1e1", 0), ("0x10", 0), ("٥", 0), ("5 5", 0),
@@ -99,7 +99,7 @@ import XMPPXML
     #expect(presence?.priority == expected)
   }
 
-  @Test("What RFC 6121 does not know is kept, and is not available.")
+  @Test("An unknown type or show of a presence is kept, and an unknown type does not mean available.")
   func unknown() throws {
     let presence = try #require(Presence(element("<presence type='dancing'><show>busy</show></presence>")))
     #expect(presence.type?.rawValue == "dancing" && presence.show?.rawValue == "busy")
@@ -107,7 +107,7 @@ import XMPPXML
     #expect(try Presence(element("<presence><show/></presence>"))?.show == nil)
   }
 
-  @Test("A presence is written with what was given, and nothing for what is usual.")
+  @Test("A presence is written with the values that were given, and without the defaults.")
   func write() throws {
     #expect(Presence().element == XMLElement("presence", namespace: Namespaces.client))
     let presence = Presence(show: .extendedAway, status: "lunch", priority: -1)
@@ -117,14 +117,14 @@ import XMPPXML
     #expect(Presence(type: .unavailable).element["type"] == "unavailable")
   }
 
-  @Test("An error without a reason is an error all the same.")
+  @Test("A presence of type error without an error element has the undefined condition.")
   func error() throws {
     #expect(try Presence(element("<presence type='error'/>"))?.error == StanzaError(.undefined))
   }
 }
 
 @Suite struct IQTests {
-  @Test("An IQ is read from the wire.")
+  @Test("An IQ is read with its type, id, sender and payload.")
   func read() throws {
     let iq = try #require(
       IQ(element("<iq type='get' id='7' from='example.com'><ping xmlns='urn:xmpp:ping'/></iq>")))
@@ -134,13 +134,13 @@ import XMPPXML
   }
 
   @Test(
-    "An IQ without an id, or without a type of the four, is none.",
+    "An IQ without an id, or with an unknown type, is refused.",
     arguments: ["type='get'", "id='1'", "id='1' type=''", "id='1' type='GET'", "id='1' type='sett'"])
   func malformed(attributes: String) throws {
     #expect(try IQ(element("<iq \(attributes)/>")) == nil)
   }
 
-  @Test("A request is answered to its sender, an answer to nobody.")
+  @Test("A request is answered to its sender, and an answer is never answered.")
   func answers() throws {
     let request = IQ(type: .set, to: try JID("a@b/c"), from: try JID("d"), id: "9")
     let result = try #require(request.result([XMLElement("x", namespace: "y")]))
@@ -155,7 +155,7 @@ import XMPPXML
 
 @Suite struct StanzaAddressTests {
   @Test(
-    "A stanza with an address that is no JID is no stanza: it is not taken for the server's.",
+    "A stanza with an invalid address is refused, and so is never taken for one from the server.",
     arguments: ["from", "to"], ["", "@", "a@", "@b", "a@b/", "a＠b", " a@b", "a@b\u{202E}", "a@b@c"])
   func invalid(attribute: String, value: String) throws {
     let attributes: KeyValuePairs<String, String?> = ["id": "1", "type": "get"]
@@ -169,7 +169,7 @@ import XMPPXML
     #expect(Message(message) == nil && Presence(presence) == nil && IQ(iq) == nil)
   }
 
-  @Test("An element of another name or namespace is no stanza.")
+  @Test("An element with another name or namespace is not a stanza.")
   func otherElements() throws {
     let message = XMLElement("message", namespace: "jabber:server")
     #expect(Message(message) == nil && Presence(message) == nil && IQ(message) == nil)

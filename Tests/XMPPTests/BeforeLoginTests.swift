@@ -8,7 +8,7 @@ import XMPPXML
 
 @testable import XMPP
 
-@Suite("A stream that logs nobody in", .timeLimit(.minutes(6)))
+@Suite("A stream without a login", .timeLimit(.minutes(6)))
 struct BeforeLoginTests {
   typealias C = Conversation
 
@@ -16,7 +16,7 @@ struct BeforeLoginTests {
     type: .get, id: "r1", payload: [XMLElement("query", namespace: Namespaces.register)])
 
   @Test(
-    "A stream that logs nobody in ends at the features inside TLS, and has said nothing of who is there.",
+    "A stream without a login ends its negotiation at the features inside TLS and sends no account name by itself.",
     arguments: [false, true])
   func negotiation(pipelines: Bool) throws {
     let pipelining = Pipelining(startTLS: pipelines)
@@ -38,7 +38,7 @@ struct BeforeLoginTests {
   }
 
   @Test(
-    "A stream that logs nobody in names the account inside TLS where one is named: some servers offer more then."
+    "A stream without a login puts a given account in its header inside TLS, since some servers then offer more."
   )
   func from() throws {
     var talk = try Conversation("alice@example.org", tls: .direct) { $0.purpose = .features }
@@ -48,7 +48,7 @@ struct BeforeLoginTests {
     #expect(talk.log == ["TLS", "restart", "<stream from>", "linkOK", "ready PLAIN"])
   }
 
-  @Test("A stream that logs nobody in is not opened before TLS, whatever is offered there.")
+  @Test("A stream without a login is refused before TLS, even if the server offers mechanisms there.")
   func startTLSMissing() throws {
     var talk = try Conversation("example.org") { $0.purpose = .features }
     talk.connect()
@@ -58,7 +58,7 @@ struct BeforeLoginTests {
   }
 
   @Test(
-    "A stream that logs nobody in asks the server, which may answer as itself or without a name; nobody else may."
+    "A stream without a login accepts an answer from the server's domain or without a sender, and from nobody else."
   )
   func request() async throws {
     let answer = "<query xmlns='jabber:iq:register'><username/><password/></query>"
@@ -88,7 +88,7 @@ struct BeforeLoginTests {
     try await server.end()
   }
 
-  @Test("A stream that logs nobody in fails whoever waits when the server ends it.")
+  @Test("A pending request on a stream without a login fails when the server ends the stream.")
   func serverEnds() async throws {
     let asked = ScriptedServer.Step.client("<iq type='get' id='r1'/>")
     let tooOften =
@@ -109,7 +109,7 @@ struct BeforeLoginTests {
     try await server.end()
   }
 
-  @Test("A stream that logs nobody in learns what a real server offers.", arguments: TestServer.Kind.allCases)
+  @Test("A stream without a login reads the features of a real server.", arguments: TestServer.Kind.allCases)
   func realServer(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     for tls in [TLSMode.startTLS, .direct] {

@@ -5,7 +5,7 @@ import XMPPStanza
 
 @testable import XMPP
 
-@Suite("A connection that breaks", .timeLimit(.minutes(6)))
+@Suite("Connections that break", .timeLimit(.minutes(6)))
 struct BrokenConnectionTests {
   typealias Step = ScriptedServer.Step
 
@@ -41,7 +41,7 @@ struct BrokenConnectionTests {
   ]
 
   @Test(
-    "A connection that breaks while logging in is a network error of the stage it broke.",
+    "A connection that breaks during the login is a network error of the stage that was reached.",
     arguments: [true, false])
   func whileConnecting(byReset: Bool) async throws {
     try await Self.phases.map { name, steps, stage in
@@ -50,7 +50,8 @@ struct BrokenConnectionTests {
   }
 
   @Test(
-    "A connection that breaks before anything is said is a network error, too.", arguments: [true, false])
+    "A connection that breaks before either side has sent anything is a network error.",
+    arguments: [true, false])
   func atOnce(byReset: Bool) async throws {
     let server = try await ScriptedServer([byReset ? .reset : .close])
     #expect(try await Login(server).failure()?.code == .networkError)
@@ -59,7 +60,8 @@ struct BrokenConnectionTests {
   }
 
   @Test(
-    "A connection that breaks when online ends the stream with a network error.", arguments: [true, false])
+    "A connection that breaks after the login ends the stream with a network error.",
+    arguments: [true, false])
   func online(byReset: Bool) async throws {
     // At once behind the bind result, and later.
     let server = try await ScriptedServer(eachConnection: [
@@ -82,7 +84,7 @@ struct BrokenConnectionTests {
   }
 
   @Test(
-    "A connection that breaks not but says nothing is given up after the time allowed, wherever it stops.")
+    "A login times out at every stage if the server stays connected but sends nothing.")
   func silence() async throws {
     let scripts = [[]] + Self.phases.map(\.steps)
     let server = try await ScriptedServer(eachConnection: scripts.map { $0 + [.stall] })
@@ -92,7 +94,7 @@ struct BrokenConnectionTests {
     try await server.end()
   }
 
-  @Test("A connection that breaks by and by trickles is given up after the time allowed.")
+  @Test("A login times out if the server sends nothing but white space, byte by byte.")
   func trickle() async throws {
     let server = try await ScriptedServer(eachConnection: [
       // White space is no progress.
@@ -104,7 +106,7 @@ struct BrokenConnectionTests {
     try await server.end()
   }
 
-  @Test("A connection that breaks because nobody listens is named so.", arguments: [true, false])
+  @Test("A port on which nobody listens is reported as a refused connection.", arguments: [true, false])
   func refused(direct: Bool) async throws {
     let server = try await ScriptedServer([])
     try await server.end()
@@ -112,7 +114,7 @@ struct BrokenConnectionTests {
     #expect(Failed(failure) == Failed(.connectionRefused, .connect))
   }
 
-  @Test("A connection that breaks because its task is cancelled is closed.")
+  @Test("Cancelling the task of a login closes its connection at every stage.")
   func cancelled() async throws {
     let scripts = [[]] + Self.phases.map(\.steps)
     let server = try await ScriptedServer(eachConnection: scripts)
@@ -129,9 +131,7 @@ struct BrokenConnectionTests {
     try await server.end()
   }
 
-  @Test(
-    "A connection that breaks before it is made ends the login, whether its task is cancelled or its stream closed."
-  )
+  @Test("A login ends if its task is cancelled or its stream is closed before the connection exists.")
   func cancelledEarly() async throws {
     let server = try await ScriptedServer([.stall])
     let login = try await Login(server)

@@ -29,7 +29,7 @@ struct HostileManagementTests {
   }
 
   @Test(
-    "Stream management with a hostile server ends where it acknowledges what was never sent, and says so; the session is not asked for again.",
+    "A server that acknowledges stanzas which were never sent gets a stream error, and its session is not resumed.",
     arguments: ["2", "4294967295", "-1", "1.5", "18446744073709551616", "one", ""])
   func miscount(h: String) async throws {
     let server = try await ScriptedServer(
@@ -45,9 +45,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test(
-    "Stream management with a hostile server ends where nothing comes in the place of an acknowledgement; the session can be gone on with."
-  )
+  @Test("A stream whose server owes an acknowledgement for too long ends, and its session can be resumed.")
   func silent() async throws {
     let server = try await ScriptedServer(Self.enabled + Self.presence + [.stall])
     let stream = try await Login(server).with { $0.acknowledgementTimeout = .milliseconds(200) }.online()
@@ -58,7 +56,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("Stream management with a hostile server ends where an acknowledgement goes back.")
+  @Test("An acknowledgement with a lower count than the one before it ends the stream.")
   func back() async throws {
     let server = try await ScriptedServer(
       Self.enabled + Self.presence + [
@@ -69,7 +67,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("Stream management with a hostile server answers a flood of questions without end, and goes on.")
+  @Test("A client answers a flood of acknowledgement requests and stays online.")
   func questions() async throws {
     let server = try await ScriptedServer(
       Self.enabled + [
@@ -85,9 +83,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test(
-    "Stream management with a hostile server goes on where requests come faster than the server takes the answers: those beyond a bound get none, which is told."
-  )
+  @Test("A client leaves requests beyond a limit unanswered, reports each of them, and stays online.")
   func requests() async throws {
     let request =
       "<iq type='get' id='q' from='eve@evil.example/x'><query xmlns='urn:example:unknown'/></iq>"
@@ -114,7 +110,7 @@ struct HostileManagementTests {
   }
 
   @Test(
-    "Stream management with a hostile server does without where the server offers it and then has it not.")
+    "A client goes on without stream management if the server offers it and then refuses to enable it.")
   func refused() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound, features: Self.feature) + [
@@ -129,7 +125,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("Stream management with a hostile server leaves elements alone that nobody asked for.")
+  @Test("A client ignores stream management elements that answer no request of its own.")
   func unasked() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [
@@ -146,7 +142,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("A stanza that is no XML is not asked for once more on another connection.")
+  @Test("A session in which the server has sent malformed XML is not resumed on another connection.")
   func poison() async throws {
     let server = try await ScriptedServer(
       Self.enabled + Self.presence + [.server("<message><body>&x;</body>")])
@@ -156,7 +152,9 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("A stanza that is left out counts as handled, a request in it is refused, and an answer is none.")
+  @Test(
+    "A skipped stanza counts as handled; a skipped request is refused, and a skipped answer ends in an error."
+  )
   func leftOut() async throws {
     let deep = String(repeating: "<a>", count: 128) + String(repeating: "</a>", count: 128)
     let from = "from='bob@\(TestServer.domain)/x'"
@@ -187,7 +185,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("A stanza with too many elements counts as handled, whatever else is left out.")
+  @Test("A stanza with too many elements is skipped as a whole and counts as handled.")
   func breadth() async throws {
     let many = String(repeating: "<a/>", count: 140_000)
     let server = try await ScriptedServer(
@@ -240,7 +238,7 @@ struct HostileManagementTests {
   }
 
   @Test(
-    "A resumed session on which the server speaks and does not hear is given up, and not asked for again.",
+    "A resumed session whose server sends data but acknowledges nothing is given up and not resumed again.",
     arguments: [[.server(hello), .stall], [ofForm("policy-violation")], [ofForm("not-well-formed")]])
   func deaf(steps: [ScriptedServer.Step]) async throws {
     let server = try await ScriptedServer(Self.resumed + steps)
@@ -250,7 +248,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("A resumed session on which much comes before the first answer is not given up.")
+  @Test("A resumed session is not given up when 20 MB arrive before the first acknowledgement.")
   func backlog() async throws {
     let server = try await ScriptedServer(
       Self.resumed + [
@@ -264,7 +262,7 @@ struct HostileManagementTests {
   }
 
   @Test(
-    "Where much comes at a time, a violated policy is no kick, and the session is not asked for again.",
+    "A policy violation during a large transfer is a network error rather than a kick, and the session is not resumed.",
     arguments: [false, true])
   func overrun(isMuch: Bool) async throws {
     let server = try await ScriptedServer(
@@ -279,7 +277,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("Of a connection that is reset while much comes it is told that the server may have had enough.")
+  @Test("A connection that is reset during a large transfer is reported as a possible overrun.")
   func overrunAndReset() async throws {
     let server = try await ScriptedServer(
       Self.enabled + Self.presence + [
@@ -293,7 +291,8 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("A resumed session that the server hears is ended by it as any other.")
+  @Test(
+    "A policy violation in a resumed session ends it as a kick once the server has acknowledged something.")
   func heard() async throws {
     let server = try await ScriptedServer(
       Self.resumed + [.server("<a xmlns='urn:xmpp:sm:3' h='0'/>"), Self.ofForm("policy-violation")])
@@ -302,7 +301,7 @@ struct HostileManagementTests {
     try await server.end()
   }
 
-  @Test("A resumed session with a count that cannot be is refused.")
+  @Test("A resumption whose answer has an impossible count is refused.")
   func resumedMiscount() async throws {
     let server = try await ScriptedServer(Self.resumption(9))
     let login = try await Self.resuming(server)

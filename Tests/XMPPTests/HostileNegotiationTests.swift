@@ -42,7 +42,7 @@ import XMPPXML
   }
 
   @Test(
-    "An element that is not due yet ends the login.",
+    "An element that the client does not expect yet ends the login.",
     arguments: [
       "<message/>", "<success xmlns='urn:ietf:params:xml:ns:xmpp-sasl'/>", "<iq type='result' id='bind'/>",
       "<x xmlns='y'/>",
@@ -54,7 +54,7 @@ import XMPPXML
     #expect(talk.failure?.code == .protocolError)
   }
 
-  @Test("A root element that is no stream, and a stream of a version before XMPP 1.0, are refused.")
+  @Test("A header whose root element is not a stream, or whose version is not XMPP 1.0, is refused.")
   func headers() throws {
     for header in [
       "<html>", "<stream xmlns='jabber:client' version='1.0'>",
@@ -70,7 +70,7 @@ import XMPPXML
   }
 
   @Test(
-    "A stream from another domain, or in another namespace than a client's, is refused before anything of the login is sent.",
+    "A stream header from another domain, or in another namespace than jabber:client, is refused before the login.",
     arguments: [
       ("from='evil.example' xmlns='jabber:client'", "invalid-from"),
       ("from='alice@example.org' xmlns='jabber:client'", "invalid-from"),
@@ -126,7 +126,9 @@ import XMPPXML
     #expect(Set(ids).count == ids.count && ids.allSatisfy { $0.count >= 12 })
   }
 
-  @Test("A mechanism is found at either end of a list of 10,000.", arguments: [true, false])
+  @Test(
+    "The client finds its mechanism at the beginning and at the end of a list of 10,000.",
+    arguments: [true, false])
   func longList(isFirst: Bool) throws {
     let unknown = (0..<10_000).map { "<mechanism>X-UNKNOWN-\($0)</mechanism>" }.joined()
     let plain = "<mechanism>PLAIN</mechanism>"

@@ -4,7 +4,7 @@ import XMPPSASL
 
 @testable import XMPP
 
-@Suite("A server that cheats at authentication", .timeLimit(.minutes(6)))
+@Suite("Servers that cheat at authentication", .timeLimit(.minutes(6)))
 struct HostileSASLTests {
   typealias Step = ScriptedServer.Step
   typealias SCRAMServer = ScriptedServer.SCRAMServer
@@ -22,7 +22,7 @@ struct HostileSASLTests {
     return .login(until: .authenticated, mechanisms: ["SCRAM-SHA-256", "SCRAM-SHA-1"], scram: server)
   }
 
-  @Test("A server that cheats at authentication gets no proof for a bad challenge.")
+  @Test("A server with an invalid SCRAM challenge gets no proof of the password.")
   func badChallenges() async throws {
     let variants: [SCRAMServer.Variant] = [
       .foreignNonce, .emptyNonce, .unchangedNonce, .emptySalt, .saltNotBase64, .mandatoryExtension,
@@ -37,7 +37,7 @@ struct HostileSASLTests {
     try await attacks.run()
   }
 
-  @Test("A server that cheats at authentication is not believed without its own signature.")
+  @Test("A server without a valid SCRAM signature is not trusted.")
   func badSignatures() async throws {
     try await [
       Attack("wrong", Self.scram(.wrongSignature), .protocolError, .authenticate),
@@ -46,7 +46,7 @@ struct HostileSASLTests {
     ].run(showsProof: true)
   }
 
-  @Test("A server that cheats at authentication gets nothing for what it offers.")
+  @Test("A server that offers no acceptable mechanism gets no credential.")
   func offers() async throws {
     try await [
       Attack("ANONYMOUS only", Self.offering("ANONYMOUS"), .mechanismUnavailable, .authenticate),
@@ -63,7 +63,7 @@ struct HostileSASLTests {
     ].run()
   }
 
-  @Test("A server that cheats at authentication does not get the password where SCRAM was used before.")
+  @Test("A server that offers less than the SCRAM mechanism used before does not get the password.")
   func downgrade() async throws {
     let start: [Step] =
       .login(until: .secured) + [.header, .client("<auth \(Self.sasl) mechanism='SCRAM-SHA-256'/>")]
@@ -88,7 +88,7 @@ struct HostileSASLTests {
     }
   }
 
-  @Test("A server that cheats at authentication is stopped where it goes on asking.")
+  @Test("A server that sends SASL elements out of order ends the login.")
   func order() async throws {
     let challenge = Step.server("<challenge \(Self.sasl)>cj0x</challenge>")
     let start = Self.offering("SCRAM-SHA-1") + [Self.auth]
@@ -116,7 +116,7 @@ struct HostileSASLTests {
     try await server.end()
   }
 
-  @Test("A server that cheats at authentication names its reason, and the reason decides what has failed.")
+  @Test("The condition of a SASL failure decides which error is reported.")
   func conditions() async throws {
     let conditions: [(String, XMPPError.Code)] = [
       ("aborted", .protocolError), ("account-disabled", .userBlocked), ("credentials-expired", .tokenExpired),
@@ -135,7 +135,7 @@ struct HostileSASLTests {
       } + [Attack("none", start + [.server("<failure \(Self.sasl)/>")], .protocolError, .authenticate)]).run()
   }
 
-  @Test("A server that cheats at authentication cannot bind what is not the account's.")
+  @Test("A bind result with a JID that is not a full JID of the account is refused.")
   func binding() async throws {
     let jids = [
       "mallory@\(TestServer.domain)/x", "alice@evil.example/x", "\(TestServer.domain)/x",
@@ -150,9 +150,7 @@ struct HostileSASLTests {
       .run(showsProof: true)
   }
 
-  @Test(
-    "A server that cheats at authentication refuses to bind for a reason, and the reason decides what has failed."
-  )
+  @Test("The condition of a bind error decides which error is reported.")
   func bindErrors() async throws {
     let conditions: [(String, XMPPError.Code)] = [
       ("not-allowed", .loginForbidden), ("conflict", .tooManyDevices),
@@ -172,7 +170,7 @@ struct HostileSASLTests {
     }.run(showsProof: true)
   }
 
-  @Test("A server that cheats at authentication offers compression and more, and is not taken up on it.")
+  @Test("A login ignores offers of compression and of registration.")
   func compression() async throws {
     let compression =
       "<compression xmlns='http://jabber.org/features/compress'><method>zlib</method></compression>"

@@ -4,7 +4,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("A server that will not have TLS as it must be", .timeLimit(.minutes(6)))
+@Suite("Servers with missing or faulty TLS", .timeLimit(.minutes(6)))
 struct HostileTLSTests {
   typealias Step = ScriptedServer.Step
 
@@ -18,9 +18,7 @@ struct HostileTLSTests {
     .header, .features(offer), .client("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"),
   ]
 
-  @Test(
-    "A server that will not have TLS as it must be is known by an address that writes the domain with its own letters."
-  )
+  @Test("A certificate is accepted if its xmppAddr writes the domain in Unicode.")
   func unicodeDomain() async throws {
     let offer = "<stream:features>\(Self.offer)</stream:features>"
     var options = ScriptedServer.Options()
@@ -37,7 +35,7 @@ struct HostileTLSTests {
     try await server.end()
   }
 
-  @Test("A server that will not have TLS as it must be never sees a credential.")
+  @Test("A server that does not start TLS properly never sees a credential.")
   func startTLS() async throws {
     try await [
       Attack("STARTTLS is absent", [.header, .features("")], .tlsFailure, .tls),
@@ -93,7 +91,7 @@ struct HostileTLSTests {
     ].run()
   }
 
-  @Test("A server that will not have TLS as it must be never sees a credential either when asked ahead.")
+  @Test("A server that does not start TLS properly sees no credential from a client that pipelines either.")
   func pipelined() async throws {
     let start: [Step] = [.header, .client("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")]
     try await [
@@ -115,7 +113,7 @@ struct HostileTLSTests {
     }
   }
 
-  @Test("A server that will not have TLS as it must be is found out where it does not speak XMPP.")
+  @Test("A server that speaks another protocol than XMPP is reported as a protocol error.")
   func otherProtocols() async throws {
     try await [
       Attack("HTTP", [.header, .server("HTTP/1.1 400 Bad Request\r\n\r\n")], .protocolError, .stream),
@@ -143,7 +141,7 @@ struct HostileTLSTests {
     ].run()
   }
 
-  @Test("A server that will not have TLS as it must be is refused where it answers direct TLS in the clear.")
+  @Test("A direct TLS port that answers in plain text is refused, and no credential is sent to it.")
   func directWithoutTLS() async throws {
     let server = try await ScriptedServer([.server(Self.header)])
     let failure = try await Login(server, tls: .direct).failure()
@@ -152,7 +150,7 @@ struct HostileTLSTests {
     try await server.end()
   }
 
-  @Test("A server that will not have TLS as it must be is told by ALPN what direct TLS is for.")
+  @Test("The client names xmpp-client in ALPN when it connects by direct TLS.")
   func applicationProtocol() async throws {
     var options = ScriptedServer.Options()
     options.directTLS = true
@@ -163,7 +161,7 @@ struct HostileTLSTests {
     try await server.end()
   }
 
-  @Test("A server that will not have TLS as it must be is refused where it knows old TLS only.")
+  @Test("A server that supports nothing newer than TLS 1.1 is refused.")
   func oldTLS() async throws {
     var options = ScriptedServer.Options()
     options.minimumTLS = "1.0"
@@ -198,7 +196,7 @@ struct HostileTLSTests {
   }
 
   @Test(
-    "A server that will not have TLS as it must be is refused for its certificate before anything is said inside TLS.",
+    "A server with an unacceptable certificate is refused before the client sends anything inside TLS.",
     arguments: Wrong.allCases)
   func certificate(_ wrong: Wrong) async throws {
     let certificate = try await wrong.certificate()
@@ -218,15 +216,13 @@ struct HostileTLSTests {
     }
   }
 
-  @Test(
-    "A server that will not have TLS as it must be is refused without the authority that signed its certificate."
-  )
+  @Test("A certificate of a private authority is refused if no CA file is given.")
   func systemTrust() async throws {
     try await [Attack("no CA file", .login(until: .mechanisms), .tlsFailure, .tls)].run { $0.caFile = nil }
   }
 
   @Test(
-    "A server that will not have TLS as it must be is let in by the certificate that the user has named, and by no other."
+    "A self-signed certificate is accepted if it is the given CA file or has the given fingerprint, and not otherwise."
   )
   func named() async throws {
     let certificate = try await TestAuthority.shared.certificate(.selfSigned)
@@ -251,9 +247,7 @@ struct HostileTLSTests {
     try await server.end()
   }
 
-  @Test(
-    "A server that will not have TLS as it must be is not even asked where the CA file or the pin cannot be used."
-  )
+  @Test("A login with an unusable CA file or fingerprint fails without a connection to the server.")
   func settings() async throws {
     let server = try await ScriptedServer([])
     let login = try await Login(server)

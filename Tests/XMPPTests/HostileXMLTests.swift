@@ -3,7 +3,7 @@ import Testing
 
 @testable import XMPP
 
-@Suite("A server that sends bad XML", .timeLimit(.minutes(6)))
+@Suite("Servers that send bad XML", .timeLimit(.minutes(6)))
 struct HostileXMLTests {
   typealias Step = ScriptedServer.Step
 
@@ -79,14 +79,14 @@ struct HostileXMLTests {
   private static let header =
     "<?xml version='1.0'?><stream:stream id='s' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
 
-  @Test("A server that sends bad XML is told what is wrong, and closed, before TLS.")
+  @Test("Bad XML before TLS ends the login with a protocol error.")
   func beforeTLS() async throws {
     try await Self.inside.map { name, step, _ in
       Attack(name, [.header, .server(Self.header), step], .protocolError, .stream)
     }.run()
   }
 
-  @Test("A server that sends bad XML is told so and closed where it starts like that.")
+  @Test("A stream that begins with a DTD or in another encoding ends the login with a protocol error.")
   func prolog() async throws {
     try await [
       Attack(
@@ -116,7 +116,7 @@ struct HostileXMLTests {
     ].run()
   }
 
-  @Test("A server that sends bad XML is told what is wrong, and closed, when online.")
+  @Test("Bad XML in a bound stream is answered with a stream error and closes the connection.")
   func online() async throws {
     let server = try await ScriptedServer(
       eachConnection: Self.inside.map { .login(until: .bound) + [.server("<presence/>"), $0.step] })
@@ -141,7 +141,7 @@ struct HostileXMLTests {
     try await server.end()
   }
 
-  @Test("A server that sends bad XML without end is closed long before it has sent all.")
+  @Test("A stanza without an end closes the connection long before the server has sent everything.")
   func endless() async throws {
     let server = try await ScriptedServer(
       eachConnection: Self.endless.map { .login(until: .bound) + $0.steps })

@@ -12,7 +12,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Who asked the own account accepts its server's ways of saying so.",
+    "An answer to a request to the own account comes from the account, the server or no sender.",
     arguments: [
       nil, "alice@example.org", "alice@example.org/x", "example.org",
     ])
@@ -24,7 +24,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Who asked the own account takes nobody else's answer.",
+    "An answer to a request to the own account is ignored if it comes from another address.",
     arguments: [
       "mallory@example.org", "alice@example.org/y", "example.net", "alice@example.net",
     ])
@@ -35,7 +35,7 @@ import XMPPStanza
     #expect(!tracker.isEmpty)
   }
 
-  @Test("An answer from somebody else than was asked, or from nobody, is ignored.")
+  @Test("An answer to a request is ignored unless it comes from exactly the address that was asked.")
   func asked() throws {
     var tracker = IQTracker<Int>()
     tracker.add("1", to: try JID("bob@example.org/y"), 7)
@@ -45,7 +45,7 @@ import XMPPStanza
     #expect(tracker.removeWaiter(answeredBy: try answer("1", from: "bob@example.org/y"), own: own) == 7)
   }
 
-  @Test("A request of the same id is no answer, and an answer counts once.")
+  @Test("A request with the same id does not count as an answer, and an answer counts only once.")
   func kinds() throws {
     var tracker = IQTracker<Int>()
     tracker.add("1", to: nil, 7)
@@ -55,7 +55,7 @@ import XMPPStanza
     #expect(tracker.removeWaiter(answeredBy: try answer("1", from: nil), own: own) == nil)
   }
 
-  @Test("Ids do not repeat and are long enough not to be guessed.")
+  @Test("The ids of requests do not repeat and are too long to guess.")
   func ids() {
     let ids = Set((0..<1000).map { _ in IQ.makeID() })
     #expect(ids.count == 1000)

@@ -50,7 +50,7 @@ import XMPPXML
     #expect(error.condition == value)
   }
 
-  @Test("An error of a mechanism carries the key of its sentence, or else its text.")
+  @Test("The error of a mechanism has the key of its sentence if there is one, and otherwise only a text.")
   func mechanismReason() {
     let known = XMPPError(
       saslError: SASLError(.plainRefused, "PLAIN without TLS", .passwordWithoutTLS, "PLAIN"))

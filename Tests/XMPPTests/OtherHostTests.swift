@@ -6,7 +6,7 @@ import XMPPTransport
 @testable import XMPP
 
 /// `see-other-host` (RFC 6120 §4.9.3.19).
-@Suite("Sent to another host", .timeLimit(.minutes(6)))
+@Suite("Redirection to another host", .timeLimit(.minutes(6)))
 struct OtherHostTests {
   private typealias Step = ScriptedServer.Step
 
@@ -34,9 +34,7 @@ struct OtherHostTests {
     }
   }
 
-  @Test(
-    "A login that is sent to another host goes on there, whether it was sent before TLS, inside it, or in place of an answer."
-  )
+  @Test("A login follows see-other-host before TLS, inside TLS and in place of an authentication result.")
   func followed() async throws {
     let server = try await TestServer.shared(.prosody)
     let away = Self.seeOtherHost(Self.address(of: server.port))
@@ -60,9 +58,7 @@ struct OtherHostTests {
     try await first.end()
   }
 
-  @Test(
-    "Another host that a login is sent to must have the domain's certificate, and gets no password without it."
-  )
+  @Test("The host of a redirection must have a certificate for the domain, and gets no password without it.")
   func foreignCertificate() async throws {
     var options = ScriptedServer.Options()
     options.certificate = try await TestAuthority.shared.certificate(for: ["localhost", "evil.example"])
@@ -78,7 +74,7 @@ struct OtherHostTests {
     try await evil.end()
   }
 
-  @Test("A login follows other hosts at most five times.")
+  @Test("A login with more than five redirections fails.")
   func endless() async throws {
     // Nobody knows the port before it listens: the server that is sent to sends to the next, which is itself.
     let last = try await ScriptedServer([.header, .close])
@@ -98,7 +94,7 @@ struct OtherHostTests {
     for server in servers { try await server.end() }
   }
 
-  @Test("A login that is sent to another host five times succeeds.")
+  @Test("A login with five redirections succeeds.")
   func five() async throws {
     let server = try await TestServer.shared(.prosody)
     var servers: [ScriptedServer] = []
@@ -114,7 +110,7 @@ struct OtherHostTests {
   }
 
   @Test(
-    "A login is not sent to an address that is no host and port.",
+    "A login does not follow a redirection to an invalid address.",
     arguments: [
       "", "evil.example:0", "evil.example:99999", "a b", "http://evil.example/", "[::1",
       "evil.example:5222:1",
@@ -127,7 +123,7 @@ struct OtherHostTests {
     try await server.end()
   }
 
-  @Test("A login that is sent to another host keeps its time limit.")
+  @Test("The time limit of a login includes all of its redirections.")
   func time() async throws {
     let silent = try await ScriptedServer([.header, .stall])
     let first = try await ScriptedServer(Self.header(then: Self.seeOtherHost(Self.address(of: silent.port))))
@@ -137,7 +133,7 @@ struct OtherHostTests {
     try await silent.end()
   }
 
-  @Test("A bound stream that is sent to another host ends and names that host.")
+  @Test("A bound stream that is redirected ends with an error that names the other host.")
   func online() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [Self.seeOtherHost("[2001:db8::1]:15222")])
@@ -148,9 +144,7 @@ struct OtherHostTests {
     try await server.end()
   }
 
-  @Test(
-    "The host that a stream was sent to is tried first by the next stream, which otherwise goes the usual way."
-  )
+  @Test("The next stream tries the host of a redirection first and then the usual hosts.")
   func next() async throws {
     let server = try await TestServer.shared(.prosody)
     let closed = try await ScriptedServer([])

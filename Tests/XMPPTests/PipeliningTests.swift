@@ -15,9 +15,7 @@ import XMPPXML
   private static let notAuthorized =
     "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><not-authorized/></failure>"
 
-  @Test(
-    "Pipelining sends STARTTLS and the mechanism's first message together with the stream header before them."
-  )
+  @Test("Pipelining sends STARTTLS and the first message of the mechanism together with the stream header.")
   func pipelining() throws {
     var talk = try Conversation(
       pipelining: Pipelining(
@@ -33,7 +31,7 @@ import XMPPXML
     #expect(talk.failure == nil)
   }
 
-  @Test("PLAIN is never sent ahead of the server's offer.")
+  @Test("PLAIN is never sent before the server has offered it.")
   func plainIsNotPipelined() throws {
     var talk = try Conversation.encrypted(Pipelining(offer: AuthenticationOffer(mechanisms: [.plain])))
     #expect(talk.log.last == "<stream from>")
@@ -41,9 +39,7 @@ import XMPPXML
     #expect(talk.log.last == canonical(C.plainAuth))
   }
 
-  @Test(
-    "A pipelined mechanism that the server does not offer and refuses is followed by one that it offers."
-  )
+  @Test("A refused pipelined mechanism that the server does not offer is followed by one that it offers.")
   func pipelinedMechanismMissing() throws {
     var talk = try Conversation.encrypted(Pipelining(offer: AuthenticationOffer(mechanisms: [.scramSHA1])))
     try talk.server(C.header, C.mechanisms("PLAIN"))
@@ -54,7 +50,7 @@ import XMPPXML
     #expect(talk.failure == nil)
   }
 
-  @Test("A server that continues a pipelined mechanism which it does not offer fails as a downgrade.")
+  @Test("A challenge for a pipelined mechanism that the server does not offer ends the login as a downgrade.")
   func unofferedMechanism() throws {
     var talk = try Conversation.encrypted(Pipelining(offer: AuthenticationOffer(mechanisms: [.scramSHA1])))
     try talk.server(C.header, C.mechanisms("PLAIN"))
@@ -62,7 +58,7 @@ import XMPPXML
     #expect(talk.failure?.code == .downgrade)
   }
 
-  @Test("A server that offers only mechanisms weaker than the pinned one is told nothing more.")
+  @Test("A server that offers only mechanisms weaker than the pinned one gets no further message.")
   func pinned() throws {
     var talk = try Conversation(
       tls: .direct, pipelining: Pipelining(offer: AuthenticationOffer(mechanisms: [.scramSHA256]))
@@ -75,7 +71,7 @@ import XMPPXML
     #expect(talk.failure?.code == .downgrade)
   }
 
-  @Test("Only a failure that pipelining may have caused is held against pipelining.")
+  @Test("A failure counts against pipelining only if pipelining may have caused it.")
   func objections() throws {
     let error = "<stream:error><not-well-formed xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>"
     for (pipelining, objection) in [

@@ -7,7 +7,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("Through a proxy", .timeLimit(.minutes(6)))
+@Suite("Connections through a proxy", .timeLimit(.minutes(6)))
 struct ProxyTests {
   /// Nothing may be looked up.
   private final class NoResolver: ServiceResolver {
@@ -35,7 +35,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "Through a proxy, the proxy finds the server by the domain, and TLS goes on to that.",
+    "The proxy is asked for the domain by name, and TLS runs through the proxy to the server.",
     arguments: ProxyServer.Kind.allCases, TestServer.Kind.oneOfEach)
   func named(kind: ProxyServer.Kind, serverKind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(serverKind)
@@ -51,7 +51,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "Through a proxy, it is told user and password, which are asked for anew each time.",
+    "The proxy gets a user name and a password, and each connection asks for the password again.",
     arguments: ProxyServer.Kind.allCases)
   func password(kind: ProxyServer.Kind) async throws {
     let server = try await TestServer.shared(.prosody)
@@ -81,7 +81,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "Through a proxy, one that knows no such host, or is not there, is no reason to go around it.",
+    "A proxy that cannot be used, or cannot find the host, is never bypassed.",
     arguments: ProxyServer.Kind.allCases)
   func around(kind: ProxyServer.Kind) async throws {
     let server = try await ScriptedServer([.header])
@@ -104,7 +104,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "Through a proxy, one that says nothing is given up at the bound of the login.",
+    "A login through a proxy that does not answer ends at the time limit of the login.",
     arguments: ProxyServer.Kind.allCases)
   func silent(kind: ProxyServer.Kind) async throws {
     let silent = try await ScriptedServer([.stall])
@@ -118,7 +118,7 @@ struct ProxyTests {
     try await silent.end()
   }
 
-  @Test("Through a proxy, the certificate is still checked for the domain.")
+  @Test("The certificate behind a proxy must be valid for the domain.")
   func certificate() async throws {
     var options = ScriptedServer.Options()
     options.certificate = try await TestAuthority.shared.certificate(for: ["proxy.example"])

@@ -8,7 +8,7 @@ import XMPPTransport
 @testable import XMPP
 
 /// The kinds of logins and of channel binding, each where a server has it.
-@Suite("A real server takes", .timeLimit(.minutes(6)))
+@Suite("Kinds of login at real servers", .timeLimit(.minutes(6)))
 struct RealServerLoginTests {
   /// What a login has sent first, as the mechanism words it.
   private static func login(_ login: Login) async throws -> BoundStream {
@@ -29,7 +29,7 @@ struct RealServerLoginTests {
   }
 
   @Test(
-    "A real server takes channel binding, of every type it has for this version of TLS, and a client that has none.",
+    "A real server accepts every type of channel binding that it offers, and a client without channel binding.",
     arguments: [
       Binding(kind: .prosody, tls: "1.2", types: [.tlsUnique]),
       Binding(kind: .prosody, tls: "1.3", types: []),
@@ -75,7 +75,7 @@ struct RealServerLoginTests {
   // MARK: Kinds of logins
 
   @Test(
-    "A real server takes everybody without a name, where it has a domain for that.",
+    "A real server accepts an anonymous login at a domain for anonymous users.",
     arguments: TestServer.Kind.allCases)
   func anonymous(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -94,7 +94,7 @@ struct RealServerLoginTests {
   }
 
   @Test(
-    "A real server takes a certificate that names the account, and no other.",
+    "A real server accepts a client certificate that names the account, and no other certificate.",
     arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
   func external(kind: TestServer.Kind) async throws {
     let authority = try await TestAuthority.shared
@@ -125,7 +125,7 @@ struct RealServerLoginTests {
   }
 
   @Test(
-    "A real server takes its own bearer tokens.",
+    "A real server accepts the bearer tokens that it has issued.",
     arguments: [TestServer.Kind.prosody13, .ejabberd, .ejabberd24])
   func bearerToken(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)

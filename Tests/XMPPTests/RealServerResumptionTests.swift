@@ -8,7 +8,7 @@ import XMPPXML
 @testable import XMPP
 
 /// XEP-0198 at real servers: with the SASL of RFC 6120, and with SASL2 where a server has it.
-@Suite("A session at a real server", .timeLimit(.minutes(6)))
+@Suite("The resumption of a session at real servers", .timeLimit(.minutes(6)))
 struct RealServerResumptionTests {
   private static func message(_ id: String, to recipient: String) -> XMLElement {
     XMLElement(
@@ -43,7 +43,7 @@ struct RealServerResumptionTests {
   }
 
   @Test(
-    "A session at a real server goes on after a cut: what each side has sent arrives, once, and nothing of it shows.",
+    "A session resumes after a broken connection, and each side receives every stanza exactly once.",
     arguments: TestServer.Kind.allCases)
   func resumed(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -82,7 +82,7 @@ struct RealServerResumptionTests {
   }
 
   @Test(
-    "A session at a real server goes on in a process that knows no more than was stored.",
+    "A session resumes in a new process that has only the stored state of the session.",
     arguments: TestServer.Kind.allCases)
   func restored(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -117,7 +117,7 @@ struct RealServerResumptionTests {
   }
 
   @Test(
-    "A session at a real server that the server does not know any more makes way for a new one, and leaves open what was sent.",
+    "A login with a session that the server does not know gets a new session and reports the unacknowledged stanzas.",
     arguments: TestServer.Kind.allCases)
   func refused(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -139,7 +139,7 @@ struct RealServerResumptionTests {
 
 extension RealServerResumptionTests {
   @Test(
-    "A program that sends and takes no event goes on, however much it sends.",
+    "A program that sends stanzas without reading any event is never blocked.",
     arguments: TestServer.Kind.allCases)
   func sendingOnly(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)

@@ -7,7 +7,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("On a real server", .timeLimit(.minutes(6)))
+@Suite("Real servers", .timeLimit(.minutes(6)))
 struct RealServerTests {
   /// A server and a way to reach it.
   struct Way: Sendable, CustomStringConvertible {
@@ -37,7 +37,7 @@ struct RealServerTests {
   // MARK: Login
 
   @Test(
-    "On a real server, a login passes its steps in order, and takes as many round trips as the protocol needs.",
+    "A login at a real server passes its steps in order and takes the expected number of round trips.",
     arguments: Way.all)
   func login(_ way: Way) async throws {
     let server = try await TestServer.shared(way.kind)
@@ -74,7 +74,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "On a real server, what was guessed by an offer without channel binding is said again by the true one.",
+    "A pipelined mechanism without channel binding is replaced by the bound one that a real server offers.",
     arguments: TestServer.Kind.newer)
   func outdatedGuess(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -94,7 +94,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "On a real server, the server makes a resource where none is asked for.",
+    "A real server chooses a resource if the client requests none.",
     arguments: TestServer.Kind.allCases)
   func resource(kind: TestServer.Kind) async throws {
     let login = try await Login(to: TestServer.shared(kind))
@@ -109,7 +109,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "On a real server, a second login with the same resource ends the first.",
+    "A second login with the same resource ends the first session at a real server.",
     arguments: TestServer.Kind.allCases)
   func replaced(kind: TestServer.Kind) async throws {
     let login = try await Login(to: TestServer.shared(kind)).with { $0.resource = "same" }
@@ -121,7 +121,7 @@ struct RealServerTests {
     await second.close()
   }
 
-  @Test("On a real server, a wrong login says which stage failed.", arguments: Way.all)
+  @Test("A failed login at a real server reports the stage that failed.", arguments: Way.all)
   func wrong(_ way: Way) async throws {
     let server = try await TestServer.shared(way.kind)
     let password = try await Login(to: server, tls: way.tls).with {
@@ -145,7 +145,7 @@ struct RealServerTests {
   // MARK: Presence
 
   @Test(
-    "On a real server, a contact sees presence once each, and one goodbye.",
+    "A contact at a real server sees each presence once and a single unavailable presence at the end.",
     arguments: TestServer.Kind.allCases)
   func presence(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
@@ -175,7 +175,7 @@ struct RealServerTests {
   // MARK: Servers of their own
 
   @Test(
-    "Prosody with plain passwords takes SHA-256, or SHA-1 where that was learned; stopped, it says so.",
+    "Prosody with plain passwords accepts every SCRAM mechanism that it has, and a stopped Prosody is reported.",
     arguments: [TestServer.Kind.prosody, .prosody13])
   func prosody(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -199,7 +199,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "On a real server, ejabberd with plain passwords takes SHA-512, or what was learned; stopped, it says so.",
+    "ejabberd with plain passwords accepts every SCRAM mechanism that it has, and a stopped ejabberd is reported.",
     arguments: [TestServer.Kind.ejabberd, .ejabberd24])
   func ejabberd(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -213,7 +213,8 @@ struct RealServerTests {
   }
 
   @Test(
-    "PLAIN is used where there is nothing else, inside TLS 1.2, too.", arguments: TestServer.Kind.allCases)
+    "PLAIN is used inside TLS 1.2 if a real server offers no other mechanism.",
+    arguments: TestServer.Kind.allCases)
   func plain(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.maximumTLS = "1.2"

@@ -7,7 +7,7 @@ import XMPPTransport
 @testable import XMPP
 
 /// XEP-0484, at the servers that have it.
-@Suite("A real server's token", .timeLimit(.minutes(6)))
+@Suite("Tokens of real servers", .timeLimit(.minutes(6)))
 struct RealServerTokenTests {
   private static let desk = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770", software: "imctl")
   private static let sofa = UserAgent(id: "0a1b2c3d-4d72-4749-b3d3-740edbf87770", software: "imctl")
@@ -47,7 +47,7 @@ struct RealServerTokenTests {
   }
 
   @Test(
-    "A real server's token comes with the login that asks for it, and the next login takes it: no other in fewer round trips.",
+    "A real server issues a token on request, and the next login uses it in the fewest round trips of all logins.",
     arguments: TestServer.Kind.newer, ["1.3", "1.2"])
   func next(kind: TestServer.Kind, version: String) async throws {
     var options = TestServer.Options(kind)
@@ -74,7 +74,7 @@ struct RealServerTokenTests {
     try await server.end()
   }
 
-  @Test("A real server's token is renewed by the server when it is old.", arguments: TestServer.Kind.newer)
+  @Test("A real server replaces a token that has reached a certain age.", arguments: TestServer.Kind.newer)
   func renewed(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
     options.fastTokenLifetime = 3600
@@ -94,7 +94,7 @@ struct RealServerTokenTests {
   }
 
   @Test(
-    "A real server's token that has expired gives way to the password, on the same stream, and to a new token.",
+    "A login with an expired token uses the password on the same stream and gets a new token.",
     arguments: TestServer.Kind.newer)
   func expired(kind: TestServer.Kind) async throws {
     var options = TestServer.Options(kind)
@@ -115,7 +115,7 @@ struct RealServerTokenTests {
     try await server.end()
   }
 
-  @Test("A real server's token is worth nothing when it was given back.", arguments: TestServer.Kind.newer)
+  @Test("A real server refuses a token that the client has invalidated.", arguments: TestServer.Kind.newer)
   func invalidated(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)
     let first = try await Self.first(on: server)
@@ -128,7 +128,7 @@ struct RealServerTokenTests {
   }
 
   @Test(
-    "A real server's token is of one device: another one gets nothing for it.",
+    "A real server refuses a token that it has issued to another device.",
     arguments: TestServer.Kind.newer)
   func foreign(kind: TestServer.Kind) async throws {
     let server = try await TestServer.shared(kind)

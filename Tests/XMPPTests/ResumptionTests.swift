@@ -7,7 +7,7 @@ import XMPPXML
 @testable import XMPP
 
 /// XEP-0198 §5 and §9.2.
-@Suite("Going on with a session")
+@Suite("The resumption of a session")
 struct ResumptionTests {
   typealias C = Conversation
 
@@ -58,7 +58,7 @@ struct ResumptionTests {
     return talk
   }
 
-  @Test("Going on with a session is asked for in the place of a resource, and takes no round trip more.")
+  @Test("The client requests resumption instead of a resource, which takes no additional round trip.")
   func core() throws {
     for pipelining in [Pipelining.stepByStep, .ofUnknownServer] {
       var talk = try Self.authenticated(pipelining)
@@ -71,7 +71,7 @@ struct ResumptionTests {
     }
   }
 
-  @Test("Going on with a session is asked for once; without it a resource is bound.")
+  @Test("The client requests resumption once and binds a resource if the server refuses it.")
   func refused() throws {
     var talk = try Self.authenticated(.ofUnknownServer)
     try talk.server(C.header, Self.features)
@@ -85,16 +85,14 @@ struct ResumptionTests {
     }
   }
 
-  @Test("Going on with a session is not asked of a server that has no stream management.")
+  @Test("The client does not request resumption from a server without stream management.")
   func unknown() throws {
     var talk = try Self.authenticated()
     try talk.server(C.header, C.bindFeatures)
     #expect(talk.log.last?.contains("<bind") == true)
   }
 
-  @Test(
-    "Going on with a session goes with the authentication where the server can, and with it a new resource for the case that it cannot."
-  )
+  @Test("SASL2 carries the resumption request together with a request for a new resource in case it fails.")
   func inline() throws {
     var talk = try Self.asked()
     let request = try #require(talk.log.last)
@@ -117,7 +115,7 @@ struct ResumptionTests {
   }
 
   @Test(
-    "Going on with a session is refused where it is another's, or was not asked for.",
+    "A resumption of another account's session, another session id or no account at all is refused.",
     arguments: [
       ("mallory@example.org", "<resumed xmlns='urn:xmpp:sm:3' h='1' previd='s1'/>"),
       ("alice@example.org", "<resumed xmlns='urn:xmpp:sm:3' h='1' previd='s2'/>"),
@@ -130,7 +128,7 @@ struct ResumptionTests {
     #expect(talk.boundJID == nil)
   }
 
-  @Test("Going on with a session that was never there is no session.")
+  @Test("A resumed session that the client did not request is a protocol error.")
   func unasked() throws {
     var talk = try Conversation(tls: .direct)
     talk.connect()
@@ -143,7 +141,7 @@ struct ResumptionTests {
   }
 
   @Test(
-    "Going on with a session begins where the server wants it, and elsewhere after that.",
+    "The client first connects to the host that the server named for resumption, and then to the usual ones.",
     arguments: [
       ("[::1]:5333", "[::1]:5333"), ("other.example:5223", "other.example:5223"),
       ("other.example", "other.example:5222"), ("2001:db8::1", "[2001:db8::1]:5222"),

@@ -7,7 +7,7 @@ import XMPPXML
 @testable import XMPP
 
 /// XEP-0388 with XEP-0386 and XEP-0484. The password is "secret"; PLAIN carries it as AGFsaWNlAHNlY3JldA==.
-@Suite("SASL2")
+@Suite("Authentication by SASL2")
 struct SASL2Tests {
   typealias C = Conversation
 
@@ -84,7 +84,7 @@ struct SASL2Tests {
     #expect(talk.negotiator.roundTrips == 4)
   }
 
-  @Test("Copies of the messages of other devices are not asked for unless the program wants them.")
+  @Test("A SASL2 request enables message carbons only if the program wants them.")
   func carbons() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features(["PLAIN"], bind: ["urn:xmpp:carbons:2", "urn:xmpp:sm:3"]))
@@ -92,7 +92,9 @@ struct SASL2Tests {
     #expect(talk.log.last?.contains("urn:xmpp:carbons:2") == false)
   }
 
-  @Test("By the offer of the last login the request goes with the header; a password on a guess does not.")
+  @Test(
+    "A SASL2 request follows the last known offer and goes with the stream header, unless it contains the password."
+  )
   func pipelined() throws {
     let offer = AuthenticationOffer(
       mechanisms: [], sasl2: .init(mechanisms: [.scramSHA256, .plain], bindFeatures: []))
@@ -106,7 +108,7 @@ struct SASL2Tests {
     #expect(try encrypted(pipelining: Pipelining(offer: plain)).log.last == "<stream from>")
   }
 
-  @Test("A password is not shown to a server that has SCRAM under the other profile.")
+  @Test("A password is not sent by SASL2 to a server that offers SCRAM by SASL only.")
   func scramElsewhere() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features(["PLAIN"], old: ["SCRAM-SHA-256", "PLAIN"]))
@@ -125,7 +127,7 @@ struct SASL2Tests {
     #expect(talk.log.last?.hasPrefix("<auth ") == true)
   }
 
-  @Test("A resource that nobody asked for is refused.")
+  @Test("A bound resource that the client did not request is refused.")
   func unaskedBinding() throws {
     var talk = try encrypted(resource: "phone")
     try talk.server(C.header, Self.features())
@@ -154,7 +156,7 @@ struct SASL2Tests {
     #expect(talk.boundJID == nil)
   }
 
-  @Test("Who logs in under another name is told whom the server takes that for.")
+  @Test("A login that the server takes for another account fails with an error that names both accounts.")
   func otherName() throws {
     var talk = try encrypted { $0.credentials.authcid = "mallory" }
     try talk.server(C.header, Self.features())
@@ -164,7 +166,7 @@ struct SASL2Tests {
     #expect(talk.boundJID == nil)
   }
 
-  @Test("A wanted resource is bound the old way, without a new stream.")
+  @Test("A requested resource is bound by an IQ on the same stream, after SASL2 has succeeded.")
   func resource() throws {
     for pipelining in [Pipelining.stepByStep, .ofUnknownServer] {
       var talk = try encrypted(pipelining: pipelining, resource: "phone")
@@ -180,7 +182,8 @@ struct SASL2Tests {
   }
 
   @Test(
-    "A server that binds nothing inline, though asked to, is asked the old way, for a resource that stays.")
+    "A server that ignores the inline request for a resource is asked by an IQ, with a name that stays the same."
+  )
   func notBound() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features())
@@ -195,7 +198,7 @@ struct SASL2Tests {
     #expect(talk.boundJID?.resource == "x")
   }
 
-  @Test("Each failure of the server is mapped to its error code and keeps the server's text.")
+  @Test("A SASL2 failure is mapped to its error code and keeps the server's text.")
   func refused() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features())
@@ -204,7 +207,8 @@ struct SASL2Tests {
     #expect(talk.failure?.text == "no")
   }
 
-  @Test("A further step that nobody knows here ends the login, and is named.")
+  @Test(
+    "A further authentication task that the client does not know ends the login with an error that names it.")
   func continued() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features())
@@ -215,7 +219,7 @@ struct SASL2Tests {
     #expect(talk.failure?.text == "2FA")
   }
 
-  @Test("An answer of the SASL profile is not accepted within SASL2.")
+  @Test("A SASL success is not accepted in reply to a SASL2 request.")
   func otherProfile() throws {
     var talk = try encrypted()
     try talk.server(C.header, Self.features())
@@ -223,7 +227,7 @@ struct SASL2Tests {
     #expect(talk.failure?.code == .protocolError)
   }
 
-  @Test("A text for whoever checks the login goes along, and not on a guess.")
+  @Test("A login extension is part of the SASL2 request, which is then not pipelined.")
   func loginExtension() throws {
     let offer = AuthenticationOffer(mechanisms: [], sasl2: .init(mechanisms: [.scramSHA256]))
     var talk = try encrypted(pipelining: Pipelining(offer: offer)) {

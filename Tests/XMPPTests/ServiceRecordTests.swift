@@ -5,7 +5,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("By SRV records", .timeLimit(.minutes(6)))
+@Suite("Servers found by SRV records", .timeLimit(.minutes(6)))
 struct ServiceRecordTests {
   private static let startTLS = "_xmpp-client._tcp.\(TestServer.domain)"
   private static let direct = "_xmpps-client._tcp.\(TestServer.domain)"
@@ -26,7 +26,7 @@ struct ServiceRecordTests {
     }
   }
 
-  @Test("By SRV records, a target that refuses is passed over for the next, of either kind of TLS.")
+  @Test("A target that refuses the connection is followed by the next one, whichever kind of TLS that has.")
   func next() async throws {
     let server = try await TestServer.shared(.prosody)
     let closed = try await ScriptedServer([])
@@ -44,7 +44,7 @@ struct ServiceRecordTests {
     try await names.stop()
   }
 
-  @Test("By SRV records, a target that swallows everything leaves time for the next.")
+  @Test("A target that never answers leaves enough time to try the next one.")
   func blackHole() async throws {
     let server = try await TestServer.shared(.prosody)
     let hole = try BlackHole()
@@ -61,7 +61,7 @@ struct ServiceRecordTests {
     hole.close()
   }
 
-  @Test("By SRV records, a target is not trusted for being named: the certificate is checked for the domain.")
+  @Test("A target whose certificate names its own host but not the domain is refused.")
   func spoofed() async throws {
     var options = ScriptedServer.Options()
     options.certificate = try await TestAuthority.shared.certificate(for: ["localhost"])
@@ -78,7 +78,7 @@ struct ServiceRecordTests {
     try await server.end()
   }
 
-  @Test("By SRV records, a server that is reached and refuses the login is not followed by another.")
+  @Test("No other target is tried after a server has refused the login.")
   func noSecondServer() async throws {
     let server = try await TestServer.shared(.prosody)
     let names = try await NameServer([
@@ -97,7 +97,7 @@ struct ServiceRecordTests {
   }
 
   @Test(
-    "By SRV records, the domain itself is tried for a kind of TLS that no record has.",
+    "The domain itself is tried if no SRV record has the required kind of TLS.",
     arguments: [(TLSMode.direct, TLSMode.startTLS, 5223), (.startTLS, .direct, 5222)])
   func wantedTLS(wanted: TLSMode, found: TLSMode, port: Int) async throws {
     let login = try await Login("alice@127.0.0.1", port: 1).with {
@@ -111,9 +111,7 @@ struct ServiceRecordTests {
     #expect(await tried(stream) == [port])
   }
 
-  @Test(
-    "By SRV records, a domain that has no service, and one that does not exist, are told apart from a network problem."
-  )
+  @Test("A domain whose SRV record says that it has no service is not reported as a network problem.")
   func none() async throws {
     let names = try await NameServer([Self.startTLS: [.init(priority: 0, port: 0, host: "")]])
     let login = try await Login(port: 1).with {

@@ -5,9 +5,9 @@ import XMPPStanza
 
 @testable import XMPP
 
-@Suite("A server that falls silent", .timeLimit(.minutes(6)))
+@Suite("Silent servers", .timeLimit(.minutes(6)))
 struct SilentServerTests {
-  @Test("A server that falls silent is known by the time since it last said anything.")
+  @Test("The idle time of a stream counts from the last data that the server has sent.")
   func idleTime() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [.client("<presence/>"), .server(" "), .server("<message/>"), .stall])
@@ -21,7 +21,7 @@ struct SilentServerTests {
     try await server.end()
   }
 
-  @Test("A server that falls silent gets nothing more of a login that was given up.")
+  @Test("A login that has timed out sends nothing more to the server.")
   func expiry() async throws {
     let server = try await ScriptedServer([])
     let error = try await Login(server).with { $0.timeout = .milliseconds(300) }.failure()
@@ -31,8 +31,7 @@ struct SilentServerTests {
   }
 
   @Test(
-    "A server that falls silent is given up for the reason the caller names, and whoever waits for an answer learns it."
-  )
+    "An aborted stream ends with the error of its caller, and its pending requests fail with the same error.")
   func abort() async throws {
     let server = try await ScriptedServer(.login(until: .bound) + [.client("<iq type='get'/>")])
     let stream = try await Login(server).online()

@@ -26,7 +26,7 @@ import XMPPXML
   }
 
   @Test(
-    "An element that is no stanza in the stream's namespace is ignored.",
+    "An element that is not a stanza in the namespace of the stream is ignored.",
     arguments: [
       "<message xmlns='jabber:server' from='a@b'/>", "<x xmlns='y'/>", "<foo/>",
       "<message from='@@'/>", "<presence from='a@b@c'/>", "<iq type='result' id='1' from='@'/>",
@@ -35,7 +35,7 @@ import XMPPXML
     #expect(try route(xml) == .ignored)
   }
 
-  @Test("A request that is not valid is answered bad-request, and only to an address that is one.")
+  @Test("An invalid request is answered with bad-request if its sender has a valid address.")
   func refused() throws {
     guard case .refused(let answer) = try route("<iq type='get' id='1' from='a@b' to='@@'/>") else {
       return fail()
@@ -47,7 +47,7 @@ import XMPPXML
   }
 
   @Test(
-    "A request that asks nothing, or several things, is answered bad-request.",
+    "A request with no payload, or with several, is answered with bad-request.",
     arguments: ["", "text", "<q xmlns='x'/><q xmlns='x'/>", "<q xmlns='x'/><error type='cancel'/>"])
   func notOneChild(_ payload: String) throws {
     for type in ["get", "set"] {
@@ -62,7 +62,7 @@ import XMPPXML
     }
   }
 
-  @Test("An unhandled request is answered service-unavailable with its id.")
+  @Test("A request without a handler is answered with service-unavailable and its id.")
   func refusal() throws {
     let request = IQ(type: .get, from: try JID("a@b/c"), id: "7")
     let answer = StanzaRouter.refusal(of: request)

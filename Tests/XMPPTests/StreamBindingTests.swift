@@ -19,7 +19,7 @@ struct StreamBindingTests {
       .header, .features("<bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/>"), bindRequest,
     ]
 
-  @Test("A stanza behind the bind result in the same packet is received.")
+  @Test("A stanza that follows the bind result in the same packet is received.")
   func behindBinding() async throws {
     let server = try await ScriptedServer(
       Self.untilBinding + [
@@ -36,7 +36,7 @@ struct StreamBindingTests {
     try await server.end()
   }
 
-  @Test("A stream error behind the bind result ends the stream for the reason it names.")
+  @Test("A stream error that follows the bind result ends the stream with its condition.")
   func errorBehindBinding() async throws {
     let server = try await ScriptedServer(
       Self.untilBinding + [
@@ -54,7 +54,7 @@ struct StreamBindingTests {
   }
 
   @Test(
-    "Stanzas that came before the connection broke are received, even when the break shows while they are answered."
+    "Stanzas that arrive before the connection breaks are received, even if an answer to them can no longer be sent."
   )
   func brokenWhileAnswering() async throws {
     let count = 200
@@ -78,7 +78,7 @@ struct StreamBindingTests {
     try await server.end()
   }
 
-  @Test("The server chooses the resource, whatever the client asked for.")
+  @Test("The resource in the bind result counts, whichever resource the client has requested.")
   func resource() async throws {
     let server = try await ScriptedServer(
       .login(until: .authenticated) + [
@@ -94,9 +94,7 @@ struct StreamBindingTests {
     try await server.end()
   }
 
-  @Test(
-    "The action before binding runs once, after the server's success was verified; a failed login does not run it."
-  )
+  @Test("The action before binding runs once after a verified success, and never in a failed login.")
   func beforeBinding() async throws {
     let server = try await ScriptedServer(.login(until: .bound))
     let lines = WireLines()

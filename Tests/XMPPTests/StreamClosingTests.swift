@@ -32,7 +32,8 @@ struct StreamClosingTests {
     try await server.end()
   }
 
-  @Test("Closing a stream twice says goodbye once, in order, and waits for the server's answer.")
+  @Test(
+    "Closing a stream twice sends its last presence once and waits until the server has closed the stream.")
   func closing() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [
@@ -53,7 +54,7 @@ struct StreamClosingTests {
     try await server.end()
   }
 
-  @Test("Closing a stream does not wait forever for a silent server.")
+  @Test("Closing a stream waits only a limited time for a silent server.")
   func silentServer() async throws {
     let server = try await ScriptedServer(.login(until: .bound) + [.stall])
     let stream = try await Login(server).online()
@@ -63,7 +64,7 @@ struct StreamClosingTests {
   }
 
   @Test(
-    "A server that closes the stream without a reason has kicked the client, which answers with its own end.")
+    "A stream that the server closes without a reason ends as a kick, and the client closes its side.")
   func serverCloses() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [.server("</stream:stream>"), .client("</stream:stream>")])
@@ -73,7 +74,7 @@ struct StreamClosingTests {
     try await server.end()
   }
 
-  @Test("A stream that has ended refuses every call instead of waiting.")
+  @Test("A stream that has ended refuses every call at once.")
   func afterwards() async throws {
     let server = try await ScriptedServer(.login(until: .bound))
     let stream = try await Login(server).online()

@@ -3,13 +3,13 @@ import Testing
 
 @testable import XMPP
 
-@Suite("A server that has ended the stream", .timeLimit(.minutes(4)))
+@Suite("Streams that the server has ended", .timeLimit(.minutes(4)))
 struct StreamEndTests {
   private static let end: [ScriptedServer.Step] =
     .login(until: .bound) + [.server("</stream:stream>"), .client("</stream:stream>")]
 
   @Test(
-    "A server that has ended the stream has broken it where it sends something else before it closes the connection.",
+    "Data that the server sends after it has closed the stream is a protocol error.",
     arguments: [
       "<stream:stream xmlns:stream='http://etherx.jabber.org/streams'>", "<message/>", "x", " <", "\0",
     ])
@@ -24,9 +24,7 @@ struct StreamEndTests {
     try await server.end()
   }
 
-  @Test(
-    "A server that has ended the stream has ended the session, also where white space comes before the end of the connection."
-  )
+  @Test("White space that the server sends after it has closed the stream is ignored.")
   func whiteSpace() async throws {
     let server = try await ScriptedServer(Self.end + [.server(" \n"), .server("\r\n\t"), .close])
     let stream = try await Login(server).online()
@@ -34,9 +32,7 @@ struct StreamEndTests {
     try await server.end()
   }
 
-  @Test(
-    "A server that has ended the stream gets no stanza any more, and whoever closes the stream meanwhile waits for its end."
-  )
+  @Test("A stream that the server has closed sends no more stanzas, and closing it waits until it has ended.")
   func meanwhile() async throws {
     let server = try await ScriptedServer(Self.end + [.stall])
     let stream = try await Login(server).online()

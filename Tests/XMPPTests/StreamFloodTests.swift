@@ -6,11 +6,11 @@ import XMPPXML
 
 @testable import XMPP
 
-@Suite("A bound stream whose peer sends more than is taken", .timeLimit(.minutes(4)))
+@Suite("Floods of stanzas on a bound stream", .timeLimit(.minutes(4)))
 struct StreamFloodTests {
   private typealias Step = ScriptedServer.Step
 
-  @Test("A stream stops reading from a sender whose presences nobody takes.")
+  @Test("A stream stops reading while nobody takes the presences that it has received.")
   func flood() async throws {
     let presence = "<presence from='bob@\(TestServer.domain)/x'/>"
     let server = try await ScriptedServer(.login(until: .bound) + [.flood(presence, bytes: 1 << 28)])
@@ -28,7 +28,7 @@ struct StreamFloodTests {
     try await server.end()
   }
 
-  @Test("A stream stops reading after fewer messages when they are long, and keeps their order.")
+  @Test("A stream stops reading after fewer messages if the messages are long, and keeps their order.")
   func longFlood() async throws {
     let text = String(repeating: "x", count: 50_000)
     let message = "<message from='bob@\(TestServer.domain)/x'><body>\(text)</body></message>"
@@ -48,7 +48,7 @@ struct StreamFloodTests {
     try await server.end()
   }
 
-  @Test("A slow consumer still receives everything that came before the end of the stream.")
+  @Test("A slow consumer receives all stanzas that arrived before the stream ended.")
   func endWhilePaused() async throws {
     let presence = "<presence from='bob@\(TestServer.domain)/x'/>"
     // The server sends whole pieces of at most 64 KiB.
@@ -88,7 +88,7 @@ struct StreamFloodTests {
     try await server.end()
   }
 
-  @Test("The answer to a request is found behind more events than an inbox stores, up to a limit.")
+  @Test("A stream reads the answer to a request even while its inbox is full, up to a limit.")
   func answerBehindEvents() async throws {
     let presences = { (count: Int) in
       Step.server(String(repeating: "<presence from='bob@\(TestServer.domain)/x'/>", count: count))

@@ -4,7 +4,7 @@ import XMPPStanza
 
 @testable import XMPP
 
-@Suite("The events of a stream that wait for their consumer") struct StreamInboxTests {
+@Suite("The inbox of a stream") struct StreamInboxTests {
   private func message(_ body: String) -> StreamEvent {
     var message = Message(type: .chat)
     message.body = body
@@ -28,8 +28,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Messages that follow one another are taken together, and so are requests; their order among the others stays."
-  )
+    "Consecutive messages are taken together, as are consecutive requests, and all events keep their order.")
   func together() {
     var inbox = StreamInbox()
     let events = [
@@ -42,7 +41,8 @@ import XMPPStanza
     #expect(taken == [["a", "b"], ["other"], ["other"], ["1", "2"], ["c"], ["3"]])
   }
 
-  @Test("A full inbox is measured in octets as well as in events, and opens again when they are taken.")
+  @Test(
+    "An inbox is full after a number of events or of octets, and accepts more when events have been taken.")
   func octets() {
     let long = StreamEvent.message(Message(body: String(repeating: "x", count: 1 << 18)))
     var inbox = StreamInbox()
@@ -60,7 +60,7 @@ import XMPPStanza
   }
 
   @Test(
-    "Acknowledgements in an inbox keep their places, leave room for other events, and beyond a limit the oldest are forgotten."
+    "Acknowledgements keep their places in an inbox and use up no room, and the oldest of very many are dropped."
   )
   func acknowledgements() {
     let stanzas = { (ids: Range<Int>) in
@@ -96,7 +96,7 @@ import XMPPStanza
   }
 
   @Test(
-    "An event that arrives while one consumer is being cancelled does not cost the next consumer its turn.")
+    "An event that arrives while one consumer is cancelled does not cost the next consumer its event.")
   func cancelledConsumer() async throws {
     var inbox = StreamInbox()
     let first = inbox.nextTurn()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import XMPP
 
-@Suite("Nothing stays behind", .timeLimit(.minutes(6)))
+@Suite("Resources of streams that have ended", .timeLimit(.minutes(6)))
 struct StreamLifetimeTests {
   private struct Weak: Sendable {
     weak let stream: XMPPStream?
@@ -30,7 +30,7 @@ struct StreamLifetimeTests {
     }
   }
 
-  @Test("Nothing stays behind of 200 logins, one after the other, that are closed, fail or are cancelled.")
+  @Test("No stream and no socket remains after 200 logins that are closed, fail or are cancelled.")
   func logins() async throws {
     let server = try await TestServer(.init(.prosody))
     var login = try await Login(to: server, tls: .direct)
@@ -61,9 +61,7 @@ struct StreamLifetimeTests {
     try await server.end()
   }
 
-  @Test(
-    "Nothing stays behind of a stream that its owner forgets when it is closed, though its connection was paused."
-  )
+  @Test("No stream remains if its owner closes and releases it while reading is paused.")
   func forgotten() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [.flood("<presence from='bob@\(TestServer.domain)'/>", bytes: 1 << 28)])

@@ -34,7 +34,7 @@ struct StreamManagementTests {
   }
 
   @Test(
-    "Amid many stanzas the server is asked again and again, and each answer but the last awaits the next.")
+    "A client that sends many stanzas requests acknowledgements at a fixed pace, one request at a time.")
   func pace() throws {
     var management = try Self.management()
     var questions: [Int] = []
@@ -59,7 +59,7 @@ struct StreamManagementTests {
     #expect(!management.isWaiting && management.question() == nil)
   }
 
-  @Test("A session is not resumed again and again without an acknowledgement of anything.")
+  @Test("A session is not resumed for a third time in a row without an acknowledgement.")
   func unheard() throws {
     var management = try Self.management()
     let resumed = Self.element("resumed", ["h": "0"])
@@ -73,9 +73,9 @@ struct StreamManagementTests {
     #expect(!management.canResume && management.resumption == nil && management.snapshot() == nil)
   }
 
-  @Suite("What was handled")
+  @Suite("Received stanzas")
   struct Handled {
-    @Test("What was handled is told when the server asks: stanzas alone count.")
+    @Test("A client acknowledges received stanzas when the server asks, and counts nothing but stanzas.")
     func acknowledgement() throws {
       var management = try StreamManagementTests.management()
       for name in ["message", "presence", "iq"] { management.received(StreamManagementTests.stanza(name)) }
@@ -87,7 +87,7 @@ struct StreamManagementTests {
       #expect(management.confirm(through: management.received) == nil)
     }
 
-    @Test("What was handled counts from the server's agreement on.")
+    @Test("Received stanzas count from the moment when the server has enabled stream management.")
     func beginning() throws {
       var management = StreamManagement(of: try JID("alice@example.org/r"))
       management.received(StreamManagementTests.stanza("message"))
@@ -97,7 +97,7 @@ struct StreamManagementTests {
       #expect(management.received == 1)
     }
 
-    @Test("What was handled goes on with 0 behind 2^32 - 1.")
+    @Test("The count of received stanzas continues with 0 after 2^32 - 1.")
     func wraps() throws {
       var management = try StreamManagementTests.management(startingAt: .max)
       management.received(StreamManagementTests.stanza("message"))
@@ -105,7 +105,7 @@ struct StreamManagementTests {
       #expect(management.confirm(through: 0)?["h"] == "0")
     }
 
-    @Test("What was handled is told unasked when it is much.")
+    @Test("A client acknowledges unasked after 250 received stanzas.")
     func unasked() throws {
       var management = try StreamManagementTests.management()
       for _ in 0..<249 { management.received(StreamManagementTests.stanza("message")) }
@@ -117,7 +117,7 @@ struct StreamManagementTests {
       #expect(!management.isAcknowledgementDue)
     }
 
-    @Test("What was handled is no more than has come, and does not go back.")
+    @Test("A client never acknowledges more stanzas than it has received, nor fewer than before.")
     func bounds() throws {
       var management = try StreamManagementTests.management()
       for _ in 0..<5 { management.received(StreamManagementTests.stanza("message")) }
@@ -128,7 +128,7 @@ struct StreamManagementTests {
       #expect(management.confirm(through: 4) == nil)
     }
 
-    @Test("What was handled so far is told at once, and the rest when it is handled.")
+    @Test("A client acknowledges handled stanzas at once and the remaining ones when they have been handled.")
     func partly() throws {
       var management = try StreamManagementTests.management()
       for _ in 0..<5 { management.received(StreamManagementTests.stanza("message")) }
@@ -138,9 +138,11 @@ struct StreamManagementTests {
     }
   }
 
-  @Suite("What was sent")
+  @Suite("Sent stanzas")
   struct Sent {
-    @Test("What was sent waits until the server has acknowledged it; one question at a time.")
+    @Test(
+      "Sent stanzas are kept until the server acknowledges them, and one request for it is pending at a time."
+    )
     func acknowledged() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b", "c"])
       #expect(management.question()?.name.local == "r")
@@ -152,7 +154,7 @@ struct StreamManagementTests {
       #expect(management.question() == nil)
     }
 
-    @Test("What was sent is not asked for before the server has agreed.")
+    @Test("A client requests no acknowledgement before the server has enabled stream management.")
     func beforeAgreement() throws {
       var management = StreamManagement(of: try JID("alice@example.org/r"))
       management.sent(StreamManagementTests.stanza("presence"))
@@ -162,7 +164,7 @@ struct StreamManagementTests {
       #expect(try management.acknowledged(StreamManagementTests.element("a", ["h": "1"])).count == 1)
     }
 
-    @Test("What was sent is counted beyond 2^32 - 1.")
+    @Test("The count of sent stanzas continues with 0 after 2^32 - 1.")
     func wraps() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b"], startingAt: .max)
       #expect(try management.acknowledged(StreamManagementTests.element("a", ["h": "0"])).map(\.id) == ["a"])
@@ -170,7 +172,7 @@ struct StreamManagementTests {
     }
 
     @Test(
-      "What was sent cannot be more than it was, nor less than before.",
+      "An acknowledgement of more stanzas than were sent, or of fewer than before, is an error.",
       arguments: ["4", "4294967295", "0", "-1", "1.5", "x", "", "18446744073709551616", nil])
     func miscounted(_ h: String?) throws {
       var management = try StreamManagementTests.management(sent: ["a", "b", "c"])
@@ -181,7 +183,7 @@ struct StreamManagementTests {
       #expect(management.unacknowledged.count == 2)
     }
 
-    @Test("What was sent and never acknowledged is no reason to keep more and more of it.")
+    @Test("The number of sent stanzas that wait for an acknowledgement is limited.")
     func limit() throws {
       var management = try StreamManagementTests.management()
       for _ in 0..<10_000 { management.sent(StreamManagementTests.stanza("message")) }
@@ -191,9 +193,10 @@ struct StreamManagementTests {
     }
   }
 
-  @Suite("A session that goes on")
+  @Suite("Sessions that are resumed")
   struct Resumed {
-    @Test("A session that goes on needs the server's promise.", arguments: [nil, "false", "0", "yes"])
+    @Test(
+      "A session cannot be resumed unless the server has promised it.", arguments: [nil, "false", "0", "yes"])
     func promise(_ resume: String?) throws {
       let management = try StreamManagementTests.management(["id": "s1", "resume": resume])
       #expect(!management.canResume)
@@ -201,9 +204,7 @@ struct StreamManagementTests {
       #expect(management.snapshot() == nil)
     }
 
-    @Test(
-      "A session that goes on says what was handled, and sends again what the server has not, but for requests."
-    )
+    @Test("A resumed session sends its unacknowledged stanzas again, except for requests.")
     func again() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b"])
       management.sent(StreamManagementTests.stanza("iq", id: "q", type: "get"))
@@ -227,7 +228,7 @@ struct StreamManagementTests {
       #expect(management.received == 5)
     }
 
-    @Test("A session that goes on cannot be had with a count of stanzas that never were.")
+    @Test("A resumption with a count of more stanzas than were sent is an error.")
     func miscounted() throws {
       var management = try StreamManagementTests.management(sent: ["a"])
       #expect(throws: StreamManagement.MiscountError.self) {
@@ -235,7 +236,7 @@ struct StreamManagementTests {
       }
     }
 
-    @Test("A session that does not go on leaves open what the server has not counted.")
+    @Test("A refused resumption reports the stanzas that the server has not counted as lost.")
     func refused() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b"])
       management.sent(StreamManagementTests.stanza("iq", id: "q", type: "set"))
@@ -251,9 +252,9 @@ struct StreamManagementTests {
     }
   }
 
-  @Suite("A session that outlives its process")
+  @Suite("Sessions that outlive their process")
   struct Restored {
-    @Test("A session that outlives its process is as it was, but for the text of what was sent.")
+    @Test("A stored session is restored completely, except for the content of its sent stanzas.")
     func snapshot() throws {
       var management = try StreamManagementTests.management(
         ["id": "s1", "resume": "true", "location": "[::1]:5222", "max": "600"], sent: ["a", "b"])
@@ -271,7 +272,9 @@ struct StreamManagementTests {
       #expect(outcome.lost.map(\.id) == ["c"])
     }
 
-    @Test("A session that outlives its process is kept as text; an id that ends a line there is not.")
+    @Test(
+      "A stored session survives its encoding as JSON, but an id with a line feed and an empty id are dropped."
+    )
     func text() throws {
       let ids = ["a", "b\r", "c\nd", "", "é"]
       let snapshot = try #require(try StreamManagementTests.management(sent: ids).snapshot())
@@ -282,7 +285,7 @@ struct StreamManagementTests {
       #expect(restored == snapshot)
     }
 
-    @Test("A session that outlives its process has perhaps sent more than anybody remembers.")
+    @Test("A restored session accepts a count of more stanzas than it has stored.")
     func more() throws {
       let snapshot = try #require(try StreamManagementTests.management(sent: ["a"]).snapshot())
       var restored = StreamManagement(snapshot)
@@ -292,7 +295,7 @@ struct StreamManagementTests {
       #expect(try restored.acknowledged(StreamManagementTests.element("a", ["h": "10"])).map(\.id) == ["b"])
     }
 
-    @Test("A session that outlives its process is not known to a server that has less than before.")
+    @Test("A restored session refuses a count below the one that was acknowledged before.")
     func less() throws {
       var management = try StreamManagementTests.management(sent: ["a", "b"])
       _ = try management.acknowledged(StreamManagementTests.element("a", ["h": "2"]))

@@ -30,7 +30,7 @@ import XMPPXML
     #expect(talk.negotiator.roundTrips == 8)
   }
 
-  @Test("Direct TLS starts with TLS, and its first stream header names the account.")
+  @Test("Direct TLS starts with the handshake, and its first stream header names the account.")
   func directTLS() throws {
     var talk = try Conversation(tls: .direct)
     talk.connect()
@@ -39,7 +39,7 @@ import XMPPXML
   }
 
   @Test(
-    "A port for direct TLS that was sent a stream header is recognised by its TLS alert, or suspected when it closes the connection."
+    "A direct TLS port reached without TLS is recognised by its alert, or suspected when the connection closes."
   )
   func directTLSPort() throws {
     let end = XMPPError(.networkError, stage: .stream, "the connection was closed by the other side")
@@ -60,7 +60,7 @@ import XMPPXML
   }
 
   @Test(
-    "Before TLS the client writes nothing but the stream header and STARTTLS, whatever the server offers.")
+    "The client sends only its stream header and STARTTLS before TLS, whatever the server offers.")
   func noAuthBeforeTLS() throws {
     var talk = try Conversation()
     talk.connect()
@@ -78,7 +78,7 @@ import XMPPXML
     #expect(talk.failure?.code == .tlsFailure)
   }
 
-  @Test("The bind request asks for the configured resource, and the resource in the server's answer counts.")
+  @Test("The client requests the configured resource, and the resource in the bind result counts.")
   func resource() throws {
     var talk = try Conversation(tls: .direct, resource: "phone")
     talk.connect()
@@ -102,7 +102,7 @@ import XMPPXML
     #expect(!talk.log.joined().contains("compress"))
   }
 
-  @Test("A server of RFC 3921 is sent a session request.")
+  @Test("A server that offers the sessions of RFC 3921 gets a session request.")
   func session() throws {
     var talk = try Conversation.authenticated()
     try talk.server(

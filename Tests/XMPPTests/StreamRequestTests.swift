@@ -10,7 +10,7 @@ import XMPPXML
 struct StreamRequestTests {
   private static let own = "alice@\(TestServer.domain)/scripted"
 
-  @Test("Only an IQ from the address that was asked counts as the answer to a request.")
+  @Test("Only an IQ answer from the address that was asked ends a request.")
   func answers() async throws {
     func answer(_ from: String, _ type: String = "result") -> String {
       "<iq type='\(type)' id='{id}'\(from.isEmpty ? "" : " from='\(from)'")><q xmlns='forged'/></iq>"
@@ -67,7 +67,7 @@ struct StreamRequestTests {
     try await server.end()
   }
 
-  @Test("An unanswered request ends when its task is cancelled, its timeout passes or the stream ends.")
+  @Test("An unanswered request ends when its task is cancelled, its time limit passes or the stream ends.")
   func unanswered() async throws {
     let server = try await ScriptedServer(
       .login(until: .bound) + [
@@ -90,7 +90,7 @@ struct StreamRequestTests {
     try await server.end()
   }
 
-  @Test("Stanzas that cannot be parsed are skipped, and a priority out of range counts as 0.")
+  @Test("Stanzas with an invalid address are skipped, and a priority out of range counts as 0.")
   func invalidStanzas() async throws {
     let long = String(repeating: "a", count: 1100)
     let from = "bob@\(TestServer.domain)/x"

@@ -7,11 +7,9 @@ import XMPPXML
 
 @testable import XMPP
 
-@Suite("What a stream writes", .timeLimit(.minutes(6)))
+@Suite("Stanzas in TLS records", .timeLimit(.minutes(6)))
 struct StreamTransmissionTests {
-  @Test(
-    "What a stream writes goes out in TLS records that end where a stanza does, but for one that is too large for that."
-  )
+  @Test("A TLS record ends at the end of a stanza unless the stanza is too large for one record.")
   func records() async throws {
     let server = try await ScriptedServer(.login(until: .bound) + [.stall])
     let stream = try await Login(server).online()
@@ -32,8 +30,7 @@ struct StreamTransmissionTests {
   }
 
   @Test(
-    "What a stream writes is followed by white space where a stanza needs several TLS records, since expat postpones a tag in pieces."
-  )
+    "A stanza of several TLS records is followed by white space, so that expat parses its last tag at once.")
   func padding() async throws {
     let server = try await ScriptedServer(.login(until: .bound) + [.stall])
     let stream = try await Login(server).online()

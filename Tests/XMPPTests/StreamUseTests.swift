@@ -7,7 +7,7 @@ import XMPPXML
 @testable import XMPP
 
 /// A stream without an agent around it, as a program of somebody else uses it.
-@Suite("A program that uses a stream", .timeLimit(.minutes(6)))
+@Suite("Programs that use a stream", .timeLimit(.minutes(6)))
 struct StreamUseTests {
   private static let login = [ScriptedServer.Step].login(until: .bound)
   private static let managed: [ScriptedServer.Step] =
@@ -23,7 +23,7 @@ struct StreamUseTests {
   // MARK: The server is silent
 
   @Test(
-    "A program that uses a stream and only receives learns that its connection is dead.",
+    "A program that only receives learns that its connection is dead.",
     arguments: [login + [ping, .stall], managed + [enabled, question, .stall]])
   func dead(steps: [ScriptedServer.Step]) async throws {
     let server = try await ScriptedServer(steps)
@@ -36,7 +36,7 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test("A program that uses a stream is not told that the connection is dead while the server answers.")
+  @Test("A connection whose server answers pings, even with errors, is not reported as dead.")
   func alive() async throws {
     let answer = ScriptedServer.Step.server("<iq type='error' id='{ping}'/>")
     let server = try await ScriptedServer(
@@ -51,9 +51,7 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test(
-    "A program that uses a stream waits for an owed acknowledgement exactly as long as it says, from the last sign of life on."
-  )
+  @Test("The time limit of an acknowledgement counts from the request, or from the last data after it.")
   func patience() {
     let patience = TimeAmount.seconds(20)
     let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
@@ -71,9 +69,7 @@ struct StreamUseTests {
 
   // MARK: Acknowledgements
 
-  @Test(
-    "A program that uses a stream asks a server that has not agreed yet to count, and gets the answer when it has."
-  )
+  @Test("A request for an acknowledgement waits until the server has enabled stream management.")
   func earlyQuestion() async throws {
     let server = try await ScriptedServer(
       Self.managed + [
@@ -90,9 +86,7 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test(
-    "A program that uses a stream learns that nothing will be acknowledged where the server refuses to count."
-  )
+  @Test("A request for an acknowledgement fails if the server refuses stream management.")
   func refusedQuestion() async throws {
     let server = try await ScriptedServer(
       Self.managed + [.client("<presence/>"), .server("<failed xmlns='urn:xmpp:sm:3'/>")])
@@ -105,7 +99,7 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test("A program that uses a stream gets acknowledgements that stand behind events which nobody takes.")
+  @Test("An acknowledgement arrives even if the events before it have not been taken.")
   func acknowledgedBehindEvents() async throws {
     let presence = "<presence from='bob@\(TestServer.domain)/x'/>"
     let server = try await ScriptedServer(
@@ -124,9 +118,7 @@ struct StreamUseTests {
 
   // MARK: Events
 
-  @Test(
-    "A program that uses a stream may have several loops over the events: each event goes to one of them, and none of them ends early."
-  )
+  @Test("Each event goes to one of the loops that read a stream, and none of the loops ends early.")
   func severalLoops() async throws {
     let server = try await ScriptedServer(
       Self.login + [
@@ -146,7 +138,7 @@ struct StreamUseTests {
     try await server.end()
   }
 
-  @Test("A program that uses a stream gets the answer to a request that it has sent as any stanza.")
+  @Test("The answer to a request that was sent as an ordinary stanza arrives as an event.")
   func answer() async throws {
     let server = try await ScriptedServer(
       Self.login + [
@@ -166,9 +158,7 @@ struct StreamUseTests {
 
   // MARK: Lives of streams
 
-  @Test(
-    "A program that uses a stream goes on with a session by what any later attempt has left, also one that never came so far."
-  )
+  @Test("A login that fails or never starts keeps the session that it should resume.")
   func resumption() async throws {
     let server = try await ScriptedServer(eachConnection: [[.header, .close], []])
     var session = StreamManagement(of: try JID("alice@\(TestServer.domain)/r"))
@@ -186,7 +176,7 @@ struct StreamUseTests {
   }
 
   @Test(
-    "A program that uses a stream ends its session at the server by forgetting the stream.",
+    "A stream whose owner releases it is closed at the server.",
     arguments: [false, true])
   func forgotten(isManaged: Bool) async throws {
     let server = try await ScriptedServer(

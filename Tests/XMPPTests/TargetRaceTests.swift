@@ -5,7 +5,7 @@ import XMPPTransport
 
 @testable import XMPP
 
-@Suite("Servers that are tried beside each other")
+@Suite("The race between the targets of a domain")
 struct TargetRaceTests {
   private static let targets = (1...3).map { ServerTarget(host: "host\($0)", port: 5222, tls: .startTLS) }
 
@@ -15,7 +15,7 @@ struct TargetRaceTests {
   private let untrusted = XMPPError(.tlsFailure, stage: .tls, "untrusted")
   private let silent = XMPPError(.connectTimeout, stage: .tls, "silent")
 
-  @Test("Each target is tried when it is due, and the next one at once where a target cannot be reached.")
+  @Test("Each target is tried after a delay, and at once if the target before it cannot be reached.")
   func order() {
     var race = TargetRace(Self.targets, elsewhere: 0)
     #expect(race.due() == start(0))
@@ -28,7 +28,9 @@ struct TargetRaceTests {
     #expect(race.failed(1, refused, isSilent: false) == .fail(refused))
   }
 
-  @Test("Where one was reached and cannot be used those that were begun go on, and no other is begun.")
+  @Test(
+    "No further target is tried after one was reached and has failed, but attempts that are under way continue."
+  )
   func decided() {
     var race = TargetRace(Self.targets, elsewhere: 0)
     _ = race.due()
@@ -39,7 +41,7 @@ struct TargetRaceTests {
   }
 
   @Test(
-    "A target that is silent for too long gives way to the next, and a single target has all the time there is."
+    "A target that is silent for too long gives way to the next, but a single target may use all of the time."
   )
   func patience() {
     var race = TargetRace(Self.targets, elsewhere: 1)
@@ -72,7 +74,7 @@ struct TargetRaceTests {
     }
   }
 
-  @Test("Targets that accept and stay silent do not keep the next one from being tried.")
+  @Test("The next target is tried although earlier ones accept the connection and stay silent.")
   func silentTargets() async throws {
     let ports = try (0..<2).map { _ in try SilentPort() }
     let server = try await ScriptedServer(.login(until: .bound))
@@ -86,7 +88,8 @@ struct TargetRaceTests {
     for port in ports { port.close() }
   }
 
-  @Test("Only the first that gets as far as TLS learns who comes, and the others are closed.")
+  @Test(
+    "Only the first target that completes TLS learns the account name, and the other connections are closed.")
   func first() async throws {
     // It reads, and never answers.
     let slow = try await ScriptedServer([.header, .client("<starttls/>"), .stall])

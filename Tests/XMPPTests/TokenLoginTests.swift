@@ -7,7 +7,7 @@ import XMPPXML
 @testable import XMPP
 
 /// XEP-0484: a token of the server instead of the password, which is "secret" here as well.
-@Suite("A login with the server's token")
+@Suite("Logins with a token of the server")
 struct TokenLoginTests {
   typealias C = Conversation
   typealias E = SASL2Tests
@@ -41,9 +41,7 @@ struct TokenLoginTests {
     return talk
   }
 
-  @Test(
-    "A login with the server's token takes three round trips over direct TLS: everything goes with the header."
-  )
+  @Test("A token login over direct TLS sends everything with the stream header and takes three round trips.")
   func pipelined() throws {
     var talk = try encrypted(pipelining: Pipelining(startTLS: true, offer: Self.offer, binding: true))
     let request = try #require(talk.log.last)
@@ -64,7 +62,7 @@ struct TokenLoginTests {
     try proof(token) + "<bound xmlns='urn:xmpp:bind:0'/>" + more
   }
 
-  @Test("A server that does not know the token is not trusted.")
+  @Test("A server that cannot prove its knowledge of the token is not trusted.")
   func wrongProof() throws {
     for success in [try Self.bound("other"), "<bound xmlns='urn:xmpp:bind:0'/>"] {
       var talk = try encrypted()
@@ -75,7 +73,7 @@ struct TokenLoginTests {
     }
   }
 
-  @Test("A new token that comes with the success takes the place of the old one.")
+  @Test("A new token that comes with the success replaces the old one.")
   func rotation() throws {
     var talk = try encrypted()
     try talk.server(C.header, E.features(fast: Self.fast))
@@ -89,7 +87,7 @@ struct TokenLoginTests {
         == FASTToken(mechanism: .htSHA256Exporter, secret: Secret("n3w"), expiry: "2030-01-01T00:00:00Z"))
   }
 
-  @Test("With the password a token is asked for, and kept for the mechanism it was asked for.")
+  @Test("A password login requests a token and stores it with the mechanism of the request.")
   func request() throws {
     var talk = try Conversation(tls: .direct) {
       $0.userAgent = UserAgent(id: "d4565fa7-4d72-4749-b3d3-740edbf87770")
@@ -106,7 +104,7 @@ struct TokenLoginTests {
     #expect(talk.login?.fastToken == FASTToken(mechanism: .htSHA256None, secret: Secret("n3w")))
   }
 
-  @Test("A token that is malformed is ignored.", arguments: ["", String(repeating: "x", count: 4097)])
+  @Test("A malformed token is ignored.", arguments: ["", String(repeating: "x", count: 4097)])
   func absurd(_ token: String) throws {
     var talk = try encrypted()
     try talk.server(C.header, E.features(fast: Self.fast))
@@ -118,7 +116,7 @@ struct TokenLoginTests {
   }
 
   @Test(
-    "After a refused token the same stream logs in with the password and asks for a new token.",
+    "A login whose token is refused continues on the same stream with the password and requests a new token.",
     arguments: [Pipelining.stepByStep, Pipelining(startTLS: true, offer: offer, binding: true)])
   func fallback(_ pipelining: Pipelining) throws {
     var talk = try encrypted(pipelining: pipelining)
@@ -135,7 +133,7 @@ struct TokenLoginTests {
   }
 
   @Test(
-    "A refused token without an alternative is reported as the failure it means.",
+    "A refused token without an alternative is reported with the cause of the refusal.",
     arguments: [
       ("not-authorized", "secret", false, XMPPError.Code.deviceChanged),
       ("credentials-expired", "secret", false, .tokenExpired),
@@ -150,7 +148,7 @@ struct TokenLoginTests {
     #expect(talk.failure?.text == "no")
   }
 
-  @Test("Another trouble than the token's is no reason to show the password.")
+  @Test("A token login that fails for a temporary reason is not followed by a password login.")
   func otherTrouble() throws {
     var talk = try encrypted()
     try talk.server(C.header, E.features(fast: Self.fast))
@@ -159,7 +157,7 @@ struct TokenLoginTests {
     #expect(!talk.log.joined().contains("PLAIN"))
   }
 
-  @Test("A token without channel binding is not sent ahead of the server's offer.")
+  @Test("A token without channel binding is not sent before the server has offered its mechanism.")
   func unbound() throws {
     let offer = AuthenticationOffer(
       mechanisms: [], sasl2: .init(mechanisms: [], tokenMechanisms: [.htSHA256None]))
@@ -171,7 +169,7 @@ struct TokenLoginTests {
     #expect(talk.log.last == "<stream from>")
   }
 
-  @Test("The token is the account's, under whatever name its password goes.")
+  @Test("A token login names the account, even if the password belongs to another user name.")
   func otherName() throws {
     var talk = try Conversation(tls: .direct) {
       $0.credentials.authcid = "staff-17"
@@ -184,14 +182,14 @@ struct TokenLoginTests {
     #expect(talk.log.last?.contains("<initial-response>YWxpY2UA") == true)
   }
 
-  @Test("A server that takes no tokens any more gets the password, the way it wants.")
+  @Test("A server that no longer accepts tokens gets the password by a mechanism that it offers.")
   func gone() throws {
     var talk = try encrypted()
     try talk.server(C.header, C.mechanisms("PLAIN"))
     #expect(talk.log.last?.hasPrefix("<auth ") == true)
   }
 
-  @Test("The end of a token binds nothing, and goes no other way.")
+  @Test("The invalidation of a token binds no resource and never falls back to the password.")
   func invalidation() throws {
     var talk = try encrypted(purpose: .tokenInvalidation)
     try talk.server(C.header, E.features(fast: Self.fast))

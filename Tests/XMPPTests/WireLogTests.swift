@@ -8,7 +8,8 @@ import XMPPXML
 
 @Suite("The wire log", .timeLimit(.minutes(6)))
 struct WireLogTests {
-  @Test("The wire log shows every element of a login, and no secret.", arguments: ["PLAIN", "SCRAM-SHA-256"])
+  @Test(
+    "The wire log shows every element of a login without any secret.", arguments: ["PLAIN", "SCRAM-SHA-256"])
   func login(mechanism: String) async throws {
     let scram = ScriptedServer.Step.scram(.init())
     let plain: [ScriptedServer.Step] = [
@@ -36,7 +37,7 @@ struct WireLogTests {
   }
 
   @Test(
-    "The wire log hides what may be secret, wherever it stands.",
+    "The wire log hides everything that may be secret, wherever it appears.",
     arguments: [
       "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>hidden</auth>",
       "<of-tomorrow xmlns='urn:ietf:params:xml:ns:xmpp-sasl' of='hidden'><x>hidden</x></of-tomorrow>",
@@ -61,7 +62,7 @@ struct WireLogTests {
   }
 
   @Test(
-    "The wire log shows what is no secret.",
+    "The wire log shows everything that is not secret.",
     arguments: [
       "<failure xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><not-authorized/><text>shown</text></failure>",
       "<authentication xmlns='urn:xmpp:sasl:2'><mechanism>shown</mechanism></authentication>",

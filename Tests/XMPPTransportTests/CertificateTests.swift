@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(
-    "A certificate with other names only is refused, whatever its CN.",
+    "A certificate for other names is refused, whatever its common name is.",
     arguments: [
       "DNS:other.example", "DNS:xmpp.example.org", "DNS:*.example.org", "DNS:*.org", "DNS:*", "DNS:e*.org",
       "DNS:example.org.evil.example", "IP:127.0.0.1", "email:example.org@example.org", "URI:xmpp:example.org",
@@ -66,13 +66,13 @@ import Testing
     #expect(message.contains("CN=example.org") && message.contains("CN=Test CA"))
   }
 
-  @Test("A certificate without subjectAltName is refused: the CN does not count.")
+  @Test("A certificate without subjectAltName is refused, since the common name does not count.")
   func commonNameOnly() throws {
     let certificate = try TestCertificate(commonName: "example.org", names: nil, issuer: authority)
     #expect(try refusal(of: certificate, trusting: [authority]).contains("names: none"))
   }
 
-  @Test("A wildcard stands for one whole label.")
+  @Test("A wildcard in a certificate stands for exactly one whole label.")
   func wildcard() throws {
     let certificate = try TestCertificate(names: "DNS:*.example.org", issuer: authority)
     #expect(try connect(to: "chat.example.org", showing: certificate, trusting: [authority]) != nil)
@@ -81,7 +81,7 @@ import Testing
     _ = try refusal(of: partial, trusting: [authority], for: "chat.example.org")
   }
 
-  @Test("A domain that is an IP address needs that address in the certificate.")
+  @Test("A domain that is an IP address requires a certificate with that address.")
   func addresses() throws {
     let certificate = try TestCertificate(names: "IP:127.0.0.1,IP:::1", issuer: authority)
     #expect(try connect(to: "127.0.0.1", showing: certificate, trusting: [authority]) != nil)
@@ -91,7 +91,7 @@ import Testing
     _ = try refusal(of: named, trusting: [authority], for: "127.0.0.1")
   }
 
-  @Test("An xmppAddr may write the domain with its own letters.")
+  @Test("An xmppAddr in a certificate may write the domain in Unicode.")
   func unicodeAddress() throws {
     let address = Array("bücher.example".utf8)
     let string = [0x0C, UInt8(address.count)] + address
@@ -106,7 +106,7 @@ import Testing
     #expect(info != nil)
   }
 
-  @Test("XMPP names do not get around a CA's name constraints.")
+  @Test("An XMPP name in a certificate does not evade the name constraints of its authority.")
   func nameConstraints() throws {
     let limited = try TestCertificate(
       commonName: "Limited CA", names: nil, issuer: authority, isCA: true,
@@ -116,7 +116,7 @@ import Testing
     _ = try refusal(of: certificate, chain: [limited], trusting: [authority])
   }
 
-  @Test("A self-signed certificate that names the domain is accepted when it is itself the CA file.")
+  @Test("A self-signed certificate for the domain is accepted only if it is the CA file itself.")
   func selfSigned() throws {
     for isCA in [false, true] {
       let certificate = try TestCertificate(isCA: isCA)
@@ -126,13 +126,15 @@ import Testing
     }
   }
 
-  @Test("The server's own certificate as CA file is enough, though another has signed it.")
+  @Test(
+    "A server's certificate is accepted if it is the CA file itself, though another authority has signed it."
+  )
   func leafAsAnchor() throws {
     let certificate = try TestCertificate(issuer: authority)
     #expect(try connect(showing: certificate, trusting: [certificate]) != nil)
   }
 
-  @Test("A certificate in the CA file that is no CA's cannot vouch for others.")
+  @Test("A certificate in the CA file that does not belong to an authority cannot sign other certificates.")
   func leafActingAsCA() throws {
     let signing: [(Int32, String)] = [(NID_key_usage, "critical,digitalSignature,keyCertSign")]
     for extensions in [[], signing] {
@@ -145,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("An intermediate CA is accepted, sent by the server or given as CA file.")
+  @Test("An intermediate authority is accepted if the server sends it or the CA file contains it.")
   func intermediate() throws {
     let middle = try TestCertificate(commonName: "Middle CA", names: nil, issuer: authority, isCA: true)
     let certificate = try TestCertificate(issuer: middle)
@@ -154,7 +156,7 @@ import Testing
     _ = try refusal(of: certificate, trusting: [authority])
   }
 
-  @Test("A certificate outside its dates is refused, and the dates are told.")
+  @Test("A certificate that has expired or is not yet valid is refused with its dates.")
   func dates() throws {
     let expired = try TestCertificate(issuer: authority, validity: -30..<(-1))
     let message = try refusal(of: expired, trusting: [authority])
@@ -163,7 +165,7 @@ import Testing
     #expect(try refusal(of: early, trusting: [authority]).contains("not yet valid"))
   }
 
-  @Test("A SHA-1 signature is refused.")
+  @Test("A certificate with a SHA-1 signature is refused.")
   func sha1() throws {
     let certificate = try TestCertificate(issuer: authority, hash: EVP_sha1())
     #expect(try refusal(of: certificate, trusting: [authority]).contains("digest"))
@@ -172,13 +174,13 @@ import Testing
     _ = try refusal(of: TestCertificate(issuer: middle), chain: [middle], trusting: [authority])
   }
 
-  @Test("A certificate for clients only is refused.")
+  @Test("A certificate that is valid only for clients is refused.")
   func clientOnly() throws {
     let certificate = try TestCertificate(issuer: authority, extensions: [(NID_ext_key_usage, "clientAuth")])
     #expect(try refusal(of: certificate, trusting: [authority]).contains("purpose"))
   }
 
-  @Test("A certificate of a CA that nobody trusts is refused, by a CA file and by the system's CAs.")
+  @Test("A certificate of an unknown authority is refused with a CA file and with the system's authorities.")
   func unknownAuthority() throws {
     let stranger = try TestCertificate(commonName: "Stranger CA", names: nil, isCA: true)
     let certificate = try TestCertificate(issuer: stranger)
@@ -192,7 +194,7 @@ import Testing
     #expect(error.code == .certificateRejected)
   }
 
-  @Test("A CA that only the system's bundle file has is trusted, under the same rules.")
+  @Test("An authority in the system's bundle file is trusted under the same rules as any other.")
   func systemFile() throws {
     try TestCertificate.withFile([authority]) { path in
       func connect(showing certificate: TestCertificate) throws -> TLSInfo? {
@@ -214,7 +216,7 @@ import Testing
     }
   }
 
-  @Test("A pinned certificate is accepted whatever it says, and no other one is.")
+  @Test("A pinned certificate is accepted whatever it contains, and no other certificate is.")
   func pin() throws {
     let odd = try TestCertificate(names: "DNS:other.example", validity: -30..<(-1), hash: EVP_sha1())
     let configuration = TLSConfiguration(domain: "example.org", pinnedCertificateSHA256: odd.sha256)
@@ -235,7 +237,7 @@ import Testing
     #expect(error.message.contains("pinned"))
   }
 
-  @Test("The names in a refused certificate are shown escaped and cut.")
+  @Test("The names in a refused certificate are escaped and cut in the error message.")
   func hostileText() throws {
     let nasty = "\u{1B}]0;owned\u{07}\r\n\u{202E}" + String(repeating: "x", count: 40)
     let names = (0..<40).map { "DNS:n\($0)." + String(repeating: "y", count: 240) }.joined(separator: ",")
@@ -245,7 +247,7 @@ import Testing
     #expect(message.utf8.count < 2_000)
   }
 
-  @Test("A CA file that is missing, or has no certificate in it, is told before anything is sent.")
+  @Test("A CA file that is missing or contains no certificate is reported before anything is sent.")
   func unusableFiles() {
     for path in ["/nonexistent/ca.pem", "/dev/null", "/etc/hostname", "/tmp"] {
       let error = #expect(throws: TransportError.self) {
@@ -256,7 +258,7 @@ import Testing
     }
   }
 
-  @Test("TLS settings that cannot be used are reported.")
+  @Test("Invalid TLS settings are reported as an invalid configuration.")
   func unusableSettings() {
     for configuration in [
       TLSConfiguration(domain: "example.org", pinnedCertificateSHA256: [1, 2, 3]),

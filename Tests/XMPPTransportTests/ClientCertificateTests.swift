@@ -21,7 +21,8 @@ import XMPPTransport
   }
 
   @Test(
-    "The certificate is shown to a server that asks for it, and to no other.", arguments: [false, true],
+    "A client certificate is shown to a server that asks for one, and not to others.",
+    arguments: [false, true],
     [0x0303, 0x0304] as [Int32])
   func shown(isAsked: Bool, version: Int32) throws {
     try TestCertificate.withFile([client], key: client) { path throws in
@@ -37,7 +38,7 @@ import XMPPTransport
     }
   }
 
-  @Test("A server that asks for a certificate the client does not have may continue.")
+  @Test("A server that asks for a client certificate may continue without one.")
   func none() throws {
     let asking = try MemoryTLSServer(server, requestsCertificate: true)
     var conversation = try Conversation(
@@ -47,7 +48,7 @@ import XMPPTransport
     #expect(asking.clientCertificateSHA256 == nil)
   }
 
-  @Test("Files that cannot be read are named.")
+  @Test("An error names the client certificate or key file that cannot be read.")
   func unreadable() throws {
     try TestCertificate.withFile([client], key: client) { path throws in
       let missing = "/nonexistent/file.pem"
@@ -63,7 +64,7 @@ import XMPPTransport
     }
   }
 
-  @Test("Files without a certificate or a key are named.")
+  @Test("An error names the file that contains no certificate or no key.")
   func missing() throws {
     try TestCertificate.withFile([client]) { chain throws in
       try TestCertificate.withFile([], key: client) { key throws in
@@ -75,7 +76,7 @@ import XMPPTransport
   }
 
   @Test(
-    "A key of another certificate is refused, of whatever kind it is.",
+    "A key that does not belong to the client certificate is refused, whatever its type.",
     arguments: [NID_X9_62_id_ecPublicKey, NID_ED25519])
   func mismatch(keyType: Int32) throws {
     let hash = keyType == NID_ED25519 ? nil : EVP_sha256()
@@ -97,7 +98,7 @@ import XMPPTransport
     }
   }
 
-  @Test("A key that others can read is refused.", arguments: [0o640, 0o604, 0o660] as [mode_t])
+  @Test("A key file that other users can read is refused.", arguments: [0o640, 0o604, 0o660] as [mode_t])
   func readable(mode: mode_t) throws {
     try TestCertificate.withFile([client], key: client) { path throws in
       try #require(chmod(path, mode) == 0)

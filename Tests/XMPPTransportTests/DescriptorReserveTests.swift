@@ -3,8 +3,8 @@ import Testing
 
 @testable import XMPPTransport
 
-@Suite("Descriptors that are left free") struct DescriptorReserveTests {
-  @Test("Descriptors that are left free are the last ones below the limit.")
+@Suite("The reserve of file descriptors") struct DescriptorReserveTests {
+  @Test("The reserve consists of the last file descriptors below the limit.")
   func last() throws {
     let taken = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 1500)
     try #require(taken >= 1500)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct HTTPSRequestTests {
   @Test(
-    "An address says where it goes to; a password is never sent without TLS, or to a user in the address.")
+    "An HTTPS address gives host, port and path; other addresses and addresses with a user are refused.")
   func addresses() {
     func place(_ url: String) -> String? {
       HTTPSRequest(url: url).map { "\($0.host) \($0.port) \($0.path)" }

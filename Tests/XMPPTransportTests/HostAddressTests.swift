@@ -3,7 +3,7 @@ import XMPPTransport
 
 @Suite struct HostAddressTests {
   @Test(
-    "A host, with or without a port.",
+    "A host address is read with and without a port.",
     arguments: [
       ("im.example", "im.example", nil), ("im.example:5222", "im.example", 5222),
       ("im.example.", "im.example", nil), ("im.example.:1", "im.example", 1),
@@ -19,7 +19,7 @@ import XMPPTransport
   }
 
   @Test(
-    "Anything else is none.",
+    "A text that is not a host address is refused.",
     arguments: [
       "", " ", ".", "..", "a..b", ":5222", "im.example:", "im.example:0", "im.example:65536",
       "im.example:99999999999999999999", "im.example:-1", "im.example:+1", "im.example:5222:5222",

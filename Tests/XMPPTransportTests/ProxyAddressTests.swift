@@ -3,7 +3,7 @@ import XMPPTransport
 
 @Suite struct ProxyAddressTests {
   @Test(
-    "A proxy is a URL of its kind, with host, port and user.",
+    "A proxy address is a URL with a kind, a host, a port and a user.",
     arguments: [
       ("socks5h://proxy.example:9050", .socks5, "proxy.example", 9050, nil),
       ("socks5://proxy.example", .socks5, "proxy.example", 1080, nil),
@@ -19,7 +19,7 @@ import XMPPTransport
     #expect(proxy.user == user)
   }
 
-  @Test("A password in the URL is refused, and not repeated.")
+  @Test("A proxy address with a password is refused, and the error does not repeat the password.")
   func password() {
     for url in [
       "socks5h://alice:hunter2@proxy.example", "http://:hunter2@proxy.example:1", "ftp://a:hunter2@b",
@@ -33,7 +33,7 @@ import XMPPTransport
   }
 
   @Test(
-    "Anything else is none.",
+    "A text that is not a proxy address is refused.",
     arguments: [
       "", "proxy.example", "proxy.example:1080", "https://proxy.example", "socks4://proxy.example",
       "socks5h://", "http://proxy.example:0", "http://proxy.example:65536", "http://proxy.example/path",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import XMPPTransport
 
-@Suite("Through a proxy", .timeLimit(.minutes(2)))
+@Suite("Tunnels through a proxy", .timeLimit(.minutes(2)))
 struct ProxyTunnelTests {
   private typealias Step = ScriptedProxy.Step
 
@@ -76,7 +76,7 @@ struct ProxyTunnelTests {
 
   // MARK: SOCKS5
 
-  @Test("SOCKS5 is given the name of the host, and what is said then reaches it.")
+  @Test("A SOCKS5 proxy gets the name of the host, and the data that follows reaches the host.")
   func socks() async throws {
     let proxy = try await ScriptedProxy([
       .expect([5, 1, 0]), .send([5, 0]), .expect(Self.name), .send(Self.connected),
@@ -87,7 +87,7 @@ struct ProxyTunnelTests {
   }
 
   @Test(
-    "An address goes to SOCKS5 as an address.",
+    "A SOCKS5 proxy gets an IP address in its binary form.",
     arguments: [
       ("192.0.2.1", [1, 192, 0, 2, 1]),
       ("2001:db8::1", [4, 0x20, 1, 0x0D, 0xB8] + Array(repeating: 0, count: 11) + [1]),
@@ -100,7 +100,7 @@ struct ProxyTunnelTests {
     try await proxy.stop()
   }
 
-  @Test("SOCKS5 is told user and password where it wants them, byte by byte.")
+  @Test("A SOCKS5 proxy gets the user and the password on request, and may answer byte by byte.")
   func socksPassword() async throws {
     let request: [UInt8] = [1, 5] + Array("alice".utf8) + [5] + Array("sesam".utf8)
     let proxy = try await ScriptedProxy(
@@ -112,7 +112,7 @@ struct ProxyTunnelTests {
     try await proxy.stop()
   }
 
-  @Test("A bound address of any form is passed over.")
+  @Test("The bound address in the answer of a SOCKS5 proxy is skipped in all of its forms.")
   func boundNames() async throws {
     let forms: [[UInt8]] = [[3, 1, 0x61, 0, 1], [3, 0, 0, 1], [4] + Array(repeating: 0, count: 18)]
     for form in forms {
@@ -171,7 +171,7 @@ struct ProxyTunnelTests {
   }
 
   @Test(
-    "HTTP is asked to connect to the host by its name, and what is said then reaches it.",
+    "An HTTP proxy gets a CONNECT request for the host, and the data that follows reaches the host.",
     arguments: [
       "HTTP/1.1 200 Connection established\r\n\r\n", "HTTP/1.0 200 OK\r\nProxy-agent: x\r\n\r\n",
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 299 \r\nContent-Length: 5\r\n\r\n",
@@ -184,7 +184,7 @@ struct ProxyTunnelTests {
     try await proxy.stop()
   }
 
-  @Test("HTTP is told user and password, and may answer byte by byte.")
+  @Test("An HTTP proxy gets the user and the password, and may answer byte by byte.")
   func httpPassword() async throws {
     // RFC 7617 §2.
     let credentials = "Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"
@@ -194,7 +194,7 @@ struct ProxyTunnelTests {
     try await proxy.stop()
   }
 
-  @Test("An IPv6 address stands in brackets.")
+  @Test("An HTTP proxy gets an IPv6 address in brackets.")
   func httpAddress() async throws {
     let request = "CONNECT [2001:db8::1]:5222 HTTP/1.1\r\nHost: [2001:db8::1]:5222\r\n\r\n"
     let proxy = try await ScriptedProxy([.expect(Array(request.utf8)), .send("HTTP/1.1 200 OK\r\n\r\n")])
@@ -245,14 +245,15 @@ struct ProxyTunnelTests {
 
   // MARK: Both
 
-  @Test("A proxy that says nothing is given up at the bound.", arguments: ["socks5h", "http"])
+  @Test("A connection through a silent proxy fails at the time limit.", arguments: ["socks5h", "http"])
   func silent(kind: String) async throws {
     #expect(
       try await failure(Self.silence, kind, within: .milliseconds(300))
         == "no answer from the proxy in time")
   }
 
-  @Test("An unreachable proxy is reported as such.", arguments: ["socks5h", "http"])
+  @Test(
+    "A proxy that cannot be reached is reported as the cause of the failure.", arguments: ["socks5h", "http"])
   func dead(kind: String) async throws {
     let proxy = try ProxyAddress("\(kind)://127.0.0.1:1")
     let error = await #expect(throws: TransportError.self) {
@@ -266,14 +267,14 @@ struct ProxyTunnelTests {
   }
 
   @Test(
-    "A host that is no name is nothing to ask a proxy for.", arguments: ["socks5h", "http"],
+    "A proxy is never asked for a host whose name is invalid.", arguments: ["socks5h", "http"],
     ["im.example\r\nX: y", "a b", "", String(repeating: "a", count: 300), "im.example/x"])
   func badHost(kind: String, host: String) async throws {
     let message = try await failure(Self.silence, kind, host: host)
     #expect(message?.hasPrefix("A proxy cannot be asked for the host") == true)
   }
 
-  @Test("A cancelled task does not wait for the proxy.", arguments: ["socks5h", "http"])
+  @Test("A cancelled task does not wait for the answer of the proxy.", arguments: ["socks5h", "http"])
   func cancellation(kind: String) async throws {
     let proxy = try await ScriptedProxy(Self.silence)
     let attempt = Task { try await answer(proxy, kind) }

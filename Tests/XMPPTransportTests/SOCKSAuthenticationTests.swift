@@ -10,7 +10,7 @@ import Testing
     try bytes.map { try authentication.received([$0]) }.filter { $0 != .wait }
   }
 
-  @Test("User and password are told when the proxy asks, and the client goes on as if it had not.")
+  @Test("The user and the password are sent on request, and the SOCKS client continues as if without them.")
   func asked() throws {
     var authentication = try SOCKSAuthentication(user: "alice", password: "sesam")
     #expect(
@@ -20,13 +20,13 @@ import Testing
     #expect(try actions([5, 0, 0], &authentication) == [.forward([5]), .forward([0]), .forward([0])])
   }
 
-  @Test("A proxy that asks for nothing is told nothing.")
+  @Test("The user and the password are not sent to a proxy that does not ask for them.")
   func notAsked() throws {
     var authentication = try SOCKSAuthentication(user: "alice", password: "sesam")
     #expect(try authentication.received([5, 0]) == .forward([5, 0]))
   }
 
-  @Test("Bytes behind the proxy's answer are passed on.")
+  @Test("Bytes that follow the proxy's answer are passed on.")
   func behind() throws {
     var authentication = try SOCKSAuthentication(user: "alice", password: "")
     #expect(try authentication.received([5, 2]) == .send([1, 5] + Array("alice".utf8) + [0]))
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "A refusal is reported as a refusal, and anything that is no answer as garbage.",
+    "A refusal is reported as a refusal, and an invalid answer as garbage.",
     arguments: [
       ([[5, 0xFF]], .noMethod(offered: 2)), ([[5, 1]], .noMethod(offered: 2)),
       ([[5, 2], [1, 1]], .wrongPassword),
@@ -47,7 +47,7 @@ import Testing
     #expect(throws: error) { try authentication.received(flights.last ?? []) }
   }
 
-  @Test("Values that do not fit into the request are refused before it is sent.")
+  @Test("A user name or password that is too long for the request is refused before anything is sent.")
   func tooLong() {
     let long = String(repeating: "a", count: 256)
     #expect(throws: TransportError.self) { try SOCKSAuthentication(user: "alice", password: long) }

@@ -35,7 +35,7 @@ struct DNSMessage {
     SRVAnswer(message: DNSMessage(name: Self.name, answers: records, rcode: rcode, type: type).bytes)
   }
 
-  @Test("Records are read with their numbers.")
+  @Test("SRV records are read with priority, weight, port and host.")
   func records() {
     let read = answer(
       DNSMessage.srv(10, 65_535, 5222, "a.example.org"), DNSMessage.srv(0, 0, 443, "B.example"))
@@ -54,14 +54,16 @@ struct DNSMessage {
     #expect(answer(data) == .records([.init(priority: 1, weight: 2, port: 5222, host: "chat.example.org")]))
   }
 
-  @Test("The target of a lone dot says that there is no service; beside other targets it counts for nothing.")
+  @Test(
+    "A record whose target is a lone dot says that there is no service, but is ignored beside other records."
+  )
   func dot() {
     #expect(answer(DNSMessage.srv(0, 0, 0, ".")) == .unavailable)
     let both = answer(DNSMessage.srv(0, 0, 0, "."), DNSMessage.srv(1, 1, 1, "a.example"))
     #expect(both == .records([.init(priority: 1, weight: 1, port: 1, host: "a.example")]))
   }
 
-  @Test("No records, other records and refusals are no answer.")
+  @Test("A DNS answer without SRV records, or with an error code, counts as no answer.")
   func nothing() {
     #expect(answer() == .none)
     #expect(answer(DNSMessage.srv(0, 0, 5222, "a.example"), rcode: 3) == .none)
@@ -72,13 +74,13 @@ struct DNSMessage {
   }
 
   @Test(
-    "A target that is no host name is left out.",
+    "A target that is not a valid host name is left out.",
     arguments: ["a b.example", "a\u{1B}[2J.example", "$(id).example", "bücher.example", "a/b"])
   func strangeNames(host: String) {
     #expect(answer(DNSMessage.srv(0, 0, 5222, host)) == .none)
   }
 
-  @Test("Port 0 and records too short for their fields are left out.")
+  @Test("A record with port 0, or too short for its fields, is left out.")
   func unusable() {
     #expect(answer(DNSMessage.srv(0, 0, 0, "a.example")) == .none)
     for length in 0...6 {
@@ -86,7 +88,7 @@ struct DNSMessage {
     }
   }
 
-  @Test("A name that points at itself, ahead, or outside is left out.")
+  @Test("A target with a compression pointer to itself, ahead or outside is left out.")
   func compressionLoops() {
     let offset = UInt8(12 + DNSMessage.encode(Self.name).count + 4 + 12 + 6)
     for pointer in [
@@ -96,13 +98,13 @@ struct DNSMessage {
     }
   }
 
-  @Test("A name longer than DNS allows is left out.")
+  @Test("A target with a name longer than DNS allows is left out.")
   func longName() {
     let label = [63] + [UInt8](repeating: 97, count: 63)
     #expect(answer([0, 0, 0, 0, 0x14, 0x66] + (0..<8).flatMap { _ in label } + [0]) == .none)
   }
 
-  @Test("A message cut anywhere gives the records before the cut and no others.")
+  @Test("A message that is cut anywhere gives only the records before the cut.")
   func truncation() {
     let whole = DNSMessage(
       name: Self.name,
@@ -115,7 +117,7 @@ struct DNSMessage {
     }
   }
 
-  @Test("Of very many records the first ones are used.")
+  @Test("Only the first records of a very long answer are used.")
   func bounded() {
     let records = (0..<2_000).map { _ in DNSMessage.srv(1, 1, 5222, "a.example") }
     guard case .records(let read) = SRVAnswer(message: DNSMessage(name: Self.name, answers: records).bytes)
@@ -126,7 +128,7 @@ struct DNSMessage {
     #expect(read.count == SRVAnswer.maximumRecords)
   }
 
-  @Test("Random and randomly damaged messages never trap.")
+  @Test("Random and damaged messages never trap.")
   func fuzz() {
     var generator = SeededGenerator(seed: 99)
     let valid = DNSMessage(

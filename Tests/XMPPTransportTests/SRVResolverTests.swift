@@ -68,7 +68,7 @@ private final class NameServer: Sendable {
 
   private static let fallback = [ServerTarget(host: "example.org", port: 5222, tls: .startTLS)]
 
-  @Test("The records of both services are asked for over UDP, and mixed.")
+  @Test("The resolver asks for the records of both services over UDP and sorts them together.")
   func both() async throws {
     let found = try await targets { name in
       switch name {
@@ -90,18 +90,19 @@ private final class NameServer: Sendable {
   }
 
   @Test(
-    "Without records, or without the name, the domain itself is used.", arguments: [0, 3, 2, 5] as [UInt8])
+    "The domain itself is used if it has no SRV records or does not exist.",
+    arguments: [0, 3, 2, 5] as [UInt8])
   func noRecords(rcode: UInt8) async throws {
     let found = try await targets { DNSMessage(name: $0, answers: [], rcode: rcode) }
     #expect(found == Self.fallback)
   }
 
-  @Test("A silent name server delays by no more than the bound, then the domain itself is used.")
+  @Test("The domain itself is used if the name server does not answer within the time limit.")
   func silence() async throws {
     #expect(try await targets(timeout: .milliseconds(100)) { _ in nil } == Self.fallback)
   }
 
-  @Test("What came in time is used though the other service's answer did not.")
+  @Test("The records of one service are used if the answer for the other one does not arrive in time.")
   func halfSilent() async throws {
     let found = try await targets(timeout: .seconds(1)) { name in
       name.hasPrefix("_xmpps-")
@@ -110,7 +111,7 @@ private final class NameServer: Sendable {
     #expect(found.map(\.host) == ["a.example.org"])
   }
 
-  @Test("A domain that says it has no service is not connected to.")
+  @Test("A domain that declares that it has no service is not connected to.")
   func noService() async throws {
     let error = await #expect(throws: TransportError.self) {
       try await targets { DNSMessage(name: $0, answers: [DNSMessage.srv(0, 0, 0, ".")]) }
@@ -118,7 +119,7 @@ private final class NameServer: Sendable {
     #expect(error?.code == .serviceUnavailable)
   }
 
-  @Test("What one service's lone dot means depends on the other's answer.")
+  @Test("The meaning of a lone dot for one service depends on the answer for the other service.")
   func dots() throws {
     var generator = SeededGenerator(seed: 1)
     let fallback = Self.fallback[0]
@@ -147,7 +148,7 @@ private final class NameServer: Sendable {
   }
 
   @Test(
-    "Addresses and local names are not asked for.",
+    "IP addresses and local names are not looked up.",
     arguments: ["127.0.0.1", "::1", "localhost", "a.localhost"])
   func notAsked(domain: String) async throws {
     let found = try await targets(domain: domain) { name in
@@ -157,7 +158,7 @@ private final class NameServer: Sendable {
   }
 
   @Test(
-    "A name that DNS cannot carry falls back to the domain itself.",
+    "A domain whose name is impossible in DNS is used itself.",
     arguments: [String(repeating: "a", count: 64) + ".org", "a..b"])
   func impossibleName(domain: String) async throws {
     let found = try await targets(domain: domain) { _ in nil }

@@ -17,7 +17,7 @@ import XMPPTransport
     }
   }
 
-  @Test("Lower priorities come first, whatever the weights.")
+  @Test("Targets with a lower priority value come first, whatever their weights are.")
   func priorities() {
     let targets = [target("c", 30, 65_535), target("a", 0, 0), target("b", 20, 1), target("d", 65_535, 9)]
     for seed in 0..<20 {
@@ -26,7 +26,7 @@ import XMPPTransport
     }
   }
 
-  @Test("Within one priority a target comes first as often as its weight says.")
+  @Test("The share of attempts in which a target of one priority comes first corresponds to its weight.")
   func weights() {
     let counts = winners([target("a", 5, 10), target("b", 5, 30), target("c", 5, 60)], rounds: 20_000)
     for (host, share) in ["a": 0.1, "b": 0.3, "c": 0.6] {
@@ -34,20 +34,20 @@ import XMPPTransport
     }
   }
 
-  @Test("Weight 0 has a small chance beside other weights.")
+  @Test("A target of weight 0 has a small chance beside targets of other weights.")
   func weightZero() {
     let counts = winners([target("heavy", 1, 99), target("zero", 1, 0)], rounds: 20_000)
     // One draw in a hundred.
     #expect((100...320).contains(counts["zero", default: 0]))
   }
 
-  @Test("Targets of weight 0 alone share evenly.")
+  @Test("Targets that all have weight 0 have equal chances.")
   func allZero() {
     let counts = winners([target("a", 1, 0), target("b", 1, 0)], rounds: 10_000)
     #expect((4_600...5_400).contains(counts["a", default: 0]))
   }
 
-  @Test("Every target comes exactly once, with the greatest weights too.")
+  @Test("Every target occurs exactly once in the order, even with the greatest weights.")
   func complete() {
     var generator = SeededGenerator(seed: 3)
     let targets = (0..<64).map { target("h\($0)", UInt16($0 % 3), .max) }
@@ -58,7 +58,7 @@ import XMPPTransport
     #expect([ServerTarget]().inTryingOrder(using: &generator).isEmpty)
   }
 
-  @Test("Direct TLS and STARTTLS are mixed by priority and weight alone.")
+  @Test("Direct TLS and STARTTLS targets are ordered together by priority and weight.")
   func mixed() {
     var generator = SeededGenerator(seed: 1)
     let targets = [target("tls", 10, 0, .direct), target("plain", 5, 0), target("last", 20, 0)]

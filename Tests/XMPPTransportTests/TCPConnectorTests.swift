@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(
-    "The pipeline is there before the server's first byte, and Nagle's algorithm is off.",
+    "The pipeline is complete before the first byte arrives, and Nagle's algorithm is off.",
     arguments: ["127.0.0.1", "localhost"])
   func connected(host: String) async throws {
     let (server, port) = try await server()
@@ -75,7 +75,7 @@ import Testing
     try await server.close()
   }
 
-  @Test("A closed port is told as refused.")
+  @Test("A closed port is reported as a refused connection.")
   func refused() async throws {
     // Nobody listens on the port of tcpmux, and no other test is given it.
     let port = 1
@@ -85,7 +85,7 @@ import Testing
     #expect(await failure("localhost", port)?.code == .connectionRefused)
   }
 
-  @Test("A server that does not answer is given up at the bound.")
+  @Test("A connection attempt without an answer ends at the time limit.")
   func blackHole() async throws {
     // A full accept queue: the kernel drops further SYNs.
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -112,24 +112,24 @@ import Testing
   }
 
   @Test(
-    "A host that cannot exist is told as unknown.",
+    "A host with an impossible name is reported as unknown.",
     arguments: ["a..b", String(repeating: "a", count: 64) + ".org"])
   func unknownHost(host: String) async {
     #expect(await failure(host, 5222)?.code == .unknownHost)
   }
 
-  @Test("A name service that gives no answer is not taken for an unknown host.")
+  @Test("A name service that fails is not reported as an unknown host.")
   func resolverCodes() {
     for code in [EAI_NONAME, -5, -9] { #expect(resolv_is_unknown_host(code) != 0) }
     for code in [EAI_AGAIN, EAI_FAIL, EAI_SYSTEM, EAI_MEMORY] { #expect(resolv_is_unknown_host(code) == 0) }
   }
 
-  @Test("Ports that do not exist are refused.", arguments: [0, -1, 65_536, .max])
+  @Test("A port number that does not exist is refused.", arguments: [0, -1, 65_536, .max])
   func ports(port: Int) async {
     #expect(await failure("127.0.0.1", port)?.code == .invalidConfiguration)
   }
 
-  @Test("System errors have their codes.")
+  @Test("Each system error is mapped to its error code.")
   func errnoCodes() {
     let expected: [(CInt, TransportError.Code)] = [
       (ECONNREFUSED, .connectionRefused), (ECONNRESET, .connectionReset), (ETIMEDOUT, .timedOut),
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test("A connection that broke is told in words, not in calls of a library.")
+  @Test("A broken connection is reported in plain words instead of library calls.")
   func broken() {
     let error = TransportError(
       ofBroken: IOError(errnoCode: ECONNRESET, reason: "read(descriptor:pointer:size:)"))
@@ -151,7 +151,7 @@ import Testing
     #expect(error.message == "The connection broke: Connection reset by peer.")
   }
 
-  @Test("Of several failures the one nearest to a server is told.")
+  @Test("Several failures are reported as the one that came closest to a server.")
   func mostTelling() {
     func best(_ codes: TransportError.Code...) -> TransportError.Code? {
       TransportError.mostTelling(codes.map { TransportError($0, "") })?.code
@@ -162,7 +162,7 @@ import Testing
     #expect(best() == nil)
   }
 
-  @Test("An error thrown by the pipeline is passed on, and the connection is closed.")
+  @Test("An error that the pipeline throws is passed on, and the connection is closed.")
   func pipelineFails() async throws {
     let (server, port) = try await server()
     let error = await #expect(throws: TransportError.self) {

@@ -21,7 +21,7 @@ import Testing
     return (info.channelBindings, conversation.session)
   }
 
-  @Test("TLS 1.3 has the exporter's value and no Finished message, in a resumed session as well.")
+  @Test("TLS 1.3 has the exporter value but no Finished message, even in a resumed session.")
   func tls13() throws {
     let server = try MemoryTLSServer(certificate)
     let (bindings, session) = try converse(server)
@@ -35,7 +35,9 @@ import Testing
     #expect(again.serverEndPoint == certificate.sha256)
   }
 
-  @Test("TLS 1.2 has the exporter's value and the first Finished message: the server's in a resumed session.")
+  @Test(
+    "TLS 1.2 has the exporter value and the first Finished message, which a resumed session gets from the server."
+  )
   func tls12() throws {
     let server = try MemoryTLSServer(certificate, versions: 0x0303...0x0303)
     let (bindings, session) = try converse(server)
@@ -50,7 +52,7 @@ import Testing
     #expect(again.serverEndPoint == certificate.sha256)
   }
 
-  @Test("Without the extended master secret TLS 1.2 binds to the certificate only.")
+  @Test("TLS 1.2 without the extended master secret can only be bound to the certificate.")
   func noExtendedMasterSecret() throws {
     let server = try MemoryTLSServer(
       certificate, versions: 0x0303...0x0303, hasExtendedMasterSecret: false)
@@ -62,7 +64,7 @@ import Testing
     #expect(session == nil)
   }
 
-  @Test("The certificate is digested by the hash of its signature, by SHA-256 where that is weak.")
+  @Test("The certificate is hashed with the hash of its signature, or with SHA-256 if that is weak.")
   func serverEndPoint() throws {
     let hashes: [(hash: OpaquePointer?, digest: OpaquePointer?)] = [
       (EVP_md5(), EVP_sha256()), (EVP_sha1(), EVP_sha256()), (EVP_sha224(), EVP_sha224()),
@@ -76,7 +78,7 @@ import Testing
     }
   }
 
-  @Test("RSA-PSS names its hash in its parameters.")
+  @Test("The hash of an RSA-PSS signature is taken from its parameters.")
   func pss() throws {
     let certificate = try TestCertificate(keyType: NID_rsaEncryption)
     let signing = EVP_MD_CTX_new()
@@ -89,7 +91,7 @@ import Testing
     #expect(TLSChannelBindings.serverEndPoint(certificate.x509) == expected)
   }
 
-  @Test("A signature without a hash of its own gives no value (RFC 5929 §4.1).")
+  @Test("A certificate whose signature has no separate hash gives no value (RFC 5929 §4.1).")
   func ed25519() throws {
     let certificate = try TestCertificate(hash: nil, keyType: NID_ED25519)
     #expect(TLSChannelBindings.serverEndPoint(certificate.x509) == nil)

@@ -83,7 +83,9 @@ import XMPPTransport
     return events
   }
 
-  @Test("A session over sockets ends as the server ends it.", arguments: [false, true])
+  @Test(
+    "A TLS connection over sockets reports whether the server has ended it properly.",
+    arguments: [false, true])
   func session(upgrade: Bool) async throws {
     #expect(
       try await converse(saying: "end", pin: \.sha256, upgrade: upgrade) == ["TLSv1.3", "end", "orderly"])
@@ -91,7 +93,7 @@ import XMPPTransport
       try await converse(saying: "cut", pin: \.sha256, upgrade: upgrade) == ["TLSv1.3", "cut", "truncated"])
   }
 
-  @Test("A refused certificate ends the connection, and nothing of what was written is sent.")
+  @Test("A refused certificate ends the connection before any data is sent.")
   func refused() async throws {
     let events = try await converse(saying: "end", pin: { _ in [UInt8](repeating: 0, count: 32) })
     #expect(events == ["certificateRejected"])

@@ -8,7 +8,7 @@ import Testing
     TLSConfiguration(domain: domain, caFile: caFile)
   }
 
-  @Test("Connections with the same settings share a context, as long as one of them has it.")
+  @Test("Connections with the same settings share a TLS context while one of them uses it.")
   func shared() throws {
     let settings = Self.configuration("shared.example")
     var one: TLSContext? = try .shared(settings)
@@ -25,7 +25,7 @@ import Testing
     #expect(kept === other)
   }
 
-  @Test("A context that nobody has any more is forgotten.")
+  @Test("A TLS context that no connection uses is released.")
   func forgotten() throws {
     let settings = Self.configuration("forgotten.example")
     weak var context: TLSContext?
@@ -40,7 +40,7 @@ import Testing
     #expect(kept < 10)
   }
 
-  @Test("Another CA file at the same path, and the end of the period, make another context.")
+  @Test("A changed CA file, or the end of a period, leads to a new TLS context.")
   func renewed() throws {
     let one = try TestCertificate(isCA: true)
     let two = try TestCertificate(isCA: true)
@@ -66,7 +66,7 @@ import Testing
     #expect(contexts.find(key, at: made + .seconds(3600)) == nil)
   }
 
-  @Test("Settings that cannot be used are reported as they are without sharing.")
+  @Test("Invalid settings are reported for a shared TLS context as for any other.")
   func unusable() {
     let error = #expect(throws: TransportError.self) {
       try TLSContext.shared(Self.configuration("example.org", caFile: "/nonexistent/ca.pem"))

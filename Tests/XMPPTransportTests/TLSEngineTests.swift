@@ -21,7 +21,7 @@ import XMPPTransport
   private static let cuts: [Cut] = [.whole, .bytes] + (1...5).map { Cut.random(seed: $0) }
 
   @Test(
-    "Both sides understand each other however the bytes are cut.", arguments: cuts,
+    "Client and server exchange data however the bytes are split.", arguments: cuts,
     [0x0303, 0x0304] as [Int32])
   func exchange(cut: Cut, version: Int32) throws {
     var conversation = try converse(versions: version...version, cut: cut)
@@ -42,7 +42,7 @@ import XMPPTransport
     #expect(conversation.server.received == question + long)
   }
 
-  @Test("The server is asked for the domain and for xmpp-client.")
+  @Test("The client names the domain in SNI and xmpp-client in ALPN.")
   func offers() throws {
     var conversation = try converse()
     try conversation.talk()
@@ -58,7 +58,7 @@ import XMPPTransport
     #expect(conversation.client.info != nil)
   }
 
-  @Test("No name is asked for where the domain is an IP address.")
+  @Test("The client sends no SNI if the domain is an IP address.")
   func addressHasNoServerName() throws {
     var conversation = try converse(domain: "127.0.0.1", alpn: [])
     try conversation.talk()
@@ -66,7 +66,7 @@ import XMPPTransport
     #expect(conversation.server.serverName == nil)
   }
 
-  @Test("TLS 1.0 and 1.1 are refused, and 1.2 where 1.3 is asked for.")
+  @Test("TLS 1.0 and 1.1 are refused, and TLS 1.2 too if TLS 1.3 is required.")
   func oldVersions() throws {
     for (version, minimum) in [
       (0x0301, TLSConfiguration.Version.tls12), (0x0302, .tls12), (0x0303, .tls13),
@@ -84,7 +84,7 @@ import XMPPTransport
   }
 
   @Test(
-    "An answer that is not TLS is named so.",
+    "An answer that is not TLS is reported as such.",
     arguments: ["<stream:error/></stream:stream>", "HTTP/1.1 400 Bad\r\n\r\n"])
   func plaintextServer(answer: String) throws {
     let engine = try TLSEngine(TLSContext(TLSConfiguration(domain: "example.org")))
@@ -100,7 +100,7 @@ import XMPPTransport
     #expect(throws: TransportError.self) { try [1].withUnsafeBytes { try engine.receive($0) } }
   }
 
-  @Test("Random bytes in place of the server's answer end in an error or in waiting, never in a trap.")
+  @Test("Random bytes instead of the server's answer end in an error or are waited out, but never trap.")
   func noise() throws {
     var generator = SeededGenerator(seed: 7)
     let context = try TLSContext(TLSConfiguration(domain: "example.org"))
@@ -121,7 +121,7 @@ import XMPPTransport
     }
   }
 
-  @Test("A damaged byte anywhere in the server's answers never leads to wrong plaintext.")
+  @Test("A damaged byte in the server's records never leads to wrong plaintext.")
   func damage() throws {
     var generator = SeededGenerator(seed: 11)
     for _ in 0..<40 {
@@ -140,7 +140,7 @@ import XMPPTransport
     }
   }
 
-  @Test("close_notify is told to both sides, and nothing is written after it.")
+  @Test("Both sides are notified of close_notify, and nothing is written after it.")
   func closing() throws {
     var conversation = try converse()
     try conversation.talk()
@@ -160,7 +160,7 @@ import XMPPTransport
     #expect(error?.code == .tlsClosed)
   }
 
-  @Test("Nothing is read or written before the handshake is complete.")
+  @Test("No data is read or written before the handshake is complete.")
   func tooEarly() throws {
     let conversation = try converse()
     var buffer = ByteBuffer()
@@ -171,7 +171,7 @@ import XMPPTransport
     #expect(buffer.readableBytes == 0)
   }
 
-  @Test("A server that wants to renegotiate gets nowhere.")
+  @Test("A server cannot renegotiate a TLS 1.2 session.")
   func renegotiation() throws {
     var conversation = try converse(versions: 0x0303...0x0303)
     try conversation.talk()

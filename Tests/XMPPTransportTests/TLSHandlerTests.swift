@@ -76,7 +76,7 @@ import XMPPTransport
   }
 
   @Test(
-    "The handshake starts by itself, on a new connection as on one that stands.", arguments: [false, true])
+    "The handshake starts by itself on a new connection and on an existing one.", arguments: [false, true])
   func handshake(connectFirst: Bool) throws {
     try start(connectFirst: connectFirst)
     try talk()
@@ -88,7 +88,8 @@ import XMPPTransport
   }
 
   @Test(
-    "The sessions that a server gives are told, and one is resumed.", arguments: [0x0303, 0x0304] as [Int32])
+    "The handler reports the sessions of the server, and resumes one of them.",
+    arguments: [0x0303, 0x0304] as [Int32])
   func resumption(version: Int32) throws {
     var configuration = TLSConfiguration(
       domain: "example.org", pinnedCertificateSHA256: certificate.sha256)
@@ -111,7 +112,7 @@ import XMPPTransport
     }
   }
 
-  @Test("What is written before the handshake is sent after it, and its promise is kept.")
+  @Test("Data that is written before the handshake is sent after it, and its promises succeed.")
   func earlyWrite() throws {
     try start()
     let first = channel.eventLoop.makePromise(of: Void.self)
@@ -124,7 +125,7 @@ import XMPPTransport
     try second.futureResult.wait()
   }
 
-  @Test("Several writes before one flush leave as one record.")
+  @Test("Several writes before one flush are sent in one record.")
   func coalescing() throws {
     try start()
     try talk()
@@ -137,7 +138,7 @@ import XMPPTransport
     #expect(sent.readableBytes == 30)
   }
 
-  @Test("A record ends where a write does, unless the write is too large for one record.")
+  @Test("A record ends at the end of a write unless the write is too large for one record.")
   func recordEnds() throws {
     try start()
     try talk()
@@ -155,7 +156,7 @@ import XMPPTransport
     #expect(sizes == [8000, 6000, 16_384, 20_000 - 16_384, 10])
   }
 
-  @Test("A handler may write and close when the handshake completes.")
+  @Test("A handler can write and close as soon as the handshake completes.")
   func reentrance() throws {
     observer.onHandshake = { channel in
       channel.writeAndFlush(ByteBuffer(string: "<bye/>"), promise: nil)
@@ -168,7 +169,7 @@ import XMPPTransport
     #expect(observer.events == ["TLSv1.3", "inactive"])
   }
 
-  @Test("A refused certificate is told, to the server as well, and closes the channel.")
+  @Test("A refused certificate is reported to both sides and closes the channel.")
   func refused() throws {
     try start(pin: [UInt8](repeating: 0, count: 32))
     let write = channel.eventLoop.makePromise(of: Void.self)
@@ -188,7 +189,7 @@ import XMPPTransport
     #expect(observer.plaintext.isEmpty)
   }
 
-  @Test("A connection that ends during the handshake is an error.")
+  @Test("A connection that ends during the handshake is reported as an error.")
   func endDuringHandshake() throws {
     try start()
     channel.close(promise: nil)
@@ -206,7 +207,7 @@ import XMPPTransport
     _ = try other.finish(acceptAlreadyClosed: true)
   }
 
-  @Test("The server's close_notify is answered and closes the channel, after the last words.")
+  @Test("The server's close_notify is answered and closes the channel after its last data.")
   func serverCloses() throws {
     try start()
     try talk()
@@ -218,7 +219,7 @@ import XMPPTransport
     #expect(server.isClosed)
   }
 
-  @Test("Where half-closure is allowed, writing goes on after the server's close_notify.")
+  @Test("Data can still be written after the server's close_notify if half-closure is allowed.")
   func halfClosure() throws {
     channel.allowRemoteHalfClosure = true
     try start()
@@ -236,7 +237,7 @@ import XMPPTransport
     #expect(server.isClosed)
   }
 
-  @Test("An end without close_notify is told as truncation and is no error.")
+  @Test("An end without close_notify is reported as a truncation, which is not an error.")
   func truncation() throws {
     try start()
     try talk()
@@ -244,7 +245,7 @@ import XMPPTransport
     #expect(observer.events == ["TLSv1.3", "truncated", "inputClosed"])
   }
 
-  @Test("Closing says so to the server, sends what was written, and fails what comes later.")
+  @Test("Closing the channel sends pending data and close_notify, and later writes fail.")
   func clientCloses() throws {
     try start()
     try talk()
@@ -257,7 +258,7 @@ import XMPPTransport
     #expect(observer.events == ["TLSv1.3", "inactive"])
   }
 
-  @Test("A large write arrives whole.")
+  @Test("A large write arrives completely.")
   func large() throws {
     try start()
     try talk()
@@ -267,7 +268,7 @@ import XMPPTransport
     #expect(server.received == bytes)
   }
 
-  @Test("A handler that reads by hand is not left waiting for bytes that were no plaintext.")
+  @Test("A handler with manual reads gets another read after bytes that contained no plaintext.")
   func readingByHand() throws {
     final class Reads: ChannelOutboundHandler {
       typealias OutboundIn = ByteBuffer

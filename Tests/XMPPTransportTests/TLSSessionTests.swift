@@ -43,7 +43,8 @@ import Testing
   }
 
   @Test(
-    "A session is resumed, again and again, and knows the certificate.", arguments: versions, [false, true])
+    "A session is resumed several times in a row and knows the server's certificate.", arguments: versions,
+    [false, true])
   func resumption(version: Int32, remembersSessions: Bool) throws {
     let server = try MemoryTLSServer(
       certificate, versions: version...version, remembersSessions: remembersSessions)
@@ -61,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("A server that does not know the session has a full handshake.", arguments: versions)
+  @Test("A server that does not know the session makes a full handshake.", arguments: versions)
   func forgotten(version: Int32) throws {
     let server = try MemoryTLSServer(certificate, versions: version...version)
     let session = try connect(pinned(), server).session
@@ -71,7 +72,8 @@ import Testing
   }
 
   @Test(
-    "A server that answers an offered session with an alert has a handshake without one.", arguments: versions
+    "A server that rejects a session with an alert accepts a handshake without the session.",
+    arguments: versions
   )
   func alert(version: Int32) throws {
     let server = try MemoryTLSServer(
@@ -84,7 +86,8 @@ import Testing
     #expect(try !connect(pinned(), MemoryTLSServer(again: server)).isResumed)
   }
 
-  @Test("A session of one version is of no use with a server of the other.", arguments: versions)
+  @Test(
+    "A session of one TLS version is not resumed by a server with the other version.", arguments: versions)
   func otherVersion(version: Int32) throws {
     let server = try MemoryTLSServer(certificate, versions: version...version)
     let session = try connect(pinned(), server).session
@@ -94,7 +97,7 @@ import Testing
     #expect(try !connect(pinned(), other, resuming: session).isResumed)
   }
 
-  @Test("Damaged sessions lead to a full handshake, or to the session they were.", arguments: versions)
+  @Test("A damaged session leads to a full handshake, or to the session that it was.", arguments: versions)
   func damaged(version: Int32) throws {
     var generator = SeededGenerator(seed: 5)
     let server = try MemoryTLSServer(certificate, versions: version...version)
@@ -115,7 +118,7 @@ import Testing
     }
   }
 
-  @Test("What is no stored session is not taken for one.")
+  @Test("Data that is not a stored session is refused.")
   func storedForm() {
     let bytes = [1] + [UInt8](repeating: 7, count: TLSSession.maximumSize)
     #expect(TLSSession(serialized: []) == nil)
@@ -126,7 +129,7 @@ import Testing
     #expect(TLSSession(serialized: [2] + bytes.prefix(50)) == nil)
   }
 
-  @Test("A session that is printed shows nothing.")
+  @Test("A printed session shows none of its secrets.")
   func secrecy() throws {
     let session = try #require(TLSSession(serialized: [1] + [UInt8](repeating: 77, count: 100)))
     var text = "\(session) \(String(reflecting: session)) \(TLSSessionReceived(session: session))"
@@ -134,7 +137,7 @@ import Testing
     #expect(!text.contains("77"))
   }
 
-  @Test("Sessions are kept only where they are asked for.")
+  @Test("Sessions are kept only if the configuration asks for it.")
   func unasked() throws {
     let unasking = pinned { $0.resumesSessions = false }
     let server = try MemoryTLSServer(certificate)
@@ -145,7 +148,7 @@ import Testing
     #expect(try !connect(unasking, again, resuming: session).isResumed)
   }
 
-  @Test("A session is resumed only for what its server proved and its client showed.")
+  @Test("A session is resumed only with the same domain, client certificate and kind of trust.")
   func origin() throws {
     #expect(try isResumed(from: pinned(), to: pinned { $0.alpn = [] }))
     #expect(try !isResumed(from: pinned(), to: pinned { $0.domain = "example.net" }))
@@ -163,7 +166,7 @@ import Testing
     }
   }
 
-  @Test("A session is resumed only under the same trust anchors, whatever the name of their file.")
+  @Test("A session is resumed only with the same trust anchors, whatever the name of their file is.")
   func anchors() throws {
     func trusting(_ path: String) -> TLSConfiguration {
       pinned {
@@ -196,7 +199,7 @@ import Testing
     }
   }
 
-  @Test("The lowest version holds for sessions too.")
+  @Test("The minimum TLS version also applies to resumed sessions.")
   func minimumVersion() throws {
     let server = try MemoryTLSServer(certificate, versions: 0x0303...0x0304)
     let old = try MemoryTLSServer(certificate, versions: 0x0303...0x0303)
@@ -223,7 +226,9 @@ import Testing
     return try #require(TLSSession(serialized: [1] + origin + octets + bytes[41...]))
   }
 
-  @Test("A certificate that is not valid now is not resumed with.", arguments: [-2..<30, -3..<(-1), 1..<30])
+  @Test(
+    "A session is not resumed while the server's certificate is not valid.",
+    arguments: [-2..<30, -3..<(-1), 1..<30])
   func dates(validity: Range<Int>) throws {
     let certificate = try TestCertificate(validity: validity)
     try TestCertificate.withFile([certificate]) { path throws in
@@ -244,7 +249,7 @@ import Testing
     }
   }
 
-  @Test("A session without the pinned certificate is not resumed.")
+  @Test("A session is not resumed if its certificate is not the pinned one.")
   func pin() throws {
     let other = try TestCertificate()
     let server = try MemoryTLSServer(other)
@@ -255,7 +260,7 @@ import Testing
     #expect(error.code == .certificateRejected)
   }
 
-  @Test("The certificate is asked for again after a week, however often it was resumed.", arguments: versions)
+  @Test("A session is not resumed more than a week after its certificate was verified.", arguments: versions)
   func lifetime(version: Int32) throws {
     let server = try MemoryTLSServer(certificate, versions: version...version)
     func attempt(_ verified: Int) throws -> (isResumed: Bool, session: TLSSession?) {

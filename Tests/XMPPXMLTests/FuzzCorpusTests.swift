@@ -10,7 +10,7 @@ import XMPPXML
   private static let files = (try? FileManager.default.contentsOfDirectory(atPath: directory).sorted()) ?? []
 
   @Test(
-    "Every input of the fuzzing corpus is read the same in one piece and in pieces, and read back after writing.",
+    "Every input of the fuzzing corpus gives the same elements in one piece and in pieces, and after writing.",
     arguments: files
   )
   func corpus(_ file: String) throws {
@@ -21,7 +21,7 @@ import XMPPXML
     }
   }
 
-  @Test("The fuzzing corpus is found.")
+  @Test("The directory of the fuzzing corpus has at least ten inputs.")
   func corpusIsFound() {
     #expect(Self.files.count >= 10)
   }

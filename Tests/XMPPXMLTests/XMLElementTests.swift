@@ -20,7 +20,7 @@ import XMPPXML
     #expect(element.text == "")
   }
 
-  @Test("The footprint grows with every text, attribute and element, whatever is around them.")
+  @Test("The footprint of an element grows with each of its texts, attributes and children.")
   func footprint() {
     let empty = XMLElement("a", namespace: "u").footprint
     #expect(empty > 0)
@@ -33,7 +33,7 @@ import XMPPXML
     #expect(mixed.footprint >= empty + 5 + attribute)
   }
 
-  @Test("Elements are equal that contain the same, however they were made.")
+  @Test("Elements with the same content are equal, however they were created.")
   func equality() {
     var grown = XMLElement(name: XMLName("a", "u"))
     grown.children.append(.text("x"))

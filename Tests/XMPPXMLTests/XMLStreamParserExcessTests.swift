@@ -7,7 +7,7 @@ import XMPPXML
     maximumDepth: 4, maximumAttributes: 3, maximumNamespaces: 4, maximumExcessTokenBytes: 200)
 
   @Test(
-    "Of a child of the root that is too much the start tags before that are told, and the next one is read.",
+    "A skipped stanza is reported with the start tags before the excess, and the next stanza is read.",
     arguments: [
       ("<m id='1'>a<x/><b><c><d/>e</c></b>f<y/></m>", true, "more than 4 elements inside each other"),
       (
@@ -39,7 +39,7 @@ import XMPPXML
     #expect(Reading.everyWay("<s>\(xml)</s>", limits: strict).error == .limitExceeded)
   }
 
-  @Test("Attributes that are too many are not kept.")
+  @Test("A skipped stanza is reported without its attributes if it has too many of them.")
   func ownAttributes() {
     let stanza = "<m id='1' a='' b='' c=''>text<b/></m>"
     let reading = Reading.everyWay("<s>\(stanza)<z/></s>", limits: Self.limits)
@@ -51,13 +51,13 @@ import XMPPXML
   }
 
   @Test(
-    "An error inside a stanza that is left out still ends the stream.",
+    "An XML error inside a skipped stanza still ends the stream.",
     arguments: ["</b>", "<!-- -->", "&x;", "<x:y/>", "\u{1}"])
   func wrong(_ xml: String) {
     #expect(Reading.everyWay("<s><m><b><c><d>\(xml)<y/>", limits: Self.limits).error != nil)
   }
 
-  @Test("A stanza that is left out is bounded in size.")
+  @Test("The size of a skipped stanza is limited.")
   func bounded() {
     var limits = Self.limits
     limits.maximumElementBytes = 200
@@ -67,12 +67,12 @@ import XMPPXML
     }
   }
 
-  @Test("Before the root is open nothing is left out.")
+  @Test("Excess in the header of the stream ends the stream.")
   func root() {
     #expect(Reading.everyWay("<s a='' b='' c='' d=''><m/>", limits: Self.limits).error == .limitExceeded)
   }
 
-  @Test("What servers pass on is left out or read: as much as they take of a stranger.")
+  @Test("Stanzas that are as large as servers accept from strangers are read or skipped.")
   func real() throws {
     let size = 512 << 10
     let parser = XMLStreamParser(limits: .init(maximumExcessTokenBytes: 640 << 10))
@@ -105,7 +105,7 @@ import XMPPXML
     maximumElements: 6, maximumAttributesInAll: 5, maximumNames: 9)
 
   @Test(
-    "Elements, texts, attributes and names are counted: a stanza with too many is left out, and the stream goes on.",
+    "A stanza with too many elements, attributes or names is skipped, and the stream goes on.",
     arguments: [
       ("<m id='1'>\(String(repeating: "<b/>", count: 6))</m>", [], "more than 6 elements"),
       (
@@ -139,7 +139,7 @@ import XMPPXML
     #expect(leftOut(reading.events.dropFirst(4).first))
   }
 
-  @Test("A stanza with as many as are allowed is read.")
+  @Test("A stanza with exactly the allowed number of elements, attributes and names is read.")
   func fits() {
     let xml = "<m id='1'>t<b a=''/><b xmlns='u1'/>t<d a='' b=''/></m>"
     let reading = Reading.everyWay("<s>\(xml)\(xml)</s>", limits: Self.narrow)
@@ -147,14 +147,14 @@ import XMPPXML
   }
 
   @Test(
-    "What a stream must not carry ends it also where it is passed over.",
+    "XML that is forbidden in a stream ends it even inside a skipped part.",
     arguments: ["<!-- x -->", "<?x?>", "<!DOCTYPE x>", "< b/>"])
   func restricted(_ xml: String) {
     let many = String(repeating: "<b/>", count: 7)
     #expect(Reading.everyWay("<s><m>\(many)\(xml)</m>", limits: Self.narrow).error != nil)
   }
 
-  @Test("What is passed over is bounded: in all, and in each tag.")
+  @Test("The size of a skipped part is limited, and so is the size of each tag in it.")
   func boundedBreadth() {
     var limits = Self.narrow
     limits.maximumElementBytes = 200
@@ -169,7 +169,7 @@ import XMPPXML
     }
   }
 
-  @Test("A list of 20,000 contacts and a picture of a megabyte are read.")
+  @Test("A roster of 20,000 contacts and a picture of one megabyte are read.")
   func large() throws {
     let contact = { (number: Int) in
       "<item jid='contact-number-\(number)@somewhere.example' name='Contact number \(number)' subscription='both'"
@@ -184,7 +184,7 @@ import XMPPXML
     #expect(reading.elements.first?.elements.first?.elements.count == 20_000)
   }
 
-  @Test("A start tag that is too long is told with what of it can be read.")
+  @Test("A start tag that is too long is reported with its name, and with its id if that comes first.")
   func longTag() throws {
     let parser = XMLStreamParser(limits: .init(maximumExcessTokenBytes: 1 << 20))
     _ = try parser.parse(Array("<s xmlns='u' xmlns:p='v'>".utf8))

@@ -7,7 +7,7 @@ import XMPPXML
     "<!DOCTYPE s [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'><!ENTITY c '&b;&b;&b;&b;'>]><s><m>&c;</m></s>"
 
   @Test(
-    "XML that a stream must not carry ends it.",
+    "XML that is forbidden in a stream ends it.",
     arguments: [
       ("<!DOCTYPE s><s>", .restrictedXML), ("<!DOCTYPE s SYSTEM 'file:///etc/passwd'><s>", .restrictedXML),
       (billionLaughs, .restrictedXML), ("<!-- x --><s>", .restrictedXML), ("<s><!-- x -->", .restrictedXML),
@@ -49,19 +49,19 @@ import XMPPXML
   }
 
   @Test(
-    "Only an element right inside the root with the root's whole name is a second header.",
+    "An element counts as a second header only if it is a child of the root with the same name and namespace.",
     arguments: ["<a><s/></a>", "<s xmlns='u'/>", "<x:s xmlns:x='u'/>"])
   func noHeader(_ stanza: String) {
     #expect(Reading.everyWay("<s>\(stanza)</s>").elements.count == 1)
   }
 
-  @Test("UTF-8 may be declared, in any case of letters.", arguments: ["UTF-8", "utf-8"])
+  @Test("A header may declare UTF-8 as its encoding, in upper or lower case.", arguments: ["UTF-8", "utf-8"])
   func utf8(_ name: String) {
     #expect(Reading.everyWay("<?xml version='1.0' encoding='\(name)'?><s>").events.count == 1)
   }
 
   @Test(
-    "Bytes that are not UTF-8 end the stream, wherever they are.",
+    "Bytes that are not UTF-8 end the stream at any place.",
     arguments: [
       [0x80], [0xC3], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80],
       [0xF0, 0x80, 0x80, 0x80],
@@ -118,7 +118,7 @@ import XMPPXML
   }
 
   @Test(
-    "Whatever does not end is stopped at the limit of a token.",
+    "A token without an end is stopped at the size limit of a token.",
     arguments: [
       "<", "<s><", "<s><m a='", "<s><m a='1' ", "<s><m xmlns='", "<s><m>&", "<s><m>&#", "<s><m></",
       "<s><m></m ", "<s><!--",
@@ -131,7 +131,7 @@ import XMPPXML
   }
 
   @Test(
-    "An element that does not end is stopped at the limit of an element.",
+    "An element without an end is stopped at the size limit of an element.",
     arguments: [
       ("<s><m>", "text "), ("<s><m>", "<a/>"), ("<s><m>", "<a b='c'>d</a>"), ("<s><m>", "    "),
       ("<s><m>", "&amp;"),
@@ -147,7 +147,7 @@ import XMPPXML
     #expect(more <= (4 << 20) + 20_000)
   }
 
-  @Test("An element of exactly the limit passes, one byte more does not.")
+  @Test("An element of exactly the maximum size is read, and one with one more byte ends the stream.")
   func elementLimit() {
     let limits = XMLStreamParser.Limits(maximumElementBytes: 40)
     let fits = "<a b='1234567890'>12345678901234567</a >"
@@ -189,7 +189,9 @@ import XMPPXML
     #expect(Reading([Array("<s><m\(some)/>".utf8)[...]]).error == .limitExceeded)
   }
 
-  @Test("Namespaces in scope are limited, namespaces one after the other are not.")
+  @Test(
+    "The number of namespaces in scope is limited, but not the number of namespaces in consecutive elements."
+  )
   func namespacesInScope() {
     let limits = XMLStreamParser.Limits(maximumNamespaces: 4)
     let nested = "<s xmlns='u:0'><a xmlns='u:1'><a xmlns:p='u:2'><a xmlns='u:3'/></a></a>"
@@ -203,14 +205,14 @@ import XMPPXML
         == 20)
   }
 
-  @Test("Ever new names end the stream when libxml2's dictionary is full.")
+  @Test("A stream that uses new names without end is stopped when the dictionary of libxml2 is full.")
   func distinctNames() {
     let (error, bytes) = feed("<s>") { "<n\($0)-of-a-name-that-is-used-only-once-and-never-comes-back/>" }
     #expect(error != nil)
     #expect(bytes < 30_000_000)
   }
 
-  @Test("An error's text is short, and says what libxml2 found.")
+  @Test("The text of an XML error is short and says what libxml2 has found.")
   func message() {
     let error = #expect(throws: XMLStreamError.self) {
       try XMLStreamParser().parse(Array("<s><\(String(repeating: "a", count: 1000))></b>".utf8))

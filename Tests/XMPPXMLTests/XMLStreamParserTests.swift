@@ -4,7 +4,7 @@ import XMPPXML
 @Suite struct XMLStreamParserTests {
   private let streams = "http://etherx.jabber.org/streams"
 
-  @Test("A stream is opened, carries elements, and is closed.")
+  @Test("A stream is read from its header through its elements to its end.")
   func stream() {
     let reading = Reading.everyWay(
       header
@@ -38,7 +38,7 @@ import XMPPXML
   }
 
   @Test(
-    "Text and attributes arrive decoded.",
+    "Text and attribute values are decoded.",
     arguments: [
       ("a &lt;&amp;&gt; &quot;&apos; b", "a <&> \"' b"), ("&#65;&#x1F600;", "A😀"),
       ("<![CDATA[<a>&amp;]]>", "<a>&amp;"),
@@ -59,7 +59,8 @@ import XMPPXML
   }
 
   @Test(
-    "Text longer than libxml2's blocks arrives in one piece.", arguments: ["a", "ü", "了", "😀", "&amp;", "] "])
+    "Text longer than the blocks of libxml2 arrives in one piece.",
+    arguments: ["a", "ü", "了", "😀", "&amp;", "] "])
   func longText(_ unit: String) {
     let text = String(repeating: unit, count: 700)
     let reading = Reading.everyWay("<s xmlns='jabber:client'><b>" + text + "</b><b c='" + text + "'/>")
@@ -67,7 +68,7 @@ import XMPPXML
     #expect(reading.elements.last?["c"] == text.replacing("&amp;", with: "&"))
   }
 
-  @Test("Mixed content keeps its order.")
+  @Test("Mixed content keeps the order of its texts and elements.")
   func mixed() {
     let reading = Reading.everyWay("<s><a>1<b>2</b>3<c/><c/>4&amp;5<d>6</d></a>")
     let a = XMLElement(
@@ -80,7 +81,7 @@ import XMPPXML
     #expect(reading.elements == [a])
   }
 
-  @Test("Prefixes are resolved, and redefined where an element does so.")
+  @Test("Prefixes are resolved, even where an element redefines them.")
   func namespaces() {
     let reading = Reading.everyWay(
       "<p:s xmlns:p='u:p' xmlns='u:d'><p:a p:x='1' x='2'><b xmlns='' p:x='3' xmlns:p='u:q'><p:c/></b><p:c/></p:a>"
@@ -105,7 +106,7 @@ import XMPPXML
     #expect(reading.elements.map(\.name) == [XMLName("a", name), XMLName("a", name)])
   }
 
-  @Test("White space between stanzas is read and forgotten.")
+  @Test("White space between stanzas is ignored, in any amount.")
   func whiteSpace() throws {
     let limits = XMLStreamParser.Limits(maximumElementBytes: 1000, maximumTokenBytes: 1000)
     let parser = XMLStreamParser(limits: limits)
@@ -117,7 +118,7 @@ import XMPPXML
   }
 
   @Test(
-    "Bytes after the last event are counted.",
+    "The parser counts the bytes after the last event.",
     arguments: [
       ("", "", 0), ("<", "", 1), (header, "", 0), (header, " ", 1), (header, "<", 1), (header, "<a", 2),
       (header + "<proceed xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>", "", 0),
@@ -137,7 +138,7 @@ import XMPPXML
     #expect(Reading([Array((complete + rest).utf8)[...]]).bytesAfterLastEvent == count)
   }
 
-  @Test("Bytes after the last event are counted while it is handled, those not read yet included.")
+  @Test("The parser counts the bytes after an event while that event is handled, including unread ones.")
   func bytesAfterWhileHandled() throws {
     let parser = XMLStreamParser()
     let rest = "<b/>" + String(repeating: "<c/>", count: 10_000)
@@ -149,14 +150,14 @@ import XMPPXML
     #expect(counts.last == 0)
   }
 
-  @Test("A root without content is opened and closed.")
+  @Test("A root without content opens the stream and closes it.")
   func emptyRoot() {
     let root = XMLElement(name: XMLName("s"), attributes: [XMLAttribute(XMLName("a"), "b")])
     #expect(Reading.everyWay("<s a='b'/>").events == [.opened(root), .closed])
     #expect(Reading.everyWay(" \n<s a='b'></s>").events == [.opened(root), .closed])
   }
 
-  @Test("After the end of the stream nothing is read.")
+  @Test("The parser reads nothing after the end of the stream.")
   func closed() throws {
     let parser = XMLStreamParser()
     let events = try parser.parse(Array("<s></s><!-- not looked at --> &".utf8))
@@ -164,7 +165,7 @@ import XMPPXML
     #expect(throws: XMLStreamError(.finished, "the parser has ended")) { try parser.parse([0x20]) }
   }
 
-  @Test("After an error nothing is read, and the events before it were handed over.")
+  @Test("The parser reads nothing after an error, and the events before the error have been delivered.")
   func afterError() {
     let parser = XMLStreamParser()
     var events: [XMLStreamParser.Event] = []
@@ -176,7 +177,7 @@ import XMPPXML
     #expect(error?.code == .finished)
   }
 
-  @Test("An error thrown by a handler is passed on and ends the parser.")
+  @Test("An error that a handler throws is passed on and ends the parser.")
   func handlerThrows() {
     struct Refusal: Error {}
     let parser = XMLStreamParser()
@@ -194,7 +195,7 @@ import XMPPXML
     #expect(error?.code == .finished)
   }
 
-  @Test("A handler cannot feed the parser that calls it.")
+  @Test("A handler cannot call the parser that is calling it.")
   func reentrance() throws {
     let parser = XMLStreamParser()
     try Array("<s><a/>".utf8).withUnsafeBytes {
@@ -206,7 +207,7 @@ import XMPPXML
     #expect(try parser.parse(Array("<c/>".utf8)).count == 1)
   }
 
-  @Test("A parser may rest at any time, also inside an element and when a handler says so, and reads on.")
+  @Test("A parser that rests at any place, even inside an element or a handler, continues to read correctly.")
   func rest() throws {
     let child = "<a xmlns='u:a' p:b='a value that needs memory'><c/>text</a>"
     let text = "<?xml version='1.0'?>\n<s xmlns='u:s' xmlns:p='u:p'>\(child)\(child) \(child)</s>"
@@ -228,7 +229,7 @@ import XMPPXML
     }
   }
 
-  @Test("A parser that has rested counts bytes and keeps its limits as before.")
+  @Test("A parser that has rested counts bytes and applies its limits as before.")
   func restedLimits() throws {
     let limits = XMLStreamParser.Limits(maximumElementBytes: 1000, maximumDepth: 3)
     let parser = XMLStreamParser(limits: limits)
@@ -255,7 +256,7 @@ import XMPPXML
     #expect(long?.code == .limitExceeded)
   }
 
-  @Test("A header of more than a kilobyte is not kept: its parser reads on without a rest.")
+  @Test("A parser with a header of more than a kilobyte does not rest and continues to read.")
   func longHeader() throws {
     for count in [900, 1100, 20_000] {
       let parser = XMLStreamParser()
@@ -267,7 +268,7 @@ import XMPPXML
     }
   }
 
-  @Test("More names and values than are cached are read correctly.")
+  @Test("More names and values than the caches can hold are read correctly.")
   func manyNames() throws {
     let parser = XMLStreamParser()
     _ = try parser.parse(Array("<s>".utf8))

@@ -2,7 +2,7 @@ import Testing
 import XMPPXML
 
 @Suite struct XMLWriterTests {
-  @Test("A namespace in scope is not declared again.")
+  @Test("The writer does not declare a namespace again that is already in scope.")
   func namespaces() {
     let message = XMLElement(
       "message", namespace: "jabber:client", attributes: ["to": "a@b", "id": nil],
@@ -23,7 +23,7 @@ import XMPPXML
     #expect(String(decoding: bytes, as: UTF8.self) == "<<message to='a@b'>" + inner)
   }
 
-  @Test("Attributes with a namespace get prefixes of their element's own, those of XML the prefix xml.")
+  @Test("The writer declares a prefix for each attribute namespace, and uses xml for that of XML.")
   func prefixes() {
     let xml = "http://www.w3.org/XML/1998/namespace"
     let element = XMLElement(
@@ -40,7 +40,7 @@ import XMPPXML
   }
 
   @Test(
-    "Markup and what parsers would change is escaped.",
+    "The writer escapes markup and all characters that a parser would change.",
     arguments: [
       ("a&b<c>d", "a&amp;b&lt;c&gt;d", "a&amp;b&lt;c&gt;d"), ("]]>", "]]&gt;", "]]&gt;"),
       ("\"'", "\"'", "&quot;&apos;"),
@@ -63,13 +63,15 @@ import XMPPXML
     #expect(XMLWriter.escaped(attributeValue: text) == asValue)
   }
 
-  @Test("A name cannot carry markup.")
+  @Test("A name that contains markup is written without it.")
   func names() {
     let element = XMLElement("a b='1'><c", namespace: "u'><d", attributes: ["e='1' f": "g"])
     #expect(element.xmlString() == "<a_b__1___c xmlns='u&apos;&gt;&lt;d' e__1__f='g'/>")
   }
 
-  @Test("Of attributes with one name the first is written, and declarations are not attributes.")
+  @Test(
+    "The writer writes the first of several attributes with one name, and no attribute that is a declaration."
+  )
   func duplicates() {
     let element = XMLElement(
       name: XMLName("a"),
@@ -81,7 +83,7 @@ import XMPPXML
     #expect(element["b"] == "1")
   }
 
-  @Test("Every Unicode scalar is read back as it was written, or as U+FFFD.")
+  @Test("Every Unicode scalar is read back as it was written, or as U+FFFD if XML forbids it.")
   func scalars() throws {
     var text = ""
     for value in UInt32(0)...0x10FFFF where value < 0x3000 || value % 61 == 0 || value & 0xFFFF > 0xFFF0 {
@@ -104,7 +106,7 @@ import XMPPXML
     #expect(copy["b"]?.unicodeScalars.elementsEqual(result.unicodeScalars) == true)
   }
 
-  @Test("Random trees are read back as they were written.", arguments: 0..<40)
+  @Test("Random elements are read back as they were written.", arguments: 0..<40)
   func randomTrees(_ seed: Int) throws {
     var trees = RandomTrees(seed: UInt64(seed))
     for _ in 0..<10 {
