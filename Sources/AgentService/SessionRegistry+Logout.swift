@@ -6,22 +6,23 @@ extension SessionRegistry {
   static func logout(
     _ sessions: [Session], _ parameters: LogoutMethod.Parameters
   ) async throws(Failure) -> LogoutMethod.Result {
-    let outcomes = await withTaskGroup { group in
-      for (place, session) in sessions.enumerated() {
-        group.addTask {
-          do throws(Failure) {
-            return (place, Result<_, Failure>.success(try await session.logout(parameters)))
-          } catch {
-            return (place, .failure(error))
-          }
+    let logouts = sessions.map { session in
+      Task { () async -> Result<LogoutMethod.Result, Failure> in
+        do throws(Failure) { return .success(try await session.logout(parameters)) } catch {
+          return .failure(error)
         }
       }
-      var outcomes: [Int: Result<LogoutMethod.Result, Failure>] = [:]
-      for await (place, outcome) in group { outcomes[place] = outcome }
+    }
+    // All of them are awaited before the first failure is thrown.
+    let outcomes = await withTaskCancellationHandler {
+      var outcomes: [Result<LogoutMethod.Result, Failure>] = []
+      for logout in logouts { outcomes.append(await logout.value) }
       return outcomes
+    } onCancel: {
+      for logout in logouts { logout.cancel() }
     }
     var result = LogoutMethod.Result(accounts: [])
-    for place in sessions.indices { if let outcome = outcomes[place] { result.add(try outcome.get()) } }
+    for outcome in outcomes { result.add(try outcome.get()) }
     return result
   }
 }
