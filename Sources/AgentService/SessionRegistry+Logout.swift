@@ -6,6 +6,7 @@ extension SessionRegistry {
   static func logout(
     _ sessions: [Session], _ parameters: LogoutMethod.Parameters
   ) async throws(Failure) -> LogoutMethod.Result {
+    // Not a task group: from one whose children return tuples, optimised code of Swift 6.3 loses results.
     let logouts = sessions.map { session in
       Task { () async -> Result<LogoutMethod.Result, Failure> in
         do throws(Failure) { return .success(try await session.logout(parameters)) } catch {
