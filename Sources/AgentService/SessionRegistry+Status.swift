@@ -25,7 +25,7 @@ extension SessionRegistry {
     let chosen = try parameters.all ? file.accounts : [file.account(parameters.account)]
     if parameters.probe { await probe(chosen, within: parameters.bound) }
     for account in chosen {
-      if let jid = try? JID(account.account), let session = sessions[jid] {
+      if let session = existing(account.account) {
         answer.append(await session.currentStatus().completed(by: account))
       } else {
         answer.append(SessionStatus(stored: account))
@@ -38,7 +38,7 @@ extension SessionRegistry {
   private func probe(_ accounts: [Account], within bound: TimeAmount) async {
     await withDiscardingTaskGroup { group in
       for account in accounts {
-        guard let jid = try? JID(account.account), let session = sessions[jid] else { continue }
+        guard let session = existing(account.account) else { continue }
         group.addTask { await session.probe(timeout: bound) }
       }
     }
@@ -95,9 +95,11 @@ extension SessionRegistry {
 
   /// Whether the account has no active session.
   func isIdle(_ account: String) async -> Bool {
-    guard let jid = try? JID(account), let session = sessions[jid] else { return true }
-    return await !session.isBusy
+    await existing(account)?.isBusy != true
   }
+
+  /// The session of an account; nil if none was created yet.
+  private func existing(_ account: String) -> Session? { (try? JID(account)).flatMap { sessions[$0] } }
 }
 
 extension StatusMethod.Parameters {
