@@ -71,11 +71,6 @@ final class MessageSender {
     let failure: Failure
   }
 
-  /// A failure that an agent has answered with, or that occurred while one was connected.
-  private struct SessionFailure: Error {
-    let failure: Failure
-  }
-
   private func deliver(_ calls: [MessageSendMethod.Parameters], _ report: Report) throws {
     var left = calls[...]
     var next = left.startIndex
@@ -182,17 +177,16 @@ final class MessageSender {
     do {
       while true {
         let (start, answersBefore) = (ContinuousClock.now, answers)
+        let failure: Failure?
         do {
-          try AgentClient.session(start: .whenNoneRuns, until: step) { agent in
-            do { try body(agent) } catch let failure as Failure where !failure.isAboutConnection {
-              throw SessionFailure(failure: failure)
-            }
-          }
-          return
-        } catch let failed as SessionFailure {
-          throw failed.failure
-        } catch let failure as Failure where !failure.isAboutConnection && failure.name != .cancelled {
-          throw StartFailure(failure: failure)
+          // A failure of `body` is returned, so that a thrown one means that no agent could be started.
+          failure =
+            try AgentClient.session(start: .whenNoneRuns, until: step) { agent -> Failure? in
+              do { try body(agent) } catch let failure as Failure where !failure.isAboutConnection {
+                return failure
+              }
+              return nil
+            } ?? nil
         } catch let failure as Failure where failure.isEndOfAgent {
           // An agent that has answered or has run for long starts the time limit anew.
           let isHealthy = start.duration(to: .now) > .seconds(Self.patience.seconds)
@@ -202,7 +196,12 @@ final class MessageSender {
           end = limit
           try Interrupt.pause(milliseconds: pause)
           pause = min(2 * pause, 1000)
+          continue
+        } catch let failure as Failure where failure != .noAnswer && failure.name != .cancelled {
+          throw StartFailure(failure: failure)
         }
+        if let failure { throw failure }
+        return
       }
     } catch let failure as Failure where failure.name == .cancelled {
       throw cancelled
