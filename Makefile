@@ -13,6 +13,7 @@ MAKEFLAGS += --no-print-directory
 # saves a good part of it (`make bench`); LINK=shared uses the system's libraries, with their updates.
 LINK ?= static
 path/static := PKG_CONFIG_PATH=$(CURDIR)/.build/static:$(PKG_CONFIG_PATH)
+search/static := -Xlinker -L$(CURDIR)/.build/static
 # Types are accessed directly. Access by name would be smaller, but each type would be searched for among all
 # conformances of the executable when it is first used.
 direct_types := -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
@@ -23,7 +24,7 @@ packed := $(shell printf '%s\n' 2.36 "$$(getconf GNU_LIBC_VERSION | cut -d' ' -f
 protection := -Xswiftc -use-ld=lld -Xlinker -T -Xlinker $(CURDIR)/Sources/imctl-agent/read-only.ld -Xlinker -z -Xlinker relro \
   -Xlinker -z -Xlinker now -Xlinker -z -Xlinker noexecstack $(packed)
 build_release := env $(path/$(LINK)) swift build --configuration release --static-swift-stdlib --disable-local-rpath \
-  -Xlinker --no-export-dynamic -Xlinker --as-needed -Xlinker --strip-all $(direct_types) $(protection)
+  $(search/$(LINK)) -Xlinker --no-export-dynamic -Xlinker --as-needed -Xlinker --strip-all $(direct_types) $(protection)
 binary := .build/release/imctl
 agent := .build/release/imctl-agent
 sources := Package.swift $(shell find Sources -type f 2>/dev/null)

@@ -28,12 +28,26 @@ struct Imctl: ParsableCommand {
       let arguments = try CommandName.resolve(Array(CommandLine.arguments.dropFirst()))
       if asksAgent { AgentClient.connectEarly() }
       let sorted = try TextArguments(arguments, hasInput: StandardInput.mayHaveText).sorted
-      var command = try parseAsRoot(sorted)
+      var command = try parse(sorted)
       try command.run()
       OneTimeAgent.end()
     } catch {
       CommandEnd(error, json: wantsJSON).exit()
     }
+  }
+
+  /// Parses the arguments of the command that they name, without those of its parents.
+  ///
+  /// This takes half as long as parsing all of them. An error is thrown by the parser of the whole command line, since
+  /// usage and help contain the names of the parents.
+  private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
+    let path = CommandName.path
+    if arguments.starts(with: path),
+      let command = try? CommandName.command.parseAsRoot(Array(arguments.dropFirst(path.count)))
+    {
+      return command
+    }
+    return try parseAsRoot(arguments)
   }
 
   /// Whether `--json` was given, determined before the arguments are parsed.
