@@ -34,15 +34,20 @@ public enum RPC {
   }
 
   public static func notification(_ event: Event) -> String {
-    message(Notification(method: eventMethod, params: event))
+    notification(eventMethod, event, by: messageEncoder)
   }
 
   public static func notification(_ notice: AgentNotice) -> String {
-    message(Notification(method: noticeMethod, params: notice))
+    notification(noticeMethod, notice, by: messageEncoder)
   }
 
   public static func notification(item: some Encodable) -> String {
-    line(Notification(method: itemMethod, params: item))
+    notification(itemMethod, item, by: plainEncoder)
+  }
+
+  /// Only the parameters are encoded, because encoding an object around them would take longer.
+  private static func notification(_ method: String, _ parameters: some Encodable, by encoder: JSONEncoder) -> String {
+    start(of: method) + text(parameters, by: encoder) + "}\n"
   }
 
   /// Any value as one line of JSON, as `--json` prints it.
@@ -55,8 +60,12 @@ public enum RPC {
   private static func message(_ value: some Encodable) -> String { line(value, by: messageEncoder) }
 
   private static func line(_ value: some Encodable, by encoder: JSONEncoder) -> String {
+    text(value, by: encoder) + "\n"
+  }
+
+  private static func text(_ value: some Encodable, by encoder: JSONEncoder) -> String {
     let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
-    return String(decoding: data, as: UTF8.self) + "\n"
+    return String(decoding: data, as: UTF8.self)
   }
 
   private static let plainEncoder = encoder(keepsSentences: false)
@@ -78,12 +87,6 @@ public enum RPC {
     let params: Parameters
   }
 
-  private struct Notification<Parameters: Encodable>: Encodable {
-    let jsonrpc = "2.0"
-    let method: String
-    let params: Parameters
-  }
-
   private struct Answer<Result: Encodable>: Encodable {
     let jsonrpc = "2.0"
     let id: RPCID
@@ -96,7 +99,7 @@ public enum RPC {
     let error: RPCError
   }
 
-  static func decode<Value: Decodable>(_ type: Value.Type, from line: String) throws -> Value {
+  static func decode<Value: Decodable>(_ type: Value.Type, from line: some StringProtocol) throws -> Value {
     try JSONDecoder().decode(type, from: Data(line.utf8))
   }
 

@@ -24,7 +24,7 @@ public struct RPCReply: Sendable {
       id = nil
       self.method = method
       self.line = line
-      payload = line.dropFirst(start.count).dropLast()
+      payload = Substring(line.utf8.dropFirst(start.utf8.count).dropLast())
       return
     }
     payload = ""
@@ -76,7 +76,10 @@ public struct RPCReply: Sendable {
   public func item<Item: Decodable>(_: Item.Type) throws(RPCError) -> Item { try parameters() }
 
   private func parameters<Value: Decodable>() throws(RPCError) -> Value {
-    do { return try RPC.decode(Parameters<Value>.self, from: line).params } catch {
+    do {
+      return payload.isEmpty
+        ? try RPC.decode(Parameters<Value>.self, from: line).params : try RPC.decode(Value.self, from: payload)
+    } catch {
       throw .invalid("\(RPC.describe(error))")
     }
   }

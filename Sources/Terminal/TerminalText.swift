@@ -27,7 +27,8 @@ package struct TerminalText: CustomStringConvertible, Equatable, Sendable {
   /// Whether a scalar of the text may have to be escaped.
   static func hasUnsafeScalars(_ text: String) -> Bool {
     // Most texts are ASCII, for which checking octets is faster than decoding scalars.
-    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return false }
+    func isHarmless(_ text: some Sequence<UInt8>) -> Bool { text.allSatisfy { $0 >= 0x20 && $0 < 0x7f } }
+    if text.utf8.withContiguousStorageIfAvailable(isHarmless) ?? isHarmless(text.utf8) { return false }
     return text.unicodeScalars.contains(where: \.isUnsafeOnTerminal)
   }
 

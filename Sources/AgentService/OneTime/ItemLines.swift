@@ -1,9 +1,12 @@
 import AgentProtocol
+import Dispatch
 
 /// Gathers the values of an answer into few writes, because a list may have tens of thousands.
 final class ItemLines {
   /// The octets gathered before a write.
   private static let room = 32_768
+  /// The number of values that one core encodes at a time, and the number of such blocks before a write.
+  private static let block = 64, blocks = 8
 
   private let agent: OneTimeAgent
   private var lines = ""
@@ -17,9 +20,34 @@ final class ItemLines {
     if lines.utf8.count >= Self.room { flush() }
   }
 
+  /// Adds values, which all cores encode. Blocks while the client does not read.
+  func add(contentsOf items: [some Encodable & Sendable]) {
+    var rest = items[...]
+    while !rest.isEmpty {
+      let blocks = (0..<Self.blocks).map { _ in rest.popFirst(Self.block) }
+      let texts = [String](unsafeUninitializedCapacity: blocks.count) { texts, count in
+        nonisolated(unsafe) let texts = texts
+        DispatchQueue.concurrentPerform(iterations: blocks.count) { number in
+          let text = blocks[number].reduce(into: "") { $0 += RPC.notification(item: $1) }
+          texts.initializeElement(at: number, to: text)
+        }
+        count = blocks.count
+      }
+      agent.tell(lines: texts.joined())
+    }
+  }
+
   /// Writes the remaining lines, before the answer to the request.
   func flush() {
     agent.tell(lines: lines)
     lines = ""
+  }
+}
+
+extension ArraySlice {
+  /// Removes and returns the first elements, at most this number.
+  fileprivate mutating func popFirst(_ count: Int) -> ArraySlice {
+    defer { self = dropFirst(count) }
+    return prefix(count)
   }
 }

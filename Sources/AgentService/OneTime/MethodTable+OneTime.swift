@@ -97,13 +97,13 @@ extension MethodTable {
     }
     register(ThreadsListMethod.self) { parameters, _ in
       let lines = ItemLines(of: agent)
-      for thread in try accounts.threads(parameters) { lines.add(thread) }
+      lines.add(contentsOf: try accounts.threads(parameters))
       lines.flush()
       return Nothing()
     }
     register(ConversationsListMethod.self) { parameters, _ in
       let lines = ItemLines(of: agent)
-      for conversation in try accounts.conversations(parameters) { lines.add(conversation) }
+      lines.add(contentsOf: try accounts.conversations(parameters))
       lines.flush()
       return Nothing()
     }
