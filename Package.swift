@@ -89,7 +89,7 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "AgentProtocol", swiftSettings: strict),
     .target(name: "UserCommand", dependencies: ["AgentProtocol", subprocess], swiftSettings: strict),
-    .target(name: "Terminal", swiftSettings: strict),
+    .target(name: "Terminal", dependencies: ["CLinux"], swiftSettings: strict),
     .target(
       name: "AgentSystem",
       dependencies: [

@@ -1,4 +1,4 @@
-/// Reads messages from the local store. Each is sent as an item, which is an event `message`.
+/// Reads messages from the local store. Each is sent as an item, which is an event `message`, or a ``Shown`` one.
 public enum HistoryReadMethod: AgentMethod {
   public static let name = "history.read"
   public static let isQuestion = true
@@ -14,6 +14,8 @@ public enum HistoryReadMethod: AgentMethod {
     /// True: each corrected message once, with its newest text. False: every event as it was received.
     @Default<False> public var isFolded: Bool
     @Default<False> public var newestFirst: Bool
+    /// Whether each item is a ``Shown`` event.
+    @Default<False> public var hasAppearances: Bool
     /// Seconds since 1970: the earliest time (inclusive) and the latest time (exclusive).
     public var after: Double?
     public var before: Double?
@@ -47,7 +49,8 @@ public struct MessageThread: Codable, Sendable, Equatable {
   }
 }
 
-/// The threads of stored messages, newest message first. Each is sent as an item of type ``MessageThread``.
+/// The threads of stored messages, newest message first. Each is sent as an item of type ``MessageThread``, or as
+/// a ``Shown`` one.
 public enum ThreadsListMethod: AgentMethod {
   public static let name = "threads.list"
   public static let isQuestion = true
@@ -59,6 +62,8 @@ public enum ThreadsListMethod: AgentMethod {
     public var with: String?
     /// The maximum number of threads; absent: all.
     public var limit: Int?
+    /// Whether each item is a ``Shown`` thread.
+    @Default<False> public var hasAppearances: Bool
     public init(account: String?, with: String?, limit: Int?) {
       self.account = account
       self.with = with
@@ -69,7 +74,7 @@ public enum ThreadsListMethod: AgentMethod {
 }
 
 /// The stored conversations: pinned ones first, then by newest message. Each is sent as an item of type
-/// ``Conversation``.
+/// ``Conversation``, or as a ``Shown`` one.
 public enum ConversationsListMethod: AgentMethod {
   public static let name = "conversations.list"
   public static let isQuestion = true
@@ -79,6 +84,8 @@ public enum ConversationsListMethod: AgentMethod {
     public var account: String?
     /// Whether to list only conversations with unread messages.
     @Default<False> public var unread: Bool
+    /// Whether each item is a ``Shown`` conversation.
+    @Default<False> public var hasAppearances: Bool
     public init(account: String?, unread: Bool) {
       self.account = account
       self.unread = unread

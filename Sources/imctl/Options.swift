@@ -30,6 +30,35 @@ struct OutputOptions: ParsableArguments {
     Console.out(json ? try JSONLine.encode(value) : text())
   }
 
+  /// The form of text on standard output.
+  var style: OutputStyle { OutputStyle(of: STDOUT_FILENO) }
+
+  /// Prints the value of an item as the agent wrote it, with `--json`.
+  func forward(_ reply: RPCReply) {
+    if json && !quiet { Console.out(JSONLine.escape(String(reply.payload))) }
+  }
+
+  /// Prints a list: an object for each value with `--json`, otherwise a table with a row for each.
+  func list<Value: Encodable>(
+    _ values: [Value], _ columns: [TextTable.Column], cells: (Value) -> [TextTable.Cell]
+  ) throws {
+    if json { return try values.forEach { try data($0, text: "") } }
+    var table = TextTable(columns, style)
+    for value in values { table.add(cells(value)) }
+    lines(table.lines())
+  }
+
+  /// Prints facts of one value: an object with `--json`, otherwise a row for each fact, which begins with its name.
+  func facts(_ value: some Encodable, _ facts: @autoclosure () -> [(name: String, value: String)]) throws {
+    if json { return try data(value, text: "") }
+    lines(TextTable(facts: facts(), style).lines(hasHeadings: false))
+  }
+
+  /// Prints lines of text on standard output, in text output only.
+  func lines(_ lines: [String]) {
+    if !quiet && !json && !lines.isEmpty { Console.out(lines.joined(separator: "\n")) }
+  }
+
   /// Prints a remark: a line on standard error, in text output only, that begins with the name of the program.
   func note(_ text: @autoclosure () -> String) {
     if !quiet && !json { Console.remark(text()) }

@@ -42,7 +42,7 @@ public final class IMCTL: Sendable {
     home = try await script.first(Ready.self).home
     let own: [String: String?] = [
       "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_STATE_HOME": home + "/.local/state",
-      "XDG_RUNTIME_DIR": nil, "LANG": "C.UTF-8", "LC_ALL": nil, "NO_COLOR": nil,
+      "XDG_RUNTIME_DIR": nil, "LANG": "C.UTF-8", "TZ": "UTC", "LC_ALL": nil, "NO_COLOR": nil,
       "TERM": "xterm", "SWIFT_BACKTRACE": "enable=no",
     ]
     self.environment = own.merging(environment) { $1 }

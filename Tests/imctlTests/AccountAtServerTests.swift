@@ -33,7 +33,7 @@ struct AccountAtServerTests {
       // Who has no secret cannot be logged in by the agent.
       #expect(
         try await imctl.run("account", "list").lines == [
-          "* alice@example.org (logged in)", "  bob@example.org", "  carol@example.org",
+          "alice@example.org\tdefault\tlogged in", "bob@example.org\t\t", "carol@example.org\t\t",
         ])
       let input = #"{"account":"dora@example.org","password":"geheim4"}"#
       let one = try await imctl.run("account", "import", "-", "--json", input: input)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("imctl account and logout")
 struct AccountCommandTests {
-  @Test("The command account list marks the default account with a star, and prints no secret.")
+  @Test("The command account list marks the default account, and prints no secret.")
   func list() async throws {
     try await withIMCTL { imctl in
       #expect(try await imctl.run("account", "list").output == "")
@@ -14,7 +14,7 @@ struct AccountCommandTests {
       let text = try await imctl.run("account", "list")
       #expect(
         (text.output, text.errors, text.status)
-          == ("  alice@example.org\n* bob@example.org (logged in)\n", "", 0))
+          == ("alice@example.org\t\t\nbob@example.org\tdefault\tlogged in\n", "", 0))
       let json = try await imctl.run("account", "list", "--json")
       #expect(
         json.lines == [
@@ -33,7 +33,7 @@ struct AccountCommandTests {
       try Accounts.write(Accounts.two, in: imctl)
       let result = try await imctl.run("account", "use", "alice@example.org")
       #expect((result.output, result.errors, result.status) == ("", "", 0))
-      #expect(try await imctl.run("account", "list").lines.first == "* alice@example.org")
+      #expect(try await imctl.run("account", "list").lines.first == "alice@example.org\tdefault\t")
       #expect(try await imctl.run("account", "use", "carol@example.org").status == 67)
       #expect(try await imctl.run("account", "use", "@").status == 64)
       #expect(try await imctl.run("account", "use").status == 64)
@@ -63,7 +63,7 @@ struct AccountCommandTests {
       agent.end()
       let result = try await imctl.run("account", "remove", "bob@example.org")
       #expect((result.output, result.errors, result.status) == ("", "", 0))
-      #expect(try await imctl.run("account", "list").output == "* alice@example.org\n")
+      #expect(try await imctl.run("account", "list").output == "alice@example.org\tdefault\t\n")
       #expect(try await imctl.run("account", "remove", "bob@example.org").status == 67)
       #expect(try await imctl.processes().isEmpty)
     }
@@ -143,10 +143,10 @@ struct AccountCommandTests {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
       #expect(try await imctl.run("logout").output == "bob@example.org offline\n")
-      #expect(try await imctl.run("account", "list").output == "  alice@example.org\n* bob@example.org\n")
+      #expect(try await imctl.run("account", "list").output == "alice@example.org\t\t\nbob@example.org\tdefault\t\n")
       #expect(try Accounts.read(imctl).split(separator: "geheim").count == 3, "both passwords stay")
       #expect(try await imctl.run("logout", "--forget", "alice@example.org").status == 0)
-      #expect(try await imctl.run("account", "list").output == "* bob@example.org\n")
+      #expect(try await imctl.run("account", "list").output == "bob@example.org\tdefault\t\n")
       #expect(try await imctl.run("logout", "--forget", "bob@example.org").status == 0)
       #expect(try !Accounts.read(imctl).contains("geheim"))
       #expect(try await imctl.processes().isEmpty)
@@ -164,7 +164,7 @@ struct AccountCommandTests {
       try Accounts.write(Accounts.unreachable, in: imctl)
       #expect(try await imctl.run("logout", "--force").status == 0)
       #expect(try await Accounts.queued(imctl) == 0)
-      #expect(try await imctl.run("account", "list").output == "* alice@example.org\n")
+      #expect(try await imctl.run("account", "list").output == "alice@example.org\tdefault\t\n")
       #expect(try await imctl.processes().isEmpty)
     }
   }

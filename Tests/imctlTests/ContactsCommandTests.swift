@@ -45,10 +45,10 @@ struct ContactsCommandTests {
       let text = try await imctl.run("contacts", "list")
       #expect(text.status == 0 && text.errors == "")
       #expect(text.lines.count == 5 && agent.methods.count == 3)
-      #expect(text.lines.first == #"u-0  "n\x1b[0m"  [g,1]  both"#)
+      #expect(text.lines.first == "n\\x1b[0m\tu-0\tboth\tg,1\t")
       #expect(
         text.lines.dropFirst().first
-          == #"u-1  "n\x1b[0m"  [g,1]  both  /r\r away "\u{202e}x", priority 5"#)
+          == "n\\x1b[0m\tu-1\tboth\tg,1\tr\\r: away \"\\u{202e}x\", priority 5")
       let json = try await imctl.run("contacts", "list", "--json")
       #expect(try json.objects(Contact.self).map(\.jid) == (0..<5).map { "u-\($0)" })
       #expect(

@@ -141,7 +141,7 @@ final class FakeAgent: Sendable {
 
   static func status(_ version: String) -> AgentStatusMethod.Result {
     .init(
-      version: version, pid: 4711, started: "2026-11-21T02:42:13.123Z", accounts: 2, online: 1, clients: 1)
+      version: version, pid: 4711, started: "2025-11-21T02:42:13.123Z", accounts: 2, online: 1, clients: 1)
   }
 
   private func send(_ text: String, to client: Int32) {
@@ -180,7 +180,7 @@ extension SessionStatus {
   static var alice: SessionStatus {
     var status = SessionStatus(account: "alice@example.org", state: .syncOK)
     status.fullJID = "alice@example.org/res"
-    status.since = "2026-11-21T02:42:13.123Z"
+    status.since = "2025-11-21T02:42:13.123Z"
     status.presence = PresenceStatus(show: .away, status: "lunch", priority: 5, applied: true)
     var server = Server()
     server.host = "127.0.0.1"

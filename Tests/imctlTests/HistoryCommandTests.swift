@@ -4,6 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import Terminal
 @testable import imctl
 
 @Suite("imctl history")
@@ -12,60 +13,65 @@ struct HistoryCommandTests {
     var message = MessageEvent(
       from: "bob@example.org/desk", to: "alice@example.org/shell", direction: .in, type: "chat", body: "hi")
     change(&message)
-    return HistoryText(
-      Event(
-        account: "alice@example.org", time: "2026-11-21T02:42:13.123Z", cursor: 1, body: .message(message))
-    ).description
+    var table = MessageTable(OutputStyle(columns: nil), namesRecipients: true)
+    let event = Event(
+      account: "alice@example.org", time: "2025-11-21T02:42:13.123Z", cursor: 1, body: .message(message))
+    let jid = message.direction == .out ? message.to ?? "" : message.from ?? ""
+    let name = message.type == "groupchat" ? "Bob\u{1b}" : nil
+    let bare = String(jid.prefix { $0 != "/" })
+    let lines =
+      table.add(Shown(event, Appearance(jid: bare, name: name, color: "#dd00af"))) + table.finish()
+    return lines.map { $0.drop { $0 != "\t" }.dropFirst() }.joined(separator: "\n")
   }
 
-  @Test("A line of the history has time, direction, peer and text, with control characters escaped.")
+  @Test("A row of the history has time, sender and text, with control characters escaped.")
   func lines() {
-    #expect(Self.event() == "2026-11-21T02:42:13.123Z <- bob@example.org: hi")
+    #expect(Self.event() == "bob@example.org\thi")
     let sent = Self.event {
       $0.direction = .out
       ($0.from, $0.to, $0.subject) = ($0.to, $0.from, "new\u{1b}")
       $0.body = "a\nb\u{202e}"
     }
-    #expect(sent == "2026-11-21T02:42:13.123Z -> bob@example.org: [new\\x1b] a\\nb\\u{202e}")
+    #expect(sent == "you → bob@example.org\t[new\\x1b] a\\nb\\u{202e}")
     let room = Self.event {
       $0.type = "groupchat"
       $0.from = "room@muc.example.org/Bob"
     }
-    #expect(room == "2026-11-21T02:42:13.123Z <- room@muc.example.org/Bob: hi")
+    #expect(room == "Bob\\x1b\thi")
     let error = Self.event {
       $0.type = "error"
       $0.body = nil
     }
-    #expect(error == "2026-11-21T02:42:13.123Z <- bob@example.org: (error) ")
+    #expect(error == "bob@example.org\t(error) ")
     let refused = Self.event {
       $0.type = "error"
       $0.body = nil
       $0.error = .init(condition: "service-unavailable", text: "no\u{1b}")
     }
     #expect(
-      refused == "2026-11-21T02:42:13.123Z <- bob@example.org: (error: service-unavailable: no\\x1b) ")
+      refused == "bob@example.org\t(error: service-unavailable: no\\x1b) ")
     let failed = Self.event { $0.error = .init(condition: "item-not-found") }
-    #expect(failed == "2026-11-21T02:42:13.123Z <- bob@example.org: (failed: item-not-found) hi")
+    #expect(failed == "bob@example.org\t(failed: item-not-found) hi")
     let edited = Self.event { ($0.edited, $0.encrypted) = (true, true) }
-    #expect(edited == "2026-11-21T02:42:13.123Z <- bob@example.org: (edited, encrypted) hi")
+    #expect(edited == "bob@example.org\t(edited, encrypted) hi")
     let retracted = Self.event { ($0.retracted, $0.body) = (true, nil) }
-    #expect(retracted == "2026-11-21T02:42:13.123Z <- bob@example.org: (retracted) ")
+    #expect(retracted == "bob@example.org\t(retracted) ")
   }
 
   @Test("A message with /me is printed in the third person, with control characters escaped.")
   func me() {
     #expect(
       Self.event { $0.body = "/me waves\u{1b}[2J" }
-        == "2026-11-21T02:42:13.123Z <- bob@example.org: * bob waves\\x1b[2J")
+        == "bob@example.org\t* bob waves\\x1b[2J")
     let sent = Self.event {
       ($0.direction, $0.from, $0.to, $0.body) = (.out, $0.to, $0.from, "/me waves")
       $0.edited = true
     }
-    #expect(sent == "2026-11-21T02:42:13.123Z -> bob@example.org: (edited) * alice waves")
+    #expect(sent == "you → bob@example.org\t(edited) * alice waves")
     let room = Self.event {
       ($0.type, $0.from, $0.body) = ("groupchat", "room@muc.example.org/Bob", "/me waves")
     }
-    #expect(room == "2026-11-21T02:42:13.123Z <- room@muc.example.org/Bob: * Bob waves")
+    #expect(room == "Bob\\x1b\t* Bob waves")
   }
 
   @Test("The command history prints nothing from an empty store, starts no agent, and creates no database.")

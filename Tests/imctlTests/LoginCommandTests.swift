@@ -7,7 +7,7 @@ import Testing
 @Suite("imctl login")
 struct LoginCommandTests {
   private static let jid = "alice@example.org"
-  private static let time = "2026-11-21T02:42:13.123Z"
+  private static let time = "2025-11-21T02:42:13.123Z"
 
   private static var result: LoginMethod.Result {
     var result = LoginMethod.Result(
@@ -116,7 +116,7 @@ struct LoginCommandTests {
       #expect(
         result.lines.first
           == #"{"account":"alice@example.org","cursor":7,"event":"state","host":"127.0.0.1","port":15222,"#
-          + #""previous":"offline","state":"linking","time":"2026-11-21T02:42:13.123Z"}"#)
+          + #""previous":"offline","state":"linking","time":"2025-11-21T02:42:13.123Z"}"#)
       let events = try result.objects(Event.self)
       let states = events.compactMap { if case .state(let change) = $0.body { change.state } else { nil } }
       #expect(states == [.linking, .linkOK, .logining, .loginOK, .syncing, .syncOK])

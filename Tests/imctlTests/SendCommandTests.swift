@@ -280,7 +280,7 @@ struct SendCommandTests {
           [
             .result([
               OutboxListMethod.Entry(
-                id: "1", to: "b@c", body: "\u{1b}]0;x\u{7}", accepted: "2026-11-21T02:42:13.123Z",
+                id: "1", to: "b@c", body: "\u{1b}]0;x\u{7}", accepted: "2025-11-21T02:42:13.123Z",
                 handedOver: true)
             ])
           ]
@@ -290,7 +290,7 @@ struct SendCommandTests {
         }
       }
       let list = try await imctl.run("outbox", "list")
-      #expect(list.output == "1 2026-11-21T02:42:13.123Z ? b@c: \\x1b]0;x\\x07\n")
+      #expect(list.output == "1\t2025-11-21 02:42\tunconfirmed\tb@c\t\\x1b]0;x\\x07\n")
       let cancel = try await imctl.run("outbox", "cancel", "1", "2")
       #expect((cancel.output, cancel.status) == ("1 cancelled\n", 1))
       agent.end()

@@ -22,8 +22,8 @@ struct TokenCommandTests {
       let shown = try await imctl.run("token", "show")
       #expect(
         shown.lines == [
-          "alice@example.org issued jwt until 2999-01-01T00:00:00Z", "alice@example.org given jwt",
-          "alice@example.org device jwt HT-SHA-256-EXPR expired 2000-01-01T00:00:00Z",
+          "alice@example.org\tissued\tjwt\t\t2999-01-01 00:00", "alice@example.org\tgiven\tjwt\t\t",
+          "alice@example.org\tdevice\tjwt\tHT-SHA-256-EXPR\texpired 2000-01-01 00:00",
         ])
       let json = try await imctl.run("token", "list", "--json")
       #expect(json.lines.count == 4)

@@ -7,7 +7,7 @@ import Testing
 @Suite("imctl watch")
 struct WatchCommandTests {
   private static let events: [Event] = {
-    let time = "2026-11-21T02:42:13.123Z"
+    let time = "2025-11-21T02:42:13.123Z"
     let jid = "alice@example.org"
     var change = StateChange(state: .waiting, previous: .loseConnection)
     change.cause = Failure(.networkError, stage: .stream)
@@ -38,10 +38,10 @@ struct WatchCommandTests {
         "watch", "--events", "state,presence,dataReady", "-a", "alice@example.org")
       #expect(
         result.output == """
-          2026-11-21T02:42:13.123Z alice@example.org state loseConnection -> waiting attempt 2 \
+          2025-11-21 02:42\talice@example.org\tstate\talice@example.org\tloseConnection -> waiting attempt 2 \
           next attempt in 1.5 s (XML stream: network problem)
-          2026-11-21T02:42:13.123Z alice@example.org dataReady 0
-          2026-11-21T02:42:13.123Z alice@example.org presence bob@example.org/\\u{202e}gpj away "a\\nb", priority 1
+          2025-11-21 02:42\talice@example.org\tdataReady\talice@example.org\t0
+          2025-11-21 02:42\talice@example.org\tpresence\tbob@example.org\taway "a\\nb", priority 1
 
           """)
       #expect(
@@ -83,10 +83,10 @@ struct WatchCommandTests {
       let result = try await imctl.run("watch", "--events", "message,receipt,chatState")
       #expect(
         result.lines == [
-          "T a@b message bob@c/x -> a@b: * bob waves\\x1b[2J", "T a@b message room@c/Bob -> a@b: * Bob waves",
-          "T a@b message (replaces 1\\n) bob@c/x -> a@b: new", "T a@b message (retracts 2) bob@c/x -> a@b: ",
-          "T a@b receipt 3 failed (c@d) gone: \\x07moved", "T a@b receipt 4 displayed (bob@c/\\u{202e})",
-          "T a@b chatState bob@c/x composing",
+          "T\ta@b\tmessage\tbob@c\t* bob waves\\x1b[2J", "T\ta@b\tmessage\tBob\t* Bob waves",
+          "T\ta@b\tmessage\tbob@c\t(corrects 1\\n) new", "T\ta@b\tmessage\tbob@c\t(retracts 2) ",
+          "T\ta@b\treceipt\tc@d\tfailed 3 gone: \\x07moved", "T\ta@b\treceipt\tbob@c\tdisplayed 4",
+          "T\ta@b\tchatState\tbob@c\tcomposing",
         ])
       agent.end()
     }
@@ -104,7 +104,7 @@ struct WatchCommandTests {
         child.output.lines.last
           == #"{"account":"alice@example.org","cursor":3,"event":"presence","#
           + #""from":"bob@example.org/\u202egpj","priority":1,"show":"away","status":"a\nb","#
-          + #""time":"2026-11-21T02:42:13.123Z"}"#)
+          + #""time":"2025-11-21T02:42:13.123Z"}"#)
       let events = try child.output.lines.map { try JSONDecoder().decode(Event.self, from: Data($0.utf8)) }
       #expect(events == Self.events)
       #expect(try agent.parameters(of: WatchMethod.self)?.events == nil)

@@ -9,7 +9,7 @@ import Testing
 struct WatchHookTests {
   private static func presence(_ cursor: Int64, _ status: String) -> Event {
     Event(
-      account: "alice@example.org", time: "2026-11-21T02:42:13.123Z", cursor: cursor,
+      account: "alice@example.org", time: "2025-11-21T02:42:13.123Z", cursor: cursor,
       body: .presence(PresenceChange(from: "bob@example.org/x", show: .away, status: status, priority: 0)))
   }
 

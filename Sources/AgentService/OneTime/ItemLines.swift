@@ -1,4 +1,5 @@
 import AgentProtocol
+import AgentStore
 import Dispatch
 
 /// Gathers the values of an answer into few writes, because a list may have tens of thousands.
@@ -20,8 +21,16 @@ final class ItemLines {
     if lines.utf8.count >= Self.room { flush() }
   }
 
+  /// Adds values; with appearances, each together with that of its JID. Blocks while the client does not read.
+  func add<Item: Codable & Sendable>(
+    _ items: [Item], of jid: (Item) -> String, _ appearances: KnownAppearances?
+  ) {
+    guard let appearances else { return add(contentsOf: items) }
+    add(contentsOf: items.map { Shown($0, appearances.appearance(of: jid($0))) })
+  }
+
   /// Adds values, which all cores encode. Blocks while the client does not read.
-  func add(contentsOf items: [some Encodable & Sendable]) {
+  private func add(contentsOf items: [some Encodable & Sendable]) {
     var rest = items[...]
     while !rest.isEmpty {
       let blocks = (0..<Self.blocks).map { _ in rest.popFirst(Self.block) }

@@ -46,6 +46,10 @@ extension MethodTable {
     register(RecipientsResolveMethod.self) { parameters, _ in
       try accounts.resolve(parameters.words, account: parameters.account)
     }
+    register(AppearancesMethod.self) { parameters, _ in
+      let appearances = try accounts.appearances(parameters.account)
+      return parameters.jids.map { appearances.appearance(of: $0) }
+    }
     register(RecipientsNormaliseMethod.self) { parameters, _ in
       try parameters.jids.map { try JID(given: $0).description }
     }
@@ -91,19 +95,24 @@ extension MethodTable {
   private mutating func registerStoredMessages(_ accounts: StoredAccounts, _ agent: OneTimeAgent) {
     register(HistoryReadMethod.self) { parameters, _ in
       let lines = ItemLines(of: agent)
-      try accounts.readHistory(parameters) { lines.add($0) }
+      let appearances = try parameters.hasAppearances ? accounts.appearances(parameters.account) : nil
+      try accounts.readHistory(parameters) { event in
+        if let appearances { lines.add(Shown(event, appearances.appearance(of: event))) } else { lines.add(event) }
+      }
       lines.flush()
       return Nothing()
     }
     register(ThreadsListMethod.self) { parameters, _ in
       let lines = ItemLines(of: agent)
-      lines.add(contentsOf: try accounts.threads(parameters))
+      let appearances = try parameters.hasAppearances ? accounts.appearances(parameters.account) : nil
+      lines.add(try accounts.threads(parameters), of: \.jid, appearances)
       lines.flush()
       return Nothing()
     }
     register(ConversationsListMethod.self) { parameters, _ in
       let lines = ItemLines(of: agent)
-      lines.add(contentsOf: try accounts.conversations(parameters))
+      let appearances = try parameters.hasAppearances ? accounts.appearances(parameters.account) : nil
+      lines.add(try accounts.conversations(parameters), of: \.jid, appearances)
       lines.flush()
       return Nothing()
     }

@@ -6,7 +6,7 @@ import AgentStore
 
 extension StoredAccounts {
   /// Reads messages from the history; passes each one on as soon as it is read.
-  func readHistory(_ parameters: HistoryReadMethod.Parameters, _ body: (Event) -> Void) throws {
+  func readHistory(_ parameters: HistoryReadMethod.Parameters, _ body: (Event) throws -> Void) throws {
     var query = HistoryQuery(account: try name(parameters.account))
     query.peer = try parameters.with.map { try peer($0, of: query.account) }
     query.thread = parameters.thread
@@ -20,7 +20,7 @@ extension StoredAccounts {
     try history?.read(query, newestFirst: parameters.newestFirst) { event in
       try Task.checkCancellation()
       isEmpty = false
-      body(event)
+      try body(event)
     }
     guard isEmpty, parameters.account != nil else { return }
     var isKnown = false

@@ -111,6 +111,11 @@ struct StoredAccounts: Sendable {
     return try words.map { try names.jid($0) }
   }
 
+  /// The appearances of an account's contacts and rooms.
+  func appearances(_ account: String?) throws -> KnownAppearances {
+    KnownAppearances(try KnownNames(of: try name(account), at: paths.database))
+  }
+
   /// Deletes the stored messages of an account.
   func forgetMessages(_ account: String) throws {
     try LocalStore.forget(BareJID.normalise(account), at: paths.database)

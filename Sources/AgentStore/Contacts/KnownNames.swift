@@ -1,6 +1,5 @@
 import AgentProtocol
 import GRDB
-import Glibc
 import XMPPStanza
 
 /// The names of contacts and bookmarked rooms, which resolve a word of the command line to a JID.
@@ -39,14 +38,19 @@ package struct KnownNames: Sendable {
 
   /// Reads the names without an agent; blocks on the disk. Does not create a database.
   package init(of account: String, at path: String) throws(Failure) {
-    guard access(path, F_OK) == 0 else {
+    guard let database = try LocalStore.forReading(path) else {
       self.init([])
       return
     }
-    let store = try LocalStore(path: path)
-    do { self = try store.database.read { try KnownNames(of: account, $0) } } catch {
+    do { self = try database.read { try KnownNames(of: account, $0) } } catch {
       throw LocalStore.failure(error, path)
     }
+  }
+
+  /// The names that are not empty, by JID.
+  package var byJID: [String: String] {
+    let named = entries.compactMap { entry in entry.name.flatMap { $0.isEmpty ? nil : (entry.jid, $0) } }
+    return Dictionary(named) { first, _ in first }
   }
 
   /// The JID for a word, by the rules of ``RecipientsResolveMethod``.

@@ -156,6 +156,25 @@ package final class LocalStore: BlockingStore {
     }
   }
 
+  /// Opens the database at `path` for reading, beside a running agent or without one; nil where there is none. A
+  /// database of an earlier version is upgraded, and a damaged one is left as it is.
+  ///
+  /// - Throws: `databaseError` if it cannot be read.
+  static func forReading(_ path: String) throws(Failure) -> DatabaseQueue? {
+    guard access(path, F_OK) == 0 else { return nil }
+    func current() throws -> DatabaseQueue? {
+      let database = try reader(path)
+      return try database.read { try isCurrent($0) } ? database : nil
+    }
+    do {
+      if let database = try current() { return database }
+      _ = try LocalStore(path: path)
+      return try current()
+    } catch {
+      throw failure(error, path)
+    }
+  }
+
   /// Opens a database for reading beside a writer.
   static func reader(_ path: String) throws -> DatabaseQueue {
     var configuration = Configuration()

@@ -15,25 +15,9 @@ package struct LocalHistory {
   ///
   /// Throws `databaseError` (33002) where it cannot be read.
   package init?(path: String) throws(Failure) {
-    guard access(path, F_OK) == 0 else { return nil }
+    guard let database = try LocalStore.forReading(path) else { return nil }
+    self.database = database
     self.path = path
-    do {
-      if let database = try Self.open(path) {
-        self.database = database
-        return
-      }
-      _ = try LocalStore(path: path)
-      guard let database = try Self.open(path) else { return nil }
-      self.database = database
-    } catch {
-      throw LocalStore.failure(error, path)
-    }
-  }
-
-  /// Returns nil where the database is of an earlier version.
-  private static func open(_ path: String) throws -> DatabaseQueue? {
-    let database = try LocalStore.reader(path)
-    return try database.read { try LocalStore.isCurrent($0) } ? database : nil
   }
 
   /// Passes on the messages, oldest first unless `newestFirst`, as their events or folded. A folded query with words

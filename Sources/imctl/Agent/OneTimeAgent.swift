@@ -63,15 +63,6 @@ enum OneTimeAgent {
     _ = try client(until: deadline).send(QuestionAnswerMethod.self, .init(answer: answer))
   }
 
-  /// Prints the value of an item.
-  static func print<Item: Decodable>(
-    _ reply: RPCReply, _ output: OutputOptions, text: (Item) -> String
-  ) throws {
-    if output.quiet { return }
-    if output.json { return Console.out(JSONLine.escape(String(reply.payload))) }
-    Console.out(text(try reply.item(Item.self)))
-  }
-
   /// The failure for a request whose time limit has passed. An agent that waits for a lock of the store is killed,
   /// because it would not notice the end of the connection.
   static func late<Method: AgentMethod>(_: Method.Type) -> Failure {

@@ -17,13 +17,6 @@ struct AccountCommand: ParsableCommand {
   static let store = FailureDetail.usage(.localStore)
 }
 
-extension AccountSummary {
-  /// The line of a list, where a star marks the default account.
-  fileprivate var text: String {
-    "\(self.default ? "*" : " ") \(peer: account)" + (isLogin ? " (logged in)" : "")
-  }
-}
-
 /// `imctl account list`.
 struct AccountListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -40,7 +33,15 @@ struct AccountListCommand: ParsableCommand {
   func run() throws {
     let accounts = try OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(timeout))
     AgentStart.remarkOnCrash()
-    for account in accounts { try output.data(account, text: account.text) }
+    try output.list(
+      accounts, [.init(inLanguage("ACCOUNT", "账号")), .init(""), .init(inLanguage("STATE", "状态"))]
+    ) { account in
+      [
+        TextTable.Cell("\(peer: account.account)", account.default ? .bold : .plain),
+        TextTable.Cell(account.default ? inLanguage("default", "默认") : ""),
+        TextTable.Cell(account.isLogin ? inLanguage("logged in", "已登录") : ""),
+      ]
+    }
     if accounts.isEmpty {
       output.empty(inLanguage("no account is stored: imctl login JID", "没有存储任何账号：imctl login JID"))
     }

@@ -215,7 +215,7 @@ struct AgentState: Encodable {
       return inLanguage("not running", "未运行")
     }
     var text =
-      "running, pid \(pid), version \(peer: version), since \(peer: started), "
+      "running, pid \(pid), version \(peer: version), since \(LocalTime(started).description), "
       + "\(online) of \(accounts) accounts online"
     if service == true { text += inLanguage(", as a service", "，作为服务运行") }
     for warning in warnings ?? [] { text += "\n\(peer: warning.message)" }

@@ -40,37 +40,66 @@ struct ContactsListCommand: ParsableCommand {
 
   func run() throws {
     let deadline = Deadline(options.timeout)
-    let (isEmpty, isStale) =
+    let list =
       try AgentClient.session(start: .once, until: deadline) { agent in
-        try pages { after in
+        try contacts { after in
           try agent.answer(
             to: agent.send(ContactsListMethod.self, .init(account: options.account.account, after: after)))
         }
-      } ?? (true, false)
-    if isEmpty {
+      } ?? (contacts: [], isStale: false)
+    try show(list.contacts, until: deadline)
+    if list.contacts.isEmpty {
       options.output.empty(
         group == nil && !online
           ? inLanguage("no contacts: imctl contacts add JID", "没有联系人：imctl contacts add JID")
           : inLanguage("no such contacts: imctl contacts list", "没有符合条件的联系人：imctl contacts list"))
     }
-    if isStale { ContactsCommand.noteStale(options.output) }
+    if list.isStale { ContactsCommand.noteStale(options.output) }
   }
 
-  /// Prints all pages. Returns whether they were empty, and whether they may be out of date.
-  private func pages(
+  /// The contacts of all pages, and whether they may be out of date.
+  private func contacts(
     _ next: (String?) throws -> ContactsListMethod.Result
-  ) throws -> (isEmpty: Bool, isStale: Bool) {
+  ) throws -> (contacts: [Contact], isStale: Bool) {
+    var contacts: [Contact] = []
     var after: String?
-    var isEmpty = true
     while true {
       let page = try next(after)
-      for contact in page.contacts where matches(contact) {
-        isEmpty = false
-        try options.output.data(contact, text: ContactText(contact).description)
-      }
+      contacts += page.contacts.filter(matches)
       after = page.contacts.last?.jid
-      if !page.more || after == nil { return (isEmpty, page.stale) }
+      if !page.more || after == nil { return (contacts, page.stale) }
     }
+  }
+
+  private func show(_ contacts: [Contact], until deadline: Deadline) throws {
+    let columns =
+      TextTable.Column.nameAndJID + [
+        .init(inLanguage("SUBSCRIPTION", "订阅")), .init(inLanguage("GROUPS", "分组"), .cut),
+        .init(inLanguage("PRESENCE", "状态"), .cut),
+      ]
+    let appearances = Appearances(until: deadline)
+    appearances.loadColors(of: contacts.map(\.jid), account: options.account.account, options.output)
+    try options.output.list(contacts, columns) { contact in
+      var appearance = appearances.known(contact.jid, account: options.account.account)
+      appearance.name = contact.name
+      return appearance.nameAndJID + Self.cells(contact)
+    }
+  }
+
+  private static func cells(_ contact: Contact) -> [TextTable.Cell] {
+    var subscription = [contact.subscription]
+    if contact.ask != nil { subscription.append(inLanguage("asked", "已请求")) }
+    if contact.approved { subscription.append(inLanguage("approved", "已预先批准")) }
+    if contact.blocked { subscription.append(inLanguage("blocked", "已屏蔽")) }
+    let presence = contact.presence.map { presence in
+      [presence.resource, StatusText.presence(presence.show, presence.status, presence.priority)]
+        .compactMap(\.self).map { "\(peer: $0)" }.joined(separator: ": ")
+    }
+    return [
+      TextTable.Cell(subscription.map { "\(peer: $0)" }.joined(separator: ", ")),
+      TextTable.Cell(contact.groups.map { "\(peer: $0)" }.joined(separator: ", ")),
+      TextTable.Cell(presence.joined(separator: "; ")),
+    ]
   }
 
   private func matches(_ contact: Contact) -> Bool {
@@ -92,10 +121,17 @@ struct ContactsRequestsCommand: ParsableCommand {
       try AgentClient.answer(
         to: ContactRequestsMethod.self, .init(account: options.account.account),
         until: Deadline(options.timeout))
-    for entry in result.requests {
-      let text = entry.text.map { " \"\(peer: $0)\"" } ?? ""
-      let note = entry.looksLike.map { inLanguage(" (looks like \(peer: $0))", "（看起来像 \(peer: $0)）") } ?? ""
-      try options.output.data(entry, text: "\(peer: entry.jid)\(note) \(peer: entry.received)\(text)")
+    try options.output.list(
+      result.requests,
+      [
+        .init("JID"), .init(inLanguage("TIME", "时间")), .init(inLanguage("LOOKS LIKE", "看起来像")),
+        .init(inLanguage("TEXT", "附言"), .wrapped),
+      ]
+    ) { request in
+      [
+        TextTable.Cell("\(peer: request.jid)"), TextTable.Cell(LocalTime(request.received).description, .faint),
+        TextTable.Cell("\(peer: request.looksLike ?? "")"), TextTable.Cell("\(peer: request.text ?? "")"),
+      ]
     }
     if result.requests.isEmpty {
       options.output.empty(inLanguage("nobody asks to see your presence", "没有人请求查看您的状态"))
@@ -130,27 +166,5 @@ extension ContactsCommand {
   /// Notes that the output may be out of date; with `--json`, every object says so.
   static func noteStale(_ output: OutputOptions) {
     output.note(inLanguage("not online: this is what was known last", "未在线：以下为上次已知的内容"))
-  }
-}
-
-/// A contact as a line of text.
-struct ContactText: CustomStringConvertible {
-  let description: String
-
-  init(_ contact: Contact) {
-    var parts = ["\(peer: contact.jid)"]
-    if let name = contact.name { parts.append("\"\(peer: name)\"") }
-    if !contact.groups.isEmpty {
-      parts.append("[" + contact.groups.map { "\(peer: $0)" }.joined(separator: ", ") + "]")
-    }
-    parts.append("\(peer: contact.subscription)")
-    if contact.ask != nil { parts.append(inLanguage("asked", "已请求")) }
-    if contact.approved { parts.append(inLanguage("approved", "已预先批准")) }
-    if contact.blocked { parts.append(inLanguage("blocked", "已屏蔽")) }
-    for presence in contact.presence {
-      let resource = presence.resource.map { "/\(peer: $0) " } ?? ""
-      parts.append(resource + StatusText.presence(presence.show, presence.status, presence.priority))
-    }
-    description = parts.joined(separator: "  ")
   }
 }

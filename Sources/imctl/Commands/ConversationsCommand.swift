@@ -35,14 +35,24 @@ struct ConversationsListCommand: ParsableCommand {
   @OptionGroup var options: AccountCommandOptions
 
   func run() throws {
-    let parameters = ConversationsListMethod.Parameters(account: options.account.account, unread: unread)
+    var parameters = ConversationsListMethod.Parameters(account: options.account.account, unread: unread)
+    parameters.hasAppearances = !options.output.json
+    let style = options.output.style
+    var table = TextTable(
+      TextTable.Column.nameAndJID + [
+        .init(inLanguage("UNREAD", "未读")),
+        .init(inLanguage("SETTINGS", "设置")), .init(inLanguage("TIME", "时间")),
+        .init(inLanguage("LAST MESSAGE", "最新消息"), .cut),
+      ], style)
     var isEmpty = true
     _ = try OneTimeAgent.ask(
       ConversationsListMethod.self, parameters, until: Deadline(options.timeout),
-      onItem: { conversation in
+      onItem: { reply in
         isEmpty = false
-        try OneTimeAgent.print(conversation, options.output, text: Self.text)
+        if options.output.json { return options.output.forward(reply) }
+        table.add(Self.cells(try reply.item(Shown<Conversation>.self)))
       })
+    options.output.lines(table.lines())
     if isEmpty {
       options.output.empty(
         unread
@@ -51,17 +61,29 @@ struct ConversationsListCommand: ParsableCommand {
     }
   }
 
-  static func text(_ conversation: Conversation) -> String {
-    var parts = ["\(peer: conversation.jid)"]
-    if conversation.unread > 0 {
-      parts.append(inLanguage("\(conversation.unread) unread", "\(conversation.unread) 条未读"))
+  private static func cells(_ shown: Shown<Conversation>) -> [TextTable.Cell] {
+    let conversation = shown.value
+    let last = conversation.last.flatMap { event in
+      if case .message(let message) = event.body { (event.time, message) } else { nil }
     }
-    if conversation.pinned { parts.append(inLanguage("pinned", "已置顶")) }
-    if conversation.muted { parts.append(inLanguage("muted", "已静音")) }
-    parts += conversation.marks.map { "+\(peer: $0)" }
-    if conversation.pending { parts.append(inLanguage("not shared yet", "尚未同步")) }
-    if let last = conversation.last { parts.append(HistoryText(last).description) }
-    return parts.joined(separator: "  ")
+    // The newest message is one line, in a pipe and on a terminal.
+    let text = last.map { MessageText($0.1, OutputStyle(columns: nil)).description } ?? ""
+    let isSent = last?.1.direction == .out
+    return shown.appearance.nameAndJID + [
+      TextTable.Cell(conversation.unread > 0 ? String(conversation.unread) : "", .bold),
+      TextTable.Cell(settings(of: conversation)),
+      TextTable.Cell(last.map { LocalTime($0.0).description } ?? "", .faint),
+      TextTable.Cell(isSent ? inLanguage("you: \(text)", "我：\(text)") : text),
+    ]
+  }
+
+  private static func settings(of conversation: Conversation) -> String {
+    var settings: [String] = []
+    if conversation.pinned { settings.append(inLanguage("pinned", "已置顶")) }
+    if conversation.muted { settings.append(inLanguage("muted", "已静音")) }
+    settings += conversation.marks.map { "+\(peer: $0)" }
+    if conversation.pending { settings.append(inLanguage("not shared yet", "尚未同步")) }
+    return settings.joined(separator: ", ")
   }
 }
 

@@ -39,9 +39,7 @@ struct DevicesListCommand: ParsableCommand {
   func run() throws {
     Interrupt.install()
     let deadline = Deadline(timeout)
-    for device in try devices(until: deadline) {
-      try output.data(device, text: DeviceText(device).description)
-    }
+    try output.devices(devices(until: deadline))
   }
 
   private func devices(until deadline: Deadline) throws -> [Device] {
@@ -70,7 +68,7 @@ struct DevicesSelfCommand: ParsableCommand {
 
   func run() throws {
     let device = try DevicesCommand.own(options, name: nil)
-    try options.output.data(device, text: DeviceText(device).description)
+    try options.output.devices([device])
   }
 }
 
@@ -97,7 +95,7 @@ struct DevicesNameCommand: ParsableCommand {
 
   func run() throws {
     let device = try DevicesCommand.own(options, name: name)
-    try options.output.data(device, text: DeviceText(device).description)
+    try options.output.devices([device])
   }
 }
 
@@ -110,21 +108,25 @@ extension DevicesCommand {
   }
 }
 
-/// A device as a line of text.
-struct DeviceText: CustomStringConvertible {
-  let description: String
-
-  init(_ device: Device) {
-    var parts = [device.resource.map { "\(peer: $0)" } ?? "-"]
-    if let name = device.name ?? device.model { parts.append("\"\(peer: name)\"") }
-    if let platform = device.platform {
-      parts.append(inLanguage("platform \(platform)", "平台 \(platform)"))
+extension OutputOptions {
+  /// Prints devices as a table, in which this device is bold.
+  fileprivate func devices(_ devices: [Device]) throws {
+    let columns: [TextTable.Column] = [
+      .init(inLanguage("RESOURCE", "资源"), .cut), .init(inLanguage("NAME", "名称"), .cut),
+      .init(inLanguage("STATE", "状态")), .init(inLanguage("SINCE", "登录时间")),
+      .init(inLanguage("PLATFORM", "平台")), .init(inLanguage("SOFTWARE", "软件"), .cut),
+      .init(inLanguage("DETAILS", "附加信息"), .cut),
+    ]
+    try list(devices, columns) { device in
+      let state = device.online ? inLanguage("online", "在线") : inLanguage("offline", "离线")
+      return [
+        TextTable.Cell("\(peer: device.resource ?? "-")", device.isSelf ? .bold : .plain),
+        TextTable.Cell("\(peer: device.name ?? device.model ?? "")"),
+        TextTable.Cell(device.isSelf ? state + inLanguage(", this device", "，本设备") : state),
+        TextTable.Cell(device.lastLogin.map { LocalTime($0).description } ?? "", .faint),
+        TextTable.Cell(device.platform.map(String.init) ?? ""),
+        TextTable.Cell("\(peer: device.software ?? "")"), TextTable.Cell("\(peer: device.ext ?? "")"),
+      ]
     }
-    if let software = device.software { parts.append("\(peer: software)") }
-    if let ext = device.ext { parts.append("(\(peer: ext))") }
-    parts.append(device.online ? inLanguage("online", "在线") : inLanguage("offline", "离线"))
-    if device.isSelf { parts.append(inLanguage("this device", "本设备")) }
-    if let time = device.lastLogin { parts.append(inLanguage("since \(peer: time)", "登录于 \(peer: time)")) }
-    description = parts.joined(separator: "  ")
   }
 }

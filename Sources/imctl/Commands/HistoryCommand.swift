@@ -76,9 +76,14 @@ struct HistoryCommand: ParsableCommand {
   func run() throws {
     let parameters = parameters
     if sync { try fetch(parameters) } else { AgentStart.remarkOnCrash() }
+    var table = MessageTable(output.style, namesRecipients: jid == nil)
     _ = try OneTimeAgent.ask(
       HistoryReadMethod.self, parameters, until: Deadline(Timeout(seconds: 0)),
-      onItem: { try OneTimeAgent.print($0, output) { HistoryText($0).description } })
+      onItem: { reply in
+        if output.json { return output.forward(reply) }
+        output.lines(table.add(try reply.item(Shown<Event>.self)))
+      })
+    output.lines(table.finish())
   }
 
   private var parameters: HistoryReadMethod.Parameters {
@@ -88,6 +93,7 @@ struct HistoryCommand: ParsableCommand {
     parameters.words = words
     // JSON output has the original events.
     parameters.isFolded = !output.json
+    parameters.hasAppearances = !output.json
     parameters.newestFirst = search != nil
     parameters.limit = limit == 0 ? nil : limit
     parameters.before = before?.seconds
@@ -129,23 +135,5 @@ struct HistoryCommand: ParsableCommand {
           "there may be older messages at the server: --sync again fetches them",
           "服务器上可能还有更早的消息：再次使用 --sync 获取"))
     }
-  }
-}
-
-/// A message as a line of text: time, direction, peer and content.
-struct HistoryText: CustomStringConvertible {
-  let description: String
-
-  init(_ event: Event) {
-    guard case .message(let message) = event.body else {
-      description = ""
-      return
-    }
-    let isSent = message.direction == .out
-    var peer = (isSent ? message.to : message.from) ?? event.account
-    // In a room, the resource is the nickname of the sender; otherwise, it is a device.
-    if message.type != "groupchat" { peer = String(peer.prefix { $0 != "/" }) }
-    description =
-      "\(peer: event.time) \(isSent ? "->" : "<-") \(peer: peer): \(MessageText(message))"
   }
 }

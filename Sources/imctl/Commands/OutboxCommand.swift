@@ -25,19 +25,30 @@ struct OutboxListCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    try AgentClient.session(start: .whenNoneRuns, timeout: timeout) { agent in
-      let request = try agent.send(OutboxListMethod.self, .init(account: account.account))
-      let entries = try agent.answer(to: request)
-      for entry in entries { try output.data(entry, text: Self.text(entry)) }
-      if entries.isEmpty {
-        output.empty(inLanguage("no message waits to be sent", "没有等待发送的消息"))
-      }
-    }
+    let deadline = Deadline(timeout)
+    let entries = try AgentClient.ask(
+      OutboxListMethod.self, .init(account: account.account), start: .whenNoneRuns, timeout: timeout)
+    try show(entries ?? [], until: deadline)
+    if entries?.isEmpty != false { output.empty(inLanguage("no message waits to be sent", "没有等待发送的消息")) }
   }
 
-  private static func text(_ entry: OutboxListMethod.Entry) -> String {
-    let mark = entry.handedOver ? "? " : ""
-    return "\(peer: entry.id) \(peer: entry.accepted) \(mark)\(peer: entry.to): \(peer: entry.body ?? "")"
+  private func show(_ entries: [OutboxListMethod.Entry], until deadline: Deadline) throws {
+    let appearances = Appearances(until: deadline)
+    if !output.json { appearances.load(entries.map(\.to), account: account.account) }
+    try output.list(
+      entries,
+      [
+        .init("ID"), .init(inLanguage("TIME", "时间")), .init(inLanguage("STATE", "状态")),
+        .init(inLanguage("RECIPIENT", "收件人"), .cut), .init(inLanguage("TEXT", "内容"), .cut),
+      ]
+    ) { entry in
+      let appearance = appearances.known(entry.to, account: account.account)
+      return [
+        TextTable.Cell("\(peer: entry.id)"), TextTable.Cell(LocalTime(entry.accepted).description, .faint),
+        TextTable.Cell(entry.handedOver ? inLanguage("unconfirmed", "未确认") : inLanguage("queued", "排队中")),
+        TextTable.Cell(appearance.shownName, appearance.attribute), TextTable.Cell("\(peer: entry.body ?? "")"),
+      ]
+    }
   }
 }
 

@@ -33,15 +33,9 @@ struct ProfileGetCommand: ParsableCommand {
     }
     // An empty profile has no text output.
     if profile.fields.isEmpty, !common.output.json { return }
-    try common.output.data(profile, text: Self.text(profile))
-  }
-
-  private static func text(_ profile: Profile) -> String {
-    Profile.Field.allCases.compactMap { field in
-      profile.fields[field.rawValue].map { text in
-        field.rawValue + String(repeating: " ", count: 14 - field.rawValue.count) + "\(peer: text)"
-      }
-    }.joined(separator: "\n")
+    try common.output.facts(
+      profile,
+      Profile.Field.allCases.compactMap { field in profile.fields[field.rawValue].map { (field.rawValue, $0) } })
   }
 }
 

@@ -46,11 +46,10 @@ struct ServerInfoCommand: ParsableCommand {
 
   func run() throws {
     let info = try server.ask(ServerInfoMethod.self)
-    try server.common.output.data(info, text: Self.text(info))
+    try server.common.output.facts(info, Self.facts(info))
   }
 
-  /// One line for each fact, beginning with its name.
-  private static func text(_ info: ServerInfoMethod.Result) -> String {
+  private static func facts(_ info: ServerInfoMethod.Result) -> [(name: String, value: String)] {
     var lines = [("server", info.server)]
     lines += info.identities.map { ("identity", "\($0.category)/\($0.type)" + quoted($0.name)) }
     if let software = info.software { lines.append(("software", software.text)) }
@@ -59,9 +58,7 @@ struct ServerInfoCommand: ParsableCommand {
     }
     lines += info.services.map { ("service", $0.jid + quoted($0.name)) }
     lines.append(("features", String(info.features.count)))
-    return lines.map { name, value in
-      name + String(repeating: " ", count: max(1, 10 - name.count)) + "\(peer: value)"
-    }.joined(separator: "\n")
+    return lines
   }
 
   private static func quoted(_ name: String?) -> String { name.map { " \"\($0)\"" } ?? "" }

@@ -45,9 +45,8 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     let sessions = try sessions()
     for (index, session) in sessions.enumerated() {
-      try output.data(
-        session,
-        text: (index > 0 ? "\n" : "") + StatusText(session, isVerbose: output.verbose > 0).description)
+      if index > 0 { output.lines([""]) }
+      try output.facts(session, StatusText.facts(session, isVerbose: output.verbose > 0))
     }
     if !sessions.contains(where: \.isOnline) { throw ExitCode(1) }
   }
@@ -68,20 +67,19 @@ struct StatusCommand: ParsableCommand {
   }
 }
 
-/// The text of `status`: one line for each fact, beginning with its name.
-struct StatusText: CustomStringConvertible {
-  let description: String
-
-  init(_ session: SessionStatus, isVerbose: Bool = false) {
+/// The text of `status`.
+enum StatusText {
+  static func facts(_ session: SessionStatus, isVerbose: Bool = false) -> [(name: String, value: String)] {
     var lines: [(name: String, value: String)] = session.account.isEmpty ? [] : [("account", session.account)]
-    lines.append(("state", session.state.rawValue + (session.since.map { " since " + $0 } ?? "")))
+    let since = session.since.map { " since " + LocalTime($0).description }
+    lines.append(("state", session.state.rawValue + (since ?? "")))
     if let fullJID = session.fullJID { lines.append(("jid", fullJID)) }
     if let presence = session.presence { lines.append(("presence", Self.presence(presence))) }
     if let server = session.server, let text = Self.server(server) { lines.append(("server", text)) }
-    if let nextRetry = session.nextRetry { lines.append(("next try", nextRetry)) }
+    if let nextRetry = session.nextRetry { lines.append(("next try", LocalTime(nextRetry).description)) }
     if let idle = session.idle { lines.append(("idle", idle.rawValue)) }
     if let attempt = session.attempt { lines.append(("attempt", String(attempt))) }
-    if let lastSeen = session.lastSeen, !session.isOnline { lines.append(("last seen", lastSeen)) }
+    if let lastSeen = session.lastSeen, !session.isOnline { lines.append(("last seen", LocalTime(lastSeen).description)) }
     if session.queued > 0 { lines.append(("queued", String(session.queued))) }
     if session.uncertain > 0 { lines.append(("uncertain", String(session.uncertain))) }
     if isVerbose, let refused = session.refused {
@@ -90,9 +88,7 @@ struct StatusText: CustomStringConvertible {
     }
     if let cause = session.cause { lines.append(("cause", cause.message)) }
     for warning in session.warnings ?? [] { lines.append(("warning", warning.message)) }
-    description = lines.map { line in
-      line.name + String(repeating: " ", count: max(1, 10 - line.name.count)) + "\(peer: line.value)"
-    }.joined(separator: "\n")
+    return lines
   }
 
   /// `away "lunch", priority 5 (not applied)`.

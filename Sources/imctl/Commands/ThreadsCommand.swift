@@ -39,15 +39,34 @@ struct ThreadsListCommand: ParsableCommand {
   }
 
   func run() throws {
-    let parameters = ThreadsListMethod.Parameters(
+    var parameters = ThreadsListMethod.Parameters(
       account: options.account.account, with: jid, limit: limit == 0 ? nil : limit)
+    parameters.hasAppearances = !options.output.json
+    var table = TextTable(
+      TextTable.Column.nameAndJID + [
+        .init(inLanguage("THREAD", "话题")),
+        .init(inLanguage("MESSAGES", "消息数")), .init(inLanguage("LAST", "最新")),
+      ], options.output.style)
+    var isEmpty = true
     _ = try OneTimeAgent.ask(
       ThreadsListMethod.self, parameters, until: Deadline(options.timeout),
-      onItem: { try OneTimeAgent.print($0, options.output, text: Self.text) })
+      onItem: { reply in
+        isEmpty = false
+        if options.output.json { return options.output.forward(reply) }
+        table.add(Self.cells(try reply.item(Shown<MessageThread>.self)))
+      })
+    options.output.lines(table.lines())
+    if isEmpty {
+      options.output.empty(
+        inLanguage("no threads: imctl send --thread ID JID TEXT", "没有话题：imctl send --thread ID JID TEXT"))
+    }
   }
 
-  private static func text(_ thread: MessageThread) -> String {
-    let count = inLanguage("messages: \(thread.messages)", "消息数：\(thread.messages)")
-    return "\(peer: thread.jid)  \(peer: thread.thread)  \(count)  \(thread.last)"
+  private static func cells(_ shown: Shown<MessageThread>) -> [TextTable.Cell] {
+    let thread = shown.value
+    return shown.appearance.nameAndJID + [
+      TextTable.Cell("\(peer: thread.thread)"), TextTable.Cell(String(thread.messages)),
+      TextTable.Cell(LocalTime(thread.last).description, .faint),
+    ]
   }
 }

@@ -12,17 +12,22 @@ struct TokenCommand: ParsableCommand {
     ])
 }
 
-extension TokenSummary {
-  fileprivate var text: String {
-    var parts = ["\(peer: account)", use.rawValue, auth.rawValue]
-    if let mechanism { parts.append("\(peer: mechanism)") }
-    if let expires {
-      parts.append(
-        expired
-          ? inLanguage("expired \(peer: expires)", "已于 \(peer: expires) 过期")
-          : inLanguage("until \(peer: expires)", "有效期至 \(peer: expires)"))
+extension OutputOptions {
+  /// Prints what is known of tokens as a table.
+  fileprivate func tokens(_ tokens: [TokenSummary]) throws {
+    let columns: [TextTable.Column] = [
+      .init(inLanguage("ACCOUNT", "账号")), .init(inLanguage("USE", "用途")), .init(inLanguage("LOGIN", "登录方式")),
+      .init(inLanguage("MECHANISM", "机制")), .init(inLanguage("EXPIRES", "有效期")),
+    ]
+    try list(tokens, columns) { token in
+      let expires = token.expires.map { LocalTime($0).description }
+      return [
+        TextTable.Cell("\(peer: token.account)"), TextTable.Cell(token.use.rawValue),
+        TextTable.Cell(token.auth.rawValue), TextTable.Cell("\(peer: token.mechanism ?? "")"),
+        TextTable.Cell(
+          token.expired ? expires.map { inLanguage("expired \($0)", "已于 \($0) 过期") } ?? "" : expires ?? ""),
+      ]
     }
-    return parts.joined(separator: " ")
   }
 }
 
@@ -42,7 +47,7 @@ struct TokenShowCommand: ParsableCommand {
   func run() throws {
     let lines = try OneTimeAgent.ask(
       TokenListMethod.self, .init(account: account.account, all: false), until: Deadline(timeout))
-    for line in lines { try output.data(line, text: line.text) }
+    try output.tokens(lines)
     if lines.isEmpty { throw ExitCode(1) }
   }
 }
@@ -62,7 +67,7 @@ struct TokenListCommand: ParsableCommand {
   func run() throws {
     let lines = try OneTimeAgent.ask(
       TokenListMethod.self, .init(account: nil, all: true), until: Deadline(timeout))
-    for line in lines { try output.data(line, text: line.text) }
+    try output.tokens(lines)
     if lines.isEmpty {
       output.empty(
         inLanguage(

@@ -109,7 +109,8 @@ struct WatchCommand: ParsableCommand {
     Interrupt.install()
     let deadline = Deadline(timeout)
     guard let hook = try hook() else {
-      return try watch(parameters, until: deadline, onEvent: tell)
+      let rows = EventRows(output.style, namesAccounts: account == nil)
+      return try watch(parameters, until: deadline) { try tell($0, rows) }
     }
     let hooks = HookEvents(hook, output)
     do {
@@ -124,12 +125,12 @@ struct WatchCommand: ParsableCommand {
 
   /// Prints an event. With `--json`, prints the agent's line unchanged, unless it contains a failure, whose sentences
   /// must be in this command's language.
-  private func tell(_ reply: RPCReply) throws {
+  private func tell(_ reply: RPCReply, _ rows: EventRows) throws {
     if output.json, !output.quiet, !reply.tellsOfFailure {
       return Console.out(JSONLine.escape(String(reply.payload)))
     }
     guard let event = try? reply.event() else { return }
-    try output.data(event, text: EventText(event).description)
+    if output.json { try output.data(event, text: "") } else { output.lines(rows.lines(of: event)) }
   }
 
   /// Passes events to `onEvent` until the deadline.
@@ -143,135 +144,5 @@ struct WatchCommand: ParsableCommand {
       agent.deadline = deadline
       while let event = try agent.nextEventReply() { try onEvent(event) }
     }
-  }
-}
-
-/// An event as a line of text: time, account, name and content.
-struct EventText: CustomStringConvertible {
-  let description: String
-
-  init(_ event: Event) {
-    description = "\(peer: event.time) \(peer: event.account) \(event.name) \(Self.body(event.body))"
-  }
-
-  static func body(_ body: Event.Body) -> String {
-    switch body {
-    case .state(let change): "\(change.previous.rawValue) -> " + step(change)
-    case .synced(let part):
-      ([part.part.rawValue] + [part.count.map(String.init)].compactMap(\.self)).joined(separator: " ")
-    case .dataReady(let code): String(code)
-    case .success(let success): "\(peer: success.fullJID) in \(success.milliseconds) ms"
-    case .presence(let change):
-      "\(peer: change.from) " + StatusText.presence(change.show, change.status, change.priority)
-    case .message(let message): Self.message(message)
-    case .contact(let contact): Self.contact(contact)
-    case .device(let device): Self.device(device)
-    case .conversation(let change): conversation(change)
-    case .receipt(let receipt): Self.receipt(receipt)
-    case .chatState(let change): "\(peer: change.from) \(peer: change.state)"
-    case .wire(let line): wire(line)
-    case .tokenUnavailable(let cause): "(\(peer: cause.message))"
-    case .kicked(let kick): kicked(kick)
-    case .loginRequired(let required): loginRequired(required)
-    case .stanzaRefused(let refused):
-      "\(peer: refused.from ?? "") \(refused.size) octets: \(peer: refused.reason)"
-    case .store(let change): store(change)
-    case .gap: "older events are lost"
-    }
-  }
-
-  /// `bob@example.org/desk -> alice@example.org: text`, preceded by marks.
-  private static func message(_ message: MessageEvent) -> String {
-    var text = MessageText(message)
-    var marks: [String] = []
-    if message.carbon { marks.append("carbon") }
-    if message.delayed { marks.append("delayed") }
-    if let id = message.replaces { marks.append("replaces \(peer: id)") }
-    if let id = message.retracts { marks.append("retracts \(peer: id)") }
-    text.marks += marks
-    return "\(text.mark)\(peer: message.from ?? "") -> \(peer: message.to ?? ""): \(text.content)"
-  }
-
-  /// `bob@example.org pinned (self)`.
-  private static func conversation(_ change: ConversationEvent) -> String {
-    let marks = (change.marks ?? []).map { " +\(peer: $0)" }.joined()
-    return "\(peer: change.jid) \(change.action.rawValue)\(marks) (\(peer: change.by))"
-  }
-
-  /// `ID delivered (bob@example.org/desk)`.
-  private static func receipt(_ receipt: ReceiptEvent) -> String {
-    let why = [receipt.condition, receipt.text].compactMap(\.self).joined(separator: ": ")
-    return "\(peer: receipt.id) \(receipt.kind.rawValue) (\(peer: receipt.from))"
-      + (why.isEmpty ? "" : " \(peer: why)")
-  }
-
-  /// `request bob@example.org by contact: text`.
-  private static func contact(_ contact: ContactEvent) -> String {
-    var text = "\(contact.action.rawValue) \(peer: contact.jid)"
-    if let actor = contact.by { text += " by \(actor.rawValue)" }
-    if let original = contact.looksLike {
-      text += inLanguage(" (looks like \(peer: original))", "（看起来像 \(peer: original)）")
-    }
-    if let said = contact.text { text += ": \(peer: said)" }
-    return text
-  }
-
-  /// `rename alice@example.org/phone by other-device: kitchen iPad`.
-  private static func device(_ device: DeviceEvent) -> String {
-    var text = "\(device.action.rawValue) \(peer: device.jid)"
-    if let actor = device.by { text += " by \(actor.rawValue)" }
-    if let name = device.name { text += ": \(peer: name)" }
-    return text
-  }
-
-  /// An element that was sent or received, with an arrow for its direction.
-  static func wire(_ line: WireLine) -> String {
-    "\(line.direction == "sent" ? "→" : "←") \(peer: line.xml)"
-  }
-
-  /// The ended session, since when it was online, the cause, and the agent's reaction.
-  static func kicked(_ kick: Kick) -> String {
-    var parts = ["\(peer: kick.fullJID)"]
-    if let since = kick.onlineSince {
-      parts.append(inLanguage("online since \(peer: since)", "自 \(peer: since) 起在线"))
-    }
-    parts.append("(\(peer: kick.cause.message))")
-    if let retryIn = kick.retryIn {
-      parts.append("\(kick.next.rawValue): next attempt in \(retryIn) s")
-    } else {
-      parts.append("\(peer: kick.cause.hint)")
-    }
-    return parts.joined(separator: " ")
-  }
-
-  static func loginRequired(_ required: LoginRequired) -> String {
-    "(\(peer: required.cause.message)) "
-      + (required.asksCommand
-        ? inLanguage("the command of --on-auth-failure is asked", "正在运行 --on-auth-failure 的命令")
-        : "\(peer: required.cause.hint)")
-  }
-
-  static func store(_ change: StoreChange) -> String {
-    guard let cause = change.cause else { return inLanguage("works again", "已恢复正常") }
-    return "(\(peer: cause.message))"
-  }
-
-  /// A step of the login: the state and its facts.
-  static func step(_ change: StateChange) -> String {
-    var parts = [change.state.rawValue]
-    if let host = change.host { parts.append("\(peer: host)" + (change.port.map { ":\($0)" } ?? "")) }
-    if let interface = change.interface { parts.append("\(peer: interface)") }
-    if let tls = change.tls { parts.append("\(peer: tls.version) \(peer: tls.cipher)") }
-    if let mechanism = change.mechanism { parts.append("\(peer: mechanism)") }
-    if let fullJID = change.fullJID { parts.append("\(peer: fullJID)") }
-    parts += (change.parts ?? []).map(\.rawValue)
-    parts += SyncPart.allCases.compactMap { part in change.counts?[part].map { "\(part.rawValue) \($0)" } }
-    if let late = change.late { parts.append("late: " + late.map(\.rawValue).joined(separator: " ")) }
-    if change.resumed == true { parts.append("resumed") }
-    if let attempt = change.attempt, attempt > 1 { parts.append("attempt \(attempt)") }
-    if let retryIn = change.retryIn { parts.append("next attempt in \(retryIn) s") }
-    if let roundTrips = change.roundTrips { parts.append("\(roundTrips) round trips") }
-    if let cause = change.cause { parts.append("(\(peer: cause.message))") }
-    return parts.joined(separator: " ")
   }
 }

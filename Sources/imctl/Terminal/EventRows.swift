@@ -1,0 +1,77 @@
+import AgentProtocol
+import Terminal
+
+/// The events of `watch` as rows of text. A terminal shows the local time, the contact or account that the event is
+/// about, and the content; a pipe also gets the account and the name of the event.
+final class EventRows {
+  /// The widest column of names on a terminal.
+  private static let maximumName = 24
+
+  private let style: OutputStyle
+  private let namesAccounts: Bool
+  private let appearances = Appearances(until: Deadline(.ofRequest))
+  /// The width of the names so far, with which later rows are aligned.
+  private var nameWidth = 0
+  /// The account of the last row on a terminal.
+  private var account: String?
+
+  /// - Parameter namesAccounts: Whether events of several accounts may come.
+  init(_ style: OutputStyle, namesAccounts: Bool) {
+    self.style = style
+    self.namesAccounts = namesAccounts
+  }
+
+  func lines(of event: Event) -> [String] {
+    if case .contact(let change) = event.body { appearances.forget(change.jid, account: event.account) }
+    let name = name(of: event)
+    let time = TextTable.Cell(LocalTime(event.time).description, .faint)
+    let content = TextTable.Cell(content(of: event))
+    if style.columns == nil {
+      var table = TextTable(Array(repeating: TextTable.Column(""), count: 5), style)
+      table.add([time, TextTable.Cell("\(peer: event.account)"), TextTable.Cell(event.name), name, content])
+      return table.lines()
+    }
+    nameWidth = max(nameWidth, min(name.text.displayWidth, Self.maximumName))
+    var table = TextTable([.init(""), .init(""), .init("", .wrapped)], style)
+    table.add([time, TextTable.Cell(name.text.cut(to: nameWidth).padded(to: nameWidth), name.attribute), content])
+    return heading(event.account) + table.lines(hasHeadings: false)
+  }
+
+  /// A line with the account where events of another one begin; none as long as there are events of one account.
+  private func heading(_ account: String) -> [String] {
+    defer { self.account = account }
+    guard namesAccounts, let last = self.account, last != account else { return [] }
+    return [TextAttribute.faint.applied(to: "── \(TerminalText(account)) ──", style)]
+  }
+
+  private func content(of event: Event) -> String {
+    if case .message(let message) = event.body { return MessageText(message, style).description }
+    let text = EventText.body(event.body)
+    // The name of an event that is no message makes its content understandable.
+    return style.columns == nil ? text : "\(event.name): \(text)"
+  }
+
+  /// The sender of a message, otherwise the contact or the account.
+  private func name(of event: Event) -> TextTable.Cell {
+    let jid: String? =
+      switch event.body {
+      case .message(let message): message.direction == .out ? message.to : message.from
+      case .presence(let change): change.from
+      case .contact(let change): change.jid
+      case .conversation(let change): change.jid
+      case .device(let change): change.jid
+      case .receipt(let receipt): receipt.from
+      case .chatState(let change): change.from
+      case .stanzaRefused(let refused): refused.from
+      default: nil
+      }
+    guard let jid else { return TextTable.Cell("\(peer: event.account)") }
+    var shown = String(jid.prefix { $0 != "/" })
+    if case .message(let message) = event.body, message.type == "groupchat", message.direction == .in { shown = jid }
+    let appearance = appearances.of(shown, account: event.account)
+    if case .message(let message) = event.body, message.direction == .out {
+      return TextTable.Cell("\(inLanguage("you", "我")) → \(appearance.shownName)", appearance.attribute)
+    }
+    return TextTable.Cell(appearance.shownName, appearance.attribute)
+  }
+}

@@ -1,0 +1,47 @@
+import AgentProtocol
+import Terminal
+
+/// Messages as text, a row each: the local time, the sender, and the content. `history` and `watch` share it.
+struct MessageTable {
+  /// The rows that are aligned with each other before they are printed.
+  private static let block = 200
+
+  private let style: OutputStyle
+  private let namesRecipients: Bool
+  private var table: TextTable
+
+  /// - Parameter namesRecipients: Whether a sent message shows its recipient, for a list of several conversations.
+  init(_ style: OutputStyle, namesRecipients: Bool) {
+    self.style = style
+    self.namesRecipients = namesRecipients
+    table = Self.emptyTable(style)
+  }
+
+  /// Adds a message. Returns the finished lines.
+  mutating func add(_ shown: Shown<Event>) -> [String] {
+    guard case .message(let message) = shown.value.body else { return [] }
+    table.add([
+      TextTable.Cell(LocalTime(shown.value.time).description, .faint),
+      sender(of: message, shown.appearance),
+      TextTable.Cell(MessageText(message, style).description, message.retracted == true ? .faint : .plain),
+    ])
+    return table.count < Self.block ? [] : finish()
+  }
+
+  /// The lines of the messages that have not been returned.
+  mutating func finish() -> [String] {
+    defer { table = Self.emptyTable(style) }
+    return table.lines(hasHeadings: false)
+  }
+
+  private func sender(of message: MessageEvent, _ appearance: Appearance) -> TextTable.Cell {
+    let name = appearance.shownName
+    guard message.direction == .out else { return TextTable.Cell(name, appearance.attribute) }
+    let own = inLanguage("you", "我")
+    return namesRecipients ? TextTable.Cell("\(own) → \(name)", appearance.attribute) : TextTable.Cell(own, .bold)
+  }
+
+  private static func emptyTable(_ style: OutputStyle) -> TextTable {
+    TextTable([.init(""), .init("", .cut), .init("", .wrapped)], style)
+  }
+}
