@@ -54,7 +54,9 @@ package struct TextAttribute: Sendable, Equatable {
 
   /// A colour in the form `#rrggbb`; plain for any other text.
   package init(color: String?) {
-    guard let color, color.hasPrefix("#"), color.utf8.count == 7, let value = UInt32(color.dropFirst(), radix: 16) else {
+    guard let color, color.hasPrefix("#"), color.utf8.count == 7,
+      let value = UInt32(color.dropFirst(), radix: 16)
+    else {
       self = .plain
       return
     }

@@ -54,7 +54,8 @@ public struct ConsistentColor: Sendable, Equatable {
       [0.0, 1.0].map { bound in
         let top = (284_517 * row[0] - 94_839 * row[2]) * luminance
         let height =
-          (838_422 * row[2] + 769_860 * row[1] + 731_718 * row[0]) * lightness * luminance - 769_860 * bound * lightness
+          (838_422 * row[2] + 769_860 * row[1] + 731_718 * row[0]) * lightness * luminance - 769_860 * bound
+          * lightness
         let bottom = (632_260 * row[2] - 126_452 * row[1]) * luminance + 126_452 * bound
         return (top / bottom, height / bottom)
       }

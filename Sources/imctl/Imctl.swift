@@ -19,6 +19,7 @@ struct Imctl: ParsableCommand {
       ContactsCommand.self, ThreadsCommand.self,
       ConversationsCommand.self, DevicesCommand.self, PushCommand.self, AccountCommand.self,
       TokenCommand.self, ServerCommand.self, ProfileCommand.self, AgentCommand.self,
+      CompletionCommand.self,
     ])
 
   static func main() {

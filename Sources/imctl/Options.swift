@@ -79,7 +79,8 @@ struct OutputOptions: ParsableArguments {
 struct AccountOption: ParsableArguments {
   @Option(
     name: [.customShort("a"), .customLong("account")],
-    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
+    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
+    completion: .accounts)
   var account: String?
 
   func validate() throws {

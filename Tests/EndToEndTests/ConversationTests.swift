@@ -65,7 +65,7 @@ struct ConversationTests {
     #expect(set.pinned && set.muted && set.marks.sorted() == ["work", "\u{202e}x"] && set.jid == peer)
     #expect(set.last?.body == "two")
     let text = try await user.imctl.run("conversations", "list").output
-    #expect(text.hasPrefix("\(peer)  pinned  muted  +") && !text.contains("\u{202e}"), "\(text)")
+    #expect(text.hasPrefix("\t\(peer)\t\tpinned, muted, +") && !text.contains("\u{202e}"), "\(text)")
 
     #expect(try await user.imctl.change("mark", peer, "--", "-\u{202e}x").published)
     #expect(try await user.imctl.change("unpin", peer).action == "unpinned")
@@ -255,15 +255,15 @@ struct ConversationTests {
     try await pair.here.messages(4)
     let shown = try await user.imctl.run("history").lines
     #expect(shown.count == 2)
-    #expect(shown.first?.hasSuffix(": (retracted) ") == true)
-    #expect(shown.last?.hasSuffix(": (edited) * bob regrets") == true)
+    #expect(shown.first?.hasSuffix("\t(retracted) ") == true)
+    #expect(shown.last?.hasSuffix("\t(edited) * bob regrets") == true)
     #expect(try await user.imctl.run("conversations", "list").output.hasSuffix(" regrets\n"))
     #expect(try await user.imctl.run("history", "--json").objects(Event.self).count == 4)
     try send(
       "<retract xmlns='urn:xmpp:message-retract:1' id='regret-001-\(user.name)'/><body>gone</body>",
       "regret-004")
     try await pair.here.messages(5)
-    #expect(try await user.imctl.run("conversations", "list").output.hasSuffix(": (retracted) \n"))
+    #expect(try await user.imctl.run("conversations", "list").output.hasSuffix("\t(retracted) \n"))
     try await pair.end()
   }
 }

@@ -93,7 +93,7 @@ struct DevicePrivacyTests {
     #expect(try await user.imctl.run("devices", "name", "very private").status == 0)
     #expect(try await user.imctl.run("contacts", "deny", bob.bareJID).status == 0)
     // What was set holds here; the others are seen, and kicked.
-    #expect(try await user.imctl.run("conversations", "list").output.contains("pinned  muted"))
+    #expect(try await user.imctl.run("conversations", "list").output.contains("pinned, muted"))
     let devices = try await user.devices()
     #expect(Set(devices.keys) == ["desk", "phone"] && devices.values.allSatisfy(\.online))
     let policy = try await user.imctl.run("devices", "policy", "single")

@@ -42,8 +42,8 @@ struct HistoryTests {
       let text = try await user.imctl.run("history", "--limit", "2").output.split(separator: "\n")
       let bare = "bob@\(TestServer.domain)"
       #expect(text.count == 2)
-      #expect(text.first?.hasSuffix(" -> \(bare): green apples\\x1b[31m") == true, "\(text)")
-      #expect(text.last?.hasSuffix(" <- \(bare): nothing of the kind") == true, "\(text)")
+      #expect(text.first?.hasSuffix("\tyou → \(bare)\tgreen apples\\x1b[31m") == true, "\(text)")
+      #expect(text.last?.hasSuffix("\t\(bare)\tnothing of the kind") == true, "\(text)")
       #expect(try await user.imctl.processes().isEmpty == !isOnline)
     }
     #expect(try await user.imctl.run("history", "--sync").status == 67)

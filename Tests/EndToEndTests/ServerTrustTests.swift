@@ -43,15 +43,15 @@ struct ServerTrustTests {
     }
     #expect(try await login().status == 0)
     #expect(try await imctl.run("logout").status == 0)
-    #expect(try await imctl.run("account", "trust").lines.contains("login     SCRAM-SHA-1 or stronger"))
+    #expect(try await imctl.run("account", "trust").lines.contains("login\tSCRAM-SHA-1 or stronger"))
     let refused = try await login()
     #expect(refused.status == 76)
     #expect(refused.errors.contains("imctl account trust JID --reset"))
     #expect(!server.received.contains("PLAIN"))
     #expect(try await imctl.run("account", "trust", "--reset").status == 0)
     #expect(
-      try await imctl.run("account", "trust").output == "account   alice@\(TestServer.domain)\n"
-        + "trusted   the authorities in \(caFile)\n")
+      try await imctl.run("account", "trust").output == "account\talice@\(TestServer.domain)\n"
+        + "trusted\tthe authorities in \(caFile)\n")
     // From here on it is the user's word that counts.
     let allowed = try await login()
     #expect(allowed.status == 77, "\(allowed)")

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Tables and the display width of text")
 struct TextTableTests {
-  private static let columns: [TextTable.Column] = [.init("NAME", .cut), .init("JID"), .init("TEXT", .wrapped)]
+  private static let columns: [TextTable.Column] = [
+    .init("NAME", .cut), .init("JID"), .init("TEXT", .wrapped),
+  ]
 
   private static func lines(
     _ rows: [[TextTable.Cell]], columns: Int?, colors: OutputStyle.Colors = .none, hasHeadings: Bool = true
@@ -17,7 +19,8 @@ struct TextTableTests {
   @Test(
     "The width of a character is the number of columns that a terminal needs for it.",
     arguments: [
-      ("abc", 3), ("é", 1), ("e\u{301}", 1), ("漢字", 4), ("한", 2), ("\u{1112}\u{1161}\u{11ab}", 2), ("😺", 2), ("👩‍🔧", 2), ("❤️", 2), ("🇩🇪", 2),
+      ("abc", 3), ("é", 1), ("e\u{301}", 1), ("漢字", 4), ("한", 2), ("\u{1112}\u{1161}\u{11ab}", 2), ("😺", 2),
+      ("👩‍🔧", 2), ("❤️", 2), ("🇩🇪", 2),
       ("👍🏽", 2), ("", 0), ("ｱ", 1), ("Ａ", 2), ("क्ष", 2),
     ] as [(String, Int)])
   func width(text: String, columns: Int) {
@@ -35,7 +38,8 @@ struct TextTableTests {
   @Test(
     "A text is wrapped at spaces, within long words, and at line feeds.",
     arguments: [
-      ("one two three", 7, ["one two", "three"]), ("one two", 3, ["one", "two"]), ("abcdefg", 3, ["abc", "def", "g"]),
+      ("one two three", 7, ["one two", "three"]), ("one two", 3, ["one", "two"]),
+      ("abcdefg", 3, ["abc", "def", "g"]),
       ("a\n\nb", 5, ["a", "", "b"]), ("漢字漢字", 5, ["漢字", "漢字"]), ("漢", 1, ["漢"]), ("", 5, [""]),
       ("a bcdefgh", 4, ["a", "bcde", "fgh"]),
     ] as [(String, Int, [String])])
@@ -46,7 +50,10 @@ struct TextTableTests {
   @Test("A pipe gets the cells with tabs between them, whole and without headings.")
   func pipe() {
     let long = String(repeating: "x ", count: 100)
-    #expect(Self.lines([["Bob", "b@x", "\(long)"], ["", "c@x", ""]], columns: nil) == ["Bob\tb@x\t\(long)", "\tc@x\t"])
+    #expect(
+      Self.lines([["Bob", "b@x", "\(long)"], ["", "c@x", ""]], columns: nil) == [
+        "Bob\tb@x\t\(long)", "\tc@x\t",
+      ])
     #expect(Self.lines([], columns: nil).isEmpty)
   }
 
@@ -59,7 +66,8 @@ struct TextTableTests {
     #expect(Self.lines([], columns: 80).isEmpty)
   }
 
-  @Test("The widest column gives way where a line would not fit; a wrapped one is continued below its beginning.")
+  @Test(
+    "The widest column gives way where a line would not fit; a wrapped one is continued below its beginning.")
   func fitted() {
     let rows: [[TextTable.Cell]] = [["A very long name", "b@x", "one two three four"]]
     let lines = Self.lines(rows, columns: 25, hasHeadings: false)
@@ -72,8 +80,13 @@ struct TextTableTests {
   func colors() {
     let rows: [[TextTable.Cell]] = [[.init("Bob", TextAttribute(color: "#dd00af")), "b@x", "hi"]]
     #expect(
-      Self.lines(rows, columns: 80, colors: .full, hasHeadings: false) == ["\u{1b}[38;2;221;0;175mBob\u{1b}[0m  b@x  hi"])
-    #expect(Self.lines(rows, columns: 80, colors: .palette, hasHeadings: false) == ["\u{1b}[38;5;163mBob\u{1b}[0m  b@x  hi"])
+      Self.lines(rows, columns: 80, colors: .full, hasHeadings: false) == [
+        "\u{1b}[38;2;221;0;175mBob\u{1b}[0m  b@x  hi"
+      ])
+    #expect(
+      Self.lines(rows, columns: 80, colors: .palette, hasHeadings: false) == [
+        "\u{1b}[38;5;163mBob\u{1b}[0m  b@x  hi"
+      ])
     #expect(TextAttribute(color: "red") == .plain && TextAttribute(color: nil) == .plain)
     #expect(TextAttribute(color: "#00+1ff") == .plain || TextAttribute(color: "#00+1ff").kind != .bold)
   }

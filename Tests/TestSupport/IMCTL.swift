@@ -102,12 +102,18 @@ public final class IMCTL: Sendable {
   public func start(
     _ arguments: [String], terminal: Bool = false, environment: [String: String?] = [:]
   ) async throws -> ChildProcess {
-    guard terminal else {
-      return try await start(program: Self.executable, arguments, environment: environment)
-    }
+    terminal
+      ? try await start(onTerminal: [Self.executable] + arguments, environment: environment)
+      : try await start(program: Self.executable, arguments, environment: environment)
+  }
+
+  /// Starts any program on a terminal of its own; `output` is what the terminal shows.
+  public func start(
+    onTerminal words: [String], environment: [String: String?] = [:]
+  ) async throws -> ChildProcess {
     let all = self.environment.merging(environment) { $1 }
     return try await ChildProcess(
-      "/usr/bin/python3", ["-u", Script.path("terminal.py"), Self.executable] + arguments, environment: all)
+      "/usr/bin/python3", ["-u", Script.path("terminal.py")] + words, environment: all)
   }
 
   private func start(

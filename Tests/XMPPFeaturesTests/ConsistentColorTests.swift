@@ -6,7 +6,8 @@ struct ConsistentColorTests {
   @Test(
     "The angle and the colour are those of the test vectors of XEP-0392.",
     arguments: [
-      ("Romeo", 327.255249, [0.865, 0.000, 0.686]), ("juliet@capulet.lit", 209.410400, [0.000, 0.515, 0.573]),
+      ("Romeo", 327.255249, [0.865, 0.000, 0.686]),
+      ("juliet@capulet.lit", 209.410400, [0.000, 0.515, 0.573]),
       ("😺", 331.199341, [0.872, 0.000, 0.659]), ("council", 359.994507, [0.918, 0.000, 0.394]),
       ("Board", 171.430664, [0.000, 0.527, 0.457]),
     ] as [(String, Double, [Double])])

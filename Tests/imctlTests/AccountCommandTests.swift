@@ -143,7 +143,9 @@ struct AccountCommandTests {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
       #expect(try await imctl.run("logout").output == "bob@example.org offline\n")
-      #expect(try await imctl.run("account", "list").output == "alice@example.org\t\t\nbob@example.org\tdefault\t\n")
+      #expect(
+        try await imctl.run("account", "list").output == "alice@example.org\t\t\nbob@example.org\tdefault\t\n"
+      )
       #expect(try Accounts.read(imctl).split(separator: "geheim").count == 3, "both passwords stay")
       #expect(try await imctl.run("logout", "--forget", "alice@example.org").status == 0)
       #expect(try await imctl.run("account", "list").output == "bob@example.org\tdefault\t\n")

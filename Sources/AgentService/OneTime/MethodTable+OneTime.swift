@@ -97,7 +97,11 @@ extension MethodTable {
       let lines = ItemLines(of: agent)
       let appearances = try parameters.hasAppearances ? accounts.appearances(parameters.account) : nil
       try accounts.readHistory(parameters) { event in
-        if let appearances { lines.add(Shown(event, appearances.appearance(of: event))) } else { lines.add(event) }
+        if let appearances {
+          lines.add(Shown(event, appearances.appearance(of: event)))
+        } else {
+          lines.add(event)
+        }
       }
       lines.flush()
       return Nothing()

@@ -54,7 +54,7 @@ struct AccountUseCommand: ParsableCommand {
     commandName: "use",
     abstract: "Make an account the default one.")
 
-  @Argument(help: ArgumentHelp("The account.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The account.", valueName: "JID"), completion: .accounts)
   var jid: String
 
   @OptionGroup var output: OutputOptions
@@ -100,7 +100,7 @@ struct AccountRemoveCommand: ParsableCommand {
     commandName: "remove",
     abstract: "End the account's session, and delete what is stored of it.")
 
-  @Argument(help: ArgumentHelp("The account.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The account.", valueName: "JID"), completion: .accounts)
   var jid: String
 
   @OptionGroup var output: OutputOptions

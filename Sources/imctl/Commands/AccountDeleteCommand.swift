@@ -18,7 +18,9 @@ struct AccountDeleteCommand: ParsableCommand {
     let deleted = true
   }
 
-  @Argument(help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
+  @Argument(
+    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
+    completion: .accounts)
   var jid: String?
 
   @Flag(help: "Do not ask.")

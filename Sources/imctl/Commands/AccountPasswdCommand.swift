@@ -19,7 +19,9 @@ struct AccountPasswdCommand: ParsableCommand {
     let changed = true
   }
 
-  @Argument(help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
+  @Argument(
+    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
+    completion: .accounts)
   var jid: String?
 
   @Flag(help: "Read the new password from standard input: a line.")

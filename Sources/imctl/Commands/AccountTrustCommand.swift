@@ -13,7 +13,9 @@ struct AccountTrustCommand: ParsableCommand {
       """)
 
   /// An object of `--json`, with null for facts that are not remembered.
-  @Argument(help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
+  @Argument(
+    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
+    completion: .accounts)
   var jid: String?
 
   @Flag(help: "Forget what is remembered of the server, and which certificate alone is trusted.")
@@ -32,13 +34,12 @@ struct AccountTrustCommand: ParsableCommand {
   func run() throws {
     let parameters = AccountTrustMethod.Parameters(account: jid ?? account.account, reset: reset)
     let answer = try OneTimeAgent.ask(AccountTrustMethod.self, parameters, until: Deadline(timeout))
-    if !reset || output.json { try output.data(answer, text: answer.text) }
+    if !reset || output.json { try output.facts(answer, answer.facts) }
   }
 }
 
 extension AccountTrustMethod.Result {
-  /// One line for each fact, beginning with its name.
-  fileprivate var text: String {
+  fileprivate var facts: [(name: String, value: String)] {
     var lines = [("account", account)]
     if let host, let port { lines.append(("server", "\(host):\(port), \(tls ?? "starttls")")) }
     if let mechanism { lines.append(("login", inLanguage("\(mechanism) or stronger", "\(mechanism) 或更强"))) }
@@ -55,8 +56,6 @@ extension AccountTrustMethod.Result {
         stepByStep ? inLanguage("step by step", "逐步进行") : inLanguage("ahead of the server", "提前于服务器发送")
       lines.append(("pace", text))
     }
-    return lines.map { name, value in
-      name + String(repeating: " ", count: max(1, 10 - name.count)) + "\(peer: value)"
-    }.joined(separator: "\n")
+    return lines
   }
 }

@@ -47,7 +47,7 @@ struct ContactsAddCommand: ParsableCommand {
     abstract: "Put somebody into the contact list, and ask to see their presence.",
     discussion: "Of a contact that is there already, name and groups are changed where they are given.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
   var jid: String
 
   @Option(help: ArgumentHelp("The name to show.", valueName: "NAME"))
@@ -87,7 +87,7 @@ struct ContactsRemoveCommand: ParsableCommand {
     commandName: "remove",
     abstract: "Remove contacts: neither side sees the other's presence any more.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -101,7 +101,7 @@ struct ContactsRenameCommand: ParsableCommand {
     commandName: "rename",
     abstract: "Give a contact another name; without NAME none.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
   var jid: String
 
   @Argument(help: ArgumentHelp("The name to show.", valueName: "NAME"))
@@ -126,7 +126,7 @@ struct ContactsGroupCommand: ParsableCommand {
       takes it out of all.
       """)
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
   var jid: String
 
   @Argument(help: ArgumentHelp("The groups, all of them.", valueName: "GROUP"))
@@ -168,7 +168,7 @@ struct ContactsApproveCommand: ParsableCommand {
     abstract: "Let people who ask see your presence.",
     discussion: "Who has not asked yet is let in when they do, where the server can do that (RFC 6121 §3.4).")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -182,7 +182,7 @@ struct ContactsDenyCommand: ParsableCommand {
     commandName: "deny",
     abstract: "Do not let people see your presence: decline what they ask, or take back that they may.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -196,7 +196,7 @@ struct ContactsBlockCommand: ParsableCommand {
     commandName: "block",
     abstract: "Let nothing through from people, or from whole domains, nor to them.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -210,7 +210,7 @@ struct ContactsUnblockCommand: ParsableCommand {
     commandName: "unblock",
     abstract: "Take back that people are blocked.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
   var jid: [String] = []
 
   @Flag(help: "Everybody who is blocked.")

@@ -129,7 +129,8 @@ struct ContactsRequestsCommand: ParsableCommand {
       ]
     ) { request in
       [
-        TextTable.Cell("\(peer: request.jid)"), TextTable.Cell(LocalTime(request.received).description, .faint),
+        TextTable.Cell("\(peer: request.jid)"),
+        TextTable.Cell(LocalTime(request.received).description, .faint),
         TextTable.Cell("\(peer: request.looksLike ?? "")"), TextTable.Cell("\(peer: request.text ?? "")"),
       ]
     }

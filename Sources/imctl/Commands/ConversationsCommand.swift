@@ -134,7 +134,7 @@ struct ConversationsReadCommand: ParsableCommand {
     abstract: "Say that everything in a conversation was read: on all devices of the account.",
     discussion: "Nobody else is told.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.read, jids) }
@@ -145,7 +145,7 @@ struct ConversationsPinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pin", abstract: "Show a conversation before others.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.pin, jids) }
@@ -156,7 +156,7 @@ struct ConversationsUnpinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unpin", abstract: "Show a conversation where its newest message puts it.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.unpin, jids) }
@@ -168,7 +168,7 @@ struct ConversationsMuteCommand: ParsableCommand {
     commandName: "mute", abstract: "Do not be disturbed by the messages of a conversation.",
     discussion: "They come as before. Clients that show notifications show none of them.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.mute, jids) }
@@ -179,7 +179,7 @@ struct ConversationsUnmuteCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unmute", abstract: "Undo what mute does.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.unmute, jids) }
@@ -194,7 +194,7 @@ struct ConversationsMarkCommand: ParsableCommand {
       +WORD adds a mark, -WORD removes one: imctl conversations mark bob@example.org +work -- -later
       """)
 
-  @Argument(help: ArgumentHelp("Which conversation.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Which conversation.", valueName: "JID"), completion: .contacts)
   var jid: String
 
   @Argument(help: ArgumentHelp("What to add and to remove.", valueName: "+MARK|-MARK"))
@@ -228,7 +228,7 @@ struct ConversationsClearCommand: ParsableCommand {
       its API, with the stored password.
       """)
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
 
   @Flag(help: "Remove the messages from the account's archive, too.")
@@ -267,7 +267,7 @@ struct ConversationsDeleteCommand: ParsableCommand {
       It is there again with its next message. The account's archive at the server and the other side keep the messages.
       """)
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.delete, jids) }

@@ -16,7 +16,8 @@ struct DevicesKickCommand: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "The resource or the name of the device, as `imctl devices list` shows it.", valueName: "RESOURCE"))
+      "The resource or the name of the device, as `imctl devices list` shows it.", valueName: "RESOURCE"),
+    completion: .resources)
   var resource: String?
 
   @Flag(help: "All devices but this one; with --user all.")

@@ -13,7 +13,8 @@ struct DevicesSendCommand: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "The resource or the name of the device, as `imctl devices list` shows it.", valueName: "RESOURCE"))
+      "The resource or the name of the device, as `imctl devices list` shows it.", valueName: "RESOURCE"),
+    completion: .resources)
   var resource: String
 
   @Argument(help: ArgumentHelp("Without it all of standard input.", valueName: "TEXT"))

@@ -12,7 +12,7 @@ struct EditCommand: ParsableCommand {
       Exit status as of `imctl send`; 64 where no such message was sent to JID.
       """)
 
-  @Argument(help: ArgumentHelp("Whom the message was for.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom the message was for.", valueName: "JID"), completion: .contacts)
   var recipient: String
 
   @Argument(

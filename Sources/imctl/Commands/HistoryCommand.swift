@@ -20,7 +20,8 @@ struct HistoryCommand: ParsableCommand {
       A TIME is an RFC 3339 one, a day such as 2026-11-21, or how long ago it is: 90s, 30m, 2h, 7d.
       """)
 
-  @Argument(help: ArgumentHelp("Only the conversation with this one.", valueName: "JID"))
+  @Argument(
+    help: ArgumentHelp("Only the conversation with this one.", valueName: "JID"), completion: .contacts)
   var jid: String?
 
   @Option(

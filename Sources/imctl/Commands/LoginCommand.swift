@@ -16,7 +16,8 @@ struct LoginCommand: ParsableCommand {
       connection options differ.
       """)
 
-  @Argument(help: ArgumentHelp("user@domain; without it the last one.", valueName: "JID"))
+  @Argument(
+    help: ArgumentHelp("user@domain; without it the last one.", valueName: "JID"), completion: .accounts)
   var jid: String?
 
   @OptionGroup(title: "Kind of login") var kind: KindOptions

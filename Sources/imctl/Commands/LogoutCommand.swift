@@ -20,7 +20,9 @@ struct LogoutCommand: ParsableCommand {
     let kept: StorePolicy?
   }
 
-  @Argument(help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
+  @Argument(
+    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
+    completion: .accounts)
   var jid: String?
 
   @OptionGroup var account: AccountOption

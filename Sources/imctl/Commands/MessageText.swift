@@ -6,12 +6,14 @@ struct MessageText: CustomStringConvertible {
   /// `(edited) [subject] body`; for the body `/me waves`, `* bob waves`.
   let description: String
 
-  /// - Parameter style: On a terminal, the lines of a body stay lines; in a pipe, a message is one line.
-  init(_ message: MessageEvent, _ style: OutputStyle) {
+  /// - Parameters:
+  ///   - style: On a terminal, the lines of a body stay lines; in a pipe, a message is one line.
+  ///   - sender: The name of the sender, for the body `/me waves`; without it, the local part of the JID.
+  init(_ message: MessageEvent, _ style: OutputStyle, sender: String? = nil) {
     let marks = Self.marks(of: message)
     let subject = message.subject.map { "[\(peer: $0)] " } ?? ""
     let body =
-      message.action.map { "* \(peer: Self.sender(of: message)) " + Self.lines(of: $0, style) }
+      message.action.map { "* \(peer: sender ?? Self.sender(of: message)) " + Self.lines(of: $0, style) }
       ?? Self.lines(of: message.body ?? "", style)
     description = (marks.isEmpty ? "" : "(\(marks.joined(separator: ", "))) ") + subject + body
   }

@@ -46,7 +46,8 @@ struct OutboxListCommand: ParsableCommand {
       return [
         TextTable.Cell("\(peer: entry.id)"), TextTable.Cell(LocalTime(entry.accepted).description, .faint),
         TextTable.Cell(entry.handedOver ? inLanguage("unconfirmed", "未确认") : inLanguage("queued", "排队中")),
-        TextTable.Cell(appearance.shownName, appearance.attribute), TextTable.Cell("\(peer: entry.body ?? "")"),
+        TextTable.Cell(appearance.shownName, appearance.attribute),
+        TextTable.Cell("\(peer: entry.body ?? "")"),
       ]
     }
   }
@@ -62,7 +63,7 @@ struct OutboxCancelCommand: ParsableCommand {
       exit status is 1.
       """)
 
-  @Argument(help: ArgumentHelp("Ids of the messages.", valueName: "ID"))
+  @Argument(help: ArgumentHelp("Ids of the messages.", valueName: "ID"), completion: .outboxIDs)
   var ids: [String] = []
 
   @Flag(help: "All messages of the account.")

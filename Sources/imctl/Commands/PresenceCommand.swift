@@ -31,7 +31,7 @@ struct PresenceCommand: ParsableCommand {
     help: ArgumentHelp("Priority of this session for messages, -128 to 127.", valueName: "N"))
   var priority: Int?
 
-  @Option(help: ArgumentHelp("Send it to this JID only.", valueName: "JID"))
+  @Option(help: ArgumentHelp("Send it to this JID only.", valueName: "JID"), completion: .contacts)
   var to: String?
 
   @Option(

@@ -22,7 +22,8 @@ struct ProfileGetCommand: ParsableCommand {
     abstract: "Print the profile of somebody, or your own.",
     discussion: "A line a field: \(ProfileCommand.names); those that are there.")
 
-  @Argument(help: ArgumentHelp("Whose profile; without it the account's.", valueName: "JID"))
+  @Argument(
+    help: ArgumentHelp("Whose profile; without it the account's.", valueName: "JID"), completion: .contacts)
   var jid: String?
 
   @OptionGroup var common: AccountCommandOptions
@@ -35,7 +36,8 @@ struct ProfileGetCommand: ParsableCommand {
     if profile.fields.isEmpty, !common.output.json { return }
     try common.output.facts(
       profile,
-      Profile.Field.allCases.compactMap { field in profile.fields[field.rawValue].map { (field.rawValue, $0) } })
+      Profile.Field.allCases.compactMap { field in profile.fields[field.rawValue].map { (field.rawValue, $0) }
+      })
   }
 }
 

@@ -21,13 +21,15 @@ struct SendCommand: ParsableCommand {
       or given now, without presence, and closed when the server has everything. Nothing is queued then.
       """)
 
-  @Argument(help: ArgumentHelp("Whom it is for.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("Whom it is for.", valueName: "JID"), completion: .contacts)
   var recipient: String
 
   @Argument(help: ArgumentHelp("The message; without it standard input is read.", valueName: "TEXT"))
   var text: String?
 
-  @Option(help: ArgumentHelp("One more recipient; may be given several times.", valueName: "JID"))
+  @Option(
+    help: ArgumentHelp("One more recipient; may be given several times.", valueName: "JID"),
+    completion: .contacts)
   var to: [String] = []
 
   @Option(

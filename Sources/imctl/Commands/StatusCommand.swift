@@ -79,7 +79,9 @@ enum StatusText {
     if let nextRetry = session.nextRetry { lines.append(("next try", LocalTime(nextRetry).description)) }
     if let idle = session.idle { lines.append(("idle", idle.rawValue)) }
     if let attempt = session.attempt { lines.append(("attempt", String(attempt))) }
-    if let lastSeen = session.lastSeen, !session.isOnline { lines.append(("last seen", LocalTime(lastSeen).description)) }
+    if let lastSeen = session.lastSeen, !session.isOnline {
+      lines.append(("last seen", LocalTime(lastSeen).description))
+    }
     if session.queued > 0 { lines.append(("queued", String(session.queued))) }
     if session.uncertain > 0 { lines.append(("uncertain", String(session.uncertain))) }
     if isVerbose, let refused = session.refused {

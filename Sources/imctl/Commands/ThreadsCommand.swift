@@ -24,7 +24,9 @@ struct ThreadsListCommand: ParsableCommand {
       its id, how many messages it has, and when the last was sent.
       """)
 
-  @Argument(help: ArgumentHelp("Only threads of the conversation with this one.", valueName: "JID"))
+  @Argument(
+    help: ArgumentHelp("Only threads of the conversation with this one.", valueName: "JID"),
+    completion: .contacts)
   var jid: String?
 
   @Option(

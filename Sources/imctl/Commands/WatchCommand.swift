@@ -48,7 +48,8 @@ struct WatchCommand: ParsableCommand {
 
   @Option(
     name: [.customShort("a"), .customLong("account")],
-    help: ArgumentHelp("Only events of this account; without it of every account.", valueName: "JID"))
+    help: ArgumentHelp("Only events of this account; without it of every account.", valueName: "JID"),
+    completion: .accounts)
   var account: String?
 
   @OptionGroup var output: OutputOptions

@@ -33,7 +33,9 @@ final class EventRows {
     }
     nameWidth = max(nameWidth, min(name.text.displayWidth, Self.maximumName))
     var table = TextTable([.init(""), .init(""), .init("", .wrapped)], style)
-    table.add([time, TextTable.Cell(name.text.cut(to: nameWidth).padded(to: nameWidth), name.attribute), content])
+    table.add([
+      time, TextTable.Cell(name.text.cut(to: nameWidth).padded(to: nameWidth), name.attribute), content,
+    ])
     return heading(event.account) + table.lines(hasHeadings: false)
   }
 
@@ -67,7 +69,9 @@ final class EventRows {
       }
     guard let jid else { return TextTable.Cell("\(peer: event.account)") }
     var shown = String(jid.prefix { $0 != "/" })
-    if case .message(let message) = event.body, message.type == "groupchat", message.direction == .in { shown = jid }
+    if case .message(let message) = event.body, message.type == "groupchat", message.direction == .in {
+      shown = jid
+    }
     let appearance = appearances.of(shown, account: event.account)
     if case .message(let message) = event.body, message.direction == .out {
       return TextTable.Cell("\(inLanguage("you", "我")) → \(appearance.shownName)", appearance.attribute)

@@ -20,10 +20,12 @@ struct MessageTable {
   /// Adds a message. Returns the finished lines.
   mutating func add(_ shown: Shown<Event>) -> [String] {
     guard case .message(let message) = shown.value.body else { return [] }
+    let sender = message.direction == .in ? shown.appearance.name : nil
     table.add([
       TextTable.Cell(LocalTime(shown.value.time).description, .faint),
-      sender(of: message, shown.appearance),
-      TextTable.Cell(MessageText(message, style).description, message.retracted == true ? .faint : .plain),
+      cell(ofSender: message, shown.appearance),
+      TextTable.Cell(
+        MessageText(message, style, sender: sender).description, message.retracted == true ? .faint : .plain),
     ])
     return table.count < Self.block ? [] : finish()
   }
@@ -34,11 +36,12 @@ struct MessageTable {
     return table.lines(hasHeadings: false)
   }
 
-  private func sender(of message: MessageEvent, _ appearance: Appearance) -> TextTable.Cell {
+  private func cell(ofSender message: MessageEvent, _ appearance: Appearance) -> TextTable.Cell {
     let name = appearance.shownName
     guard message.direction == .out else { return TextTable.Cell(name, appearance.attribute) }
     let own = inLanguage("you", "我")
-    return namesRecipients ? TextTable.Cell("\(own) → \(name)", appearance.attribute) : TextTable.Cell(own, .bold)
+    return namesRecipients
+      ? TextTable.Cell("\(own) → \(name)", appearance.attribute) : TextTable.Cell(own, .bold)
   }
 
   private static func emptyTable(_ style: OutputStyle) -> TextTable {
