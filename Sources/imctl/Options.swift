@@ -5,16 +5,16 @@ import Terminal
 
 /// The output options of every command.
 struct OutputOptions: ParsableArguments {
-  @Flag(help: "Print JSON, one object a line; an error is a JSON object on standard error.")
+  @Flag(help: "Print JSON, one object per line; print an error as a JSON object on standard error.")
   var json = false
 
-  @Flag(name: .shortAndLong, help: "Print nothing but errors.")
+  @Flag(name: .shortAndLong, help: "Print nothing except errors.")
   var quiet = false
 
   @Flag(
     name: .shortAndLong,
     help:
-      "Tell the steps and decisions on standard error; -vv: and the wire log of a login, secrets replaced.")
+      "Print each step on standard error; -vv: also print the wire log of a login, with secrets replaced.")
   var verbose: Int
 
   func validate() throws {
@@ -50,7 +50,7 @@ struct OutputOptions: ParsableArguments {
 struct AccountOption: ParsableArguments {
   @Option(
     name: [.customShort("a"), .customLong("account")],
-    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
+    help: ArgumentHelp("Use this account instead of the default account.", valueName: "JID"))
   var account: String?
 
   func validate() throws {
@@ -65,7 +65,7 @@ struct AccountCommandOptions: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
   var timeout = Timeout(seconds: 10)
 }
 

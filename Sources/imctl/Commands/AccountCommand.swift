@@ -6,7 +6,7 @@ import Terminal
 struct AccountCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "account",
-    abstract: "The accounts that are stored, and accounts at their servers.",
+    abstract: "Manage stored accounts, and accounts on their servers.",
     subcommands: [
       AccountListCommand.self, AccountUseCommand.self, AccountLastCommand.self, AccountRemoveCommand.self,
       AccountImportCommand.self, AccountRegisterCommand.self, AccountPasswdCommand.self,
@@ -28,13 +28,13 @@ extension AccountSummary {
 struct AccountListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the accounts; the default one has a star.")
+    abstract: "List the stored accounts; a star marks the default account.")
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -51,7 +51,7 @@ struct AccountListCommand: ParsableCommand {
 struct AccountUseCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "use",
-    abstract: "Make an account the default one.")
+    abstract: "Make an account the default account.")
 
   @Argument(help: ArgumentHelp("The account.", valueName: "JID"))
   var jid: String
@@ -60,7 +60,7 @@ struct AccountUseCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -73,7 +73,7 @@ struct AccountUseCommand: ParsableCommand {
 struct AccountLastCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "last",
-    abstract: "Print the JID of the last login, which the next one proposes.")
+    abstract: "Print the JID of the last login or registration.")
 
   struct Answer: Encodable {
     let account: String
@@ -83,7 +83,7 @@ struct AccountLastCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -97,7 +97,7 @@ struct AccountLastCommand: ParsableCommand {
 struct AccountRemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "End the account's session, and delete what is stored of it.")
+    abstract: "End an account's session and delete its stored data.")
 
   @Argument(help: ArgumentHelp("The account.", valueName: "JID"))
   var jid: String
@@ -106,7 +106,7 @@ struct AccountRemoveCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   struct Answer: Encodable {

@@ -44,22 +44,22 @@ struct ContactsChangeOptions: ParsableArguments {
 struct ContactsAddCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Put somebody into the contact list, and ask to see their presence.",
-    discussion: "Of a contact that is there already, name and groups are changed where they are given.")
+    abstract: "Add a contact and ask to see their presence.",
+    discussion: "If the contact exists already, the given name and groups replace the old ones.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The contact.", valueName: "JID"))
   var jid: String
 
-  @Option(help: ArgumentHelp("The name to show.", valueName: "NAME"))
+  @Option(help: ArgumentHelp("The display name of the contact.", valueName: "NAME"))
   var name: String?
 
-  @Option(help: ArgumentHelp("A group to put it into; may be repeated.", valueName: "GROUP"))
+  @Option(help: ArgumentHelp("Add the contact to this group. Can be repeated.", valueName: "GROUP"))
   var group: [String] = []
 
-  @Option(help: ArgumentHelp("What goes with the request.", valueName: "TEXT"))
+  @Option(help: ArgumentHelp("Send this text with the request.", valueName: "TEXT"))
   var message: String?
 
-  @Flag(help: "Do not ask to see its presence.")
+  @Flag(help: "Do not ask to see the contact's presence.")
   var noRequest = false
 
   @OptionGroup var options: ContactsChangeOptions
@@ -85,9 +85,9 @@ struct ContactsAddCommand: ParsableCommand {
 struct ContactsRemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Remove contacts: neither side sees the other's presence any more.")
+    abstract: "Remove contacts, and stop sharing presence in both directions.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The contacts.", valueName: "JID"))
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -99,12 +99,12 @@ struct ContactsRemoveCommand: ParsableCommand {
 struct ContactsRenameCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rename",
-    abstract: "Give a contact another name; without NAME none.")
+    abstract: "Change or remove the display name of a contact.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The contact.", valueName: "JID"))
   var jid: String
 
-  @Argument(help: ArgumentHelp("The name to show.", valueName: "NAME"))
+  @Argument(help: ArgumentHelp("The new display name. If omitted, the name is removed.", valueName: "NAME"))
   var name: String?
 
   @OptionGroup var options: ContactsChangeOptions
@@ -120,25 +120,25 @@ struct ContactsRenameCommand: ParsableCommand {
 struct ContactsGroupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "group",
-    abstract: "Put a contact into groups.",
+    abstract: "Change the groups of a contact.",
     discussion: """
-      With GROUP, the contact is in these groups and in no other. With --add and --remove the others stay; --clear \
-      takes it out of all.
+      With GROUP arguments, the contact is in these groups and in no others. With --add and --remove, its other groups \
+      stay. With --clear, it is in no group.
       """)
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The contact.", valueName: "JID"))
   var jid: String
 
-  @Argument(help: ArgumentHelp("The groups, all of them.", valueName: "GROUP"))
+  @Argument(help: ArgumentHelp("All groups of the contact.", valueName: "GROUP"))
   var groups: [String] = []
 
-  @Option(help: ArgumentHelp("Put it into this group too; may be repeated.", valueName: "GROUP"))
+  @Option(help: ArgumentHelp("Add the contact to this group. Can be repeated.", valueName: "GROUP"))
   var add: [String] = []
 
-  @Option(help: ArgumentHelp("Take it out of this group; may be repeated.", valueName: "GROUP"))
+  @Option(help: ArgumentHelp("Remove the contact from this group. Can be repeated.", valueName: "GROUP"))
   var remove: [String] = []
 
-  @Flag(help: "Take it out of all groups.")
+  @Flag(help: "Remove the contact from all groups.")
   var clear = false
 
   @OptionGroup var options: ContactsChangeOptions
@@ -165,10 +165,13 @@ struct ContactsGroupCommand: ParsableCommand {
 struct ContactsApproveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "approve",
-    abstract: "Let people who ask see your presence.",
-    discussion: "Who has not asked yet is let in when they do, where the server can do that (RFC 6121 §3.4).")
+    abstract: "Let people see your presence.",
+    discussion: """
+      If somebody has not asked yet, the request is approved when it arrives, if the server supports this (RFC 6121 \
+      §3.4).
+      """)
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The people.", valueName: "JID"))
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -180,9 +183,9 @@ struct ContactsApproveCommand: ParsableCommand {
 struct ContactsDenyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "deny",
-    abstract: "Do not let people see your presence: decline what they ask, or take back that they may.")
+    abstract: "Decline requests to see your presence, or withdraw an approval.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The people.", valueName: "JID"))
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -194,9 +197,9 @@ struct ContactsDenyCommand: ParsableCommand {
 struct ContactsBlockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "block",
-    abstract: "Let nothing through from people, or from whole domains, nor to them.")
+    abstract: "Block JIDs or whole domains, in both directions.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The JIDs or domains.", valueName: "JID"))
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -208,12 +211,12 @@ struct ContactsBlockCommand: ParsableCommand {
 struct ContactsUnblockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unblock",
-    abstract: "Take back that people are blocked.")
+    abstract: "Unblock JIDs or whole domains.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The JIDs or domains.", valueName: "JID"))
   var jid: [String] = []
 
-  @Flag(help: "Everybody who is blocked.")
+  @Flag(help: "Unblock everything that is blocked.")
   var all = false
 
   @OptionGroup var options: ContactsChangeOptions

@@ -6,11 +6,11 @@ import Terminal
 struct ConversationsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "conversations",
-    abstract: "Conversations: what is unread, pinned, muted, marked, and not shown any more.",
+    abstract: "Manage conversations: unread messages, pins, mutes, marks and deletion.",
     discussion: """
-      The account's devices share this. A change is stored at once, offline too, and says on standard error when the \
-      other devices can only be told later (with --json: "published":false): that is done when the session is online \
-      the next time. What other devices change is told by `imctl watch` as the event conversation.
+      The account's devices share this data. A change is stored immediately, even offline. If the other devices can \
+      only be told later, when the session is online again, a note on standard error says so (with --json: \
+      "published":false). `imctl watch` reports changes by other devices as the event conversation.
       """,
     subcommands: [
       ConversationsListCommand.self, ConversationsReadCommand.self, ConversationsPinCommand.self,
@@ -23,13 +23,13 @@ struct ConversationsCommand: ParsableCommand {
 struct ConversationsListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the conversations: the pinned ones first, then by their newest message.",
+    abstract: "List conversations: pinned ones first, then by newest message.",
     discussion: """
-      What is stored on this machine, with or without a connection; starts no agent. A line a conversation: its JID, how \
-      many messages were read on no device of the account, what was set of it, and its newest message.
+      Reads the messages that are stored on this machine, so it works offline and starts no agent. Prints one line per \
+      conversation: JID, number of messages that were read on no device of the account, settings, and newest message.
       """)
 
-  @Flag(help: "Only conversations with unread messages.")
+  @Flag(help: "List only conversations with unread messages.")
   var unread = false
 
   @OptionGroup var options: AccountCommandOptions
@@ -109,10 +109,10 @@ struct ConversationsChangeOptions: ParsableArguments {
 struct ConversationsReadCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "read",
-    abstract: "Say that everything in a conversation was read: on all devices of the account.",
-    discussion: "Nobody else is told.")
+    abstract: "Mark conversations as read on all devices of the account.",
+    discussion: "Only the account's own devices are told.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"))
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.read, jids) }
@@ -121,9 +121,9 @@ struct ConversationsReadCommand: ParsableCommand {
 /// `imctl conversations pin`.
 struct ConversationsPinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "pin", abstract: "Show a conversation before others.")
+    commandName: "pin", abstract: "Pin conversations to the top of the list.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"))
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.pin, jids) }
@@ -132,9 +132,9 @@ struct ConversationsPinCommand: ParsableCommand {
 /// `imctl conversations unpin`.
 struct ConversationsUnpinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unpin", abstract: "Show a conversation where its newest message puts it.")
+    commandName: "unpin", abstract: "Unpin conversations.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"))
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.unpin, jids) }
@@ -143,10 +143,10 @@ struct ConversationsUnpinCommand: ParsableCommand {
 /// `imctl conversations mute`.
 struct ConversationsMuteCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "mute", abstract: "Do not be disturbed by the messages of a conversation.",
-    discussion: "They come as before. Clients that show notifications show none of them.")
+    commandName: "mute", abstract: "Mute conversations.",
+    discussion: "Their messages still arrive, but clients that show notifications show none for them.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"))
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.mute, jids) }
@@ -155,9 +155,9 @@ struct ConversationsMuteCommand: ParsableCommand {
 /// `imctl conversations unmute`.
 struct ConversationsUnmuteCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unmute", abstract: "Undo what mute does.")
+    commandName: "unmute", abstract: "Unmute conversations.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"))
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.unmute, jids) }
@@ -167,15 +167,17 @@ struct ConversationsUnmuteCommand: ParsableCommand {
 struct ConversationsMarkCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mark",
-    abstract: "Add marks to a conversation, and remove others.",
+    abstract: "Add marks to a conversation, and remove marks.",
     discussion: """
-      +WORD adds a mark, -WORD removes one: imctl conversations mark bob@example.org +work -- -later
+      +WORD adds a mark, and -WORD removes one. Put marks to remove after `--`:
+
+        imctl conversations mark bob@example.org +work -- -later
       """)
 
-  @Argument(help: ArgumentHelp("Which conversation.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The conversation.", valueName: "JID"))
   var jid: String
 
-  @Argument(help: ArgumentHelp("What to add and to remove.", valueName: "+MARK|-MARK"))
+  @Argument(help: ArgumentHelp("Marks to add (+) or remove (-).", valueName: "+MARK|-MARK"))
   var marks: [String]
 
   @OptionGroup var options: ConversationsChangeOptions
@@ -199,22 +201,22 @@ struct ConversationsMarkCommand: ParsableCommand {
 struct ConversationsClearCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "clear",
-    abstract: "Do not show the messages of a conversation up to now any more.",
+    abstract: "Hide all messages of conversations up to now.",
     discussion: """
-      On no imctl of the account, that is: they stay in the account's archive at the server, and the other side has them. \
-      With --purge they are removed from that archive before, where the server is an ejabberd that lets the account use \
-      its API, with the stored password.
+      No imctl of the account shows these messages any more. They stay in the account's archive on the server, and the \
+      other side keeps them. With --purge, they are first removed from that archive. This requires an ejabberd server \
+      that lets the account use its API with the stored password.
       """)
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"))
   var jids: [String]
 
-  @Flag(help: "Remove the messages from the account's archive, too.")
+  @Flag(help: "Also remove the messages from the account's archive on the server.")
   var purge = false
 
   @Option(
     help: ArgumentHelp(
-      "Where the API of the server is; https://DOMAIN:5443/api without it.", valueName: "url"))
+      "Address of the server's API (default: https://DOMAIN:5443/api).", valueName: "url"))
   var api: String?
 
   @OptionGroup var options: ConversationsChangeOptions
@@ -240,12 +242,13 @@ struct ConversationsDeleteCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract:
-      "Delete a conversation: its messages on this account's devices, its marks and what else was set.",
+      "Delete conversations on all devices of the account.",
     discussion: """
-      It is there again with its next message. The account's archive at the server and the other side keep the messages.
+      Deletes the messages, marks and settings of the conversations. The account's archive on the server and the other \
+      side keep the messages. A new message makes the conversation appear again.
       """)
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"))
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.delete, jids) }

@@ -3,15 +3,15 @@ import ArgumentParser
 
 /// The description of this device for the other devices of the account.
 struct DeviceOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("What this device is called.", valueName: "name"))
+  @Option(help: ArgumentHelp("Name of this device.", valueName: "name"))
   var deviceName: String?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("What kind of device it is: 1 to 100.", valueName: "number"))
+    help: ArgumentHelp("Kind of device, a number from 1 to 100.", valueName: "number"))
   var platform: Int?
 
-  @Option(help: ArgumentHelp("What else there is to say of it.", valueName: "text"))
+  @Option(help: ArgumentHelp("Additional text about this device.", valueName: "text"))
   var deviceExt: String?
 
   /// The description; nil if no option was given.

@@ -6,44 +6,50 @@ import Terminal
 struct DevicesKickCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kick",
-    abstract: "End the session of a device of the account, or of all others.",
+    abstract: "End the session of another device of the account, or of all others.",
     discussion: """
-      Takes the place of the session at the server for a moment, and leaves it: the other devices go on, and nobody \
-      sees who did it. A device may log in again; with --revoke nobody does who has only the old password. Exit status \
-      1: the device was not online, or --all may have left something, which is named; 85: the server keeps the \
-      session that is there.
+      The command takes over the device's session on the server for a moment and then ends it. The other devices are \
+      not affected, and nobody sees who ended the session. The device may log in again; with --revoke, the old \
+      password no longer works.
+
+      Exit status 1: the device was not online, or --all may have left sessions or tokens, which are named. Exit \
+      status 85: the server keeps the existing session.
       """)
 
   @Argument(
     help: ArgumentHelp(
-      "The resource or the name of the device, as `imctl devices list` shows it.", valueName: "RESOURCE"))
+      "Resource or name of the device, as shown by `imctl devices list`.", valueName: "RESOURCE"))
   var resource: String?
 
-  @Flag(help: "All devices but this one; with --user all.")
+  @Flag(help: "End the sessions of all other devices; with --user, of all devices.")
   var all = false
 
   @Flag(
-    help: "With --all: give the account a new password first, so that nobody comes back with the old one.")
+    help: """
+      With --all: change the account's password first, so that no device can come back with the old one.
+      """)
   var revoke = false
 
-  @Flag(help: "Read the new password from standard input: a line, behind that of --password-stdin.")
+  @Flag(help: "Read the new password from standard input (one line, after that of --password-stdin).")
   var newPasswordStdin = false
 
-  @Option(help: ArgumentHelp("Run this, and take the first line it prints.", valueName: "command"))
+  @Option(
+    help: ArgumentHelp(
+      "Run this command and use its first line of output as the new password.", valueName: "command"))
   var newPasswordCommand: String?
 
   @Option(
     help: ArgumentHelp(
-      "As an administrator of the server: end sessions of this account, not of one's own.", valueName: "JID"))
+      "As a server administrator: end sessions of this account instead of your own.", valueName: "JID"))
   var of: String?
 
-  @OptionGroup(title: "Account that need not be logged in") var user: DeviceUserOptions
+  @OptionGroup(title: "Account that is not logged in here") var user: DeviceUserOptions
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func validate() throws {

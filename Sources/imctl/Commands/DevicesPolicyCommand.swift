@@ -6,28 +6,37 @@ import Terminal
 struct DevicesPolicyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy",
-    abstract: "Tell or say which devices of the account may be online at a time.",
+    abstract: "Show or set which devices of the account may be online at the same time.",
     discussion: """
-      all: every device. one-per-platform: a device that logs in kicks the others of its platform. single: it kicks \
-      all others. With --limit as many of a platform may be online: the one that logged in first is kicked, never one \
-      of another platform; with 0 no device of that platform logs in. With --check last a device logs in by itself, or \
-      with --auto, only while no other has logged in since. The policy is the account's: it is published where only \
-      the account sees it, and every imctl device obeys it from its next login on. Offline it is stored, and published \
-      at the next login.
+      Policies:
+
+        all: every device may be online.
+        one-per-platform: a device that logs in kicks the others of its platform.
+        single: a device that logs in kicks all others.
+
+      --limit sets how many devices of a platform may be online. If there are more, the one that logged in first is \
+      kicked, never one of another platform. With a limit of 0, no device of that platform can log in. With --check \
+      last, a device logs in automatically or with --auto only if no other device has logged in since.
+
+      The policy applies to the account: it is published where only the account can see it, and every imctl device \
+      obeys it from its next login on. If the account is offline, the policy is stored and published at the next \
+      login.
       """)
 
-  @Argument(help: ArgumentHelp("all, one-per-platform or single.", valueName: "POLICY"))
+  @Argument(help: ArgumentHelp("The policy: all, one-per-platform or single.", valueName: "POLICY"))
   var rule: DevicePolicy.Rule?
 
   @Option(
     help: ArgumentHelp(
-      "Devices of a platform at most, 0 to 4, as 60=2; 60=any: no limit. May be repeated.",
+      """
+      Maximum number of devices of a platform, 0 to 4, such as 60=2; 60=any removes the limit. Can be repeated.
+      """,
       valueName: "PLATFORM=NUMBER"))
   var limit: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Who logs in without being told to: a device with a token, or the one that logged in last.",
+      "Which devices log in automatically: every device with a token, or only the one that logged in last.",
       valueName: "token|last"))
   var check: DevicePolicy.Check?
 

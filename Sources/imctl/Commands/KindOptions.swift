@@ -7,44 +7,53 @@ struct KindOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      password (default), email, anonymous (then the argument is a domain), external, token, jwt, api-key, \
-      function or third-party. It is kept with the account.
+      How to log in: password (default), email, anonymous (JID is a domain), external, token, jwt, api-key, function \
+      or third-party. Stored with the account.
       """, valueName: "kind"))
   var auth: LoginKind?
 
-  @Option(help: ArgumentHelp("Domain of an e-mail address with --auth email.", valueName: "name"))
+  @Option(help: ArgumentHelp("With --auth email: the domain of the account.", valueName: "name"))
   var domain: String?
 
-  @Option(help: ArgumentHelp("Authenticate under this name instead of the JID's.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("Authenticate with this name instead of the local part of the JID.", valueName: "name")
+  )
   var authcid: String?
 
   @Option(
     name: .customLong("cert"),
-    help: ArgumentHelp("Client certificate for --auth external, PEM.", valueName: "file"),
+    help: ArgumentHelp("Client certificate for --auth external (PEM).", valueName: "file"),
     completion: .file())
   var certFile: String?
 
   @Option(
     name: .customLong("key"),
-    help: ArgumentHelp("Private key of the certificate, PEM.", valueName: "file"), completion: .file())
+    help: ArgumentHelp("Private key of the client certificate (PEM).", valueName: "file"), completion: .file()
+  )
   var keyFile: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      At most 1024 UTF-16 units for whoever checks the login: sent with SASL2 and OAUTHBEARER; with --auth \
-      third-party and no token it is the password of PLAIN; elsewhere left out, which is said.
+      Login extension: a text for the service that checks the login, at most 1024 UTF-16 units. It is sent with \
+      SASL2 and OAUTHBEARER. With --auth third-party and no token, it is the password of PLAIN. With other \
+      mechanisms it is not sent, and a note says so.
       """,
       valueName: "text"))
   var loginExt: String?
 
   @Option(
     help: ArgumentHelp(
-      "Run this for every attempt: what it prints beats --login-ext, unless that is nothing.",
+      """
+      Run this command for each attempt and use its output instead of --login-ext, unless the output is empty.
+      """,
       valueName: "command"))
   var loginExtCommand: String?
 
-  @Flag(help: "With --auth third-party: token and extension as one JSON object where the password goes.")
+  @Flag(
+    help: """
+      With --auth third-party: send token and login extension as one JSON object in place of the password.
+      """)
   var extInPassword = false
 
   func validate() throws {

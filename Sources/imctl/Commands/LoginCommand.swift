@@ -9,41 +9,48 @@ struct LoginCommand: ParsableCommand {
     commandName: "login",
     abstract: "Go online and stay online.",
     discussion: """
-      Returns when the session is synced; the agent keeps it from then on. The password comes from \
-      --password-stdin, --password-command, what is stored, or a prompt on a terminal, in this order; one that is \
-      given is always verified with the server. A token comes from --token-stdin or --token-command; where the \
-      command gives none, the given one is tried. Already online: exits 0 and does nothing, unless the secret or \
-      connection options differ.
+      Returns when the session is in sync with the server; from then on, the agent keeps it. If the account is already \
+      online with the same credentials and connection options, the command does nothing and exits with status 0.
+
+      The password comes from --password-stdin, --password-command, the stored account, or a prompt on a terminal, in \
+      this order. A given password is always verified with the server. A token comes from --token-stdin or \
+      --token-command; if the command prints no token, the one from standard input is tried.
       """)
 
-  @Argument(help: ArgumentHelp("user@domain; without it the last one.", valueName: "JID"))
+  @Argument(
+    help: ArgumentHelp(
+      "The account, as user@domain. If omitted, the account of the last login is used.", valueName: "JID"))
   var jid: String?
 
   @OptionGroup(title: "Kind of login") var kind: KindOptions
-  @OptionGroup(title: "Secret") var secret: SecretOptions
-  @OptionGroup(title: "By itself") var automatic: AutoLoginOptions
-  @OptionGroup(title: "This device, for the others of the account; kept with it") var device: DeviceOptions
-  @OptionGroup(title: "Connection, kept with the account") var connection: ConnectionArguments
+  @OptionGroup(title: "Credentials") var secret: SecretOptions
+  @OptionGroup(title: "Automatic login") var automatic: AutoLoginOptions
+  @OptionGroup(title: "How the account's other devices see this device (stored with the account)") var device:
+    DeviceOptions
+  @OptionGroup(title: "Connection (stored with the account)") var connection: ConnectionArguments
 
-  @Option(help: ArgumentHelp("Presence to show: online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
+  @Option(help: ArgumentHelp("Set this presence: online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
   var presence: PresenceShow?
 
   @Flag(help: "Send no presence.")
   var noPresence = false
 
-  @Flag(help: "Return as soon as the login is done, before the session is synced.")
+  @Flag(help: "Return after the login, before the session is in sync.")
   var noSync = false
 
   @Flag(
     help:
-      "Log nobody in: list what the server of JID, or of a domain, offers to log in with. Some tell more to a JID."
+      """
+      Do not log in; list what the server of JID offers to log in with. JID can be a domain, but some servers offer \
+      more for a JID.
+      """
   )
   var listMechanisms = false
 
-  @Flag(help: "Leave a session that is online as it is, where this login would take its place: exits 75.")
+  @Flag(help: "Do not replace a session that is online; exit with status 75 instead.")
   var noReplace = false
 
-  @Flag(help: "No agent: this process is the session, until a signal.")
+  @Flag(help: "Keep the session in this process, without an agent, until a signal.")
   var foreground = false
 
   @OptionGroup var account: AccountOption
@@ -53,8 +60,8 @@ struct LoginCommand: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp(
       """
-      Bound of the whole login, 30 without it; 0 for none, and to retry after network problems. --auto has none by \
-      itself.
+      Stop after this many seconds (default: 30; with --auto: no limit). 0: no limit, and retry after network \
+      problems.
       """, valueName: "seconds"))
   var timeout: Timeout?
 

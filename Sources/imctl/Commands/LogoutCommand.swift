@@ -8,9 +8,11 @@ struct LogoutCommand: ParsableCommand {
     commandName: "logout",
     abstract: "Go offline and stay offline.",
     discussion: """
-      Sends what is not acknowledged yet, then unavailable presence, and ends the session in any case: what \
-      could not be sent stays queued, and the exit status is 87. The secret that `login --store` names stays stored, so \
-      that the next login asks nothing; --forget deletes it.
+      First sends the messages that the server has not acknowledged yet, then unavailable presence, and then ends the \
+      session. Messages that cannot be sent stay queued, and the exit status is 87.
+
+      The credentials (see `imctl login --store`) stay stored, so that the next login needs no prompt. --forget \
+      deletes them.
       """)
 
   struct Answer: Encodable {
@@ -20,33 +22,35 @@ struct LogoutCommand: ParsableCommand {
     let kept: StorePolicy?
   }
 
-  @Argument(help: ArgumentHelp("The account; without it the default account.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"))
   var jid: String?
 
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
-  @Flag(help: "Log every account out.")
+  @Flag(help: "Log out all accounts.")
   var all = false
 
-  @Flag(help: "Drop what could not be sent.")
+  @Flag(help: "Discard messages that cannot be sent.")
   var force = false
 
-  @Flag(help: "Delete the stored account and its messages too, unless some stay queued.")
+  @Flag(help: "Also delete the stored account and its messages, unless messages stay queued.")
   var forget = false
 
-  @Flag(help: "Have the server forget its token for this device too.")
+  @Flag(help: "Also revoke the server's token for this device.")
   var revoke = false
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("How long to wait for acknowledgements.", valueName: "seconds"))
+    help: ArgumentHelp("Wait this many seconds for acknowledgements.", valueName: "seconds"))
   var flush = Timeout(seconds: 10)
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Bound of the whole command, 0 for none; without it --flush and 10 seconds more, with --revoke 20.",
+      """
+      Stop after this many seconds (0: no limit). Default: --flush plus 10 seconds, or plus 20 with --revoke.
+      """,
       valueName: "seconds"))
   var timeout: Timeout?
 

@@ -6,7 +6,7 @@ import Terminal
 struct OutboxCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "outbox",
-    abstract: "Messages that were accepted and that the server is not known to have.",
+    abstract: "Show or cancel messages that wait to be sent.",
     subcommands: [OutboxListCommand.self, OutboxCancelCommand.self])
 }
 
@@ -21,7 +21,7 @@ struct OutboxListCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -45,16 +45,16 @@ struct OutboxListCommand: ParsableCommand {
 struct OutboxCancelCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cancel",
-    abstract: "Take messages out of the outbox.",
+    abstract: "Cancel queued messages.",
     discussion: """
-      A message that was handed to a server without being acknowledged may be there: it is not cancelled, and the \
-      exit status is 1.
+      A message that was sent to a server but not acknowledged may have arrived. It is not cancelled, and the exit \
+      status is 1.
       """)
 
-  @Argument(help: ArgumentHelp("Ids of the messages.", valueName: "ID"))
+  @Argument(help: ArgumentHelp("IDs of the messages.", valueName: "ID"))
   var ids: [String] = []
 
-  @Flag(help: "All messages of the account.")
+  @Flag(help: "Cancel all queued messages of the account.")
   var all = false
 
   @OptionGroup var account: AccountOption
@@ -62,7 +62,7 @@ struct OutboxCancelCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   struct Answer: Encodable {

@@ -5,22 +5,25 @@ import ArgumentParser
 struct PresenceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "presence",
-    abstract: "Show or set presence, or hold it while a command runs.",
+    abstract: "Show or set your presence, or hold it while a command runs.",
     discussion: """
-      Presence is what you want to be: it is stored, and applied at every login. Not online: stored, exit status 0.
+      The presence is stored and applied at every login. If the account is not online, the presence is only stored, \
+      and the exit status is 0.
 
-      With `-- COMMAND …` it is held while COMMAND runs and put back afterwards; of overlapping holds the newest \
-      alive wins. imctl then exits with the status of COMMAND: 128+N when signal N ended it, 127 when it is not \
-      found, 126 when it cannot be executed.
+      With `-- COMMAND`, the presence is held while COMMAND runs, and the previous presence is restored afterwards. If \
+      holds overlap, the newest hold whose command still runs applies. imctl exits with the status of COMMAND, or \
+      with 128+N if signal N ended it, 127 if it is not found, and 126 if it cannot be executed.
       """)
 
-  @Argument(help: ArgumentHelp("online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
+  @Argument(help: ArgumentHelp("Presence to set: online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
   var show: PresenceShow?
 
-  @Argument(help: ArgumentHelp("What others read beside it.", valueName: "TEXT"))
+  @Argument(help: ArgumentHelp("Status text that others see.", valueName: "TEXT"))
   var text: String?
 
-  @Argument(parsing: .postTerminator, help: ArgumentHelp("Hold it while this runs.", valueName: "COMMAND"))
+  @Argument(
+    parsing: .postTerminator,
+    help: ArgumentHelp("Command during which the presence is held.", valueName: "COMMAND"))
   var command: [String] = []
 
   @OptionGroup var account: AccountOption
@@ -28,20 +31,21 @@ struct PresenceCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Priority of this session for messages, -128 to 127.", valueName: "N"))
+    help: ArgumentHelp("Priority of this session for incoming messages, from -128 to 127.", valueName: "N"))
   var priority: Int?
 
-  @Option(help: ArgumentHelp("Send it to this JID only.", valueName: "JID"))
+  @Option(help: ArgumentHelp("Send the presence only to this JID.", valueName: "JID"))
   var to: String?
 
   @Option(
     name: .customLong("for"), parsing: .unconditional,
-    help: ArgumentHelp("Back to what was before after this time: 90s, 30m, 2h.", valueName: "duration"))
+    help: ArgumentHelp("Restore the previous presence after this time: 90s, 30m, 2h.", valueName: "duration"))
   var duration: TimeSpan?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command without COMMAND, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp(
+      "Stop after this many seconds, not counting COMMAND (0: no limit).", valueName: "seconds"))
   var timeout = Timeout(seconds: 10)
 
   func validate() throws {

@@ -7,27 +7,30 @@ import UserCommand
 struct SecretOptions: ParsableArguments {
   @OptionGroup var password: PasswordOptions
 
-  @Flag(help: "Read a token from standard input: its first line.")
+  @Flag(help: "Read the token from standard input (first line).")
   var tokenStdin = false
 
   @Option(
     help: ArgumentHelp(
       """
-      The agent runs this for every attempt, unless its last token is still good: it prints a token, or JSON \
-      {"token":…,"expires":RFC 3339,"jid":…}.
+      Let the agent run this command for each attempt, unless its last token is still valid. The command prints a \
+      token, or JSON: {"token":…,"expires":RFC 3339,"jid":…}.
       """, valueName: "command"))
   var tokenCommand: String?
 
-  @Flag(help: "Read the JSON document of --auth function from standard input, all of it.")
+  @Flag(help: "Read the JSON document for --auth function from standard input (all of it).")
   var payloadStdin = false
 
   @Option(
     help: ArgumentHelp(
-      "What is kept: password (default: all), keys (of SCRAM), token (of the server), command, or none.",
+      """
+      What to store: password (default: everything), keys (only the SCRAM keys), token (only the server's token), \
+      command (only the command) or none.
+      """,
       valueName: "what"))
   var store: StorePolicy?
 
-  @Flag(help: "Keep nothing: --store none.")
+  @Flag(help: "Store no credentials; same as --store none.")
   var noSave = false
 
   /// Absent: the stored policy, or the agent's default.

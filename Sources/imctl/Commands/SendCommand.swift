@@ -6,38 +6,46 @@ import Terminal
 struct SendCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
-    abstract: "Send a message, or a message a line.",
+    abstract: "Send a message.",
     discussion: """
-      TEXT, or all of standard input. Exit status 0: the server has acknowledged it; with --wait delivered a client \
-      of the recipient has confirmed it. What is not acknowledged in time stays queued, is sent as soon as the \
-      account is online, and makes the exit status 87, as a missing confirmation does; a refusal by the recipient's \
-      side makes it 74. A message whose --id was used before for the same message is not sent again.
+      Sends TEXT, or all of standard input as one message. Exit status 0 means that the server has acknowledged the \
+      message; with --wait delivered, that a client of the recipient has confirmed it.
 
-      With --to or --to-file every recipient gets the message, each with an outcome of its own; the exit status is the \
-      worst of them. After JID an argument that has a space is the text, whatever it begins with; put `--` before a \
-      text that comes from a variable.
+      A message that is not acknowledged in time stays queued and is sent as soon as the account is online; the exit \
+      status is then 87. It is also 87 if a confirmation is missing, and 74 if the recipient's side refuses the \
+      message. If --id was used before for the same message, the message is not sent again.
 
-      With --direct no agent is asked or started: a stream of its own is opened with what is stored of the account \
-      or given now, without presence, and closed when the server has everything. Nothing is queued then.
+      With --to or --to-file, each recipient gets the message and has an outcome of its own. The exit status is that \
+      of the worst outcome.
+
+      After JID, an argument that contains a space is always the text, even if it begins with a dash. Put `--` before \
+      a text that comes from a variable.
+
+      With --direct, the command uses no agent. It opens a connection with the stored account or the given options, \
+      shows no presence, and closes the connection when the server has acknowledged everything. Nothing is queued.
       """)
 
-  @Argument(help: ArgumentHelp("Whom it is for.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The recipient: a JID, or the exact name of a contact.", valueName: "JID"))
   var recipient: String
 
-  @Argument(help: ArgumentHelp("The message; without it standard input is read.", valueName: "TEXT"))
+  @Argument(help: ArgumentHelp("The message. If omitted, all of standard input is sent.", valueName: "TEXT"))
   var text: String?
 
-  @Option(help: ArgumentHelp("One more recipient; may be given several times.", valueName: "JID"))
+  @Option(help: ArgumentHelp("Send to this recipient, too. Can be repeated.", valueName: "JID"))
   var to: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "More recipients: a file with a JID on each line, - for standard input.", valueName: "file"))
+      "Send to the recipients in this file, too: one JID per line (- for standard input).", valueName: "file")
+  )
   var toFile: String?
 
   @Flag(
     help:
-      "Send every line of standard input as a message; clients of the recipient confirm them with --wait delivered only."
+      """
+      Send each line of standard input as a message. Clients of the recipient confirm these only with --wait \
+      delivered.
+      """
   )
   var lines = false
 
@@ -46,35 +54,35 @@ struct SendCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Subject of the message.", valueName: "text"))
   var subject: String?
 
-  @Option(help: ArgumentHelp("Thread that the message belongs to.", valueName: "id"))
+  @Option(help: ArgumentHelp("ID of the thread that the message belongs to.", valueName: "id"))
   var thread: String?
 
-  @Option(help: ArgumentHelp("chat, normal, headline or groupchat.", valueName: "type"))
+  @Option(help: ArgumentHelp("Type of the message: chat, normal, headline or groupchat.", valueName: "type"))
   var type: MessageType = .chat
 
-  @Option(help: ArgumentHelp("Id of the message; made up without it.", valueName: "id"))
+  @Option(help: ArgumentHelp("ID of the message. If omitted, one is generated.", valueName: "id"))
   var id: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      Send no message, but what you are doing: active, composing, paused, inactive or gone. It is told now or never: \
-      exit status 67 where the account is not online.
+      Send a chat state instead of a message: active, composing, paused, inactive or gone. It is never queued: the \
+      exit status is 67 if the account is not online.
       """, valueName: "state"))
   var state: ChatStateSendMethod.State?
 
-  @Flag(help: "Send on a short stream of its own, without an agent.")
+  @Flag(help: "Send over a connection of its own, without an agent.")
   var direct = false
 
-  @OptionGroup(title: "Password, with --direct") var password: PasswordOptions
-  @OptionGroup(title: "Connection, with --direct") var connection: ConnectionArguments
+  @OptionGroup(title: "Password (only with --direct)") var password: PasswordOptions
+  @OptionGroup(title: "Connection (only with --direct)") var connection: ConnectionArguments
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Bound of the whole command, 0 for none; 30 without it, with --lines 30 for every acknowledgement.",
+      "Stop after this many seconds (0: no limit). Default: 30; with --lines, 30 for each acknowledgement.",
       valueName: "seconds"))
   var timeout: Timeout?
 
