@@ -20,7 +20,7 @@ struct OutputOptions: ParsableArguments {
   func validate() throws {
     if quiet && verbose > 0 {
       throw ValidationError(
-        inLanguage("--quiet and --verbose exclude each other.", "--quiet 和 --verbose 不能同时使用。"))
+        inLanguage("--quiet and --verbose cannot be used together.", "--quiet 和 --verbose 不能同时使用。"))
     }
   }
 
@@ -65,7 +65,7 @@ struct AccountCommandOptions: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 10)
 }
 

@@ -34,7 +34,7 @@ struct AccountDeleteCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func validate() throws { try AccountAtServerArguments.check(jid, account) }
@@ -59,7 +59,7 @@ struct AccountDeleteCommand: ParsableCommand {
       throw Failure.invalid(.usage(.nobodyToAsk))
     }
     let question = inLanguage(
-      "Delete \(account) at its server, for ever? [y/N] ", "在服务器上永久删除 \(account)？[y/N] ")
+      "Permanently delete \(account) on its server? [y/N] ", "在服务器上永久删除 \(account)？[y/N] ")
     let answer = try Prompt.line("\(peer: question)", until: deadline)?.lowercased()
     guard answer == "y" || answer == "yes" else { throw Failure.cancelled() }
   }

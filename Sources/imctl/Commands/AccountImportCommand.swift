@@ -28,7 +28,7 @@ struct AccountImportCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -46,7 +46,7 @@ struct AccountImportCommand: ParsableCommand {
     if result.isOpenToOthers {
       output.note(
         inLanguage(
-          "\(peer: file) can be read by other users: delete it, or chmod 600 it",
+          "\(peer: file) can be read by other users: delete it, or run chmod 600 on it",
           "其他用户可以读取 \(peer: file)：请删除它，或执行 chmod 600"))
     }
   }

@@ -41,7 +41,7 @@ struct AccountPasswdCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func validate() throws {
@@ -49,7 +49,7 @@ struct AccountPasswdCommand: ParsableCommand {
     if newPasswordStdin && newPasswordCommand != nil {
       throw ValidationError(
         inLanguage(
-          "--new-password-stdin and --new-password-command exclude each other.",
+          "--new-password-stdin and --new-password-command cannot be used together.",
           "--new-password-stdin 和 --new-password-command 不能同时使用。"))
     }
   }
@@ -70,7 +70,7 @@ struct AccountPasswdCommand: ParsableCommand {
     if result.usesCommand {
       output.note(
         inLanguage(
-          "the stored --password-command has to print the new password from now on",
+          "the stored --password-command must print the new password from now on",
           "已存储的 --password-command 今后必须输出新密码"))
     }
   }

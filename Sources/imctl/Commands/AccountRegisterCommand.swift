@@ -37,7 +37,7 @@ struct AccountRegisterCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func run() throws {
@@ -65,7 +65,7 @@ struct AccountRegisterCommand: ParsableCommand {
     try output.data(
       Answer(account: registered.account), text: "\(peer: registered.account) registered")
     output.note(
-      inLanguage("log in: imctl login ", "登录：imctl login ") + "\(peer: registered.account)")
+      inLanguage("to log in: imctl login ", "登录：imctl login ") + "\(peer: registered.account)")
   }
 
   private func secret(for account: String, until deadline: Deadline) throws -> String {

@@ -24,7 +24,7 @@ struct AccountTrustCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws { try AccountAtServerArguments.check(jid, account) }

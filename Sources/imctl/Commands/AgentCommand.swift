@@ -37,7 +37,10 @@ struct AgentRunCommand: ParsableCommand {
   var keep = false
 
   @Option(
-    help: ArgumentHelp("What `imctl agent idle` does: csi or disconnect.", valueName: "mode"))
+    help: ArgumentHelp(
+      """
+      What `imctl agent idle` does: tell the servers (csi), or end the sessions (disconnect).
+      """, valueName: "mode"))
   var onIdle = IdleMode.csi
 
   @OptionGroup var output: OutputOptions
@@ -72,7 +75,7 @@ struct AgentStartCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -91,7 +94,7 @@ struct AgentStopCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 15)
 
   func run() throws {
@@ -99,7 +102,7 @@ struct AgentStopCommand: ParsableCommand {
     let stopped: Void? = try AgentClient.session(start: .never, until: deadline) {
       try $0.stop(until: deadline)
     }
-    if stopped == nil { output.note(inLanguage("no agent runs", "没有正在运行的代理进程")) }
+    if stopped == nil { output.note(inLanguage("no agent is running", "没有正在运行的后台进程")) }
     if output.json { try output.data(AgentState(nil), text: "") }
   }
 }
@@ -118,7 +121,7 @@ struct AgentRestartCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   func run() throws {
@@ -140,7 +143,7 @@ struct AgentStatusCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -168,7 +171,7 @@ struct AgentLogCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws {

@@ -18,7 +18,10 @@ struct AgentIdleCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "csi (tell the server) or disconnect. If omitted, the mode of `imctl agent run --on-idle` applies.",
+      """
+      Tell the servers (csi), or end the sessions (disconnect). If omitted, the mode of `imctl agent run --on-idle` \
+      applies.
+      """,
       valueName: "mode"
     ))
   var mode: IdleMode?
@@ -60,7 +63,7 @@ struct IdleOptions: ParsableArguments {
       if status.idle == .csi, !status.applied {
         common.output.note(
           inLanguage(
-            "\(peer: status.account): not online, or the server does not want to know",
+            "\(peer: status.account): not online, or the server does not support it",
             "\(peer: status.account)：未在线，或服务器不支持该状态"))
       }
     }

@@ -30,7 +30,7 @@ struct AgentInstallCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func run() throws {
@@ -41,9 +41,9 @@ struct AgentInstallCommand: ParsableCommand {
     guard UserManager.isRunning else {
       output.note(
         inLanguage(
-          "systemd does not run for you here; where it does, start the service with: "
+          "systemd is not running for this user; when it is, start the service with: "
             + "systemctl --user enable --now \(ServiceUnit.name)",
-          "此处没有为您运行的 systemd；有 systemd 时请用以下命令启动服务：systemctl --user enable --now \(ServiceUnit.name)"))
+          "当前用户的 systemd 没有运行；待其运行后，请用以下命令启动服务：systemctl --user enable --now \(ServiceUnit.name)"))
       return try answer(path, enabled: false, started: false)
     }
     try UserManager.systemctl("daemon-reload", until: deadline)
@@ -83,14 +83,14 @@ struct AgentUninstallCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func run() throws {
     let deadline = Deadline(timeout)
     let path = try UserManager.unitPath()
     guard UserManager.isInstalled else {
-      return output.note(inLanguage("the agent is no service", "代理进程不是服务"))
+      return output.note(inLanguage("the agent is not a service", "后台进程不是服务"))
     }
     if UserManager.isRunning {
       try UserManager.systemctl("disable", "--now", ServiceUnit.name, until: deadline)

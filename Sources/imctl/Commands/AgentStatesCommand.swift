@@ -19,12 +19,12 @@ struct AgentStatesCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws {
     if dot && output.json {
-      throw ValidationError(inLanguage("--dot and --json exclude each other.", "--dot 和 --json 不能同时使用。"))
+      throw ValidationError(inLanguage("--dot and --json cannot be used together.", "--dot 和 --json 不能同时使用。"))
     }
   }
 

@@ -49,7 +49,7 @@ struct AutoLoginOptions: ParsableArguments {
 
   func validate() throws {
     if forced && !auto {
-      throw ValidationError(inLanguage("--forced goes with --auto.", "--forced 须与 --auto 一起使用。"))
+      throw ValidationError(inLanguage("--forced requires --auto.", "--forced 须与 --auto 一起使用。"))
     }
   }
 

@@ -14,7 +14,7 @@ struct ConnectionArguments: ParsableArguments {
   @Option(help: ArgumentHelp("Connect to this port of the host.", valueName: "number"))
   var port: Int?
 
-  @Option(help: ArgumentHelp("How TLS starts: starttls or direct.", valueName: "how"))
+  @Option(help: ArgumentHelp("How to start TLS.", valueName: "how"))
   var tls: Encryption?
 
   @Option(
@@ -62,7 +62,7 @@ struct ConnectionArguments: ParsableArguments {
     }
     if let port, !(1...65_535).contains(port) {
       throw ValidationError(
-        inLanguage("The port \(port) is outside of 1 to 65535.", "端口 \(port) 不在 1 到 65535 之间。"))
+        inLanguage("The port \(port) is not in the range 1 to 65535.", "端口 \(port) 不在 1 到 65535 之间。"))
     }
     if let certSHA256, Self.fingerprint(certSHA256) == nil {
       throw ValidationError(

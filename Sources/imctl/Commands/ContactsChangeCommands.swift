@@ -31,10 +31,10 @@ struct ContactsChangeOptions: ParsableArguments {
     case (_, nil): return inLanguage("\(jid): nothing to do", "\(jid)：无需更改")
     case (.add, _) where change.asks:
       return inLanguage(
-        "\(jid) was asked: its presence is shown when it has accepted", "已向 \(jid) 发出请求：对方接受后显示其状态")
+        "\(jid) was asked; you see its presence as soon as it accepts", "已向 \(jid) 发出请求：对方接受后显示其状态")
     case (_, .approve?):
       return inLanguage(
-        "\(jid) has not asked yet: it is accepted when it does", "\(jid) 尚未请求：对方请求时将自动接受")
+        "\(jid) has not asked yet; its request will be approved when it arrives", "\(jid) 尚未请求：对方请求时将自动接受")
     default: return nil
     }
   }
@@ -67,7 +67,7 @@ struct ContactsAddCommand: ParsableCommand {
   func validate() throws {
     if noRequest, message != nil {
       throw ValidationError(
-        inLanguage("--no-request and --message exclude each other.", "--no-request 和 --message 不能同时使用。"))
+        inLanguage("--no-request and --message cannot be used together.", "--no-request 和 --message 不能同时使用。"))
     }
   }
 
@@ -148,7 +148,7 @@ struct ContactsGroupCommand: ParsableCommand {
     if ways != 1 {
       throw ValidationError(
         inLanguage(
-          "Name groups, or give --add and --remove, or --clear.", "请指定群组，或使用 --add 和 --remove，或使用 --clear。"))
+          "Specify groups, --add and --remove, or --clear.", "请指定群组，或使用 --add 和 --remove，或使用 --clear。"))
     }
   }
 
@@ -223,7 +223,7 @@ struct ContactsUnblockCommand: ParsableCommand {
 
   func validate() throws {
     if all == !jid.isEmpty {
-      throw ValidationError(inLanguage("Name JIDs, or give --all.", "请指定 JID，或使用 --all。"))
+      throw ValidationError(inLanguage("Specify JIDs or --all.", "请指定 JID，或使用 --all。"))
     }
   }
 

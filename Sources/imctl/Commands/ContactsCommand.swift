@@ -51,7 +51,7 @@ struct ContactsListCommand: ParsableCommand {
       options.output.empty(
         group == nil && !online
           ? inLanguage("no contacts: imctl contacts add JID", "没有联系人：imctl contacts add JID")
-          : inLanguage("no such contacts: imctl contacts list", "没有符合条件的联系人：imctl contacts list"))
+          : inLanguage("no matching contacts: imctl contacts list", "没有符合条件的联系人：imctl contacts list"))
     }
     if isStale { ContactsCommand.noteStale(options.output) }
   }
@@ -129,7 +129,7 @@ struct ContactsBlockedCommand: ParsableCommand {
 extension ContactsCommand {
   /// Notes that the output may be out of date; with `--json`, every object says so.
   static func noteStale(_ output: OutputOptions) {
-    output.note(inLanguage("not online: this is what was known last", "未在线：以下为上次已知的内容"))
+    output.note(inLanguage("not online: this data may be out of date", "未在线：以下数据可能已过时"))
   }
 }
 

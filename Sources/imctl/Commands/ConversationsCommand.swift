@@ -46,7 +46,7 @@ struct ConversationsListCommand: ParsableCommand {
     if isEmpty {
       options.output.empty(
         unread
-          ? inLanguage("nothing is unread", "没有未读消息")
+          ? inLanguage("no unread messages", "没有未读消息")
           : inLanguage("no conversations: imctl send JID TEXT", "没有会话：imctl send JID TEXT"))
     }
   }
@@ -90,15 +90,15 @@ struct ConversationsChangeOptions: ParsableArguments {
       let why = "\(peer: cause.message)"
       if cause.name == .networkError {
         return inLanguage(
-          "\(jid): stored; the other devices are told when the server answers again: \(why)",
+          "\(jid): stored; the other devices will be told when the server answers again: \(why)",
           "\(jid)：已保存；服务器恢复应答后通知其他设备：\(why)")
       }
       return inLanguage(
-        "\(jid): stored here, the other devices are not told: \(why)", "\(jid)：已保存在本机，未能通知其他设备：\(why)")
+        "\(jid): stored here, but the other devices cannot be told: \(why)", "\(jid)：已保存在本机，未能通知其他设备：\(why)")
     }
     if !result.published {
       return inLanguage(
-        "\(jid): stored; the other devices are told when the session is online",
+        "\(jid): stored; the other devices will be told when the session is online",
         "\(jid)：已保存；会话上线后通知其他设备")
     }
     return result.action == nil ? inLanguage("\(jid): nothing to do", "\(jid)：无需更改") : nil
@@ -223,7 +223,7 @@ struct ConversationsClearCommand: ParsableCommand {
 
   func validate() throws {
     if api != nil, !purge {
-      throw ValidationError(inLanguage("--api is for --purge.", "--api 只能与 --purge 一起使用。"))
+      throw ValidationError(inLanguage("--api requires --purge.", "--api 只能与 --purge 一起使用。"))
     }
   }
 

@@ -23,12 +23,12 @@ struct DeviceOptions: ParsableArguments {
   func validate() throws {
     if let platform, !DeviceIdentity.platforms.contains(platform) {
       throw ValidationError(
-        inLanguage("The platform \(platform) is outside of 1 to 100.", "平台 \(platform) 不在 1 到 100 之间。"))
+        inLanguage("The platform \(platform) is not in the range 1 to 100.", "平台 \(platform) 不在 1 到 100 之间。"))
     }
     if identity?.isValid == false {
       throw ValidationError(
         inLanguage(
-          "A text about the device has more than \(DeviceIdentity.maximumLength) characters, or control characters.",
+          "A text about the device has more than \(DeviceIdentity.maximumLength) characters, or contains control characters.",
           "设备说明超过 \(DeviceIdentity.maximumLength) 个字符，或含有控制字符。"))
     }
   }

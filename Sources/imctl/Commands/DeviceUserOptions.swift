@@ -33,11 +33,11 @@ struct DeviceUserOptions: ParsableArguments {
     if given.count > 1 {
       throw ValidationError(
         inLanguage(
-          "\(given[0]) and \(given[1]) exclude each other.", "\(given[0]) 和 \(given[1]) 不能同时使用。"))
+          "\(given[0]) and \(given[1]) cannot be used together.", "\(given[0]) 和 \(given[1]) 不能同时使用。"))
     }
     if user == nil, !given.isEmpty || connection.isGiven {
       throw ValidationError(
-        inLanguage("Options of a secret or connection need --user.", "凭据和连接选项需要 --user。"))
+        inLanguage("Credentials and connection options require --user.", "凭据和连接选项需要 --user。"))
     }
   }
 

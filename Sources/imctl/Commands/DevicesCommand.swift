@@ -33,7 +33,7 @@ struct DevicesListCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   func run() throws {
@@ -92,7 +92,7 @@ struct DevicesNameCommand: ParsableCommand {
     if !DeviceIdentity(name: name).isValid {
       throw ValidationError(
         inLanguage(
-          "The name has more than \(DeviceIdentity.maximumLength) characters, or control characters.",
+          "The name has more than \(DeviceIdentity.maximumLength) characters, or contains control characters.",
           "名称超过 \(DeviceIdentity.maximumLength) 个字符，或含有控制字符。"))
     }
   }

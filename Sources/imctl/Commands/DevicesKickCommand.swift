@@ -49,30 +49,33 @@ struct DevicesKickCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func validate() throws {
     if resource?.isEmpty == true { throw ValidationError(inLanguage("The resource is empty.", "资源为空。")) }
     if (resource == nil) != all {
-      throw ValidationError(inLanguage("Name a RESOURCE, or give --all.", "请给出资源，或使用 --all。"))
+      throw ValidationError(inLanguage("Specify a RESOURCE or --all.", "请给出资源，或使用 --all。"))
     }
     if revoke, !all || of != nil {
       throw ValidationError(
-        inLanguage("--revoke is for --all devices of one's own.", "--revoke 用于自己账号的 --all。"))
+        inLanguage(
+          "--revoke requires --all, and cannot be used with --of.", "--revoke 需要 --all，且不能与 --of 同时使用。"))
     }
     if !revoke, newPasswordStdin || newPasswordCommand != nil {
-      throw ValidationError(inLanguage("A new password needs --revoke.", "新密码需要 --revoke。"))
+      throw ValidationError(inLanguage("A new password requires --revoke.", "新密码需要 --revoke。"))
     }
     if newPasswordStdin && newPasswordCommand != nil {
       throw ValidationError(
         inLanguage(
-          "--new-password-stdin and --new-password-command exclude each other.",
+          "--new-password-stdin and --new-password-command cannot be used together.",
           "--new-password-stdin 和 --new-password-command 不能同时使用。"))
     }
     if of != nil, user.user != nil {
       throw ValidationError(
-        inLanguage("--of needs a session that is online, not --user.", "--of 需要在线会话，不能与 --user 同时使用。"))
+        inLanguage(
+          "--of requires a session that is online, and cannot be used with --user.",
+          "--of 需要在线会话，不能与 --user 同时使用。"))
     }
   }
 
@@ -92,7 +95,7 @@ struct DevicesKickCommand: ParsableCommand {
     if result.usesCommand {
       output.note(
         inLanguage(
-          "the stored --password-command has to print the new password from now on",
+          "the stored --password-command must print the new password from now on",
           "已存储的 --password-command 今后必须输出新密码"))
     }
     if let failure = result.outcomes.lazy.compactMap(\.error).first { throw failure }
@@ -158,8 +161,8 @@ struct DevicesKickCommand: ParsableCommand {
     case .tokens:
       inLanguage(
         """
-        The tokens of imctl devices were ended. Clients other than imctl may still log in with tokens that they got \
-        before: this server keeps tokens when the password changes, and only its administrator can end them.
+        The tokens of imctl devices were revoked. Clients other than imctl may still log in with tokens that they got \
+        before: this server keeps tokens when the password changes, and only its administrator can revoke them.
         """,
         "imctl 设备的令牌已被作废。imctl 以外的客户端仍可能用以前获得的令牌登录：此服务器在更改密码后保留令牌，只有其管理员能作废它们。")
     }

@@ -23,7 +23,7 @@ struct DevicesPolicyCommand: ParsableCommand {
       login.
       """)
 
-  @Argument(help: ArgumentHelp("The policy: all, one-per-platform or single.", valueName: "POLICY"))
+  @Argument(help: ArgumentHelp("The policy.", valueName: "POLICY"))
   var rule: DevicePolicy.Rule?
 
   @Option(
@@ -57,7 +57,7 @@ struct DevicesPolicyCommand: ParsableCommand {
       let cause = result.cause.map { ": \(peer: $0.message)" } ?? ""
       options.output.note(
         inLanguage(
-          "the other devices are not told until the next login of this one", "其他设备要到本设备下次登录时才会得知") + cause)
+          "the other devices will be told at the next login of this device", "其他设备要到本设备下次登录时才会得知") + cause)
     }
   }
 
@@ -94,7 +94,7 @@ struct DevicesPolicyCommand: ParsableCommand {
       guard parts.count == 2, (try? change.validate()) != nil else {
         throw ValidationError(
           inLanguage(
-            "The limit \(text) is not PLATFORM=NUMBER: 1 to 100, and 0 to 4 or any.",
+            "The limit \(text) is not PLATFORM=NUMBER with a platform of 1 to 100 and a number of 0 to 4 or any.",
             "限制 \(text) 不是 平台=数量：平台为 1 到 100，数量为 0 到 4 或 any。"))
       }
     }

@@ -29,19 +29,19 @@ struct EditCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 30)
 
   func validate() throws {
     if recipient.isEmpty { throw ValidationError(inLanguage("The JID is empty.", "JID 为空。")) }
     if words.count > (last ? 1 : 2) {
       throw ValidationError(
-        inLanguage("There is more than one text: quote it.", "文本多于一个：请用引号括起。"))
+        inLanguage("There is more than one text; put quotes around it.", "文本多于一个：请用引号括起。"))
     }
     if !last, words.isEmpty {
-      throw ValidationError(inLanguage("Missing ID, or --last.", "缺少 ID 或 --last。"))
+      throw ValidationError(inLanguage("Missing ID or --last.", "缺少 ID 或 --last。"))
     }
-    if words.contains("") { throw ValidationError(inLanguage("The id or the text is empty.", "id 或文本为空。")) }
+    if words.contains("") { throw ValidationError(inLanguage("The ID or the text is empty.", "id 或文本为空。")) }
   }
 
   func run() throws {

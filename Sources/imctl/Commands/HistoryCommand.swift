@@ -58,13 +58,13 @@ struct HistoryCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func validate() throws {
     if limit < 0 { throw ValidationError(inLanguage("The limit is negative.", "数量限制为负数。")) }
     guard let search else { return }
-    if words.isEmpty { throw ValidationError(inLanguage("There is no word to search for.", "没有要搜索的词。")) }
+    if words.isEmpty { throw ValidationError(inLanguage("There are no words to search for.", "没有要搜索的词。")) }
     if words.count > HistorySyncMethod.maximumWords
       || search.unicodeScalars.count > HistorySyncMethod.maximumText
     {
@@ -130,7 +130,7 @@ struct HistoryCommand: ParsableCommand {
     if !answer.complete {
       output.note(
         inLanguage(
-          "there may be older messages at the server: --sync again fetches them",
+          "there may be older messages on the server; run the command with --sync again to fetch them",
           "服务器上可能还有更早的消息：再次使用 --sync 获取"))
     }
   }

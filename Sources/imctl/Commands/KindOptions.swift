@@ -6,10 +6,8 @@ import UserCommand
 struct KindOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      """
-      How to log in: password (default), email, anonymous (JID is a domain), external, token, jwt, api-key, function \
-      or third-party. Stored with the account.
-      """, valueName: "kind"))
+      "How to log in (default: password). With anonymous, JID is a domain. Stored with the account.",
+      valueName: "kind"))
   var auth: LoginKind?
 
   @Option(help: ArgumentHelp("With --auth email: the domain of the account.", valueName: "name"))
@@ -65,19 +63,20 @@ struct KindOptions: ParsableArguments {
     }
     if let auth, certFile ?? keyFile != nil, auth != .external { throw Self.certificateIsForExternal }
     if (certFile == nil) != (keyFile == nil) {
-      throw ValidationError(inLanguage("--cert and --key go together.", "--cert 和 --key 必须同时使用。"))
+      throw ValidationError(inLanguage("--cert and --key must be used together.", "--cert 和 --key 必须同时使用。"))
     }
     if auth == .external && certFile == nil {
       throw ValidationError(
-        inLanguage("--auth external needs --cert and --key.", "--auth external 需要 --cert 和 --key。"))
+        inLanguage("--auth external requires --cert and --key.", "--auth external 需要 --cert 和 --key。"))
     }
     if (auth == .email) != (domain != nil) {
       throw ValidationError(
-        inLanguage("--auth email and --domain go together.", "--auth email 和 --domain 必须同时使用。"))
+        inLanguage("--auth email and --domain must be used together.", "--auth email 和 --domain 必须同时使用。"))
     }
     if extInPassword && auth != .thirdParty {
       throw ValidationError(
-        inLanguage("--ext-in-password is for --auth third-party.", "--ext-in-password 用于 --auth third-party。")
+        inLanguage(
+          "--ext-in-password requires --auth third-party.", "--ext-in-password 用于 --auth third-party。")
       )
     }
     if let loginExt, loginExt.utf16.count > 1024 {
@@ -89,7 +88,7 @@ struct KindOptions: ParsableArguments {
   }
 
   static var certificateIsForExternal: ValidationError {
-    ValidationError(inLanguage("--cert is for --auth external.", "--cert 用于 --auth external。"))
+    ValidationError(inLanguage("--cert requires --auth external.", "--cert 用于 --auth external。"))
   }
 
   /// Whether an option was given that only a login needs.

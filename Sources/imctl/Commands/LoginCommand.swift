@@ -29,7 +29,7 @@ struct LoginCommand: ParsableCommand {
     DeviceOptions
   @OptionGroup(title: "Connection (stored with the account)") var connection: ConnectionArguments
 
-  @Option(help: ArgumentHelp("Set this presence: online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
+  @Option(help: ArgumentHelp("Set this presence.", valueName: "SHOW"))
   var presence: PresenceShow?
 
   @Flag(help: "Send no presence.")
@@ -60,8 +60,7 @@ struct LoginCommand: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp(
       """
-      Stop after this many seconds (default: 30; with --auto: no limit). 0: no limit, and retry after network \
-      problems.
+      Stop after this many seconds (default: 30; with --auto: never). 0: never, and retry after network problems.
       """, valueName: "seconds"))
   var timeout: Timeout?
 
@@ -73,15 +72,17 @@ struct LoginCommand: ParsableCommand {
     }
     if presence != nil && noPresence {
       throw ValidationError(
-        inLanguage("--presence and --no-presence exclude each other.", "--presence 和 --no-presence 不能同时使用。"))
+        inLanguage(
+          "--presence and --no-presence cannot be used together.", "--presence 和 --no-presence 不能同时使用。"))
     }
     if automatic.auto && (secret.isGiven || kind.certFile != nil || kind.auth == .anonymous) {
       throw ValidationError(
-        inLanguage("--auto logs in with what is stored.", "--auto 使用已存储的凭据登录，不能另行指定。"))
+        inLanguage("--auto uses the stored credentials; others cannot be given.", "--auto 使用已存储的凭据，不能另行指定凭据。")
+      )
     }
     if automatic.detach && foreground {
       throw ValidationError(
-        inLanguage("--detach and --foreground exclude each other.", "--detach 和 --foreground 不能同时使用。"))
+        inLanguage("--detach and --foreground cannot be used together.", "--detach 和 --foreground 不能同时使用。"))
     }
     if listMechanisms,
       secret.isGiven || secret.policy != nil || automatic.isGiven || device.identity != nil || kind.hasDetails
@@ -89,7 +90,7 @@ struct LoginCommand: ParsableCommand {
     {
       throw ValidationError(
         inLanguage(
-          "--list-mechanisms logs nobody in: it goes with connection options only.",
+          "--list-mechanisms does not log in; it can only be used with connection options.",
           "--list-mechanisms 不会登录，只能与连接选项一起使用。"))
     }
     try checkKind()
@@ -103,7 +104,7 @@ struct LoginCommand: ParsableCommand {
     guard let auth = kind.auth else {
       if secret.payloadStdin {
         throw ValidationError(
-          inLanguage("--payload-stdin is for --auth function.", "--payload-stdin 用于 --auth function。"))
+          inLanguage("--payload-stdin requires --auth function.", "--payload-stdin 用于 --auth function。"))
       }
       if secret.isGiven && kind.certFile != nil { throw KindOptions.certificateIsForExternal }
       return
@@ -116,7 +117,8 @@ struct LoginCommand: ParsableCommand {
     if !fits {
       throw ValidationError(
         inLanguage(
-          "--auth \(auth.rawValue) does not go with this secret.", "--auth \(auth.rawValue) 与所给的凭据类型不符。"))
+          "--auth \(auth.rawValue) cannot be used with this kind of secret.",
+          "--auth \(auth.rawValue) 与所给的凭据类型不符。"))
     }
   }
 
@@ -196,19 +198,19 @@ struct LoginCommand: ParsableCommand {
       let facts = [result.mechanism, result.tls?.version].compactMap { $0 }.joined(separator: ", ")
       try output.data(
         result, text: "\(peer: success.fullJID) online" + (facts.isEmpty ? "" : " (\(peer: facts))"))
-      if result.already { output.note(inLanguage("it was online already", "此前已在线")) }
+      if result.already { output.note(inLanguage("the account was already online", "此前已在线")) }
     }
     if let late = success.late {
       let parts = late.map(\.rawValue).joined(separator: " ")
       output.note(
         inLanguage(
-          "the session is not synced yet, and goes on with: \(parts)", "会话尚未同步完成，仍在进行：\(parts)"))
+          "the session is not in sync yet; still in progress: \(parts)", "会话尚未同步完成，仍在进行：\(parts)"))
     }
     noteShortfall(result.kept)
     if result.leavesOutExtension == true {
       output.note(
         inLanguage(
-          "the server was not given the login extension: the mechanism has no room for it",
+          "the login extension was not sent: the mechanism cannot carry it",
           "未把登录扩展发送给服务器：所用机制无法携带"))
     }
   }
@@ -219,9 +221,9 @@ struct LoginCommand: ParsableCommand {
     output.note(
       secret.store == .keys
         ? inLanguage(
-          "nothing is kept of the secret: the server did not use SCRAM", "未保存任何凭据：服务器没有使用 SCRAM")
+          "no credentials were stored: the server did not use SCRAM", "未保存任何凭据：服务器没有使用 SCRAM")
         : inLanguage(
-          "nothing is kept of the secret: the server gave no token", "未保存任何凭据：服务器没有给出令牌"))
+          "no credentials were stored: the server issued no token", "未保存任何凭据：服务器没有给出令牌"))
   }
 
   private func stay(_ parameters: LoginMethod.Parameters, until deadline: Deadline) throws {

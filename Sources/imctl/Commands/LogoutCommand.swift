@@ -49,7 +49,7 @@ struct LogoutCommand: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp(
       """
-      Stop after this many seconds (0: no limit). Default: --flush plus 10 seconds, or plus 20 with --revoke.
+      Stop after this many seconds (0: never). Default: --flush plus 10 seconds, or plus 20 with --revoke.
       """,
       valueName: "seconds"))
   var timeout: Timeout?
@@ -61,7 +61,7 @@ struct LogoutCommand: ParsableCommand {
         inLanguage("JID and --account name different accounts.", "JID 和 --account 指定了不同的账号。"))
     }
     if all && (jid ?? account.account) != nil {
-      throw ValidationError(inLanguage("--all and a JID exclude each other.", "--all 和 JID 不能同时使用。"))
+      throw ValidationError(inLanguage("--all and a JID cannot be used together.", "--all 和 JID 不能同时使用。"))
     }
   }
 
@@ -98,15 +98,15 @@ struct LogoutCommand: ParsableCommand {
     if let failure = result.unstored {
       output.note(
         inLanguage(
-          "this could not be stored: run it again when the file can be written, or the next agent logs in",
-          "这一状态未能保存：文件可写入后请再次运行，否则下一个代理进程会重新登录"))
+          "the logout could not be stored: run the command again when the file is writable; otherwise, the next agent logs in again",
+          "退出登录的状态未能保存：请在文件可写入后再次运行，否则下一个后台进程会重新登录"))
       throw failure
     }
     if result.unsent > 0, result.unrevoked == nil { throw Failure.unconfirmed(queued: result.unsent) }
     if let failure = result.unrevoked {
       output.note(
         inLanguage(
-          "the server has not forgotten the token, which is kept for: imctl token revoke",
+          "the server has not revoked the token; to try again, run: imctl token revoke",
           "服务器尚未吊销令牌；令牌已保留，可稍后运行：imctl token revoke"))
       throw failure
     }

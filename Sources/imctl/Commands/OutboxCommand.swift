@@ -21,7 +21,7 @@ struct OutboxListCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -30,7 +30,7 @@ struct OutboxListCommand: ParsableCommand {
       let entries = try agent.answer(to: request)
       for entry in entries { try output.data(entry, text: Self.text(entry)) }
       if entries.isEmpty {
-        output.empty(inLanguage("no message waits to be sent", "没有等待发送的消息"))
+        output.empty(inLanguage("no messages are waiting to be sent", "没有等待发送的消息"))
       }
     }
   }
@@ -62,7 +62,7 @@ struct OutboxCancelCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   struct Answer: Encodable {
@@ -72,7 +72,7 @@ struct OutboxCancelCommand: ParsableCommand {
 
   func validate() throws {
     if all == !ids.isEmpty {
-      throw ValidationError(inLanguage("Name ids, or give --all.", "请指定 id，或使用 --all。"))
+      throw ValidationError(inLanguage("Specify IDs or --all.", "请指定 id，或使用 --all。"))
     }
   }
 
@@ -88,7 +88,7 @@ struct OutboxCancelCommand: ParsableCommand {
     let handedOver = result?.handedOver ?? []
     for id in handedOver {
       if output.json { try output.data(Answer(id: id, cancelled: false), text: "") }
-      output.note(inLanguage("\(peer: id) may be at the server already", "\(peer: id) 可能已到达服务器"))
+      output.note(inLanguage("\(peer: id) may have reached the server already", "\(peer: id) 可能已到达服务器"))
     }
     if !handedOver.isEmpty { throw ExitCode(1) }
   }

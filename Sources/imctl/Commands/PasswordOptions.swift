@@ -19,7 +19,7 @@ struct PasswordOptions: ParsableArguments {
     if passwordStdin && passwordCommand != nil {
       throw ValidationError(
         inLanguage(
-          "--password-stdin and --password-command exclude each other.",
+          "--password-stdin and --password-command cannot be used together.",
           "--password-stdin 和 --password-command 不能同时使用。"))
     }
   }

@@ -15,7 +15,7 @@ struct PresenceCommand: ParsableCommand {
       with 128+N if signal N ended it, 127 if it is not found, and 126 if it cannot be executed.
       """)
 
-  @Argument(help: ArgumentHelp("Presence to set: online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
+  @Argument(help: ArgumentHelp("The presence to set.", valueName: "SHOW"))
   var show: PresenceShow?
 
   @Argument(help: ArgumentHelp("Status text that others see.", valueName: "TEXT"))
@@ -45,7 +45,7 @@ struct PresenceCommand: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Stop after this many seconds, not counting COMMAND (0: no limit).", valueName: "seconds"))
+      "Stop after this many seconds, not counting COMMAND (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 10)
 
   func validate() throws {
@@ -57,13 +57,14 @@ struct PresenceCommand: ParsableCommand {
     }
     if let priority, !(-128...127).contains(priority) {
       throw ValidationError(
-        inLanguage("The priority \(priority) is outside of -128 to 127.", "优先级 \(priority) 不在 -128 到 127 之间。")
+        inLanguage(
+          "The priority \(priority) is not in the range -128 to 127.", "优先级 \(priority) 不在 -128 到 127 之间。")
       )
     }
     if to?.isEmpty == true { throw ValidationError(inLanguage("The value of --to is empty.", "--to 的值为空。")) }
     if [to != nil, duration != nil, !command.isEmpty].count(where: { $0 }) > 1 {
       throw ValidationError(
-        inLanguage("--to, --for and -- COMMAND exclude each other.", "--to、--for 和 -- COMMAND 不能同时使用。"))
+        inLanguage("--to, --for and -- COMMAND cannot be used together.", "--to、--for 和 -- COMMAND 不能同时使用。"))
     }
   }
 
@@ -96,12 +97,13 @@ struct PresenceCommand: ParsableCommand {
       || parameters.priority.map({ $0 != status.priority }) == true
     {
       return inLanguage(
-        "stored, applied when the command that holds the presence ends", "已保存，占用状态的命令结束后生效")
+        "stored; it is applied when the command that holds the presence ends", "已保存，保持状态的命令结束后生效")
     }
     if parameters.hold {
-      return inLanguage("not online: held from a login on, while the command runs", "未在线：命令运行期间登录后生效")
+      return inLanguage(
+        "not online; the presence is held after a login while the command runs", "未在线：登录后，在命令运行期间保持该状态")
     }
-    return inLanguage("not online: stored, applied at the next login", "未在线：已保存，下次登录时生效")
+    return inLanguage("not online; the presence is stored and applied at the next login", "未在线：已保存，下次登录时生效")
   }
 
   private func hold(_ parameters: PresenceSetMethod.Parameters) throws {

@@ -70,7 +70,7 @@ struct ProfileSetCommand: ParsableCommand {
       guard parts.count == 2, Profile.Field(rawValue: parts[0]) != nil else {
         throw ValidationError(
           inLanguage(
-            "\"\(text)\" is not FIELD=TEXT with one of: \(ProfileCommand.names).",
+            "\"\(text)\" is not FIELD=TEXT; the fields are: \(ProfileCommand.names).",
             "“\(text)”不是 FIELD=TEXT；可用的字段：\(ProfileCommand.names)。"))
       }
       parsed[parts[0]] = parts[1]
@@ -86,7 +86,7 @@ struct ProfileSetCommand: ParsableCommand {
     if common.output.json { return try common.output.data(profile, text: "") }
     for (name, text) in fields where profile.fields[name] ?? "" != text {
       common.output.note(
-        inLanguage("the server does not keep this as it is: \(name)", "服务器没有原样保存：\(name)"))
+        inLanguage("the server did not store this field unchanged: \(name)", "服务器没有原样保存：\(name)"))
     }
   }
 }

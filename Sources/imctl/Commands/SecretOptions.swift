@@ -53,16 +53,16 @@ struct SecretOptions: ParsableArguments {
     if given.count > 1, given != ["--token-stdin", "--token-command"] {
       throw ValidationError(
         inLanguage(
-          "\(given[0]) and \(given[1]) exclude each other.", "\(given[0]) 和 \(given[1]) 不能同时使用。"))
+          "\(given[0]) and \(given[1]) cannot be used together.", "\(given[0]) 和 \(given[1]) 不能同时使用。"))
     }
     if noSave, let store, store != .none {
       throw ValidationError(
-        inLanguage("--no-save and --store exclude each other.", "--no-save 和 --store 不能同时使用。"))
+        inLanguage("--no-save and --store cannot be used together.", "--no-save 和 --store 不能同时使用。"))
     }
     if store == .command, password.passwordStdin || payloadStdin || (tokenStdin && tokenCommand == nil) {
       throw ValidationError(
         inLanguage(
-          "--store command needs --password-command or --token-command.",
+          "--store command requires --password-command or --token-command.",
           "--store command 需要 --password-command 或 --token-command。"))
     }
   }

@@ -31,12 +31,12 @@ struct SendCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("The message. If omitted, all of standard input is sent.", valueName: "TEXT"))
   var text: String?
 
-  @Option(help: ArgumentHelp("Send to this recipient, too. Can be repeated.", valueName: "JID"))
+  @Option(help: ArgumentHelp("Also send to this recipient. Can be repeated.", valueName: "JID"))
   var to: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Send to the recipients in this file, too: one JID per line (- for standard input).", valueName: "file")
+      "Also send to the recipients in this file: one JID per line (- for standard input).", valueName: "file")
   )
   var toFile: String?
 
@@ -57,7 +57,7 @@ struct SendCommand: ParsableCommand {
   @Option(help: ArgumentHelp("ID of the thread that the message belongs to.", valueName: "id"))
   var thread: String?
 
-  @Option(help: ArgumentHelp("Type of the message: chat, normal, headline or groupchat.", valueName: "type"))
+  @Option(help: ArgumentHelp("Type of the message.", valueName: "type"))
   var type: MessageType = .chat
 
   @Option(help: ArgumentHelp("ID of the message. If omitted, one is generated.", valueName: "id"))
@@ -66,8 +66,8 @@ struct SendCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Send a chat state instead of a message: active, composing, paused, inactive or gone. It is never queued: the \
-      exit status is 67 if the account is not online.
+      Send a chat state instead of a message. It is never queued: the exit status is 67 if the account is not \
+      online.
       """, valueName: "state"))
   var state: ChatStateSendMethod.State?
 
@@ -82,7 +82,7 @@ struct SendCommand: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Stop after this many seconds (0: no limit). Default: 30; with --lines, 30 for each acknowledgement.",
+      "Stop after this many seconds (0: never). Default: 30; with --lines, 30 for each acknowledgement.",
       valueName: "seconds"))
   var timeout: Timeout?
 
@@ -97,44 +97,46 @@ struct SendCommand: ParsableCommand {
     if id != nil, !to.isEmpty || toFile != nil {
       throw ValidationError(
         inLanguage(
-          "--id names one message: it needs a single recipient.", "--id 只对应一条消息：只能有一个收件人。"))
+          "--id identifies one message and requires a single recipient.", "--id 只对应一条消息：只能有一个收件人。"))
     }
     if toFile == "-", (text == nil && state == nil) || lines || (direct && password.passwordStdin) {
       throw ValidationError(
-        inLanguage("Standard input cannot be both recipients and text.", "标准输入不能同时用作收件人和文本。"))
+        inLanguage("Standard input cannot contain both the recipients and the text.", "标准输入不能同时用作收件人和文本。"))
     }
     if state != nil, text != nil || lines || subject != nil || thread != nil || id != nil || direct {
       throw ValidationError(
         inLanguage(
-          "--state is sent alone: without text, --lines, --subject, --thread, --id and --direct.",
+          "--state cannot be used with a text, --lines, --subject, --thread, --id or --direct.",
           "--state 单独发送：不能带文本、--lines、--subject、--thread、--id 和 --direct。"))
     }
     if lines, text != nil || id != nil {
       throw ValidationError(
         inLanguage(
-          "--lines reads the messages from standard input, and makes their ids.", "--lines 从标准输入读取消息并自动生成 id。"
+          "--lines reads the messages from standard input and generates their IDs.",
+          "--lines 从标准输入读取消息并自动生成 id。"
         ))
     }
-    if id?.isEmpty == true { throw ValidationError(inLanguage("The id is empty.", "id 为空。")) }
+    if id?.isEmpty == true { throw ValidationError(inLanguage("The ID is empty.", "id 为空。")) }
     if let id, id.utf8.count > OutgoingMessage.maximumID {
       throw ValidationError(
         inLanguage(
-          "The id has \(id.utf8.count) octets; at most \(OutgoingMessage.maximumID) are allowed.",
+          "The ID has \(id.utf8.count) octets; at most \(OutgoingMessage.maximumID) are allowed.",
           "id 有 \(id.utf8.count) 字节，最多 \(OutgoingMessage.maximumID) 字节。"))
     }
     if wait == .delivered, [.headline, .groupchat].contains(type) {
       throw ValidationError(
-        inLanguage("Nobody confirms messages of this type.", "此类型的消息没有送达回执。"))
+        inLanguage("Messages of this type are never confirmed.", "此类型的消息没有送达回执。"))
     }
     if direct {
       if wait == .none {
         throw ValidationError(
           inLanguage(
-            "--direct stores no messages: --wait none is not possible.", "--direct 不存储消息：不能使用 --wait none。"))
+            "--direct stores no messages and cannot be used with --wait none.",
+            "--direct 不存储消息：不能使用 --wait none。"))
       }
     } else if connection.isGiven || password.isGiven {
       throw ValidationError(
-        inLanguage("Options of a password or connection need --direct.", "密码和连接选项需要 --direct。"))
+        inLanguage("Password and connection options require --direct.", "密码和连接选项需要 --direct。"))
     }
     if text?.isEmpty == true { throw ValidationError(inLanguage("The text is empty.", "文本为空。")) }
   }

@@ -89,7 +89,7 @@ struct ServerTimeCommand: ParsableCommand {
     if let cause = time.cause {
       server.common.output.note(
         inLanguage(
-          "by its answer \(Failure.seconds(time.age)) ago: \(peer: cause.message)",
+          "according to its answer \(Failure.seconds(time.age)) ago: \(peer: cause.message)",
           "根据 \(Failure.seconds(time.age)) 前的应答：\(peer: cause.message)"))
     } else {
       server.common.output.step(

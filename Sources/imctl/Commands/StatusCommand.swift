@@ -36,13 +36,13 @@ struct StatusCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws {
     if all && account.account != nil {
       throw ValidationError(
-        inLanguage("--all and --account exclude each other.", "--all 和 --account 不能同时使用。"))
+        inLanguage("--all and --account cannot be used together.", "--all 和 --account 不能同时使用。"))
     }
   }
 

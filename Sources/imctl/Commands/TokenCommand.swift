@@ -36,7 +36,7 @@ struct TokenShowCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -56,7 +56,7 @@ struct TokenListCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -81,7 +81,7 @@ struct TokenPrintCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -106,7 +106,7 @@ struct TokenRevokeCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   func run() throws {
@@ -122,7 +122,7 @@ struct TokenRevokeCommand: ParsableCommand {
     if !revoked {
       output.note(
         inLanguage(
-          "the server has given no token for this device", "服务器没有为本设备发放令牌"))
+          "the server has issued no token for this device", "服务器没有为本设备发放令牌"))
     }
   }
 }

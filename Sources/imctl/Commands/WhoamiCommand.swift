@@ -25,7 +25,7 @@ struct WhoamiCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Stop after this many seconds (0: no limit).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
