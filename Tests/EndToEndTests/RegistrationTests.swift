@@ -64,7 +64,7 @@ struct RegistrationTests {
     let registered = try await dora.register("first <secret>")
     #expect(
       (registered.output, registered.errors, registered.status)
-        == ("\(dora.jid) registered\n", "imctl: log in: imctl login \(dora.jid)\n", 0))
+        == ("\(dora.jid) registered\n", "imctl: to log in: imctl login \(dora.jid)\n", 0))
     // Nothing secret is stored, nobody is logged in, and the next login needs the password alone.
     #expect(try await dora.imctl.processes().isEmpty)
     let stored = try String(contentsOfFile: dora.imctl.home + "/.config/imctl/accounts.json", encoding: .utf8)

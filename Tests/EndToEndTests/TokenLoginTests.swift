@@ -175,8 +175,8 @@ struct TokenLoginTests {
   @Test(
     "A login makes no connection if the token command fails or prints no token.",
     arguments: [
-      ("", 64, "gave none"), ("exit 3", 77, "exit status 3: why not"),
-      ("echo 'not a token'", 77, "no token: why not"),
+      ("", 64, "printed no token"), ("exit 3", 77, "exit status 3: why not"),
+      ("echo 'not a token'", 77, "not a token: why not"),
       (#"echo '{"token":'"#, 77, "not the JSON object"), (#"printf '\377'"#, 77, "not UTF-8"),
       ("yes | head -c 10000000", 77, "65536 octets"), ("sleep 1000", 77, "no answer within"),
     ])
