@@ -9,21 +9,22 @@ extension FailureAdvice {
       hint: Sentence("`imctl help COMMAND` lists the commands.", "`imctl help COMMAND` 列出可用的命令。")),
     FailureAdvice(
       name: .invalidParameter, details: [.session(.unknownMessage), .session(.notSentTo)],
-      hint: Sentence("`imctl outbox list` shows what waits to be sent.", "`imctl outbox list` 显示等待发送的消息。")),
+      hint: Sentence(
+        "`imctl outbox list` shows the messages that wait to be sent.", "`imctl outbox list` 显示等待发送的消息。")),
     FailureAdvice(
       name: .invalidParameter,
       details: [.login(.noPasswordStored), .login(.noCurrentPassword), .login(.noPasswordForAPI)],
       hint: Sentence(
-        "Give the password with --password-stdin or --password-command; on a terminal `imctl login` asks for it.",
+        "Give the password with --password-stdin or --password-command; on a terminal, `imctl login` asks for it.",
         "请用 --password-stdin 或 --password-command 给出密码；在终端上 `imctl login` 会询问密码。")),
     FailureAdvice(
       name: .invalidParameter, details: [.session(.unknownName), .session(.unknownNameNear)],
       hint: Sentence(
-        "`imctl contacts list` shows the names; a domain without a dot needs one at its end.",
+        "`imctl contacts list` shows the names; if a domain has no dot, add one to its end.",
         "`imctl contacts list` 显示各联系人的名称；不含点的域名须在末尾加点。")),
     FailureAdvice(
       name: .invalidParameter, details: [.session(.ambiguousName)],
-      hint: Sentence("Give the JID of the one that is meant.", "请给出所指对象的 JID。")),
+      hint: Sentence("Specify the JID instead of the name.", "请给出所指对象的 JID。")),
     FailureAdvice(
       name: .invalidParameter, details: [.session(.noContact)],
       hint: Sentence("`imctl contacts list` shows the contacts.", "`imctl contacts list` 显示联系人。")),
@@ -37,12 +38,12 @@ extension FailureAdvice {
     FailureAdvice(
       name: .credentialSourceFailed, details: [.login(.openQuote)],
       hint: Sentence(
-        "Close the quote; the command is split into words as a shell would do it.",
+        "Close the quote; the command is split into words like in a shell.",
         "请闭合引号；该命令会像在 shell 中一样拆分为单词。")
     ),
     FailureAdvice(
       name: .credentialSourceFailed, details: [.login(.emptyCommand)],
-      hint: Sentence("Name a program that prints the secret.", "请指定一个输出密码或令牌的程序。")),
+      hint: Sentence("Specify a program that prints the secret.", "请指定一个输出密码或令牌的程序。")),
   ]
 
   /// Advice on failures of the local machine.
@@ -50,33 +51,34 @@ extension FailureAdvice {
     FailureAdvice(
       name: .databaseError, details: [.store(.locked)],
       hint: Sentence(
-        "Another command is writing it: try again when that has ended.", "另一条命令正在写入：请等它结束后重试。")),
+        "Another command is writing it; try again when that command has ended.", "另一条命令正在写入：请等它结束后重试。")),
     FailureAdvice(
       name: .databaseError, details: [.store(.laterVersion)],
       hint: Sentence(
-        "Use that version: this one would lose what it does not understand.", "请使用那个版本：本版本会丢失无法理解的内容。")),
+        "Use that version; this version would lose data that it does not understand.",
+        "请使用那个版本：本版本会丢失无法理解的内容。")),
     FailureAdvice(
       name: .databaseError, details: [.store(.notJSON)],
       hint: Sentence(
-        "Mend the file; an agent that runs goes on with what it has read before.",
-        "请修正该文件；正在运行的代理进程沿用先前读取的内容。")),
+        "Fix the file; a running agent continues with the data that it read before.",
+        "请修正该文件；正在运行的后台进程沿用先前读取的内容。")),
     FailureAdvice(
       name: .databaseError, details: [.store(.damaged)],
-      message: Sentence("the local store was damaged and begins afresh", "本地数据库已损坏，现已重新创建"),
+      message: Sentence("the local store was damaged and has been replaced", "本地数据库已损坏，现已重新创建"),
       hint: Sentence(
-        "What could be read is in the new file; `imctl history --sync` fetches older messages from the server.",
+        "The new file contains everything that could be read; `imctl history --sync` fetches older messages from the server.",
         "能读出的内容已放入新文件；`imctl history --sync` 可从服务器取回更早的消息。")),
     FailureAdvice(
       name: .agentUnreachable, details: [.agent(.tooFewFiles)],
-      message: Sentence("the agent may have too few files open", "代理进程可打开的文件数过少"),
+      message: Sentence("the agent's limit of open files is too low", "后台进程可打开的文件数过少"),
       hint: Sentence(
         "Raise the limit (`ulimit -Hn`, or LimitNOFILE= of the service), then: imctl agent restart",
         "请提高上限（`ulimit -Hn`，或服务的 LimitNOFILE=），然后运行：imctl agent restart")),
     FailureAdvice(
       name: .connectTimeout, details: [.agent(.noAnswer)],
       hint: Sentence(
-        "It may be busy or stopped: look at its log with `imctl agent log`, or end its process; the next command starts a new one.",
-        "它可能正忙或已被暂停：请用 `imctl agent log` 查看其日志，或结束其进程；下一条命令会启动新的代理进程。")),
+        "It may be busy or stopped: check its log with `imctl agent log`, or end its process; the next command starts a new agent.",
+        "它可能正忙或已被暂停：请用 `imctl agent log` 查看其日志，或结束其进程；下一条命令会启动新的后台进程。")),
     FailureAdvice(
       name: .agentUnreachable, details: [.agent(.crowded)],
       hint: Sentence(
@@ -87,10 +89,10 @@ extension FailureAdvice {
   private static let tls: [FailureAdvice] = [
     FailureAdvice(
       name: .tlsFailure, details: [.connection(.notPinned)],
-      message: Sentence("the server shows another certificate than the pinned one", "服务器出示的证书与所固定的证书不同"),
+      message: Sentence("the server's certificate is not the pinned one", "服务器出示的证书与所固定的证书不同"),
       hint: Sentence(
-        "Someone may be between you and the server. Do not log in before whoever runs the server has confirmed the new "
-          + "certificate in another way; then: imctl account trust JID --reset",
+        "Someone may be intercepting the connection. Do not log in until the server's administrator has confirmed the new "
+          + "certificate in another way; then run: imctl account trust JID --reset",
         "可能有人在您与服务器之间窃听。请先通过其他途径向服务器管理员核实新证书，之后再执行：imctl account trust JID --reset")),
     FailureAdvice(
       name: .tlsFailure, details: [.connection(.noTLS)],
@@ -105,35 +107,35 @@ extension FailureAdvice {
     FailureAdvice(
       name: .networkError, details: [.stream(.endedBeforeStream)],
       hint: Sentence(
-        "If it is, use --tls direct with this port; else look whether the server works.",
+        "If so, use --tls direct with this port; otherwise, check whether the server is working.",
         "如果是，请对该端口使用 --tls direct；否则请检查服务器是否正常工作。")),
     FailureAdvice(
       name: .tlsFailure, details: [.connection(.oldTLS)],
-      hint: Sentence("Ask whoever runs the server to offer TLS 1.2 or 1.3.", "请让服务器管理员启用 TLS 1.2 或 1.3。")),
+      hint: Sentence("Ask the server's administrator to offer TLS 1.2 or 1.3.", "请让服务器管理员启用 TLS 1.2 或 1.3。")),
     FailureAdvice(
       name: .tlsFailure, details: [.stream(.noSTARTTLS)],
       hint: Sentence(
-        "Try --tls direct, with the server's port for it (often 5223); nothing is sent without TLS.",
+        "Try --tls direct with the server's port for direct TLS (often 5223); nothing is sent without TLS.",
         "请用 --tls direct 及服务器的相应端口（通常为 5223）重试；没有 TLS 就不会发送任何内容。")),
     FailureAdvice(
       name: .tlsFailure, details: [.stream(.tlsRefused)],
       hint: Sentence(
-        "Tell whoever runs the server; nothing is sent without TLS.", "请告知服务器管理员；没有 TLS 就不会发送任何内容。")),
+        "Tell the server's administrator; nothing is sent without TLS.", "请告知服务器管理员；没有 TLS 就不会发送任何内容。")),
     FailureAdvice(
       name: .tlsFailure, details: [.connection(.certificateExpired)],
       hint: Sentence(
-        "Check this machine's clock; if it is right, tell whoever runs the server to renew the certificate.",
+        "Check this machine's clock; if it is right, tell the server's administrator to renew the certificate.",
         "请检查本机时钟；如果时钟正确，请让服务器管理员更新证书。")),
     FailureAdvice(
       name: .tlsFailure, details: [.connection(.certificateNotYetValid)],
       hint: Sentence(
-        "Check this machine's clock; if it is right, tell whoever runs the server.",
+        "Check this machine's clock; if it is right, tell the server's administrator.",
         "请检查本机时钟；如果时钟正确，请告知服务器管理员。")),
     FailureAdvice(
       name: .tlsFailure, details: [.connection(.otherDomain)],
       hint: Sentence(
-        "Check the part after @ and --host; if both are right, someone may be between you and the server, or whoever runs "
-          + "it has to get a certificate for the domain.",
+        "Check the part after @ and --host. If both are correct, someone may be intercepting the connection, or the "
+          + "server needs a certificate for the domain.",
         "请检查 @ 之后的部分和 --host；若均正确，则可能有人在您与服务器之间窃听，或服务器管理员需要为该域名申请证书。")),
   ]
 
@@ -142,14 +144,14 @@ extension FailureAdvice {
     FailureAdvice(
       name: .networkError, conditions: ["reset"],
       message: Sentence(
-        "the server ended the session so that it begins anew", "服务器结束了会话，需要重新开始"),
+        "the server ended the session and requires a new one", "服务器结束了会话，需要重新开始"),
       hint: Sentence(
         "If the password was changed, log in with the new one: imctl login JID",
         "如果密码已更改，请用新密码登录：imctl login JID")),
     FailureAdvice(
       name: .networkError, conditions: ["system-shutdown"],
       message: Sentence("the server is shutting down", "服务器正在关闭"),
-      hint: Sentence("Try again when the server runs again.", "请等服务器恢复运行后重试。")),
+      hint: Sentence("Try again when the server is running.", "请等服务器恢复运行后重试。")),
     FailureAdvice(
       name: .networkError, conditions: ["connection-timeout"],
       message: Sentence(
@@ -157,33 +159,34 @@ extension FailureAdvice {
       hint: Sentence("Check the network and try again.", "请检查网络后重试。")),
     FailureAdvice(
       name: .networkError, conditions: ["see-other-host"],
-      message: Sentence("the server sends its clients to another host", "服务器要求客户端改连另一台主机"),
-      hint: Sentence("Try again, or name the other host with --host.", "请重试，或用 --host 指定该主机。")),
+      message: Sentence("the server redirects its clients to another host", "服务器要求客户端改连另一台主机"),
+      hint: Sentence("Try again, or specify the other host with --host.", "请重试，或用 --host 指定该主机。")),
     FailureAdvice(
       name: .networkError,
       conditions: [
         "internal-server-error", "remote-connection-failed", "temporary-auth-failure", "service-unavailable",
         "remote-server-timeout", "resource-constraint",
       ],
-      message: Sentence("the server cannot do its work now", "服务器目前无法正常工作"),
+      message: Sentence("the server cannot process requests at the moment", "服务器目前无法正常工作"),
       hint: Sentence(
-        "Try again later; if it lasts, tell whoever runs the server.", "请稍后重试；如果持续出现，请告知服务器管理员。")),
+        "Try again later; if the problem persists, tell the server's administrator.",
+        "请稍后重试；如果持续出现，请告知服务器管理员。")),
     FailureAdvice(
       name: .unknownDomain, conditions: ["host-unknown"],
       message: Sentence("the server does not serve this domain", "服务器不为该域名提供服务"),
-      hint: Sentence("Check the part after @, and --host where it was given.", "请检查 @ 之后的部分，以及所给的 --host。")),
+      hint: Sentence("Check the part after @, and --host if it was given.", "请检查 @ 之后的部分，以及所给的 --host。")),
     FailureAdvice(
       name: .serviceGone, stage: .dns,
       message: Sentence("the domain has no XMPP service", "该域名没有 XMPP 服务"),
       hint: Sentence(
-        "Check the part after @; a server that is not in the DNS is named with --host.",
+        "Check the part after @. If the server is not in the DNS, specify it with --host.",
         "请检查 @ 之后的部分；DNS 中没有的服务器可用 --host 指定。")),
     FailureAdvice(
       name: .kicked, conditions: ["policy-violation"],
       message: Sentence(
-        "the server ended the session, which it says has broken its rules", "服务器以违反规则为由结束了会话"),
+        "the server ended the session because of a policy violation", "服务器以违反规则为由结束了会话"),
       hint: Sentence(
-        "Ask whoever runs the server which rule it was, then log in again: imctl login",
+        "Ask the server's administrator which rule was violated, then log in again: imctl login",
         "请向服务器管理员询问违反了哪条规则，然后重新登录：imctl login")),
   ]
 
@@ -205,7 +208,7 @@ extension FailureAdvice {
     FailureAdvice(
       name: .stanzaError, conditions: ["service-unavailable", "feature-not-implemented"],
       hint: Sentence(
-        "It is not available there; `imctl server features` shows what the account's server can do.",
+        "The other side does not support this; `imctl server features` shows the features of the account's server.",
         "对方没有这项功能；`imctl server features` 显示账号所在服务器的功能。")),
     FailureAdvice(
       name: .stanzaError,
@@ -214,18 +217,18 @@ extension FailureAdvice {
         "payment-required",
       ],
       hint: Sentence(
-        "This account may not do that: ask whoever it was asked of, or whoever runs the server, for permission.",
+        "This account is not allowed to do this; ask the other side or the server's administrator for permission.",
         "该账号无权执行此操作：请向对方或服务器管理员申请权限。")),
     FailureAdvice(
       name: .stanzaError, conditions: ["item-not-found"],
-      hint: Sentence("Check the name: what it stands for is not there.", "请检查名称：它所指的对象不存在。")),
+      hint: Sentence("Check the name: nothing with this name exists.", "请检查名称：它所指的对象不存在。")),
     FailureAdvice(
       name: .stanzaError, conditions: ["remote-server-not-found"],
       hint: Sentence("Check the part of the address after @.", "请检查地址中 @ 之后的部分。")),
     FailureAdvice(
       name: .stanzaError, conditions: ["remote-server-timeout"],
       hint: Sentence(
-        "The other server does not answer now: try again later.", "对方的服务器目前没有应答：请稍后重试。")),
+        "The other server does not answer at the moment; try again later.", "对方的服务器目前没有应答：请稍后重试。")),
     FailureAdvice(
       name: .stanzaError, conditions: ["recipient-unavailable"],
       hint: Sentence("Try again when the recipient is online.", "请等对方上线后重试。")),
@@ -235,7 +238,7 @@ extension FailureAdvice {
     FailureAdvice(
       name: .stanzaError, conditions: ["policy-violation", "resource-constraint"],
       hint: Sentence(
-        "A limit was reached: try again later or with less, or ask whoever runs the server.",
+        "A limit was reached: try again later or with less, or ask the server's administrator.",
         "已达到限制：请稍后重试或减少内容，或联系服务器管理员。")),
     FailureAdvice(
       name: .stanzaError, conditions: ["jid-malformed"],
@@ -246,19 +249,20 @@ extension FailureAdvice {
     FailureAdvice(
       name: .stanzaError, conditions: ["internal-server-error"],
       hint: Sentence(
-        "Try again later; if it lasts, tell whoever runs the server.", "请稍后重试；如果持续出现，请告知服务器管理员。")),
+        "Try again later; if the problem persists, tell the server's administrator.",
+        "请稍后重试；如果持续出现，请告知服务器管理员。")),
     FailureAdvice(
       name: .stanzaError, details: [.session(.deviceOffline)],
       message: Sentence("the device is not online", "该设备不在线"),
       hint: Sentence("`imctl devices list` shows which devices are online.", "`imctl devices list` 显示在线的设备。")),
     FailureAdvice(
       name: .stanzaError, details: [.session(.noPush)],
-      message: Sentence("the server cannot do that", "服务器不支持此操作"),
+      message: Sentence("the server does not support this", "服务器不支持此操作"),
       hint: Sentence(
-        "Ask whoever runs the server to turn push notifications on.", "请让服务器管理员启用推送通知。")),
+        "Ask the server's administrator to enable push notifications.", "请让服务器管理员启用推送通知。")),
     FailureAdvice(
       name: .stanzaError, details: [.session(.noArchive)],
-      message: Sentence("the server cannot do that", "服务器不支持此操作"),
+      message: Sentence("the server does not support this", "服务器不支持此操作"),
       hint: Sentence(
         "`imctl history` without --sync shows what is stored here.", "不带 --sync 的 `imctl history` 显示本地存储的消息。")
     ),

@@ -46,7 +46,9 @@ public enum RPC {
   }
 
   /// Only the parameters are encoded, because encoding an object around them would take longer.
-  private static func notification(_ method: String, _ parameters: some Encodable, by encoder: JSONEncoder) -> String {
+  private static func notification(_ method: String, _ parameters: some Encodable, by encoder: JSONEncoder)
+    -> String
+  {
     start(of: method) + text(parameters, by: encoder) + "}\n"
   }
 

@@ -78,7 +78,8 @@ public struct RPCReply: Sendable {
   private func parameters<Value: Decodable>() throws(RPCError) -> Value {
     do {
       return payload.isEmpty
-        ? try RPC.decode(Parameters<Value>.self, from: line).params : try RPC.decode(Value.self, from: payload)
+        ? try RPC.decode(Parameters<Value>.self, from: line).params
+        : try RPC.decode(Value.self, from: payload)
     } catch {
       throw .invalid("\(RPC.describe(error))")
     }

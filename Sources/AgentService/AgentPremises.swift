@@ -65,12 +65,14 @@ actor AgentPremises {
     do throws(Failure) {
       let lock = lock
       try await store.inBackground { _ throws(Failure) in try lock.restore() }
-      if try await server.restore() { log.warning("the agent's socket was gone, and is there again") }
+      if try await server.restore() {
+        log.warning("the agent's socket was missing and has been created again")
+      }
       try await store.putBack()
       problem = nil
       return true
     } catch {
-      if problem != error { log.error("the agent's files are not what they were: \(error.message)") }
+      if problem != error { log.error("the agent's files are missing or were replaced: \(error.message)") }
       problem = error
       let isLost = error.name == .alreadyRunning || error.detail?.mentions([.store(.otherFile)]) == true
       if isLost { await onLoss(error) }

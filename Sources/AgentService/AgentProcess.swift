@@ -45,7 +45,7 @@ package struct AgentProcess: Sendable {
       upgrade.onProgress = { [notify = terms.notify] percent in
         notify?.send(
           .extending(seconds: Self.patienceOfUpgrade),
-          .status("the database is brought up to date: \(percent) %"))
+          .status("upgrading the database: \(percent) %"))
       }
     }
     let store = try LocalStore(path: paths.database, log: log)
@@ -146,7 +146,7 @@ package struct AgentProcess: Sendable {
     let network = Task { await watchNetwork() }
     let keeping = Task {
       await premises.maintain { failure in
-        log.error("another one has taken the place of this agent, which ends")
+        log.error("another agent has replaced this one, which ends now")
         await registry.stop()
       }
     }
@@ -238,7 +238,7 @@ package struct AgentProcess: Sendable {
       await registry.stops()
       log.info("stopped by the terminal")
       JobControl.stop()
-      log.info("goes on")
+      log.info("continued by the terminal")
       await registry.goesOn()
     }
   }
@@ -257,7 +257,7 @@ package struct AgentProcess: Sendable {
     notify?.send(.stopping, .status("ending"))
     Task.detached {
       try await Task.sleep(for: .seconds(patience))
-      log.error("ended before every session had said goodbye")
+      log.error("ended before every session was closed")
       _exit(0)
     }
   }

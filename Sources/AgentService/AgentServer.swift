@@ -182,7 +182,7 @@ final class AgentServer: Sendable {
   ) async {
     guard let peer = await peer(of: channel.channel) else {
       // The client only tested whether an agent listens.
-      logger.debug("a client went away at once")
+      logger.debug("a client disconnected immediately")
       return await refuse(channel, nil)
     }
     guard peer.uid == owner else {
@@ -197,7 +197,7 @@ final class AgentServer: Sendable {
     }
     guard let handle else {
       let clients = clients
-      logger.warning("a client was refused: there are \(clients)")
+      logger.warning("a client was refused: there are already \(clients) clients")
       return await refuse(channel, RPCError(Failure.tooManyClients(clients)))
     }
     update { _ in }
@@ -240,7 +240,7 @@ final class AgentServer: Sendable {
   private func endIfIdle() {
     let due = state.withLockedValue { state in state.idle.deadline.map { $0 <= .now } ?? false }
     if due {
-      logger.info("nobody needs the agent")
+      logger.info("the agent is no longer needed")
       stop()
     }
   }

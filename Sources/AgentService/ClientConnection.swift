@@ -144,7 +144,7 @@ struct ClientConnection: Sendable {
     } catch {
       // Either the connection has ended, which `run` handles, or the store cannot be read.
       if error is Failure {
-        logger.error("events are not told any more: \(error)")
+        logger.error("events are no longer sent: \(error)")
         channel.channel.close(promise: nil)
       }
       events.cancel()

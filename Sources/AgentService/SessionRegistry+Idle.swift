@@ -38,7 +38,7 @@ extension SessionRegistry {
   /// Stores the idle mode for the next agent. A failure of the store does not prevent the mode from taking effect.
   private func storeIdle(_ change: @escaping @Sendable (inout AccountFile) -> Void) async {
     do throws(Failure) { try await resources.accounts.updateInBackground(change) } catch {
-      log.error("store", metadata: ["failure": "\(error.message)"])
+      log.error("the idle mode could not be stored", metadata: ["failure": "\(error.message)"])
     }
   }
 

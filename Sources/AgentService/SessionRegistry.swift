@@ -124,7 +124,9 @@ actor SessionRegistry {
         guard let jid = try? JID(change.account), let session = try? await session(of: jid) else { continue }
         group.addTask { [log] in
           do throws(Failure) { try await session.follow(change) } catch {
-            log.error("stored account", metadata: ["account": "\(jid)", "failure": "\(error.message)"])
+            log.error(
+              "a change of the stored account could not be applied",
+              metadata: ["account": "\(jid)", "failure": "\(error.message)"])
           }
         }
       }

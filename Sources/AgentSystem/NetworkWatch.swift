@@ -41,7 +41,7 @@ package enum NetworkWatch {
         open(on: eventLoop, feed).whenComplete { result in
           switch result {
           case .failure(let error):
-            log.warning("changes of the network are not noticed", metadata: ["error": "\(error)"])
+            log.warning("the network cannot be watched for changes", metadata: ["error": "\(error)"])
           case .success(let channel):
             listening.withLockedValue { $0 = channel }
             // The kernel dropped messages, so the change is unknown.

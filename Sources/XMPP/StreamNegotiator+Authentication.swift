@@ -92,7 +92,8 @@ extension StreamNegotiator {
       }
     }
     throw XMPPError(
-      saslError: unavailable ?? SASLError(.mechanismUnavailable, "the server offers none", .noneOffered))
+      saslError: unavailable
+        ?? SASLError(.mechanismUnavailable, "the server offers no mechanism", .noneOffered))
   }
 
   /// If the server offers SCRAM in one profile, the password is not revealed in either.

@@ -79,7 +79,8 @@ extension SASLCredentials {
       bearerToken.withBytes({ $0.allSatisfy { (0x21...0x7E).contains($0) } })
     else {
       throw SASLError(
-        .invalidToken, "the token is empty or holds a character that tokens do not have", .tokenCharacters)
+        .invalidToken, "the token is empty or contains a character that is not allowed in tokens",
+        .tokenCharacters)
     }
     return bearerToken
   }

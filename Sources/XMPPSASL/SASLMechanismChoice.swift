@@ -53,7 +53,7 @@ public enum SASLMechanismChoice {
     if let refusal { throw refusal }
     if credentials.hasKeysOnly, common.contains(where: { policy.allows($0.name) }) {
       throw SASLError(
-        .keysOutdated, "the stored keys do not fit what the server offers: the password is needed",
+        .keysOutdated, "the stored keys do not match the mechanisms of the server: the password is needed",
         .keysUnusable)
     }
     throw unavailable(kind, offer, context)
@@ -98,13 +98,13 @@ public enum SASLMechanismChoice {
     {
       throw SASLError(
         .downgrade,
-        "downgrade: this server was known to do \(pinned), now that cannot be used: "
+        "downgrade: this server supported \(pinned) before, but now it cannot be used: "
           + SCRAMChannelBinding.lack(offer, context))
     }
     guard let strongest else { return }
     throw SASLError(
       .downgrade,
-      "downgrade: this server was known to do \(pinned), now the best it offers is \(strongest): \(list(offer.mechanisms))",
+      "downgrade: this server supported \(pinned) before, but now offers at most \(strongest): \(list(offer.mechanisms))",
       .weaker, "\(pinned)", "\(strongest)", list(offer.mechanisms)
     )
   }
@@ -172,7 +172,7 @@ struct SASLCandidate: Sendable {
       context.isEncrypted
         ? nil
         : SASLError(
-          .mechanismUnavailable, "\(name) needs the certificate that TLS has shown: there is no TLS",
+          .mechanismUnavailable, "\(name) needs the certificate of the TLS connection, but there is no TLS",
           .needsCertificate, "\(name)")
     case .token:
       context.isEncrypted
@@ -186,7 +186,7 @@ struct SASLCandidate: Sendable {
       offer.mechanisms.contains(where: \.isSCRAM)
         ? SASLError(
           .plainRefused,
-          "\(name) would show the password to a server that has SCRAM: \(list(offer.mechanisms))",
+          "\(name) would reveal the password to a server that supports SCRAM: \(list(offer.mechanisms))",
           .passwordBesideSCRAM, "\(name)", list(offer.mechanisms)) : nil
     }
   }

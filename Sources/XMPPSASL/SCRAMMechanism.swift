@@ -135,7 +135,7 @@ extension SCRAMMechanism {
     if let keys { return try prove(exchange, with: keys) }
     guard let password else {
       throw SASLError(
-        .keysOutdated, "the stored keys no longer fit the server: the password is needed", .keysOutdated)
+        .keysOutdated, "the stored keys no longer match the server: the password is needed", .keysOutdated)
     }
     let request = try SCRAMKeyRequest(
       hash: hash, salt: serverFirst.salt, iterations: serverFirst.iterations, password: password)
@@ -148,7 +148,7 @@ extension SCRAMMechanism {
     guard let offer, let claimed = serverFirst.offerHash, claimed != (try offer.hash(hash)) else { return }
     throw SASLError(
       .downgrade,
-      "downgrade: the mechanisms or channel bindings that the server offers were changed on their way here",
+      "downgrade: the mechanisms or channel bindings that the server offers were changed in transit",
       .offerChanged)
   }
 
@@ -177,7 +177,8 @@ extension SCRAMMechanism {
   private static func prepare(userName: String) throws(SASLError) -> String {
     guard let prepared = try SASLPrep.prepare(userName, for: .query), !prepared.isEmpty else {
       throw SASLError(
-        .invalidUserName, "the user name is empty or holds a character that SASLprep forbids", .userCharacters
+        .invalidUserName, "the user name is empty or contains a character that SASLprep forbids",
+        .userCharacters
       )
     }
     return String(decoding: prepared, as: UTF8.self)
@@ -188,7 +189,7 @@ extension SCRAMMechanism {
       !prepared.isEmpty
     else {
       throw SASLError(
-        .invalidPassword, "the password is empty or holds a character that SASLprep forbids",
+        .invalidPassword, "the password is empty or contains a character that SASLprep forbids",
         .passwordCharacters)
     }
     return Secret(wiping: &prepared)

@@ -109,10 +109,10 @@ enum DomainPart {
     }
     if has(icu_idna_false_a_label) {
       return JIDError(
-        .invalidDomain, "domain has a label that looks like an A-label and is none", .falseALabel)
+        .invalidDomain, "domain has a label that looks like an A-label but is not one", .falseALabel)
     }
     if has(icu_idna_bidi) { return invalid(.bidi) }
-    return JIDError(.invalidDomain, "domain is no internationalised domain name", .notIDN)
+    return JIDError(.invalidDomain, "domain is not a valid internationalised domain name", .notIDN)
   }
 
   /// The maximum lengths of a name and of a label in octets (RFC 1035 §2.3.4, without the root).

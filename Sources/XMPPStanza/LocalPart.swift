@@ -17,7 +17,7 @@ enum LocalPart {
   }
 
   static func full(_ part: Substring) throws(JIDError) -> String {
-    guard !part.isEmpty else { throw JIDError(.emptyLocal, "nothing stands before the @", .emptyLocal) }
+    guard !part.isEmpty else { throw JIDError(.emptyLocal, "there is nothing before the @", .emptyLocal) }
     try JID.checkLength(part, atMost: JID.maximumRawLength, .localTooLong, .local)
     let result: String
     do throws(PRECIS.Violation) {
@@ -28,7 +28,7 @@ enum LocalPart {
     } catch {
       throw JIDError(.invalidLocal, .local, error)
     }
-    guard !result.isEmpty else { throw JIDError(.emptyLocal, "nothing stands before the @", .emptyLocal) }
+    guard !result.isEmpty else { throw JIDError(.emptyLocal, "there is nothing before the @", .emptyLocal) }
     try JID.checkLength(result[...], atMost: JID.maximumPartLength, .localTooLong, .local)
     return result
   }

@@ -29,7 +29,7 @@ enum PRECIS {
 
     static func outOfContext(_ scalar: Unicode.Scalar) -> Violation {
       Violation(
-        reason: "contains the character \(codePoint(scalar)) where it may not stand",
+        reason: "contains the character \(codePoint(scalar)) where it is not allowed",
         sentence: .misplacedCharacter, arguments: [codePoint(scalar)])
     }
 

@@ -13,7 +13,9 @@ enum ResourcePart {
   }
 
   static func full(_ part: Substring) throws(JIDError) -> String {
-    guard !part.isEmpty else { throw JIDError(.emptyResource, "nothing stands after the /", .emptyResource) }
+    guard !part.isEmpty else {
+      throw JIDError(.emptyResource, "there is nothing after the /", .emptyResource)
+    }
     try JID.checkLength(part, atMost: JID.maximumRawLength, .resourceTooLong, .resource)
     let result: String
     do throws(PRECIS.Violation) {

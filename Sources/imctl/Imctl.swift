@@ -7,10 +7,12 @@ import Glibc
 struct Imctl: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "imctl",
-    abstract: "Go online on an XMPP server, stay online, send messages and change presence from the shell.",
+    abstract: "A command-line XMPP client that stays online between commands.",
     discussion: """
-      `imctl login user@domain` goes online; a background agent keeps the session, so every later command \
-      takes milliseconds. Data goes to standard output, everything else to standard error.
+      `imctl login user@domain` goes online and returns. A background agent keeps the session, so every later command \
+      takes only milliseconds.
+
+      Commands print data on standard output and everything else on standard error.
       """,
     version: "imctl \(Version.current)",
     subcommands: [
@@ -39,8 +41,8 @@ struct Imctl: ParsableCommand {
 
   /// Parses the arguments of the command that they name, without those of its parents.
   ///
-  /// This takes half as long as parsing all of them. Help and errors come from the parser of the whole command line,
-  /// since they contain the names of the parents.
+  /// This takes half as long as parsing all of them. Errors and requests for help are left to the parser of the whole
+  /// command line, since usage and help contain the names of the parents.
   private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
     let path = CommandName.path
     if arguments.starts(with: path),

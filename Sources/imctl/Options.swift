@@ -5,22 +5,22 @@ import Terminal
 
 /// The output options of every command.
 struct OutputOptions: ParsableArguments {
-  @Flag(help: "Print JSON, one object a line; an error is a JSON object on standard error.")
+  @Flag(help: "Print JSON, one object per line; print an error as a JSON object on standard error.")
   var json = false
 
-  @Flag(name: .shortAndLong, help: "Print nothing but errors.")
+  @Flag(name: .shortAndLong, help: "Print nothing except errors.")
   var quiet = false
 
   @Flag(
     name: .shortAndLong,
     help:
-      "Tell the steps and decisions on standard error; -vv: and the wire log of a login, secrets replaced.")
+      "Print each step on standard error; -vv: also print the wire log of a login, with secrets replaced.")
   var verbose: Int
 
   func validate() throws {
     if quiet && verbose > 0 {
       throw ValidationError(
-        inLanguage("--quiet and --verbose exclude each other.", "--quiet 和 --verbose 不能同时使用。"))
+        inLanguage("--quiet and --verbose cannot be used together.", "--quiet 和 --verbose 不能同时使用。"))
     }
   }
 
@@ -79,8 +79,7 @@ struct OutputOptions: ParsableArguments {
 struct AccountOption: ParsableArguments {
   @Option(
     name: [.customShort("a"), .customLong("account")],
-    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
-    completion: .accounts)
+    help: ArgumentHelp("Use this account instead of the default account.", valueName: "JID"), completion: .accounts)
   var account: String?
 
   func validate() throws {
@@ -95,7 +94,7 @@ struct AccountCommandOptions: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 10)
 }
 

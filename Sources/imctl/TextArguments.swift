@@ -39,7 +39,7 @@ struct TextArguments {
     {
       throw ValidationError(
         inLanguage(
-          "\(words[1]) stands where the text does. Several recipients: `--to`; a text that is a JID: put `--` before it.",
+          "\(words[1]) is in the place of the text. To add a recipient, use `--to`; to send it as the text, put `--` before it.",
           "\(words[1]) 处于文本的位置。多个收件人：`--to`；文本本身是 JID 时：请在其前加 `--`。"))
     }
     let isSorted = !command.endsInCommand && !words.isEmpty
@@ -101,14 +101,14 @@ private struct Sorting {
     if Self.isEarly(name) {
       throw ValidationError(
         inLanguage(
-          "--\(name) is taken only before the recipient; if it is a text, put `--` before it.",
+          "--\(name) must come before the recipient; to send it as the text, put `--` before it.",
           "--\(name) 只能放在收件人之前；如果它是文本，请在其前加 `--`。"))
     }
     // ArgumentParser would answer these options instead of sending a message.
     if ["h", "help", "version"].contains(name) {
       throw ValidationError(
         inLanguage(
-          "\(argument) stands where the text does; if it is a text, put `--` before it.",
+          "\(argument) is in the place of the text; to send it as the text, put `--` before it.",
           "\(argument) 处于文本的位置；如果它是文本，请在其前加 `--`。"))
     }
     if !isKnown(argument) { throw Self.refused(argument) }
@@ -145,7 +145,7 @@ private struct Sorting {
   private static func refused(_ argument: String) -> ValidationError {
     ValidationError(
       inLanguage(
-        "There is no option '\(argument)'; if it is a text, put `--` before it.",
+        "There is no option '\(argument)'; to send it as the text, put `--` before it.",
         "没有选项“\(argument)”；如果它是文本，请在其前加 `--`。"))
   }
 }

@@ -83,7 +83,7 @@ import XMPPXML
       let both = try detail(kind, [.scramSHA1, .plain])
       #expect(
         both
-          == "no usable mechanism for the \(what): the server offers SCRAM-SHA-1, PLAIN; PLAIN is not used where there is SCRAM"
+          == "no usable mechanism for the \(what): the server offers SCRAM-SHA-1, PLAIN; PLAIN is not used if the server offers SCRAM"
       )
       let one = try detail(kind, [.scramSHA1])
       #expect(one == "no usable mechanism for the \(what): the server offers SCRAM-SHA-1")

@@ -82,7 +82,7 @@ struct FailureAdviceTests {
     let end = Failure(.networkError, stage: .stream, condition: "reset", text: "Password changed")
     #expect(
       end.localized(.english).message
-        == "XML stream: the server ended the session so that it begins anew; the server said: reset: Password changed"
+        == "XML stream: the server ended the session and requires a new one; the server said: reset: Password changed"
     )
     #expect(end.localized(.english).hint.contains("If the password was changed, log in with the new one"))
   }
@@ -97,7 +97,7 @@ struct FailureAdviceTests {
       #expect(!hint.contains("--cert-sha256") && !hint.contains("--ca-file"), "\(hint)")
       #expect(hint.contains("imctl account trust JID --reset"))
     }
-    #expect(failure.localized(.english).hint.hasPrefix("Someone may be between you and the server."))
+    #expect(failure.localized(.english).hint.hasPrefix("Someone may be intercepting the connection."))
   }
 
   @Test("The hint for a port with the other kind of TLS names the option that is needed.")

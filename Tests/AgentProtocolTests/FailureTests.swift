@@ -22,7 +22,7 @@ import Testing
     arguments: [
       (Failure.Name.authFailed, "wrong user or password", "用户名或密码错误"),
       (.networkError, "network problem", "网络有问题"),
-      (.connectionRefused, "the server refuses the connection, it may not be running", "服务器拒绝连接，可能没有运行"),
+      (.connectionRefused, "the server refuses the connection; it may not be running", "服务器拒绝连接，可能没有运行"),
       (.unknownDomain, "the domain is unknown or wrong", "域名未知或错误"),
     ])
   func fourTexts(name: Failure.Name, english: String, chinese: String) {
@@ -34,8 +34,8 @@ import Testing
   @Test(
     "A detail is translated into both languages, and a text from elsewhere is left unchanged.",
     arguments: [
-      (.login(.segments, 2), "it has 2 segments, a JWT has 3", "它有 2 段，JWT 应有 3 段"),
-      (.login(.headerSyntax), "its header is no JSON object", "其头部不是 JSON 对象"),
+      (.login(.segments, 2), "it has 2 segments; a JWT has 3", "它有 2 段，JWT 应有 3 段"),
+      (.login(.headerSyntax), "its header is not a JSON object", "其头部不是 JSON 对象"),
       (
         .request(.accountExists), "this account exists already: choose another name",
         "该账号已存在：请换一个名称"

@@ -69,7 +69,7 @@ struct SalvageTests {
     #expect(try bodies() == ["word 1", "word 2", "word 3"] && bodies("2") == ["word 2"])
     let damage = try #require(store.condition.damage)
     #expect(damage.salvage.lost.isEmpty && damage.salvage.isOutboxKnown)
-    #expect(damage.failure.message.contains("nothing that waited to be sent is lost"))
+    #expect(damage.failure.message.contains("no message that waited to be sent was lost"))
     #expect(access(damage.movedAside + ".reading", F_OK) != 0)
     #expect(try store.reserveCursors(1) > 3)
   }
@@ -105,7 +105,7 @@ struct SalvageTests {
     #expect(try await store.read { try OutboxMessage.all(of: "a@b", $0) }.isEmpty)
     let damage = try #require(store.condition.damage)
     #expect(damage.salvage.lost == ["a@b": ["first", "second"]])
-    #expect(damage.failure.message.contains("lost of what waited to be sent: first, second"))
+    #expect(damage.failure.message.contains("lost messages that waited to be sent: first, second"))
     #expect(told.withLockedValue { $0 } == [StoreNews(cause: damage.failure, lost: damage.salvage.lost)])
     #expect(store.condition.failures == [damage.failure])
   }
@@ -137,7 +137,7 @@ struct SalvageTests {
     let store = try LocalStore(path: path)
     #expect(try await waiting(in: store).isEmpty)
     let damage = try #require(store.condition.damage)
-    #expect(!damage.salvage.isOutboxKnown && damage.failure.message.contains("not all of what waited"))
+    #expect(!damage.salvage.isOutboxKnown && damage.failure.message.contains("not all messages that waited"))
   }
 
   @Test("A large table is read from both of its ends up to the damaged place.")

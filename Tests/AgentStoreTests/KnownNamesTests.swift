@@ -30,12 +30,12 @@ struct KnownNamesTests {
   @Test(
     "A name that nobody has, or more than one has, is refused with similar names.",
     arguments: [
-      ("bob", "nobody is called bob; near it: Bob (bob@c), Robert (bob@d)"),
-      ("Bobb", "nobody is called Bobb; near it: Bob (bob@c), Robert (bob@d)"),
-      ("silent", "nobody is called silent; near it: silent@c"),
-      ("Twin", "more than one is called Twin: twin@c, twin@d"),
-      ("Rob", "nobody is called Rob; near it: Robert (bob@d), Bob (bob@c)"),
-      ("team", "nobody is called team; near it: The Team (team@rooms.c)"),
+      ("bob", "nobody is called bob; similar names: Bob (bob@c), Robert (bob@d)"),
+      ("Bobb", "nobody is called Bobb; similar names: Bob (bob@c), Robert (bob@d)"),
+      ("silent", "nobody is called silent; similar names: silent@c"),
+      ("Twin", "more than one contact or room is called Twin: twin@c, twin@d"),
+      ("Rob", "nobody is called Rob; similar names: Robert (bob@d), Bob (bob@c)"),
+      ("team", "nobody is called team; similar names: The Team (team@rooms.c)"),
       ("localhost", "nobody is called localhost"), ("", "nobody is called "),
       ("Dr. Who", "nobody is called Dr. Who"), (".", "nobody is called ."),
     ])

@@ -208,7 +208,7 @@ struct StoreUpgradeTests {
       _ = try LocalStore(path: path)
     } throws: { error in
       (error as? Failure)?.name == .databaseError
-        && (error as? Failure)?.message.contains("could not be brought up to date, and is as it was") == true
+        && (error as? Failure)?.message.contains("could not be upgraded, and is unchanged") == true
     }
     #expect(access(path + StoreUpgrade.copySuffix, F_OK) != 0)
     let database = try LocalStore.connect(path)

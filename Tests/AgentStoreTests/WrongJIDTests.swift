@@ -9,9 +9,9 @@ struct WrongJIDTests {
   @Test(
     "The error of an invalid JID is reported in English and in Chinese.",
     arguments: [
-      ("@example.org", "nothing stands before the @", "@ 之前没有内容"),
+      ("@example.org", "there is nothing before the @", "@ 之前没有内容"),
       ("a@", "no domain", "没有域名"),
-      ("a@example.org/", "nothing stands after the /", "/ 之后没有内容"),
+      ("a@example.org/", "there is nothing after the /", "/ 之后没有内容"),
       ("a b@example.org", "local part contains a space", "本地部分含有空格"),
       ("a&b@example.org", "local part contains the character &", "本地部分含有字符 &"),
       ("a@-.example", "domain has a label that begins or ends with a hyphen", "域名中有标签以连字符开头或结尾"),

@@ -8,7 +8,8 @@ import Testing
   func tooFew() throws {
     let failure = try #require(DescriptorLimit.failure(for: 900, limit: 40))
     #expect(
-      failure.message.contains("40 files may be open at a time, \(900 + DescriptorLimit.beside) are needed"))
+      failure.message.contains(
+        "40 files can be open at a time, but \(900 + DescriptorLimit.beside) are needed"))
     #expect(failure.hint.contains("ulimit -Hn"))
     #expect(failure.localized(.chinese).message.contains("40"))
     #expect(DescriptorLimit.failure(for: 900, limit: 1024) == nil)

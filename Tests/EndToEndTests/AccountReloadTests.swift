@@ -125,7 +125,7 @@ struct AccountReloadTests {
     #expect(try await user.status().warnings?.map(\.name) == [.databaseError])
     let logout = try await user.imctl.run("logout")
     #expect(logout.status == 73 && logout.output == "\(user.jid) offline\n")
-    #expect(logout.errors.contains("this could not be stored") && logout.errors.contains("not JSON"))
+    #expect(logout.errors.contains("the logout could not be stored") && logout.errors.contains("not JSON"))
     try await user.agentEnded()
     try Self.edit(user) { _ in good }
     #expect(try await user.imctl.run("logout").status == 0)

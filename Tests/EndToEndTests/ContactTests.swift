@@ -128,7 +128,7 @@ struct ContactTests {
     let result = try await user.contacts("approve", bob.bareJID, "--json")
     guard kind.isProsody else {
       #expect(result.status == 64)
-      #expect(try result.error.message.contains("no approval"))
+      #expect(try result.error.message.contains("does not support pre-approval"))
       return
     }
     #expect(result.output == #"{"action":"approve","jid":"\#(bob.bareJID)"}"# + "\n", "\(result)")

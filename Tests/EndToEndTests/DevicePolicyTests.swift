@@ -48,7 +48,7 @@ struct DevicePolicyTests {
     // Both by the agent, and without one.
     #expect(try await user.imctl.run("logout").status == 0)
     let stored = try await user.imctl.run("devices", "policy", "--limit", "60=3")
-    #expect(stored.output == "all 60=3\n" && stored.errors.contains("not told until the next login"))
+    #expect(stored.output == "all 60=3\n" && stored.errors.contains("told at the next login"))
     #expect(try await other.imctl.run("devices", "policy").output == "all\n")
     try await user.goOnline()
     // The other device is told by the server, and no event of its own tells that.

@@ -175,7 +175,7 @@ struct IdleTests {
     #expect(result.status == 0)
     let idle = try await imctl.run("agent", "idle")
     #expect((idle.output, idle.status) == ("alice@\(TestServer.domain) idle (csi)\n", 0))
-    #expect(idle.errors.contains("does not want to know"))
+    #expect(idle.errors.contains("does not support it"))
     #expect(try await imctl.run("presence", "away").status == 0)
     try await eventually("the presence") { server.received.contains("<show>away</show>") }
     #expect(!server.received.contains("urn:xmpp:csi"))

@@ -23,7 +23,7 @@ struct LastingPresenceTests {
   }
 
   @Test(
-    "A presence whose time expires while no agent runs is not shown at the next login."
+    "A presence whose time expires while no agent is running is not shown at the next login."
   )
   func timedOut() async throws {
     let user = try await User()

@@ -193,7 +193,7 @@ struct LoginFailureTests {
     try await expect(
       69,
       (
-        "the server refuses the connection, it may not be running (The connection to ",
+        "the server refuses the connection; it may not be running (The connection to ",
         "服务器拒绝连接，可能没有运行（无法连接 "
       ),
       [user.jid, "--host", TestServer.host, "--port", String(port)])

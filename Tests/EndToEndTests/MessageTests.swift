@@ -137,7 +137,8 @@ struct MessageTests {
   }
 
   @Test(
-    "A message that is sent while no agent runs starts the agent and goes out once the account is online.")
+    "A message that is sent while no agent is running starts the agent and goes out once the account is online."
+  )
   func beforeOnline() async throws {
     let user = try await User()
     let bob = try await Neighbourhood.counterpart(.prosody)

@@ -47,7 +47,7 @@ struct OddRegistrationTests {
       ),
       (
         form("<username/><password/><email/><phone/>"), 64,
-        "the server wants to know as well: email, phone"
+        "the server also requires: email, phone"
       ),
       (
         form(
@@ -57,7 +57,7 @@ struct OddRegistrationTests {
               + "<field var='ocr' label='What do you see?'><required/></field>")), 64,
         "the server says: Look\\x9b31m!\nimctl: the server says: https://im.example/c\n"
       ),
-      (form(String(repeating: "<email/>", count: 300)), 76, "no registration form that makes sense"),
+      (form(String(repeating: "<email/>", count: 300)), 76, "no usable registration form"),
       (
         form("<username/><password/>") + [submitted, .server(error("cancel", "conflict", "Taken"))], 74,
         "exists already"
@@ -154,7 +154,7 @@ struct OddRegistrationTests {
     ]
     let lacking = try await imctl.run(arguments, input: "geheim\n")
     #expect(lacking.status == 64)
-    #expect(lacking.errors.contains("the server wants to know as well: email (Email)"))
+    #expect(lacking.errors.contains("the server also requires: email (Email)"))
     let unasked = try await imctl.run(arguments + ["--form", "phone=1"], input: "geheim\n")
     #expect(unasked.status == 64)
     let whole = try await imctl.run(arguments + ["--form", "email=d=a@im.example"], input: "geheim\n")

@@ -64,7 +64,7 @@ struct RegistrationTests {
     let registered = try await dora.register("first <secret>")
     #expect(
       (registered.output, registered.errors, registered.status)
-        == ("\(dora.jid) registered\n", "imctl: log in: imctl login \(dora.jid)\n", 0))
+        == ("\(dora.jid) registered\n", "imctl: to log in: imctl login \(dora.jid)\n", 0))
     // Nothing secret is stored, nobody is logged in, and the next login needs the password alone.
     #expect(try await dora.imctl.processes().isEmpty)
     let stored = try String(contentsOfFile: dora.imctl.home + "/.config/imctl/accounts.json", encoding: .utf8)
@@ -178,7 +178,7 @@ struct RegistrationTests {
     ]
     let refused = try await user.imctl.run(arguments + user.connection, input: "secret\n")
     #expect(refused.status == 74)
-    #expect(try refused.error.message.contains("the server allows nobody to register by itself"))
+    #expect(try refused.error.message.contains("the server does not allow users to register"))
     #expect(try user.stored().isEmpty)
   }
 

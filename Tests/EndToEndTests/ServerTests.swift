@@ -39,7 +39,7 @@ struct ServerTests {
     try await imctl.end()
   }
 
-  @Test("The command server ping starts an agent and logs the account in if no agent runs.")
+  @Test("The command server ping starts an agent and logs the account in if no agent is running.")
   func agentStarts() async throws {
     let user = try await User()
     try await user.goOnline()

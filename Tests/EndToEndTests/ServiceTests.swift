@@ -92,7 +92,7 @@ struct ServiceTests {
     #expect(!FileManager.default.fileExists(atPath: path))
     #expect(try await state(user).running == false)
     #expect(try user.stored().first?.isLogin == true)
-    #expect(try await user.imctl.run("agent", "uninstall").errors == "imctl: the agent is no service\n")
+    #expect(try await user.imctl.run("agent", "uninstall").errors == "imctl: the agent is not a service\n")
     #expect(try await user.imctl.run("agent", "start").status == 0)
     #expect(try await state(user).service == nil)
     try await manager.end()

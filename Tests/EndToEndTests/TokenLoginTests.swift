@@ -175,8 +175,8 @@ struct TokenLoginTests {
   @Test(
     "A login makes no connection if the token command fails or prints no token.",
     arguments: [
-      ("", 64, "gave none"), ("exit 3", 77, "exit status 3: why not"),
-      ("echo 'not a token'", 77, "no token: why not"),
+      ("", 64, "printed no token"), ("exit 3", 77, "exit status 3: why not"),
+      ("echo 'not a token'", 77, "not a token: why not"),
       (#"echo '{"token":'"#, 77, "not the JSON object"), (#"printf '\377'"#, 77, "not UTF-8"),
       ("yes | head -c 10000000", 77, "65536 octets"), ("sleep 1000", 77, "no answer within"),
     ])
@@ -200,8 +200,8 @@ struct TokenLoginTests {
     let double = Data(TokenDesk.token("{}").utf8).base64EncodedString()
     for (token, status, name, reason) in [
       ("abc", 77, "invalidToken", "1 segment"), ("a.b.c", 77, "invalidToken", "header"),
-      (double, 77, "invalidToken", "base64 once more"),
-      (TokenDesk.token("[]"), 77, "invalidToken", "claims is no JSON object"),
+      (double, 77, "invalidToken", "base64-encoded once more"),
+      (TokenDesk.token("[]"), 77, "invalidToken", "claims are not a JSON object"),
       (TokenDesk.token(#"{"exp":1000}"#), 79, "tokenExpired", "1970-01-01T00:16:40.000Z"),
     ] {
       let result = try await desk.login("--auth", "jwt", "--token-stdin", input: token)
@@ -292,7 +292,7 @@ struct TokenLoginTests {
         try await TestAuthority.shared.caFile,
       ], input: "t")
     #expect(result.status == 0, "\(result.errors)")
-    #expect(result.errors.contains("was not given the login extension"), "\(result.errors)")
+    #expect(result.errors.contains("the login extension was not sent"), "\(result.errors)")
     #expect(try await desk.imctl.run("logout").status == 0)
   }
 

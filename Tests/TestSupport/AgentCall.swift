@@ -27,7 +27,7 @@ extension IMCTL {
     try await ask(AgentStatusMethod.self, Nothing())
   }
 
-  /// What the running agent says of a session, by default of the only account; where no agent runs, `imctl status` tells
+  /// What the running agent says of a session, by default of the only account; where no agent is running, `imctl status` tells
   /// of the stored account.
   public func session(_ account: String? = nil) async throws -> SessionStatus? {
     if let sessions = try await ask(StatusMethod.self, .init(account: account)) { return sessions.first }

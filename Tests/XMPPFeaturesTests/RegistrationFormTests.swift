@@ -71,7 +71,7 @@ struct RegistrationFormTests {
     arguments: [
       (
         "<username/><password/><email/><phone/>", [:],
-        "the server wants to know as well: email, phone"
+        "the server also requires: email, phone"
       ),
       (
         "<username/><password/>", ["email": ["x@y"]],
@@ -80,7 +80,7 @@ struct RegistrationFormTests {
       ("<username/><password/>", ["username": ["a", "b"]], "username takes one value"),
       (
         data(both + "<field var='email' label='E-mail'><required/></field>"), [:],
-        "the server wants to know as well: email (E-mail)"
+        "the server also requires: email (E-mail)"
       ),
       (
         data(
@@ -92,7 +92,7 @@ struct RegistrationFormTests {
         data(both + "<field var='news' type='boolean'/>"), ["news": ["maybe"]],
         "news must be one of: true, false, 1, 0"
       ),
-      (data(both + "<field var='e'><required/><value/></field>"), [:], "the server wants to know as well: e"),
+      (data(both + "<field var='e'><required/><value/></field>"), [:], "the server also requires: e"),
     ] as [(String, [String: [String]], String)])
   func wrongAnswers(content: String, answers: [String: [String]], message: String) throws {
     let form = try #require(try Self.form(content))
@@ -134,7 +134,7 @@ struct RegistrationFormTests {
             + "<uri type='image/png'>cid:sha1+x@bob.xmpp.org</uri></media><required/></field>")))
     let missing = try #require(throws: XMPPError.self) { try captcha.submission(Self.user) }
     #expect(
-      missing.message == "the server wants to know as well: ocr (Enter the text you see, "
+      missing.message == "the server also requires: ocr (Enter the text you see, "
         + "cid:sha1+x@bob.xmpp.org); see https://im.example/c")
     #expect(try captcha.submission(Self.user.merging(["ocr": ["7nHL3"]]) { $1 }).name.local == "query")
   }

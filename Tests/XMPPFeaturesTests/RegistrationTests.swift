@@ -128,7 +128,7 @@ struct RegistrationTests {
     #expect(failure?.code == .stanzaError)
     #expect(
       failure?.message
-        == "the server allows nobody to register by itself: ask whoever runs it for an account")
+        == "the server does not allow users to register: ask its administrator for an account")
     await stream.close()
   }
 }

@@ -230,8 +230,8 @@ struct SASLMechanismChoiceTests {
       .downgrade, SASLCredentials(authcid: "user", password: Secret("hunter2")), offered,
       context: Self.exporter, list: [.tlsExporter], pinned: pinned
     ) {
-      $0.message.hasPrefix("downgrade: this server was known to do \(pinned),")
-        && $0.message.contains("the best it offers is \(best):")
+      $0.message.hasPrefix("downgrade: this server supported \(pinned) before,")
+        && $0.message.contains("now offers at most \(best):")
     }
   }
 
@@ -246,7 +246,7 @@ struct SASLMechanismChoiceTests {
           .downgrade, credentials, offered, context: context, list: list, pinned: .scramSHA256Plus
         ) {
           $0.message
-            == "downgrade: this server was known to do SCRAM-SHA-256-PLUS, now that cannot be used: \(text)"
+            == "downgrade: this server supported SCRAM-SHA-256-PLUS before, but now it cannot be used: \(text)"
         }
       }
     }

@@ -133,8 +133,8 @@ import Testing
   @Test("The error of an invalid JID says in words what is wrong.")
   func messages() {
     #expect(message("alice@") == "no domain")
-    #expect(message("@example.com") == "nothing stands before the @")
-    #expect(message("a@example.com/") == "nothing stands after the /")
+    #expect(message("@example.com") == "there is nothing before the @")
+    #expect(message("a@example.com/") == "there is nothing after the /")
     #expect(message("a b@example.com") == "local part contains a space")
     #expect(message("a&b@example.com") == "local part contains the character &")
     #expect(message("a\u{202E}@example.com") == "local part contains the character U+202E")

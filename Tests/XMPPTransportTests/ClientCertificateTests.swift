@@ -68,9 +68,9 @@ import XMPPTransport
   func missing() throws {
     try TestCertificate.withFile([client]) { chain throws in
       try TestCertificate.withFile([], key: client) { key throws in
-        #expect(try refusal(chain: key, key: key) == "The file \(key) holds no certificate in PEM form.")
+        #expect(try refusal(chain: key, key: key) == "The file \(key) contains no certificate in PEM form.")
         #expect(
-          try refusal(chain: chain, key: chain) == "The file \(chain) holds no private key in PEM form.")
+          try refusal(chain: chain, key: chain) == "The file \(chain) contains no private key in PEM form.")
       }
     }
   }
@@ -104,7 +104,7 @@ import XMPPTransport
       try #require(chmod(path, mode) == 0)
       #expect(
         try refusal(chain: path, key: path)
-          == "Others can read the file \(path) with the key of the client certificate: chmod 600 it.")
+          == "Others can read the file \(path) with the key of the client certificate: run chmod 600 on it.")
     }
   }
 }

@@ -127,9 +127,11 @@ struct ProxyTunnelTests {
   @Test(
     "A refusal or an invalid answer of a SOCKS5 proxy is reported.",
     arguments: [
-      ([.expect([5, 1, 0]), .send([5, 0xFF])], nil, "the proxy wants a user and a password"),
-      ([.expect([5, 1, 0]), .send([5, 2])], nil, "the proxy wants a user and a password"),
-      ([.expect([5, 2, 0, 2]), .send([5, 0xFF])], "alice", "the proxy takes no user and password"),
+      ([.expect([5, 1, 0]), .send([5, 0xFF])], nil, "the proxy requires a user and a password"),
+      ([.expect([5, 1, 0]), .send([5, 2])], nil, "the proxy requires a user and a password"),
+      (
+        [.expect([5, 2, 0, 2]), .send([5, 0xFF])], "alice", "the proxy does not accept a user and a password"
+      ),
       (
         [.send([5, 2]), .expect([5, 2, 0, 2, 1]), .send([1, 1])], "alice",
         "the proxy refused user and password"
@@ -155,7 +157,7 @@ struct ProxyTunnelTests {
       ([.expect([5, 1, 0]), .send([5, 0]), .expect([5]), .close], nil, "the proxy closed the connection"),
       (
         [.expect([5, 1, 0]), .send([5, 0]), .expect(name), .send(connected + [0x3C])], nil,
-        "the proxy sent something that nobody asked for"
+        "the proxy sent unrequested data"
       ),
       ([.flood(Array(repeating: 0, count: 4096))], nil, "the proxy does not speak SOCKS5"),
     ] as [([ScriptedProxy.Step], String?, String)])

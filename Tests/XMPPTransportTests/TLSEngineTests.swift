@@ -94,7 +94,7 @@ import XMPPTransport
       _ = try engine.handshake()
     }
     #expect(error?.code == .tlsFailed)
-    #expect(error?.message.contains("does not answer with TLS; its port may be one for STARTTLS") == true)
+    #expect(error?.message.contains("does not answer with TLS; its port may be for STARTTLS") == true)
     // What failed stays failed.
     #expect(throws: TransportError.self) { try engine.handshake() }
     #expect(throws: TransportError.self) { try [1].withUnsafeBytes { try engine.receive($0) } }

@@ -51,7 +51,7 @@ struct AccountAtServerTests {
         in: imctl, mode: 0o644)
       let kept = try await imctl.run("account", "import", path)
       #expect((kept.output, kept.status) == ("alice@example.org kept\nnew@example.org added\n", 0))
-      #expect(kept.errors == "imctl: \(path) can be read by other users: delete it, or chmod 600 it\n")
+      #expect(kept.errors == "imctl: \(path) can be read by other users: delete it, or run chmod 600 on it\n")
       #expect(try !Accounts.read(imctl).contains("other"))
       let replaced = try await imctl.run("account", "import", path, "--replace", "--json")
       #expect(
@@ -71,7 +71,7 @@ struct AccountAtServerTests {
       (#"{"account":"a","password":"geheim"}"#, "account 1: a has no domain"),
       (
         #"{"account":"a@example.org","domain":"other.org"}"#,
-        "account 1: a@example.org is not of the domain other.org"
+        "account 1: a@example.org is not in the domain other.org"
       ),
       (#"{"account":"a@example.org","password":17}"#, "account 1: password is not a string"),
       (#"{"account":"a@example.org","isLogin":"yes"}"#, "account 1: isLogin is neither true nor false"),
@@ -79,7 +79,9 @@ struct AccountAtServerTests {
         #"{"account":"a@example.org","password":"geheim","passsword":"other"}"#,
         "account 1: password and passsword differ"
       ),
-      (#"[{"account":"a@example.org"},{"account":"A@example.org"}]"#, "account 2: a@example.org comes twice"),
+      (
+        #"[{"account":"a@example.org"},{"account":"A@example.org"}]"#, "account 2: a@example.org occurs twice"
+      ),
       (#"["a@example.org"]"#, "account 1: not an object"),
       ("17", "neither an object nor a list"),
       ("[\n{\"account\":\"a@example.org\",\n\"password\":\"geheim\"\n}},\n]", "not JSON"),
@@ -106,7 +108,8 @@ struct AccountAtServerTests {
         result.errors.hasPrefix("imctl: 参数无效（\(path)：第 2 个账号：a@example.org 出现了两次）"), "\(result.errors)")
       let json = try await imctl.run(["account", "import", path, "--json"], environment: chinese)
       #expect(
-        json.errors.contains(#""detail":"\#(path): account 2: a@example.org comes twice""#), "\(json.errors)")
+        json.errors.contains(#""detail":"\#(path): account 2: a@example.org occurs twice""#), "\(json.errors)"
+      )
       #expect(!json.errors.contains("sentence"))
     }
   }
@@ -175,7 +178,7 @@ struct AccountAtServerTests {
         "--timeout", "9", input: "alt\n")
       #expect((passwd.output, passwd.status) == ("alice@example.org password changed\n", 0))
       #expect(
-        passwd.errors == "imctl: the stored --password-command has to print the new password from now on\n")
+        passwd.errors == "imctl: the stored --password-command must print the new password from now on\n")
       let sent = try #require(try agent.parameters(of: AccountPasswdMethod.self))
       #expect(
         [sent.account, sent.newPassword, sent.newPasswordCommand, sent.currentPassword]
@@ -246,7 +249,7 @@ struct AccountAtServerTests {
 
       for (answer, isDeleted) in [("", false), ("n", false), ("yes", true)] {
         let child = try await imctl.start(["account", "delete"], terminal: true)
-        try await child.output.contains("Delete bob@example.org at its server, for ever? [y/N] ")
+        try await child.output.contains("Permanently delete bob@example.org on its server? [y/N] ")
         child.write(answer + "\n")
         _ = try await child.ended(within: .seconds(90))
         #expect(child.output.text.contains(isDeleted ? "bob@example.org deleted" : "cancelled"))

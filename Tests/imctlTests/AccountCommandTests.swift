@@ -51,7 +51,8 @@ struct AccountCommandTests {
     }
   }
 
-  @Test("The command account remove deletes an account through the agent, or by itself if no agent runs.")
+  @Test(
+    "The command account remove deletes an account through the agent, or by itself if no agent is running.")
   func remove() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)

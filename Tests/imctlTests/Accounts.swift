@@ -35,7 +35,7 @@ enum Accounts {
        "token":{"mechanism":"HT-SHA-256-NONE","secret":"geheim","expiry":"2000-01-01T00:00:00Z"}}]}
     """#
 
-  /// Stores ``unreachable`` with messages that wait; no agent runs afterwards.
+  /// Stores ``unreachable`` with messages that wait; no agent is running afterwards.
   static func queue(_ count: Int, in imctl: IMCTL) async throws {
     try write(unreachable, in: imctl)
     for number in 1...count {
@@ -46,7 +46,7 @@ enum Accounts {
     try await eventually("the end of the agent") { try await imctl.processes().isEmpty }
   }
 
-  /// How many messages of alice wait, as `status` says where no agent runs.
+  /// How many messages of alice wait, as `status` says where no agent is running.
   static func queued(_ imctl: IMCTL) async throws -> Int? {
     let status = try await imctl.run("status", "-a", "alice@example.org", "--json")
     return try status.objects(SessionStatus.self).first?.queued

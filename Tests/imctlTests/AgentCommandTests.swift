@@ -27,7 +27,8 @@ struct AgentCommandTests {
     }
   }
 
-  @Test("The command agent start leaves a running agent alone, and agent stop succeeds if no agent runs.")
+  @Test(
+    "The command agent start leaves a running agent alone, and agent stop succeeds if no agent is running.")
   func startAndStop() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
@@ -40,7 +41,7 @@ struct AgentCommandTests {
       #expect(agent.methods == ["agent.stop"])
       agent.end()
       let none = try await imctl.run("agent", "stop")
-      #expect((none.output, none.errors, none.status) == ("", "imctl: no agent runs\n", 0))
+      #expect((none.output, none.errors, none.status) == ("", "imctl: no agent is running\n", 0))
     }
   }
 

@@ -117,7 +117,7 @@ struct AgentLaunchTests {
       try await eventually("the end of the process") { try await !imctl.processes().contains(pid) }
       for words in [["history"], ["account", "list"], ["status"], ["whoami"], ["agent", "status"]] {
         let result = try await imctl.run(words)
-        #expect(result.errors.contains("without saying goodbye"), "\(words)")
+        #expect(result.errors.contains("ended unexpectedly"), "\(words)")
         #expect(result.errors.contains("imctl agent start"), "\(words)")
       }
       #expect(try await imctl.processes().isEmpty)
@@ -221,7 +221,7 @@ struct AgentLaunchTests {
         in: imctl)
       let held = try await imctl.run("presence", "dnd", "deploying", "--", "sh", "-c", "echo ran; exit 3")
       #expect((held.output, held.status) == ("ran\n", 3))
-      #expect(held.errors == "imctl: not online: held from a login on, while the command runs\n")
+      #expect(held.errors == "imctl: not online; the presence is held after a login while the command runs\n")
       let set = try await imctl.run("presence", "away", "lunch", "--json")
       #expect(set.output == #"{"applied":false,"priority":0,"show":"away","status":"lunch"}"# + "\n")
       #expect(try await imctl.run("agent", "stop").status == 0)

@@ -57,7 +57,7 @@ struct CommandLineTests {
       let version = try await imctl.run("--version").output
       #expect(try await imctl.run("version").output == version)
       #expect(try await imctl.run("account", "version").output == version)
-      #expect(try await imctl.run("help", "server", "version").output.contains("what software the server is"))
+      #expect(try await imctl.run("help", "server", "version").output.contains("Show the server's software."))
     }
   }
 
@@ -65,9 +65,9 @@ struct CommandLineTests {
   func hint() async throws {
     try await withIMCTL { imctl in
       let text = try await imctl.run("account", "use", "x@@y")
-      #expect(text.errors.hasSuffix("\n  `imctl help account use` tells what the command accepts.\n"))
+      #expect(text.errors.hasSuffix("\n  `imctl help account use` shows what the command accepts.\n"))
       let json = try await imctl.run("account", "use", "x@@y", "--json")
-      #expect(json.errors.contains(#""hint":"`imctl help account use` tells"#))
+      #expect(json.errors.contains(#""hint":"`imctl help account use` shows"#))
     }
   }
 

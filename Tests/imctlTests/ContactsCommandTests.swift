@@ -69,7 +69,7 @@ struct ContactsCommandTests {
       let agent = try Self.agent(imctl, stale: true)
       let text = try await imctl.run("contacts", "list")
       #expect(text.status == 0 && text.lines.count == 3)
-      #expect(text.errors == "imctl: not online: this is what was known last\n")
+      #expect(text.errors == "imctl: not online: this data may be out of date\n")
       let json = try await imctl.run("contacts", "list", "--json")
       #expect(json.errors == "")
       #expect(try json.objects(Contact.self).map(\.stale) == [true, true, true])

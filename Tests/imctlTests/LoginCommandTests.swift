@@ -185,7 +185,10 @@ struct LoginCommandTests {
       let result = try await imctl.run("login", Self.jid)
       #expect(
         (result.output, result.errors, result.status)
-          == ("alice@example.org/res online (SCRAM-SHA-1, TLSv1.3)\n", "imctl: it was online already\n", 0))
+          == (
+            "alice@example.org/res online (SCRAM-SHA-1, TLSv1.3)\n",
+            "imctl: the account was already online\n", 0
+          ))
       let json = try await imctl.run("login", Self.jid, "--json")
       #expect(json.lines.count == 1)
       #expect(try json.objects(Event.self).first?.name == "success")
@@ -248,7 +251,7 @@ struct LoginCommandTests {
       let child = try await imctl.start(["login"], terminal: true)
       try await child.output.contains("JID [alice@example.org]: ")
       child.write("y\n")
-      try await child.output.contains("y is no JID: user@domain")
+      try await child.output.contains("y is not a JID: user@domain")
       let end = try await child.ended(within: .seconds(90))
       #expect(end == .exited(64))
       #expect(!child.output.text.contains("Password"))

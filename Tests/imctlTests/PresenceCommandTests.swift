@@ -42,7 +42,7 @@ struct PresenceCommandTests {
       let text = try await imctl.run("presence", "away")
       #expect(
         (text.output, text.errors, text.status)
-          == ("", "imctl: not online: stored, applied at the next login\n", 0))
+          == ("", "imctl: not online; the presence is stored and applied at the next login\n", 0))
       let json = try await imctl.run("presence", "away", "--json")
       #expect(
         (json.output, json.errors, json.status)
@@ -60,7 +60,7 @@ struct PresenceCommandTests {
       held.applied = false
       let agent = try Self.agent(imctl, held)
       let away = try await imctl.run("presence", "away")
-      #expect(away.errors == "imctl: stored, applied when the command that holds the presence ends\n")
+      #expect(away.errors == "imctl: stored; it is applied when the command that holds the presence ends\n")
       #expect(away.status == 0)
       #expect(try await imctl.run("presence", "dnd", "deploying", "--priority", "3").errors == away.errors)
       // Sent to one JID by somebody who shows no presence to the others.
@@ -70,7 +70,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("Without SHOW, the desired presence is printed, and read from the store if no agent runs.")
+  @Test("Without SHOW, the desired presence is printed, and read from the store if no agent is running.")
   func show() async throws {
     try await withIMCTL { imctl in
       let agent = try Self.agent(imctl)
@@ -145,7 +145,7 @@ struct PresenceCommandTests {
     }
   }
 
-  @Test("A presence hold is renewed with the next agent, and a warning is printed while no agent runs.")
+  @Test("A presence hold is renewed with the next agent, and a warning is printed while no agent is running.")
   func comesBack() async throws {
     try await withIMCTL { imctl in
       let began = Date().timeIntervalSince1970
@@ -159,7 +159,7 @@ struct PresenceCommandTests {
       // It ends in order, and the next one is of another version.
       first.end()
       first.drop()
-      try await holder.errors.contains("the presence is not held meanwhile\n")
+      try await holder.errors.contains("the presence is currently not held\n")
       let next = try FakeAgent(imctl, version: "99.0") {
         $0.method == "presence.set" ? [.result(Self.applied)] : []
       }

@@ -44,7 +44,7 @@ struct ServerCommandTests {
       let silent = try Self.agent(imctl) { _ in [.result(Self.time(cause: failure))] }
       let last = try await imctl.run("server", "time")
       #expect((last.output, last.status) == ("2025-11-21T02:42:13.123Z\n", 0))
-      #expect(last.errors.hasPrefix("imctl: by its answer 12.3 s ago: request: "))
+      #expect(last.errors.hasPrefix("imctl: according to its answer 12.3 s ago: request: "))
       #expect(last.errors.contains("service-unavailable"))
       let marked = try await imctl.run("server", "time", "--json")
       #expect(marked.output.contains(#""cached":true,"cause":{"#) && marked.errors == "")

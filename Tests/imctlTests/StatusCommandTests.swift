@@ -205,7 +205,7 @@ struct StatusCommandTests {
       let garbage = try FakeAgent(imctl) { _ in [.raw("HTTP/1.1 400 Bad Request\r\n\r\n")] }
       let first = try await imctl.run("status")
       #expect(first.status == 69)
-      #expect(first.errors.contains("what answers on its socket is not an agent"))
+      #expect(first.errors.contains("the program that answers on its socket is not an agent"))
       garbage.end()
 
       // One that closes before it said who it is was just ending: as if none ran.

@@ -49,7 +49,7 @@ struct StoppedLinesTests {
         } else {
           #expect(
             send.errors.text.hasSuffix(
-              "\n  lines to b@c that were accepted: \(count), the last one under the id \(last)\n"),
+              "\n  accepted lines to b@c: \(count); the last one has the ID \(last)\n"),
             "\(send.errors.text)")
         }
       }

@@ -145,7 +145,7 @@ struct WatchHookTests {
       watch.send(SIGINT)
       #expect(try await watch.ended(within: .seconds(90)) == .exited(130))
       try await eventually("its end") { kill(pid, 0) != 0 }
-      #expect(watch.errors.text.contains("3 events were not handed to it"))
+      #expect(watch.errors.text.contains("3 events were not passed to it"))
       agent.end()
     }
   }

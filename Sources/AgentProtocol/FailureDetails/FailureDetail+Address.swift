@@ -13,8 +13,8 @@ extension FailureDetail {
       case .domainPart: Sentence("domain", "域名")
       case .resourcePart: Sentence("resource", "资源")
       case .noDomain: Sentence("no domain", "没有域名")
-      case .emptyLocal: Sentence("nothing stands before the @", "@ 之前没有内容")
-      case .emptyResource: Sentence("nothing stands after the /", "/ 之后没有内容")
+      case .emptyLocal: Sentence("there is nothing before the @", "@ 之前没有内容")
+      case .emptyResource: Sentence("there is nothing after the /", "/ 之后没有内容")
       case .spaceAtEnd: Sentence("local part begins or ends with a space", "本地部分以空格开头或结尾")
       case .tooLong: Sentence("{1} is longer than {2} octets", "{1}超过 {2} 字节")
       case .unchecked:
@@ -29,7 +29,7 @@ extension FailureDetail {
       case .character: Sentence("{1} contains the character {2}", "{1}含有字符 {2}")
       case .misplacedCharacter:
         Sentence(
-          "{1} contains the character {2} where it may not stand",
+          "{1} contains the character {2} where it is not allowed",
           "{1}中的字符 {2} 出现在不允许的位置")
       case .notIPv6: Sentence("domain is not an IPv6 address in brackets", "域名不是方括号中的 IPv6 地址")
       case .nameTooLong: Sentence("domain is longer than {1} octets in DNS", "域名在 DNS 中超过 {1} 字节")
@@ -44,11 +44,11 @@ extension FailureDetail {
           "域名中有标签以连字符开头或结尾")
       case .falseALabel:
         Sentence(
-          "domain has a label that looks like an A-label and is none",
+          "domain has a label that looks like an A-label but is not one",
           "域名中有标签形似 A-label，却不是")
       case .empty: Sentence("{1} is empty", "{1}为空")
       case .unstable: Sentence("{1} changes each time it is normalised", "{1}每次规范化后都会改变")
-      case .notIDN: Sentence("domain is no internationalised domain name", "域名不是有效的国际化域名")
+      case .notIDN: Sentence("domain is not a valid internationalised domain name", "域名不是有效的国际化域名")
       }
     }
   }

@@ -7,12 +7,12 @@ extension FailureDetail {
 
     public var sentence: Sentence {
       switch self {
-      case .noAnswer: Sentence("the agent does not answer", "代理进程没有应答")
+      case .noAnswer: Sentence("the agent does not answer", "后台进程没有应答")
       case .crowded:
-        Sentence("it has {1} clients, and serves no more at a time", "它已有 {1} 个客户端，不能同时服务更多")
+        Sentence("it has {1} clients and cannot serve more at a time", "它已有 {1} 个客户端，不能同时服务更多")
       case .tooFewFiles:
         Sentence(
-          "{1} files may be open at a time, {2} are needed for all sessions and clients",
+          "{1} files can be open at a time, but {2} are needed for all sessions and clients",
           "同时最多可打开 {1} 个文件，所有会话和客户端需要 {2} 个")
       case .versions:
         Sentence(
@@ -20,15 +20,15 @@ extension FailureDetail {
           "imctl 的版本为 {1}，而 imctl-agent 的版本为 {2}：请一起安装")
       case .unknownOption: Sentence("imctl-agent serve has no option {1}", "imctl-agent serve 没有选项 {1}")
       case .wrongOption: Sentence("{1} has no valid value", "{1} 没有有效的值")
-      case .notOpen: Sentence("no open descriptor: {1}", "不是已打开的描述符：{1}")
+      case .notOpen: Sentence("not an open descriptor: {1}", "不是已打开的描述符：{1}")
       case .parameterMissing: Sentence("{1} is missing", "缺少 {1}")
       case .parameterNull: Sentence("{1} is null", "{1} 为 null")
       case .parameterType: Sentence("{1} has the wrong type", "{1} 的类型错误")
       case .parameterValue: Sentence("{1} has a value that is not allowed", "{1} 的值不被允许")
-      case .endedAtOnce: Sentence("it ended at once", "启动后立即退出")
+      case .endedAtOnce: Sentence("it ended immediately", "启动后立即退出")
       case .ended: Sentence("it has ended", "它已退出")
       case .closed: Sentence("it closed the connection", "连接已被其关闭")
-      case .notAgent: Sentence("what answers on its socket is not an agent", "套接字上应答的不是代理进程")
+      case .notAgent: Sentence("the program that answers on its socket is not an agent", "套接字上应答的不是后台进程")
       case .socketNotOwned: Sentence("the socket belongs to another user", "该套接字属于其他用户")
       case .noProgram:
         Sentence(

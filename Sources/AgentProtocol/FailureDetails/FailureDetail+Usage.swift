@@ -45,8 +45,8 @@ extension FailureDetail {
       case .standardInput: Sentence("standard input", "标准输入")
       case .standardOutput: Sentence("standard output", "标准输出")
       case .server: Sentence("the server", "服务器")
-      case .agentStart: Sentence("the start of the agent", "代理进程启动")
-      case .agentEnd: Sentence("the end of the agent", "代理进程结束")
+      case .agentStart: Sentence("the start of the agent", "后台进程启动")
+      case .agentEnd: Sentence("the end of the agent", "后台进程结束")
       case .localStore: Sentence("the local store", "本地存储")
       case .nothingChanged: Sentence("nothing was changed", "未作任何更改")
       case .notUTF8: Sentence("standard input is not UTF-8", "标准输入不是 UTF-8 编码")
@@ -56,66 +56,66 @@ extension FailureDetail {
         Sentence("a line on standard input is longer than {1} octets", "标准输入中有一行超过 {1} 字节")
       case .textTooLong: Sentence("the text is longer than {1} octets", "文本超过 {1} 字节")
       case .noText: Sentence("there is no text", "没有文本")
-      case .nobodyToAsk: Sentence("nobody to ask: give --yes", "无法询问：请使用 --yes")
-      case .noPassword: Sentence("no password: give {1}", "没有密码：请使用 {1}")
+      case .nobodyToAsk: Sentence("there is no terminal to ask on: use --yes", "无法询问：请使用 --yes")
+      case .noPassword: Sentence("no password: use {1}", "没有密码：请使用 {1}")
       case .noPasswordGiven:
         Sentence(
-          "no password: give --password-stdin or --password-command",
+          "no password: use --password-stdin or --password-command",
           "没有密码：请使用 --password-stdin 或 --password-command")
       case .noTokenGiven:
         Sentence(
-          "no token: give --token-stdin or --token-command", "没有令牌：请使用 --token-stdin 或 --token-command")
+          "no token: use --token-stdin or --token-command", "没有令牌：请使用 --token-stdin 或 --token-command")
       case .emptyPassword: Sentence("the password is empty", "密码为空")
       case .emptyToken: Sentence("the token is empty", "令牌为空")
       case .emptySecret: Sentence("the secret is empty", "密钥为空")
       case .passwordsDiffer: Sentence("the two passwords differ", "两次输入的密码不一致")
-      case .noPayload: Sentence("no payload: give --payload-stdin", "没有 payload：请使用 --payload-stdin")
-      case .notPayload: Sentence("the payload is no JSON object", "payload 不是 JSON 对象")
+      case .noPayload: Sentence("no payload: use --payload-stdin", "没有 payload：请使用 --payload-stdin")
+      case .notPayload: Sentence("the payload is not a JSON object", "payload 不是 JSON 对象")
       case .noEmail: Sentence("no e-mail address is given", "没有给出电子邮件地址")
       case .noDomain: Sentence("no domain is given", "没有给出域名")
       case .noJID: Sentence("no JID is given", "没有给出 JID")
-      case .notJID: Sentence("{1} is no JID: user@domain", "{1} 不是 JID：应为 用户@域名")
+      case .notJID: Sentence("{1} is not a JID: user@domain", "{1} 不是 JID：应为 用户@域名")
       case .formSyntax: Sentence("--form takes name=value, not {1}", "--form 的格式为 名称=值，而不是 {1}")
-      case .formName: Sentence("{1} is no answer for --form", "--form 不接受 {1}")
+      case .formName: Sentence("--form does not accept {1}", "--form 不接受 {1}")
       case .tooManyRecipients:
         Sentence("there are {1} recipients; at most {2} are allowed", "收件人有 {1} 个；最多允许 {2} 个")
       case .fileTooLong: Sentence("{1}: the file is too long", "{1}：文件过大")
       case .fileNotUTF8: Sentence("{1}: the file is not UTF-8", "{1}：文件不是 UTF-8 编码")
       case .mayBeDone:
-        Sentence("the agent had been asked already, and may have done it", "代理进程已收到请求，可能已经执行")
+        Sentence("the agent had already received the request and may have carried it out", "后台进程已收到请求，可能已经执行")
       case .serverMayBeDone:
-        Sentence("the server may have done what it was asked for", "服务器可能已执行所请求的操作")
+        Sentence("the server may have carried out the request", "服务器可能已执行所请求的操作")
       case .upgrade:
         Sentence(
-          "the upgrade of the database, which goes on: {1} % is done", "数据库更新，更新仍在进行：已完成 {1}%")
+          "the upgrade of the database, which continues: {1} % is done", "数据库更新，更新仍在进行：已完成 {1}%")
       case .handedOver:
         Sentence(
-          "the agent has the message, and sends it unless it has done so; `imctl outbox cancel {1}` takes it back "
+          "the agent has the message and sends it if it has not done so yet; `imctl outbox cancel {1}` cancels it "
             + "while it waits",
-          "消息已交给代理进程，如尚未发送则将发送；仍在等待时可用 `imctl outbox cancel {1}` 撤回")
+          "消息已交给后台进程，如尚未发送则将发送；仍在等待时可用 `imctl outbox cancel {1}` 撤回")
       case .handedOverOf:
         Sentence(
-          "messages that the server has: {1}; refused: {2}; handed to the agent, which sends them unless it has done "
-            + "so: {3}; `imctl outbox list` shows what waits",
-          "服务器已收到的消息：{1}；被拒绝：{2}；已交给代理进程并将发送：{3}；`imctl outbox list` 可查看等待中的消息")
+          "messages that the server has: {1}; refused: {2}; passed to the agent, which sends them if it has not done so "
+            + "yet: {3}; `imctl outbox list` shows the messages that wait",
+          "服务器已收到的消息：{1}；被拒绝：{2}；已交给后台进程并将发送：{3}；`imctl outbox list` 可查看等待中的消息")
       case .mayBeAccepted:
         Sentence(
-          "it may have the message, and sends it then: a second try with `--id {1}` does not send it twice",
+          "it may have the message and will then send it: a second try with `--id {1}` does not send it twice",
           "它可能已收到该消息并将发送：用 `--id {1}` 再试一次不会重复发送")
       case .mayBeAcceptedOf:
         Sentence(
-          "messages that it may have, and sends then: {1}; `imctl outbox list` and `imctl history` show those that it "
-            + "has",
+          "messages that it may have and will then send: {1}; `imctl outbox list` and `imctl history` show those that "
+            + "it has",
           "它可能已收到并将发送的消息：{1}；`imctl outbox list` 和 `imctl history` 可查看已收到的消息")
       case .confirmedOf:
         Sentence(
           "messages that the server has confirmed: {1} of {2}; the others may have been sent, and are not queued",
           "服务器已确认的消息：{1}/{2}；其余的可能已经发送，且不在队列中")
       case .stillQueued:
-        Sentence("still queued, sent as soon as the account is online: {1}", "仍在队列中，账号上线后发送：{1}")
+        Sentence("still queued, and sent as soon as the account is online: {1}", "仍在队列中，账号上线后发送：{1}")
       case .unconfirmed:
         Sentence(
-          "the server has it, no client of the recipient has confirmed it: {1}",
+          "the server has the message, but no client of the recipient has confirmed it: {1}",
           "服务器已收到，但收件人的客户端尚未确认：{1}")
       }
     }

@@ -121,7 +121,7 @@ struct StoredAccounts: Sendable {
     try LocalStore.forget(BareJID.normalise(account), at: paths.database)
   }
 
-  /// Revokes the server's token for this device and forgets it, where no agent runs. Returns false if there is no
+  /// Revokes the server's token for this device and forgets it, where no agent is running. Returns false if there is no
   /// token.
   @discardableResult
   func revoke(_ account: Account, timeout: Double) async throws(Failure) -> Bool {

@@ -137,7 +137,7 @@ extension Session {
   /// The client repeats the attempt on another stream.
   private func retry(_ remedy: StreamSuccession.Remedy) {
     guard let login else { return }
-    log.info("once more, \(remedy.rawValue)", metadata: ["account": "\(account)"])
+    log.info("trying again: \(remedy.rawValue)", metadata: ["account": "\(account)"])
     if remedy == .stepByStep { login.attempt?.plan.objections = XMPPError.Objection.stated.rawValue }
     if remedy == .fromAnotherAddress, login.terms.isAutomatic { login.attempt?.started = .now }
   }

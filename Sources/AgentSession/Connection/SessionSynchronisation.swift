@@ -47,7 +47,7 @@ extension Session {
     }
     if !late.isEmpty {
       log.warning(
-        "not in step yet",
+        "not in sync yet",
         metadata: ["account": "\(account)", "parts": "\(late.map(\.rawValue).joined(separator: " "))"])
     }
     await succeed(online, late: late)

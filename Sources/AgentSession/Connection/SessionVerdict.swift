@@ -22,7 +22,8 @@ extension Session {
         after: failure, of: attempt.mechanism, offered: attempt.offered, presented: attempt.presented) == true
       {
         log.info(
-          "once more, otherwise", metadata: ["account": "\(account)", "after": "\(failure.name.rawValue)"])
+          "trying again with another login method",
+          metadata: ["account": "\(account)", "after": "\(failure.name.rawValue)"])
         if wasDeviceToken { await remember(failure, state: nil, of: login) }
         return .atOnce
       }

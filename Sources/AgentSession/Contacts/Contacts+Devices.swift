@@ -30,7 +30,7 @@ extension Contacts {
       if !excess.isEmpty { try await AccountEvent.node.retract(excess, on: stream) }
     } catch {
       context.log.info(
-        "the other devices are not told",
+        "the other devices could not be told",
         metadata: ["account": "\(context.account)", "failure": "\(error.code)"])
     }
   }

@@ -297,7 +297,7 @@ package final class Contacts {
       let item = try await context.localStore.read { try Roster.Item.load(jid, of: name, $0) }
       if item?.isAsked != true, item?.subscription.isTo != true { context.refusals.add(.approval) }
     } catch {
-      context.report("contacts cannot be read", error)
+      context.report("the contacts cannot be read", error)
     }
   }
 

@@ -139,7 +139,7 @@ package final class Conversations {
       guard stream.isCurrent else { return }
       do throws(XMPPError) { try await publish(jid, on: stream) } catch {
         context.log.info(
-          "a conversation is not shared",
+          "a change of a conversation could not be shared",
           metadata: ["account": "\(context.account)", "failure": "\(error.code)"])
         if error.code == .networkError { return publishWhenAnswered(on: stream) }
       }

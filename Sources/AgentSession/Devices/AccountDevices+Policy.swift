@@ -43,7 +43,7 @@ extension AccountDevices {
     guard let policy = stored.devicePolicy ?? (stored.hasUnpublishedPolicy == true ? DevicePolicy() : nil)
     else { return }
     do throws(Failure) { try await publish(policy, on: stream) } catch {
-      context.report("the device policy is not published", error)
+      context.report("the device policy could not be published", error)
     }
   }
 
@@ -101,7 +101,7 @@ extension AccountDevices {
     guard let stream, stream.isCurrent else { return .init(policy, published: false) }
     await session.discover(stream)
     do throws(Failure) { try await publish(policy, on: stream) } catch {
-      context.report("the device policy is not published", error)
+      context.report("the device policy could not be published", error)
       return .init(policy, published: false, cause: error)
     }
     return .init(policy, published: true)
@@ -117,7 +117,7 @@ extension AccountDevices {
       guard let failure = await endOthers(on: stream) else { return }
       guard stream.isCurrent else { return }
       context.log.error(
-        "the device policy is not carried out",
+        "the device policy could not be carried out",
         metadata: [
           "account": "\(context.account)", "failure": "\(failure.message)", "tries left": "\(pauses.count)",
         ])

@@ -106,7 +106,7 @@ package final class AccountDevices {
     let items: [PubSub.Item]
     do throws(XMPPError) { items = try await DeviceRecord.node.items(on: stream) } catch {
       context.log.error(
-        "the devices and their policy are not known",
+        "the devices and their policy could not be read",
         metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
       return []
     }
@@ -127,7 +127,7 @@ package final class AccountDevices {
       known.told(record)
     } catch {
       context.log.info(
-        "the device is not published",
+        "the device could not be published",
         metadata: ["account": "\(context.account)", "failure": "\(error.message)"])
     }
   }

@@ -42,7 +42,7 @@ extension MessageArchive {
       let gap = try? await context.localStore.change({ try ArchiveGap.oldest(of: name, $0) })
     {
       guard await fill(gap, on: stream) else { return }
-      context.log.info("a gap in the archive is filled", metadata: ["account": "\(context.account)"])
+      context.log.info("a gap in the archive was filled", metadata: ["account": "\(context.account)"])
     }
   }
 

@@ -46,7 +46,7 @@ final class MessageWriter {
         pause = 1
       } catch {
         // The server keeps unacknowledged messages, and the other items wait in the queue.
-        context.report("messages are not stored", error)
+        context.report("messages could not be stored", error)
         await queue.failed(items, of: stream, pause: pause)
         pause = min(2 * pause, 30)
         continue

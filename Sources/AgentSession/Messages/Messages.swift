@@ -52,7 +52,7 @@ package final class Messages {
   func leftOut(_ stanza: XMLElement, _ excess: String, _ octets: Int, on stream: BoundSession) async {
     let from = stanza["from"].flatMap { try? JID($0) }?.description
     context.log.warning(
-      "left out",
+      "a stanza that is too large was dropped",
       metadata: [
         "account": "\(context.account)", "stanza": "\(stanza.name.local)",
         "from": "\(from ?? "")", "excess": "\(excess)",

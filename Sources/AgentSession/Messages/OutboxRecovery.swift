@@ -76,7 +76,7 @@ final class OutboxRecovery {
     if uncertain > 0 {
       self.uncertain += uncertain
       context.log.warning(
-        "sent again without knowing whether they have arrived",
+        "messages were sent again and may arrive twice",
         metadata: ["account": "\(context.account)", "messages": "\(uncertain)"])
     }
     outbox.open(known.toSendAgain(left))

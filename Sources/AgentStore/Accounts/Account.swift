@@ -67,7 +67,7 @@ package struct Account: Sendable, Equatable {
   package var hasCredential: Bool { credential.isUsable || token != nil || !scramKeys.isEmpty }
 }
 
-/// The last state that the agent recorded, for `status` when no agent runs.
+/// The last state that the agent recorded, for `status` when no agent is running.
 package struct LastState: Codable, Sendable, Equatable {
   package var state: SessionState
   package var cause: Failure?

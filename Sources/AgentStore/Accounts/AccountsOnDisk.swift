@@ -53,7 +53,7 @@ package final class AccountsOnDisk: Sendable {
     }
     if before == failure { return }
     if let failure {
-      log.error("the accounts cannot be read, the last ones hold: \(failure.message)")
+      log.error("the accounts cannot be read; the previous ones stay in effect: \(failure.message)")
     } else {
       log.info("the accounts can be read again")
     }
@@ -90,7 +90,7 @@ package final class AccountsOnDisk: Sendable {
       } catch is CancellationError {
         return
       } catch {
-        log.warning("changes of \(store.path) are not noticed: \(error)")
+        log.warning("\(store.path) cannot be watched for changes: \(error)")
       }
       try? await Task.sleep(for: Self.pause)
     }

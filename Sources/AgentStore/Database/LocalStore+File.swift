@@ -27,7 +27,7 @@ package struct DatabaseFiles: Equatable, Sendable {
 extension LocalStore {
   /// Restores the database file, or a file that belongs to it, if it was removed.
   ///
-  /// - Throws: `databaseError` where that fails, or where another file has taken its place.
+  /// - Throws: `databaseError` where that fails, or where another file has replaced it.
   package func putBack() async throws(Failure) { try await change { _ in } }
 
   /// Restores the file in its turn among the changes. Blocks on the disk.

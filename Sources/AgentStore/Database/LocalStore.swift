@@ -101,7 +101,7 @@ package final class LocalStore: BlockingStore {
     return repairing.withLock {
       if database !== damaged { return true }
       if Self.isDamagedIndex(error), (try? damaged.write(Self.rebuildSearch)) != nil {
-        log?.error("the index of the messages was damaged, and was made again")
+        log?.error("the index of the messages was damaged and has been rebuilt")
         return true
       }
       // The old database is closed when its last reader has finished.

@@ -74,7 +74,7 @@ package final class StoreUpgrade: Sendable {
   private func run(_ log: Logger?) throws {
     let start = ContinuousClock.now
     let copy = path + Self.copySuffix
-    log?.notice("the database is brought up to date; \(copy) is a copy of it")
+    log?.notice("upgrading the database; \(copy) is a copy of the old one")
     do {
       tell(0)
       try writeCopy(at: copy)
@@ -82,11 +82,11 @@ package final class StoreUpgrade: Sendable {
       try migrator.migrate(database)
     } catch {
       unlink(copy)
-      log?.error("the database could not be brought up to date, and is as it was: \(error)")
+      log?.error("the database could not be upgraded, and is unchanged: \(error)")
       throw failure(error)
     }
     unlink(path + AgentPaths.upgradeSuffix)
-    log?.notice("the database is up to date after \(ContinuousClock.now - start)")
+    log?.notice("the database was upgraded in \(ContinuousClock.now - start)")
   }
 
   private func writeCopy(at copy: String) throws {

@@ -12,7 +12,7 @@ final class AgentClient {
   /// Whether a command may start an agent.
   enum Start {
     case never, whenNoneRuns
-    /// If no agent runs, a one-time agent answers.
+    /// If no agent is running, a one-time agent answers.
     case once
   }
 
@@ -101,7 +101,7 @@ final class AgentClient {
     return answer
   }
 
-  /// Sends one request. Returns nil if no agent runs and none may be started.
+  /// Sends one request. Returns nil if no agent is running and none may be started.
   static func ask<Method: AgentMethod>(
     _ method: Method.Type, _ parameters: Method.Parameters, start: Start, timeout: Timeout
   ) throws -> Method.Result? {
@@ -116,7 +116,7 @@ final class AgentClient {
     try session(start: start, until: Deadline(timeout), body)
   }
 
-  /// Runs `body` with a connection. Returns nil if no agent runs and none may be started.
+  /// Runs `body` with a connection. Returns nil if no agent is running and none may be started.
   ///
   /// If agents may be started, an agent that is ending or has another version than this command is replaced, and `body`
   /// runs again. It also runs again, until the deadline, while the agent has too many connections.
@@ -261,7 +261,7 @@ final class AgentClient {
   /// The remark for a user whose store was damaged.
   static func remark(onDamaged path: String) -> String {
     inLanguage(
-      "the local store was damaged and begins afresh; the old one is now \(peer: path)",
+      "the local store was damaged and has been replaced; the old one is now \(peer: path)",
       "本地数据库已损坏，现已重新创建；原文件移至 \(peer: path)")
   }
 

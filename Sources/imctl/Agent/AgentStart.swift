@@ -69,7 +69,7 @@ enum AgentStart {
     else { return }
     Imctl.note(
       inLanguage(
-        "the agent has ended without saying goodbye, and nobody is online: start it with `imctl agent start`",
-        "代理进程异常结束，当前没有账号在线：请运行 `imctl agent start`"))
+        "the agent ended unexpectedly, and no account is online: start it with `imctl agent start`",
+        "后台进程异常结束，当前没有账号在线：请运行 `imctl agent start`"))
   }
 }

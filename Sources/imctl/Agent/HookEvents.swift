@@ -32,7 +32,7 @@ struct HookEvents {
           Console.remark("\(peer: name): " + inLanguage("ended by signal \(number)", "被信号 \(number) 终止"))
         }
       case .timedOut:
-        Console.remark("\(peer: name): " + inLanguage("killed, it took too long", "超时，已终止"))
+        Console.remark("\(peer: name): " + inLanguage("killed because it took too long", "超时，已终止"))
       case .cancelled: break
       case .notRun(let why): Console.remark("\(peer: name): \(peer: why)")
       }
@@ -48,7 +48,7 @@ struct HookEvents {
   func add(_ event: Event) {
     if runner.add(event) || output.quiet { return }
     Console.remark(
-      "\(peer: name): " + inLanguage("slower than the events, some are left out", "处理速度低于事件速度，部分事件被略过")
+      "\(peer: name): " + inLanguage("slower than the events: some are left out", "处理速度低于事件速度，部分事件被略过")
     )
   }
 
@@ -60,7 +60,7 @@ struct HookEvents {
     if left > 0, !output.quiet {
       Console.remark(
         "\(peer: name): "
-          + inLanguage("\(left) events were not handed to it", "有 \(left) 个事件未交给它"))
+          + inLanguage("\(left) events were not passed to it", "有 \(left) 个事件未交给它"))
     }
   }
 

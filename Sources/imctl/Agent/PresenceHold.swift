@@ -113,7 +113,7 @@ final class PresenceHold: Sendable {
         failure = error as? Failure ?? Failure(.internalError, stage: .request)
       }
       if let held {
-        if told != nil { tell(inLanguage("the presence is held again", "又占用了状态")) }
+        if told != nil { tell(inLanguage("the presence is held again", "已重新保持该状态")) }
         return held
       }
       guard patience.isOver else { continue }
@@ -122,7 +122,7 @@ final class PresenceHold: Sendable {
       if reason != told {
         told = reason
         Console.err(CommandEnd(reason, json: json).standardError ?? "")
-        tell(inLanguage("the presence is not held meanwhile", "在此期间不占用状态"))
+        tell(inLanguage("the presence is currently not held", "目前无法保持该状态"))
       }
     }
     return nil

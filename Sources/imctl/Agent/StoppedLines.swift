@@ -34,16 +34,16 @@ struct AcceptedLines: Encodable {
     if tallies.isEmpty {
       return isExact
         ? inLanguage("no line was accepted", "没有一行被接受")
-        : inLanguage("no line is known to be accepted", "未知有任何一行被接受")
+        : inLanguage("no line is known to have been accepted", "不确定是否有任何一行被接受")
     }
     return tallies.map { tally in
       let (to, id) = ("\(peer: tally.to)", tally.lastID ?? "")
       return isExact
         ? inLanguage(
-          "lines to \(to) that were accepted: \(tally.lines), the last one under the id \(id)",
+          "accepted lines to \(to): \(tally.lines); the last one has the ID \(id)",
           "发给 \(to) 已被接受的行数：\(tally.lines)，最后一行的 id 为 \(id)")
         : inLanguage(
-          "lines to \(to) that were accepted: \(tally.lines) at least, the last one under the id \(id)",
+          "accepted lines to \(to): at least \(tally.lines); the last one has the ID \(id)",
           "发给 \(to) 已被接受的行数：至少 \(tally.lines)，最后一行的 id 为 \(id)")
     }.joined(separator: "\n")
   }

@@ -17,7 +17,7 @@ enum UpgradeNote {
       return true
     }
     guard isDue else { return }
-    Imctl.note(inLanguage("the database is brought up to date: \(percent) %", "正在更新数据库：\(percent)%"))
+    Imctl.note(inLanguage("upgrading the database: \(percent) %", "正在更新数据库：\(percent)%"))
   }
 
   /// The detail for a command whose time limit passed during the upgrade.

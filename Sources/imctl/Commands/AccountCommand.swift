@@ -6,7 +6,7 @@ import Terminal
 struct AccountCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "account",
-    abstract: "The accounts that are stored, and accounts at their servers.",
+    abstract: "Manage stored accounts, and accounts on their servers.",
     subcommands: [
       AccountListCommand.self, AccountUseCommand.self, AccountLastCommand.self, AccountRemoveCommand.self,
       AccountImportCommand.self, AccountRegisterCommand.self, AccountPasswdCommand.self,
@@ -21,13 +21,13 @@ struct AccountCommand: ParsableCommand {
 struct AccountListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the accounts; the default one has a star.")
+    abstract: "List the stored accounts; a star marks the default account.")
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -52,7 +52,7 @@ struct AccountListCommand: ParsableCommand {
 struct AccountUseCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "use",
-    abstract: "Make an account the default one.")
+    abstract: "Make an account the default account.")
 
   @Argument(help: ArgumentHelp("The account.", valueName: "JID"), completion: .accounts)
   var jid: String
@@ -61,7 +61,7 @@ struct AccountUseCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -74,7 +74,7 @@ struct AccountUseCommand: ParsableCommand {
 struct AccountLastCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "last",
-    abstract: "Print the JID of the last login, which the next one proposes.")
+    abstract: "Print the JID of the last login or registration.")
 
   struct Answer: Encodable {
     let account: String
@@ -84,7 +84,7 @@ struct AccountLastCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -98,7 +98,7 @@ struct AccountLastCommand: ParsableCommand {
 struct AccountRemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "End the account's session, and delete what is stored of it.")
+    abstract: "End an account's session and delete its stored data.")
 
   @Argument(help: ArgumentHelp("The account.", valueName: "JID"), completion: .accounts)
   var jid: String
@@ -107,7 +107,7 @@ struct AccountRemoveCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   struct Answer: Encodable {

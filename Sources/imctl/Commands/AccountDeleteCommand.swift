@@ -6,11 +6,14 @@ import Terminal
 struct AccountDeleteCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",
-    abstract: "Delete the account at its server, for ever, and what is stored of it.",
+    abstract: "Permanently delete an account on its server.",
     discussion: """
-      Asks first, on a terminal; elsewhere it needs --yes. An account that is online needs no password; else it \
-      is what is stored, or comes from --password-stdin, --password-command or a prompt. `account remove` \
-      deletes only what is stored here.
+      Also deletes everything that is stored for the account on this machine. To delete only the stored data, use \
+      `imctl account remove`.
+
+      On a terminal, the command asks for confirmation; elsewhere, it requires --yes. No password is needed if the \
+      account is online. Otherwise, the password is the stored one, or comes from --password-stdin, --password-command \
+      or a prompt.
       """)
 
   struct Answer: Encodable {
@@ -18,22 +21,20 @@ struct AccountDeleteCommand: ParsableCommand {
     let deleted = true
   }
 
-  @Argument(
-    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
-    completion: .accounts)
+  @Argument(help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"), completion: .accounts)
   var jid: String?
 
-  @Flag(help: "Do not ask.")
+  @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
-  @OptionGroup(title: "Secret") var password: PasswordOptions
+  @OptionGroup(title: "Password") var password: PasswordOptions
   @OptionGroup(title: "Connection") var connection: ConnectionArguments
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func validate() throws { try AccountAtServerArguments.check(jid, account) }
@@ -58,7 +59,7 @@ struct AccountDeleteCommand: ParsableCommand {
       throw Failure.invalid(.usage(.nobodyToAsk))
     }
     let question = inLanguage(
-      "Delete \(account) at its server, for ever? [y/N] ", "在服务器上永久删除 \(account)？[y/N] ")
+      "Permanently delete \(account) on its server? [y/N] ", "在服务器上永久删除 \(account)？[y/N] ")
     let answer = try Prompt.line("\(peer: question)", until: deadline)?.lowercased()
     guard answer == "y" || answer == "yes" else { throw Failure.cancelled() }
   }

@@ -6,10 +6,11 @@ import Terminal
 struct AccountImportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Store the accounts of a JSON file.",
+    abstract: "Import accounts from a JSON file.",
     discussion: """
-      The file is an object with account, password, domain and isLogin, or a list of such objects. An account \
-      that is stored with a secret keeps it, unless --replace is given. Where something is wrong, nothing is stored.
+      The file contains an object with the fields account, password, domain and isLogin, or a list of such objects. An \
+      account that is already stored with a secret keeps that secret unless --replace is given. If the file contains \
+      an error, nothing is stored.
       """)
 
   struct Answer: Encodable {
@@ -17,17 +18,17 @@ struct AccountImportCommand: ParsableCommand {
     let action: AccountImportMethod.Action
   }
 
-  @Argument(help: ArgumentHelp("The file; - for standard input.", valueName: "FILE"), completion: .file())
+  @Argument(help: ArgumentHelp("The file (- for standard input).", valueName: "FILE"), completion: .file())
   var file: String
 
-  @Flag(help: "Take the file's secret where another one is stored.")
+  @Flag(help: "Replace a stored secret with the one in the file.")
   var replace = false
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -45,7 +46,7 @@ struct AccountImportCommand: ParsableCommand {
     if result.isOpenToOthers {
       output.note(
         inLanguage(
-          "\(peer: file) can be read by other users: delete it, or chmod 600 it",
+          "\(peer: file) can be read by other users: delete it, or run chmod 600 on it",
           "其他用户可以读取 \(peer: file)：请删除它，或执行 chmod 600"))
     }
   }

@@ -6,12 +6,16 @@ import Terminal
 struct AccountPasswdCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "passwd",
-    abstract: "Change the account's password, at the server and in what is stored.",
+    abstract: "Change the account's password, on the server and in the stored account.",
     discussion: """
-      The new password comes from --new-password-stdin, --new-password-command, or is asked for twice on a \
-      terminal. An account that is online needs no other; else the current one is what is stored, or comes from \
-      --password-stdin, --password-command or a prompt, and is verified with the server. With both on standard \
-      input, the current one is its first line and the new one its second. A session goes on, or comes back.
+      The new password comes from --new-password-stdin or --new-password-command, or from a prompt on a terminal, \
+      which asks for it twice.
+
+      If the account is online, the current password is not needed. Otherwise, it is the stored one, or comes from \
+      --password-stdin, --password-command or a prompt, and the server verifies it. If both passwords come from \
+      standard input, the first line is the current password and the second line is the new one.
+
+      An online session continues, or reconnects if the server ends it.
       """)
 
   struct Answer: Encodable {
@@ -19,15 +23,15 @@ struct AccountPasswdCommand: ParsableCommand {
     let changed = true
   }
 
-  @Argument(
-    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
-    completion: .accounts)
+  @Argument(help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"), completion: .accounts)
   var jid: String?
 
-  @Flag(help: "Read the new password from standard input: a line.")
+  @Flag(help: "Read the new password from standard input (one line).")
   var newPasswordStdin = false
 
-  @Option(help: ArgumentHelp("Run this, and take the first line it prints.", valueName: "command"))
+  @Option(
+    help: ArgumentHelp(
+      "Run this command and use its first line of output as the new password.", valueName: "command"))
   var newPasswordCommand: String?
 
   @OptionGroup(title: "Current password") var password: PasswordOptions
@@ -37,7 +41,7 @@ struct AccountPasswdCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func validate() throws {
@@ -45,7 +49,7 @@ struct AccountPasswdCommand: ParsableCommand {
     if newPasswordStdin && newPasswordCommand != nil {
       throw ValidationError(
         inLanguage(
-          "--new-password-stdin and --new-password-command exclude each other.",
+          "--new-password-stdin and --new-password-command cannot be used together.",
           "--new-password-stdin 和 --new-password-command 不能同时使用。"))
     }
   }
@@ -66,7 +70,7 @@ struct AccountPasswdCommand: ParsableCommand {
     if result.usesCommand {
       output.note(
         inLanguage(
-          "the stored --password-command has to print the new password from now on",
+          "the stored --password-command must print the new password from now on",
           "已存储的 --password-command 今后必须输出新密码"))
     }
   }

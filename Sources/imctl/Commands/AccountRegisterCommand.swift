@@ -6,11 +6,14 @@ import Terminal
 struct AccountRegisterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "register",
-    abstract: "Make an account at a server that lets anybody do so.",
+    abstract: "Create an account on a server that allows anybody to register.",
     discussion: """
-      The password comes from --password-stdin, --password-command, or is asked for twice on a terminal. What \
-      else the server wants to know is given with --form, or asked for on a terminal. Does not log in, and \
-      stores no secret; JID and connection options are kept, so that `imctl login` needs the password only.
+      The password comes from --password-stdin or --password-command, or from a prompt on a terminal, which asks for \
+      it twice. If the server requires more information, give it with --form; on a terminal, the command asks for what \
+      is missing.
+
+      The command does not log in and stores no secret. It stores the JID and the connection options, so that `imctl \
+      login` needs only the password.
       """)
 
   struct Answer: Encodable {
@@ -18,22 +21,23 @@ struct AccountRegisterCommand: ParsableCommand {
     let registered = true
   }
 
-  @Argument(help: ArgumentHelp("user@domain.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("The new account, as user@domain.", valueName: "JID"))
   var jid: String
 
-  @OptionGroup(title: "Secret") var password: PasswordOptions
+  @OptionGroup(title: "Password") var password: PasswordOptions
 
   @Option(
     parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("An answer to what the server asks for; may be repeated.", valueName: "name=value"))
+    help: ArgumentHelp(
+      "Fill in this field of the server's registration form. Can be repeated.", valueName: "name=value"))
   var form: [String] = []
 
-  @OptionGroup(title: "Connection, kept with the account") var connection: ConnectionArguments
+  @OptionGroup(title: "Connection (stored with the account)") var connection: ConnectionArguments
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func run() throws {
@@ -61,7 +65,7 @@ struct AccountRegisterCommand: ParsableCommand {
     try output.data(
       Answer(account: registered.account), text: "\(peer: registered.account) registered")
     output.note(
-      inLanguage("log in: imctl login ", "登录：imctl login ") + "\(peer: registered.account)")
+      inLanguage("to log in: imctl login ", "登录：imctl login ") + "\(peer: registered.account)")
   }
 
   private func secret(for account: String, until deadline: Deadline) throws -> String {

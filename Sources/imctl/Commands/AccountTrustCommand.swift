@@ -6,19 +6,17 @@ import Terminal
 struct AccountTrustCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "trust",
-    abstract: "Show what is remembered of the account's server, or forget it.",
+    abstract: "Show or reset what is remembered about the account's server.",
     discussion: """
-      A server that offers less than the mechanism that is remembered is refused. If it really changed, or has \
-      another certificate than the one that was given with --cert-sha256: --reset, and log in again.
+      imctl refuses a server that offers only mechanisms weaker than the remembered one. If the server really changed, \
+      or if its certificate is no longer the one that was given with --cert-sha256, use --reset and log in again.
       """)
 
   /// An object of `--json`, with null for facts that are not remembered.
-  @Argument(
-    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
-    completion: .accounts)
+  @Argument(help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"), completion: .accounts)
   var jid: String?
 
-  @Flag(help: "Forget what is remembered of the server, and which certificate alone is trusted.")
+  @Flag(help: "Forget what is remembered about the server, and the certificate from --cert-sha256.")
   var reset = false
 
   @OptionGroup var account: AccountOption
@@ -26,7 +24,7 @@ struct AccountTrustCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws { try AccountAtServerArguments.check(jid, account) }

@@ -7,10 +7,10 @@ import Terminal
 struct AgentCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "agent",
-    abstract: "The background process that keeps the sessions.",
+    abstract: "Manage the background agent that keeps the sessions.",
     discussion: """
-      Commands start it by themselves when they need it, and it ends by itself when no account is logged in and \
-      nobody asks it anything. Stopping it is no logout: the next start logs in again.
+      Commands start the agent when they need it. It ends when no account is logged in and no client is connected. \
+      Stopping the agent does not log out the accounts: the next agent logs them in again.
       """,
     subcommands: [
       AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentRestartCommand.self,
@@ -23,24 +23,31 @@ struct AgentCommand: ParsableCommand {
 struct AgentRunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Be the agent, until SIGTERM or SIGINT.",
+    abstract: "Run the agent in the foreground until SIGTERM or SIGINT.",
     discussion: """
-      Exits 75 when one runs already; when nobody needs it any more because the last session ended for good, with \
-      the exit status of that: 77 refused, 80 kicked, 82 blocked. SIGHUP has it read the stored accounts again, which \
-      it does by itself when they change.
+      Exits with status 75 if an agent is already running. If the agent ends because the last session ended for good, \
+      the exit status tells why: 77 (login refused), 80 (kicked) or 82 (blocked). The agent reads the stored accounts \
+      again on SIGHUP, and whenever they change.
       """)
 
-  @Flag(help: "For service managers: stay though nobody needs it, and take the place of an agent that runs.")
+  @Flag(
+    help: """
+      For service managers: keep running when no account is logged in, and replace a running agent.
+      """)
   var keep = false
 
   @Option(
-    help: ArgumentHelp("What `agent idle` does: csi (the default) or disconnect.", valueName: "mode"))
+    help: ArgumentHelp(
+      """
+      What `imctl agent idle` does: tell the servers (csi), or end the sessions (disconnect).
+      """, valueName: "mode"))
   var onIdle = IdleMode.csi
 
   @OptionGroup var output: OutputOptions
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("End after this time, 0 for never.", valueName: "seconds"))
+    parsing: .unconditional,
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 0)
 
   func run() throws {
@@ -62,13 +69,13 @@ struct AgentRunCommand: ParsableCommand {
 struct AgentStartCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "start",
-    abstract: "Start the agent; one that runs is left alone.")
+    abstract: "Start the agent if it is not running.")
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -81,13 +88,13 @@ struct AgentStartCommand: ParsableCommand {
 struct AgentStopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stop",
-    abstract: "End the agent and wait until it ended. This is no logout.")
+    abstract: "Stop the agent and wait for it to end, without logging out.")
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 15)
 
   func run() throws {
@@ -95,7 +102,7 @@ struct AgentStopCommand: ParsableCommand {
     let stopped: Void? = try AgentClient.session(start: .never, until: deadline) {
       try $0.stop(until: deadline)
     }
-    if stopped == nil { output.note(inLanguage("no agent runs", "没有正在运行的代理进程")) }
+    if stopped == nil { output.note(inLanguage("no agent is running", "没有正在运行的后台进程")) }
     if output.json { try output.data(AgentState(nil), text: "") }
   }
 }
@@ -104,17 +111,17 @@ struct AgentStopCommand: ParsableCommand {
 struct AgentRestartCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restart",
-    abstract: "End the agent if one runs, and start a new one.",
+    abstract: "Restart the agent, or start it if it is not running.",
     discussion: """
-      An agent that could not be started again is left alone: where the stored accounts cannot be read, or nothing can \
-      be written in the state directory.
+      If a new agent could not start, because the stored accounts cannot be read or the state directory is not \
+      writable, the running agent is left alone.
       """)
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   func run() throws {
@@ -130,13 +137,13 @@ struct AgentRestartCommand: ParsableCommand {
 struct AgentStatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Show whether the agent runs: exits 0 when it does, 1 when not.")
+    abstract: "Show whether the agent is running (exit status 0: yes, 1: no).")
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -157,14 +164,14 @@ struct AgentLogCommand: ParsableCommand {
     let line: String
   }
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("Only the last lines.", valueName: "N"))
+  @Option(name: .shortAndLong, help: ArgumentHelp("Print only the last N lines.", valueName: "N"))
   var lines: Int?
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws {

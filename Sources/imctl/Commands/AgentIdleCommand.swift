@@ -6,18 +6,23 @@ import Terminal
 struct AgentIdleCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "idle",
-    abstract: "Say that you look away: the server may hold back what can wait.",
+    abstract: "Tell the servers that you are inactive, so that they can send less.",
     discussion: """
-      Of every account, also of those that log in later, or of one. It holds until `agent active`, over reconnects, and \
-      is told the server where that wants to know (XEP-0352). With --mode disconnect the sessions end instead, and come \
-      back with `agent active`.
+      Applies to every account, including accounts that log in later, or with --account to one account. The state \
+      lasts until `imctl agent active`, across reconnects. It is sent to servers that support client state indication \
+      (XEP-0352), which can then delay data that is not urgent. With --mode disconnect, the sessions end instead, and \
+      `imctl agent active` brings them back.
       """)
 
   @OptionGroup var scope: IdleOptions
 
   @Option(
     help: ArgumentHelp(
-      "csi (the server is told) or disconnect; without it what `agent run --on-idle` says.", valueName: "mode"
+      """
+      Tell the servers (csi), or end the sessions (disconnect). If omitted, the mode of `imctl agent run --on-idle` \
+      applies.
+      """,
+      valueName: "mode"
     ))
   var mode: IdleMode?
 
@@ -33,7 +38,7 @@ struct AgentIdleCommand: ParsableCommand {
 struct AgentActiveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "active",
-    abstract: "Say that you are back, after `agent idle`.")
+    abstract: "Tell the servers that you are active again, after `imctl agent idle`.")
 
   @OptionGroup var scope: IdleOptions
 
@@ -58,7 +63,7 @@ struct IdleOptions: ParsableArguments {
       if status.idle == .csi, !status.applied {
         common.output.note(
           inLanguage(
-            "\(peer: status.account): not online, or the server does not want to know",
+            "\(peer: status.account): not online, or the server does not support it",
             "\(peer: status.account)：未在线，或服务器不支持该状态"))
       }
     }

@@ -7,11 +7,13 @@ import Terminal
 struct AgentInstallCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "install",
-    abstract: "Make the agent a service of systemd that starts with your first login and stays.",
+    abstract: "Install the agent as a systemd user service.",
     discussion: """
-      Writes a user unit, enables it and starts it; an agent that runs makes way for it. Commands that need an agent \
-      start the service from then on. Where systemd does not run for this user the unit is written, and what is left to \
-      do is told. The service ends with your last login unless `loginctl enable-linger` has been run.
+      Writes a user unit, enables it and starts it. The service starts with your first login to this machine and keeps \
+      running; it replaces a running agent. From then on, commands that need the agent start the service.
+
+      If systemd does not run for this user, the unit is written, and the command prints the remaining steps. The \
+      service ends with your last login unless `loginctl enable-linger` has been run.
       """)
 
   /// The output of `agent install --json`.
@@ -21,14 +23,14 @@ struct AgentInstallCommand: ParsableCommand {
     let started: Bool
   }
 
-  @Flag(help: "Write the unit and enable it, and start nothing.")
+  @Flag(help: "Write and enable the unit, but do not start the service.")
   var noStart = false
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func run() throws {
@@ -39,9 +41,9 @@ struct AgentInstallCommand: ParsableCommand {
     guard UserManager.isRunning else {
       output.note(
         inLanguage(
-          "systemd does not run for you here; where it does, start the service with: "
+          "systemd is not running for this user; when it is, start the service with: "
             + "systemctl --user enable --now \(ServiceUnit.name)",
-          "此处没有为您运行的 systemd；有 systemd 时请用以下命令启动服务：systemctl --user enable --now \(ServiceUnit.name)"))
+          "当前用户的 systemd 没有运行；待其运行后，请用以下命令启动服务：systemctl --user enable --now \(ServiceUnit.name)"))
       return try answer(path, enabled: false, started: false)
     }
     try UserManager.systemctl("daemon-reload", until: deadline)
@@ -73,22 +75,22 @@ struct AgentInstallCommand: ParsableCommand {
 struct AgentUninstallCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "uninstall",
-    abstract: "Take the service away that install has made. This is no logout.",
+    abstract: "Remove the service that `imctl agent install` created, without logging out.",
     discussion:
-      "Ends the service's agent. The next command that needs an agent starts one, which logs in again.")
+      "Stops the service's agent. The next command that needs the agent starts one, which logs in again.")
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func run() throws {
     let deadline = Deadline(timeout)
     let path = try UserManager.unitPath()
     guard UserManager.isInstalled else {
-      return output.note(inLanguage("the agent is no service", "代理进程不是服务"))
+      return output.note(inLanguage("the agent is not a service", "后台进程不是服务"))
     }
     if UserManager.isRunning {
       try UserManager.systemctl("disable", "--now", ServiceUnit.name, until: deadline)

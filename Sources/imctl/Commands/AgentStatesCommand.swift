@@ -5,22 +5,26 @@ import ArgumentParser
 struct AgentStatesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "states",
-    abstract: "Print which state of a session follows which, on what event.",
-    discussion: "Needs no agent. imctl agent states --dot | dot -Tsvg > states.svg")
+    abstract: "Print the state machine of a session.",
+    discussion: """
+      Prints which state follows which, and on which event. Needs no agent. To draw a diagram:
 
-  @Flag(help: "In the language of Graphviz.")
+        imctl agent states --dot | dot -Tsvg > states.svg
+      """)
+
+  @Flag(help: "Print the states in the DOT language of Graphviz.")
   var dot = false
 
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws {
     if dot && output.json {
-      throw ValidationError(inLanguage("--dot and --json exclude each other.", "--dot 和 --json 不能同时使用。"))
+      throw ValidationError(inLanguage("--dot and --json cannot be used together.", "--dot 和 --json 不能同时使用。"))
     }
   }
 

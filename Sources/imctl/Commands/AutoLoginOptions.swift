@@ -6,25 +6,27 @@ import UserCommand
 struct AutoLoginOptions: ParsableArguments {
   @Flag(
     help: """
-      Log in with what is stored and ask nothing; try as often as may help, as long as this is the device of the \
-      last login.
+      Log in with the stored credentials and without prompts, and retry as long as that may help. Fails if another \
+      device of the account has logged in since this one did.
       """)
   var auto = false
 
-  @Flag(help: "With --auto: from any device.")
+  @Flag(help: "With --auto: log in even if another device has logged in since.")
   var forced = false
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "How often to try again what failed, or `unlimited`; kept with the account.", valueName: "number"))
+      "How often to retry after a failure: a number or `unlimited`. Stored with the account.",
+      valueName: "number"))
   var maxRetries: RetryLimit?
 
   @Option(
     help: ArgumentHelp(
       """
-      What follows when somebody else ends the session: stop (default), reconnect under another resource, or fight \
-      for its own. Whoever comes back waits longer every time; the fourth kick in a row is the end. Kept with the account.
+      What to do when somebody else ends the session: stop (default), reconnect (with another resource) or fight \
+      (with the same resource). Each return waits longer than the one before; the fourth kick in a row is final. \
+      Stored with the account.
       """, valueName: "what"))
   var onKick: OnKick?
 
@@ -32,12 +34,13 @@ struct AutoLoginOptions: ParsableArguments {
     parsing: .unconditional,
     help: ArgumentHelp(
       """
-      Run this once when an automatic login is refused, the event as JSON on its standard input: it prints a fresh \
-      secret, bare or as the JSON of --token-command. Empty: none. Kept with the account.
+      Run this command once when an automatic login is refused. It gets the event as JSON on standard input and \
+      prints a new secret, bare or as the JSON of --token-command. An empty value removes the command. Stored with \
+      the account.
       """, valueName: "command"))
   var onAuthFailure: String?
 
-  @Flag(help: "Return at once, and log in in the background.")
+  @Flag(help: "Return immediately, and log in in the background.")
   var detach = false
 
   var isGiven: Bool {
@@ -46,7 +49,7 @@ struct AutoLoginOptions: ParsableArguments {
 
   func validate() throws {
     if forced && !auto {
-      throw ValidationError(inLanguage("--forced goes with --auto.", "--forced 须与 --auto 一起使用。"))
+      throw ValidationError(inLanguage("--forced requires --auto.", "--forced 须与 --auto 一起使用。"))
     }
   }
 

@@ -8,13 +8,13 @@ struct ConnectionArguments: ParsableArguments {
     case starttls, direct
   }
 
-  @Option(help: ArgumentHelp("Connect to this host instead of what the DNS says.", valueName: "name"))
+  @Option(help: ArgumentHelp("Connect to this host instead of the one in the DNS.", valueName: "name"))
   var host: String?
 
-  @Option(help: ArgumentHelp("Port of the host.", valueName: "number"))
+  @Option(help: ArgumentHelp("Connect to this port of the host.", valueName: "number"))
   var port: Int?
 
-  @Option(help: ArgumentHelp("starttls or direct.", valueName: "how"))
+  @Option(help: ArgumentHelp("How to start TLS.", valueName: "how"))
   var tls: Encryption?
 
   @Option(
@@ -23,24 +23,30 @@ struct ConnectionArguments: ParsableArguments {
 
   @Option(
     name: .customLong("cert-sha256"),
-    help: ArgumentHelp("Trust the certificate with this SHA-256 fingerprint.", valueName: "hex"))
+    help: ArgumentHelp("Trust only the certificate with this SHA-256 fingerprint.", valueName: "hex"))
   var certSHA256: String?
 
   @Option(
     help: ArgumentHelp(
-      "Connect through socks5h://[user@]host[:port] or http://[user@]host[:port]; none: through none any more.",
+      """
+      Connect through this proxy: socks5h://[user@]host[:port] or http://[user@]host[:port]. `none` removes a stored \
+      proxy.
+      """,
       valueName: "URL"))
   var proxy: String?
 
   @Option(
     help: ArgumentHelp(
-      "Run this at each connection, and take the first line it prints for the password of the proxy's user.",
+      """
+      Run this command for each connection and use its first line of output as the password of the proxy user.
+      """,
       valueName: "command"))
   var proxyPasswordCommand: String?
 
   @Option(
     help: ArgumentHelp(
-      "Resource of the session; without it one that stands for this installation.", valueName: "name"))
+      "Resource of the session. If omitted, a resource that identifies this installation is used.",
+      valueName: "name"))
   var resource: String?
 
   /// Whether any of the options was given.
@@ -56,7 +62,7 @@ struct ConnectionArguments: ParsableArguments {
     }
     if let port, !(1...65_535).contains(port) {
       throw ValidationError(
-        inLanguage("The port \(port) is outside of 1 to 65535.", "端口 \(port) 不在 1 到 65535 之间。"))
+        inLanguage("The port \(port) is not in the range 1 to 65535.", "端口 \(port) 不在 1 到 65535 之间。"))
     }
     if let certSHA256, Self.fingerprint(certSHA256) == nil {
       throw ValidationError(

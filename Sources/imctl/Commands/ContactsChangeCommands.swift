@@ -31,10 +31,10 @@ struct ContactsChangeOptions: ParsableArguments {
     case (_, nil): return inLanguage("\(jid): nothing to do", "\(jid)：无需更改")
     case (.add, _) where change.asks:
       return inLanguage(
-        "\(jid) was asked: its presence is shown when it has accepted", "已向 \(jid) 发出请求：对方接受后显示其状态")
+        "\(jid) was asked; you see its presence as soon as it accepts", "已向 \(jid) 发出请求：对方接受后显示其状态")
     case (_, .approve?):
       return inLanguage(
-        "\(jid) has not asked yet: it is accepted when it does", "\(jid) 尚未请求：对方请求时将自动接受")
+        "\(jid) has not asked yet; its request will be approved when it arrives", "\(jid) 尚未请求：对方请求时将自动接受")
     default: return nil
     }
   }
@@ -44,22 +44,22 @@ struct ContactsChangeOptions: ParsableArguments {
 struct ContactsAddCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Put somebody into the contact list, and ask to see their presence.",
-    discussion: "Of a contact that is there already, name and groups are changed where they are given.")
+    abstract: "Add a contact and ask to see their presence.",
+    discussion: "If the contact exists already, the given name and groups replace the old ones.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The contact.", valueName: "JID"), completion: .contacts)
   var jid: String
 
-  @Option(help: ArgumentHelp("The name to show.", valueName: "NAME"))
+  @Option(help: ArgumentHelp("The display name of the contact.", valueName: "NAME"))
   var name: String?
 
-  @Option(help: ArgumentHelp("A group to put it into; may be repeated.", valueName: "GROUP"))
+  @Option(help: ArgumentHelp("Add the contact to this group. Can be repeated.", valueName: "GROUP"))
   var group: [String] = []
 
-  @Option(help: ArgumentHelp("What goes with the request.", valueName: "TEXT"))
+  @Option(help: ArgumentHelp("Send this text with the request.", valueName: "TEXT"))
   var message: String?
 
-  @Flag(help: "Do not ask to see its presence.")
+  @Flag(help: "Do not ask to see the contact's presence.")
   var noRequest = false
 
   @OptionGroup var options: ContactsChangeOptions
@@ -67,7 +67,7 @@ struct ContactsAddCommand: ParsableCommand {
   func validate() throws {
     if noRequest, message != nil {
       throw ValidationError(
-        inLanguage("--no-request and --message exclude each other.", "--no-request 和 --message 不能同时使用。"))
+        inLanguage("--no-request and --message cannot be used together.", "--no-request 和 --message 不能同时使用。"))
     }
   }
 
@@ -85,9 +85,9 @@ struct ContactsAddCommand: ParsableCommand {
 struct ContactsRemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Remove contacts: neither side sees the other's presence any more.")
+    abstract: "Remove contacts, and stop sharing presence in both directions.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The contacts.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -99,12 +99,12 @@ struct ContactsRemoveCommand: ParsableCommand {
 struct ContactsRenameCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rename",
-    abstract: "Give a contact another name; without NAME none.")
+    abstract: "Change or remove the display name of a contact.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The contact.", valueName: "JID"), completion: .contacts)
   var jid: String
 
-  @Argument(help: ArgumentHelp("The name to show.", valueName: "NAME"))
+  @Argument(help: ArgumentHelp("The new display name. If omitted, the name is removed.", valueName: "NAME"))
   var name: String?
 
   @OptionGroup var options: ContactsChangeOptions
@@ -120,25 +120,25 @@ struct ContactsRenameCommand: ParsableCommand {
 struct ContactsGroupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "group",
-    abstract: "Put a contact into groups.",
+    abstract: "Change the groups of a contact.",
     discussion: """
-      With GROUP, the contact is in these groups and in no other. With --add and --remove the others stay; --clear \
-      takes it out of all.
+      With GROUP arguments, the contact is in these groups and in no others. With --add and --remove, its other groups \
+      stay. With --clear, it is in no group.
       """)
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The contact.", valueName: "JID"), completion: .contacts)
   var jid: String
 
-  @Argument(help: ArgumentHelp("The groups, all of them.", valueName: "GROUP"))
+  @Argument(help: ArgumentHelp("All groups of the contact.", valueName: "GROUP"))
   var groups: [String] = []
 
-  @Option(help: ArgumentHelp("Put it into this group too; may be repeated.", valueName: "GROUP"))
+  @Option(help: ArgumentHelp("Add the contact to this group. Can be repeated.", valueName: "GROUP"))
   var add: [String] = []
 
-  @Option(help: ArgumentHelp("Take it out of this group; may be repeated.", valueName: "GROUP"))
+  @Option(help: ArgumentHelp("Remove the contact from this group. Can be repeated.", valueName: "GROUP"))
   var remove: [String] = []
 
-  @Flag(help: "Take it out of all groups.")
+  @Flag(help: "Remove the contact from all groups.")
   var clear = false
 
   @OptionGroup var options: ContactsChangeOptions
@@ -148,7 +148,7 @@ struct ContactsGroupCommand: ParsableCommand {
     if ways != 1 {
       throw ValidationError(
         inLanguage(
-          "Name groups, or give --add and --remove, or --clear.", "请指定群组，或使用 --add 和 --remove，或使用 --clear。"))
+          "Specify groups, --add and --remove, or --clear.", "请指定群组，或使用 --add 和 --remove，或使用 --clear。"))
     }
   }
 
@@ -165,10 +165,13 @@ struct ContactsGroupCommand: ParsableCommand {
 struct ContactsApproveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "approve",
-    abstract: "Let people who ask see your presence.",
-    discussion: "Who has not asked yet is let in when they do, where the server can do that (RFC 6121 §3.4).")
+    abstract: "Let people see your presence.",
+    discussion: """
+      If somebody has not asked yet, the request is approved when it arrives, if the server supports this (RFC 6121 \
+      §3.4).
+      """)
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The people.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -180,9 +183,9 @@ struct ContactsApproveCommand: ParsableCommand {
 struct ContactsDenyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "deny",
-    abstract: "Do not let people see your presence: decline what they ask, or take back that they may.")
+    abstract: "Decline requests to see your presence, or withdraw an approval.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The people.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -194,9 +197,9 @@ struct ContactsDenyCommand: ParsableCommand {
 struct ContactsBlockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "block",
-    abstract: "Let nothing through from people, or from whole domains, nor to them.")
+    abstract: "Block JIDs or whole domains, in both directions.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The JIDs or domains.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -208,19 +211,19 @@ struct ContactsBlockCommand: ParsableCommand {
 struct ContactsUnblockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unblock",
-    abstract: "Take back that people are blocked.")
+    abstract: "Unblock JIDs or whole domains.")
 
-  @Argument(help: ArgumentHelp("Whom.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The JIDs or domains.", valueName: "JID"), completion: .contacts)
   var jid: [String] = []
 
-  @Flag(help: "Everybody who is blocked.")
+  @Flag(help: "Unblock everything that is blocked.")
   var all = false
 
   @OptionGroup var options: ContactsChangeOptions
 
   func validate() throws {
     if all == !jid.isEmpty {
-      throw ValidationError(inLanguage("Name JIDs, or give --all.", "请指定 JID，或使用 --all。"))
+      throw ValidationError(inLanguage("Specify JIDs or --all.", "请指定 JID，或使用 --all。"))
     }
   }
 

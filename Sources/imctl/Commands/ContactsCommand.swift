@@ -6,11 +6,11 @@ import Terminal
 struct ContactsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "contacts",
-    abstract: "Contacts, requests to see presence, and who is blocked.",
+    abstract: "Manage contacts, presence requests and blocked JIDs.",
     discussion: """
-      What the server has last said is kept: list, requests and blocked work offline too, and say on standard error \
-      that it may be out of date (with --json: "stale":true). Changes need a session that is online (exit status 67), \
-      and are done when the command ends.
+      The commands list, requests and blocked also work offline: they show the data that the server sent last, and a \
+      note on standard error says that it may be out of date (with --json: "stale":true). Changes require a session \
+      that is online (otherwise exit status 67), and are complete when the command ends.
       """,
     subcommands: [
       ContactsListCommand.self, ContactsAddCommand.self, ContactsRemoveCommand.self,
@@ -24,16 +24,16 @@ struct ContactsCommand: ParsableCommand {
 struct ContactsListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the contacts, by JID.",
+    abstract: "List the contacts, sorted by JID.",
     discussion: """
-      A line a contact: its JID, name and groups, who sees whose presence (none, to, from, both), and what its devices \
-      show.
+      Prints one line per contact: JID, name, groups, who sees whose presence (none, to, from or both), and the \
+      presence of the contact's devices.
       """)
 
-  @Option(help: ArgumentHelp("Only contacts of this group.", valueName: "GROUP"))
+  @Option(help: ArgumentHelp("List only contacts in this group.", valueName: "GROUP"))
   var group: String?
 
-  @Flag(help: "Only contacts that are online.")
+  @Flag(help: "List only contacts that are online.")
   var online = false
 
   @OptionGroup var options: AccountCommandOptions
@@ -52,7 +52,7 @@ struct ContactsListCommand: ParsableCommand {
       options.output.empty(
         group == nil && !online
           ? inLanguage("no contacts: imctl contacts add JID", "没有联系人：imctl contacts add JID")
-          : inLanguage("no such contacts: imctl contacts list", "没有符合条件的联系人：imctl contacts list"))
+          : inLanguage("no matching contacts: imctl contacts list", "没有符合条件的联系人：imctl contacts list"))
     }
     if list.isStale { ContactsCommand.noteStale(options.output) }
   }
@@ -111,8 +111,8 @@ struct ContactsListCommand: ParsableCommand {
 struct ContactsRequestsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "requests",
-    abstract: "List who asks to see your presence, oldest first.",
-    discussion: "A request stays until it is approved or denied, here or on another device.")
+    abstract: "List people who ask to see your presence, oldest request first.",
+    discussion: "A request stays until it is approved or denied, on this device or another one.")
 
   @OptionGroup var options: AccountCommandOptions
 
@@ -145,7 +145,7 @@ struct ContactsRequestsCommand: ParsableCommand {
 struct ContactsBlockedCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "blocked",
-    abstract: "List who is blocked, by JID.")
+    abstract: "List the blocked JIDs and domains, sorted.")
 
   @OptionGroup var options: AccountCommandOptions
 
@@ -166,6 +166,6 @@ struct ContactsBlockedCommand: ParsableCommand {
 extension ContactsCommand {
   /// Notes that the output may be out of date; with `--json`, every object says so.
   static func noteStale(_ output: OutputOptions) {
-    output.note(inLanguage("not online: this is what was known last", "未在线：以下为上次已知的内容"))
+    output.note(inLanguage("not online: this data may be out of date", "未在线：以下数据可能已过时"))
   }
 }

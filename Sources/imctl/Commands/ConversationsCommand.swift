@@ -6,11 +6,11 @@ import Terminal
 struct ConversationsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "conversations",
-    abstract: "Conversations: what is unread, pinned, muted, marked, and not shown any more.",
+    abstract: "Manage conversations: unread messages, pins, mutes, marks and deletion.",
     discussion: """
-      The account's devices share this. A change is stored at once, offline too, and says on standard error when the \
-      other devices can only be told later (with --json: "published":false): that is done when the session is online \
-      the next time. What other devices change is told by `imctl watch` as the event conversation.
+      The account's devices share this data. A change is stored immediately, even offline. If the other devices can \
+      only be told later, when the session is online again, a note on standard error says so (with --json: \
+      "published":false). `imctl watch` reports changes by other devices as the event conversation.
       """,
     subcommands: [
       ConversationsListCommand.self, ConversationsReadCommand.self, ConversationsPinCommand.self,
@@ -23,13 +23,13 @@ struct ConversationsCommand: ParsableCommand {
 struct ConversationsListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the conversations: the pinned ones first, then by their newest message.",
+    abstract: "List conversations: pinned ones first, then by newest message.",
     discussion: """
-      What is stored on this machine, with or without a connection; starts no agent. A line a conversation: its JID, how \
-      many messages were read on no device of the account, what was set of it, and its newest message.
+      Reads the messages that are stored on this machine, so it works offline and starts no agent. Prints one line per \
+      conversation: JID, number of messages that were read on no device of the account, settings, and newest message.
       """)
 
-  @Flag(help: "Only conversations with unread messages.")
+  @Flag(help: "List only conversations with unread messages.")
   var unread = false
 
   @OptionGroup var options: AccountCommandOptions
@@ -56,7 +56,7 @@ struct ConversationsListCommand: ParsableCommand {
     if isEmpty {
       options.output.empty(
         unread
-          ? inLanguage("nothing is unread", "没有未读消息")
+          ? inLanguage("no unread messages", "没有未读消息")
           : inLanguage("no conversations: imctl send JID TEXT", "没有会话：imctl send JID TEXT"))
     }
   }
@@ -112,15 +112,15 @@ struct ConversationsChangeOptions: ParsableArguments {
       let why = "\(peer: cause.message)"
       if cause.name == .networkError {
         return inLanguage(
-          "\(jid): stored; the other devices are told when the server answers again: \(why)",
+          "\(jid): stored; the other devices will be told when the server answers again: \(why)",
           "\(jid)：已保存；服务器恢复应答后通知其他设备：\(why)")
       }
       return inLanguage(
-        "\(jid): stored here, the other devices are not told: \(why)", "\(jid)：已保存在本机，未能通知其他设备：\(why)")
+        "\(jid): stored here, but the other devices cannot be told: \(why)", "\(jid)：已保存在本机，未能通知其他设备：\(why)")
     }
     if !result.published {
       return inLanguage(
-        "\(jid): stored; the other devices are told when the session is online",
+        "\(jid): stored; the other devices will be told when the session is online",
         "\(jid)：已保存；会话上线后通知其他设备")
     }
     return result.action == nil ? inLanguage("\(jid): nothing to do", "\(jid)：无需更改") : nil
@@ -131,10 +131,10 @@ struct ConversationsChangeOptions: ParsableArguments {
 struct ConversationsReadCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "read",
-    abstract: "Say that everything in a conversation was read: on all devices of the account.",
-    discussion: "Nobody else is told.")
+    abstract: "Mark conversations as read on all devices of the account.",
+    discussion: "Only the account's own devices are told.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.read, jids) }
@@ -143,9 +143,9 @@ struct ConversationsReadCommand: ParsableCommand {
 /// `imctl conversations pin`.
 struct ConversationsPinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "pin", abstract: "Show a conversation before others.")
+    commandName: "pin", abstract: "Pin conversations to the top of the list.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.pin, jids) }
@@ -154,9 +154,9 @@ struct ConversationsPinCommand: ParsableCommand {
 /// `imctl conversations unpin`.
 struct ConversationsUnpinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unpin", abstract: "Show a conversation where its newest message puts it.")
+    commandName: "unpin", abstract: "Unpin conversations.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.unpin, jids) }
@@ -165,10 +165,10 @@ struct ConversationsUnpinCommand: ParsableCommand {
 /// `imctl conversations mute`.
 struct ConversationsMuteCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "mute", abstract: "Do not be disturbed by the messages of a conversation.",
-    discussion: "They come as before. Clients that show notifications show none of them.")
+    commandName: "mute", abstract: "Mute conversations.",
+    discussion: "Their messages still arrive, but clients that show notifications show none for them.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.mute, jids) }
@@ -177,9 +177,9 @@ struct ConversationsMuteCommand: ParsableCommand {
 /// `imctl conversations unmute`.
 struct ConversationsUnmuteCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unmute", abstract: "Undo what mute does.")
+    commandName: "unmute", abstract: "Unmute conversations.")
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.unmute, jids) }
@@ -189,15 +189,17 @@ struct ConversationsUnmuteCommand: ParsableCommand {
 struct ConversationsMarkCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mark",
-    abstract: "Add marks to a conversation, and remove others.",
+    abstract: "Add marks to a conversation, and remove marks.",
     discussion: """
-      +WORD adds a mark, -WORD removes one: imctl conversations mark bob@example.org +work -- -later
+      +WORD adds a mark, and -WORD removes one. Put marks to remove after `--`:
+
+        imctl conversations mark bob@example.org +work -- -later
       """)
 
-  @Argument(help: ArgumentHelp("Which conversation.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The conversation.", valueName: "JID"), completion: .contacts)
   var jid: String
 
-  @Argument(help: ArgumentHelp("What to add and to remove.", valueName: "+MARK|-MARK"))
+  @Argument(help: ArgumentHelp("Marks to add (+) or remove (-).", valueName: "+MARK|-MARK"))
   var marks: [String]
 
   @OptionGroup var options: ConversationsChangeOptions
@@ -221,29 +223,29 @@ struct ConversationsMarkCommand: ParsableCommand {
 struct ConversationsClearCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "clear",
-    abstract: "Do not show the messages of a conversation up to now any more.",
+    abstract: "Hide all messages of conversations up to now.",
     discussion: """
-      On no imctl of the account, that is: they stay in the account's archive at the server, and the other side has them. \
-      With --purge they are removed from that archive before, where the server is an ejabberd that lets the account use \
-      its API, with the stored password.
+      No imctl of the account shows these messages any more. They stay in the account's archive on the server, and the \
+      other side keeps them. With --purge, they are first removed from that archive. This requires an ejabberd server \
+      that lets the account use its API with the stored password.
       """)
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
 
-  @Flag(help: "Remove the messages from the account's archive, too.")
+  @Flag(help: "Also remove the messages from the account's archive on the server.")
   var purge = false
 
   @Option(
     help: ArgumentHelp(
-      "Where the API of the server is; https://DOMAIN:5443/api without it.", valueName: "url"))
+      "Address of the server's API (default: https://DOMAIN:5443/api).", valueName: "url"))
   var api: String?
 
   @OptionGroup var options: ConversationsChangeOptions
 
   func validate() throws {
     if api != nil, !purge {
-      throw ValidationError(inLanguage("--api is for --purge.", "--api 只能与 --purge 一起使用。"))
+      throw ValidationError(inLanguage("--api requires --purge.", "--api 只能与 --purge 一起使用。"))
     }
   }
 
@@ -262,12 +264,13 @@ struct ConversationsDeleteCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract:
-      "Delete a conversation: its messages on this account's devices, its marks and what else was set.",
+      "Delete conversations on all devices of the account.",
     discussion: """
-      It is there again with its next message. The account's archive at the server and the other side keep the messages.
+      Deletes the messages, marks and settings of the conversations. The account's archive on the server and the other \
+      side keep the messages. A new message makes the conversation appear again.
       """)
 
-  @Argument(help: ArgumentHelp("Which conversations.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The conversations.", valueName: "JID"), completion: .contacts)
   var jids: [String]
   @OptionGroup var options: ConversationsChangeOptions
   func run() throws { try options.run(.delete, jids) }

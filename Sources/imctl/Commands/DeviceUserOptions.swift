@@ -7,19 +7,19 @@ struct DeviceUserOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Log in to this account with the password or token that is given, without presence, and leave what is stored \
-      alone.
+      Log in to this account with the given password or token, without presence, and do not change stored data.
       """, valueName: "JID"))
   var user: String?
 
   @OptionGroup var password: PasswordOptions
 
-  @Flag(help: "Read a token from standard input: its first line.")
+  @Flag(help: "Read the token from standard input (first line).")
   var tokenStdin = false
 
   @Option(
     help: ArgumentHelp(
-      #"Run this: it prints a token, or JSON {"token":…,"expires":RFC 3339,"jid":…}."#, valueName: "command"))
+      #"Run this command, which prints a token, or JSON: {"token":…,"expires":RFC 3339,"jid":…}."#,
+      valueName: "command"))
   var tokenCommand: String?
 
   @OptionGroup(title: "Connection") var connection: ConnectionArguments
@@ -33,11 +33,11 @@ struct DeviceUserOptions: ParsableArguments {
     if given.count > 1 {
       throw ValidationError(
         inLanguage(
-          "\(given[0]) and \(given[1]) exclude each other.", "\(given[0]) 和 \(given[1]) 不能同时使用。"))
+          "\(given[0]) and \(given[1]) cannot be used together.", "\(given[0]) 和 \(given[1]) 不能同时使用。"))
     }
     if user == nil, !given.isEmpty || connection.isGiven {
       throw ValidationError(
-        inLanguage("Options of a secret or connection need --user.", "凭据和连接选项需要 --user。"))
+        inLanguage("Credentials and connection options require --user.", "凭据和连接选项需要 --user。"))
     }
   }
 

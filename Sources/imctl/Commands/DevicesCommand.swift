@@ -6,10 +6,10 @@ import Terminal
 struct DevicesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
-    abstract: "The devices of the account: see them, and end the session of one that is lost.",
+    abstract: "Manage the devices that are logged in to the account.",
     discussion: """
-      Asked over the session of the account, else on a short stream of its own that shows no presence. With --user \
-      and a password or token nobody needs to be logged in, and what is stored stays as it is.
+      The commands use the account's session. Without a session, they open a short connection that shows no presence. \
+      With --user and a password or token, the account need not be logged in here, and stored data does not change.
       """,
     subcommands: [
       DevicesListCommand.self, DevicesSelfCommand.self, DevicesNameCommand.self, DevicesKickCommand.self,
@@ -21,19 +21,19 @@ struct DevicesCommand: ParsableCommand {
 struct DevicesListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the devices of the account, those that are online first.",
+    abstract: "List the account's devices, online devices first.",
     discussion: """
-      A line a device: its resource, name, software, and whether it is online. What a server tells of devices without \
-      presence differs: a device that shows none may be missing.
+      Prints one line per device: resource, name, software, and whether it is online. Servers differ in what they \
+      reveal about devices without presence, so such a device may be missing.
       """)
 
-  @OptionGroup(title: "Account that need not be logged in") var user: DeviceUserOptions
+  @OptionGroup(title: "Account that is not logged in here") var user: DeviceUserOptions
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   func run() throws {
@@ -61,8 +61,8 @@ struct DevicesListCommand: ParsableCommand {
 struct DevicesSelfCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "self",
-    abstract: "Tell which device this one is to the others.",
-    discussion: "Its id is told to the server and to the devices of the account, and to nobody else.")
+    abstract: "Show this device as the account's other devices see it.",
+    discussion: "Only the server and the account's devices learn the ID of this device.")
 
   @OptionGroup var options: AccountCommandOptions
 
@@ -76,10 +76,12 @@ struct DevicesSelfCommand: ParsableCommand {
 struct DevicesNameCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "name",
-    abstract: "Say what this device is called, to the other devices of the account.",
-    discussion: "Kept with the account. An empty name takes it away: then the name of the machine is shown.")
+    abstract: "Set the name that the account's other devices see for this device.",
+    discussion: """
+      The name is stored with the account. An empty name removes it; the name of the machine is then shown instead.
+      """)
 
-  @Argument(help: ArgumentHelp("At most 256 characters.", valueName: "NAME"))
+  @Argument(help: ArgumentHelp("The name, with at most 256 characters.", valueName: "NAME"))
   var name: String
 
   @OptionGroup var options: AccountCommandOptions
@@ -88,7 +90,7 @@ struct DevicesNameCommand: ParsableCommand {
     if !DeviceIdentity(name: name).isValid {
       throw ValidationError(
         inLanguage(
-          "The name has more than \(DeviceIdentity.maximumLength) characters, or control characters.",
+          "The name has more than \(DeviceIdentity.maximumLength) characters, or contains control characters.",
           "名称超过 \(DeviceIdentity.maximumLength) 个字符，或含有控制字符。"))
     }
   }

@@ -6,68 +6,76 @@ import Terminal
 struct DevicesKickCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kick",
-    abstract: "End the session of a device of the account, or of all others.",
+    abstract: "End the session of another device of the account, or of all others.",
     discussion: """
-      Takes the place of the session at the server for a moment, and leaves it: the other devices go on, and nobody \
-      sees who did it. A device may log in again; with --revoke nobody does who has only the old password. Exit status \
-      1: the device was not online, or --all may have left something, which is named; 85: the server keeps the \
-      session that is there.
+      The command takes over the device's session on the server for a moment and then ends it. The other devices are \
+      not affected, and nobody sees who ended the session. The device may log in again; with --revoke, the old \
+      password no longer works.
+
+      Exit status 1: the device was not online, or --all may have left sessions or tokens, which are named. Exit \
+      status 85: the server keeps the existing session.
       """)
 
   @Argument(
     help: ArgumentHelp(
-      "The resource or the name of the device, as `imctl devices list` shows it.", valueName: "RESOURCE"),
-    completion: .resources)
+      "Resource or name of the device, as shown by `imctl devices list`.", valueName: "RESOURCE"), completion: .resources)
   var resource: String?
 
-  @Flag(help: "All devices but this one; with --user all.")
+  @Flag(help: "End the sessions of all other devices; with --user, of all devices.")
   var all = false
 
   @Flag(
-    help: "With --all: give the account a new password first, so that nobody comes back with the old one.")
+    help: """
+      With --all: change the account's password first, so that no device can come back with the old one.
+      """)
   var revoke = false
 
-  @Flag(help: "Read the new password from standard input: a line, behind that of --password-stdin.")
+  @Flag(help: "Read the new password from standard input (one line, after that of --password-stdin).")
   var newPasswordStdin = false
 
-  @Option(help: ArgumentHelp("Run this, and take the first line it prints.", valueName: "command"))
+  @Option(
+    help: ArgumentHelp(
+      "Run this command and use its first line of output as the new password.", valueName: "command"))
   var newPasswordCommand: String?
 
   @Option(
     help: ArgumentHelp(
-      "As an administrator of the server: end sessions of this account, not of one's own.", valueName: "JID"))
+      "As a server administrator: end sessions of this account instead of your own.", valueName: "JID"))
   var of: String?
 
-  @OptionGroup(title: "Account that need not be logged in") var user: DeviceUserOptions
+  @OptionGroup(title: "Account that is not logged in here") var user: DeviceUserOptions
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func validate() throws {
     if resource?.isEmpty == true { throw ValidationError(inLanguage("The resource is empty.", "资源为空。")) }
     if (resource == nil) != all {
-      throw ValidationError(inLanguage("Name a RESOURCE, or give --all.", "请给出资源，或使用 --all。"))
+      throw ValidationError(inLanguage("Specify a RESOURCE or --all.", "请给出资源，或使用 --all。"))
     }
     if revoke, !all || of != nil {
       throw ValidationError(
-        inLanguage("--revoke is for --all devices of one's own.", "--revoke 用于自己账号的 --all。"))
+        inLanguage(
+          "--revoke requires --all, and cannot be used with --of.", "--revoke 需要 --all，且不能与 --of 同时使用。"))
     }
     if !revoke, newPasswordStdin || newPasswordCommand != nil {
-      throw ValidationError(inLanguage("A new password needs --revoke.", "新密码需要 --revoke。"))
+      throw ValidationError(inLanguage("A new password requires --revoke.", "新密码需要 --revoke。"))
     }
     if newPasswordStdin && newPasswordCommand != nil {
       throw ValidationError(
         inLanguage(
-          "--new-password-stdin and --new-password-command exclude each other.",
+          "--new-password-stdin and --new-password-command cannot be used together.",
           "--new-password-stdin 和 --new-password-command 不能同时使用。"))
     }
     if of != nil, user.user != nil {
       throw ValidationError(
-        inLanguage("--of needs a session that is online, not --user.", "--of 需要在线会话，不能与 --user 同时使用。"))
+        inLanguage(
+          "--of requires a session that is online, and cannot be used with --user.",
+          "--of 需要在线会话，不能与 --user 同时使用。"))
     }
   }
 
@@ -87,7 +95,7 @@ struct DevicesKickCommand: ParsableCommand {
     if result.usesCommand {
       output.note(
         inLanguage(
-          "the stored --password-command has to print the new password from now on",
+          "the stored --password-command must print the new password from now on",
           "已存储的 --password-command 今后必须输出新密码"))
     }
     if let failure = result.outcomes.lazy.compactMap(\.error).first { throw failure }
@@ -153,8 +161,8 @@ struct DevicesKickCommand: ParsableCommand {
     case .tokens:
       inLanguage(
         """
-        The tokens of imctl devices were ended. Clients other than imctl may still log in with tokens that they got \
-        before: this server keeps tokens when the password changes, and only its administrator can end them.
+        The tokens of imctl devices were revoked. Clients other than imctl may still log in with tokens that they got \
+        before: this server keeps tokens when the password changes, and only its administrator can revoke them.
         """,
         "imctl 设备的令牌已被作废。imctl 以外的客户端仍可能用以前获得的令牌登录：此服务器在更改密码后保留令牌，只有其管理员能作废它们。")
     }

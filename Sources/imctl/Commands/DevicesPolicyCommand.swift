@@ -6,28 +6,37 @@ import Terminal
 struct DevicesPolicyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy",
-    abstract: "Tell or say which devices of the account may be online at a time.",
+    abstract: "Show or set which devices of the account may be online at the same time.",
     discussion: """
-      all: every device. one-per-platform: a device that logs in kicks the others of its platform. single: it kicks \
-      all others. With --limit as many of a platform may be online: the one that logged in first is kicked, never one \
-      of another platform; with 0 no device of that platform logs in. With --check last a device logs in by itself, or \
-      with --auto, only while no other has logged in since. The policy is the account's: it is published where only \
-      the account sees it, and every imctl device obeys it from its next login on. Offline it is stored, and published \
-      at the next login.
+      Policies:
+
+        all: every device may be online.
+        one-per-platform: a device that logs in kicks the others of its platform.
+        single: a device that logs in kicks all others.
+
+      --limit sets how many devices of a platform may be online. If there are more, the one that logged in first is \
+      kicked, never one of another platform. With a limit of 0, no device of that platform can log in. With --check \
+      last, a device logs in automatically or with --auto only if no other device has logged in since.
+
+      The policy applies to the account: it is published where only the account can see it, and every imctl device \
+      obeys it from its next login on. If the account is offline, the policy is stored and published at the next \
+      login.
       """)
 
-  @Argument(help: ArgumentHelp("all, one-per-platform or single.", valueName: "POLICY"))
+  @Argument(help: ArgumentHelp("The policy.", valueName: "POLICY"))
   var rule: DevicePolicy.Rule?
 
   @Option(
     help: ArgumentHelp(
-      "Devices of a platform at most, 0 to 4, as 60=2; 60=any: no limit. May be repeated.",
+      """
+      Maximum number of devices of a platform, 0 to 4, such as 60=2; 60=any removes the limit. Can be repeated.
+      """,
       valueName: "PLATFORM=NUMBER"))
   var limit: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Who logs in without being told to: a device with a token, or the one that logged in last.",
+      "Which devices log in automatically: every device with a token, or only the one that logged in last.",
       valueName: "token|last"))
   var check: DevicePolicy.Check?
 
@@ -48,7 +57,7 @@ struct DevicesPolicyCommand: ParsableCommand {
       let cause = result.cause.map { ": \(peer: $0.message)" } ?? ""
       options.output.note(
         inLanguage(
-          "the other devices are not told until the next login of this one", "其他设备要到本设备下次登录时才会得知") + cause)
+          "the other devices will be told at the next login of this device", "其他设备要到本设备下次登录时才会得知") + cause)
     }
   }
 
@@ -85,7 +94,7 @@ struct DevicesPolicyCommand: ParsableCommand {
       guard parts.count == 2, (try? change.validate()) != nil else {
         throw ValidationError(
           inLanguage(
-            "The limit \(text) is not PLATFORM=NUMBER: 1 to 100, and 0 to 4 or any.",
+            "The limit \(text) is not PLATFORM=NUMBER with a platform of 1 to 100 and a number of 0 to 4 or any.",
             "限制 \(text) 不是 平台=数量：平台为 1 到 100，数量为 0 到 4 或 any。"))
       }
     }

@@ -5,19 +5,18 @@ import ArgumentParser
 struct DevicesSendCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
-    abstract: "Send a message to another device of the account, and to no other.",
+    abstract: "Send a message to one other device of the account.",
     discussion: """
-      A device that is not online gets nothing: exit status 74. What was sent is in the history of the device, `imctl \
-      history JID/RESOURCE`.
+      If the device is not online, nothing is sent (exit status 74). `imctl history JID/RESOURCE` shows the messages \
+      that were sent to the device.
       """)
 
   @Argument(
     help: ArgumentHelp(
-      "The resource or the name of the device, as `imctl devices list` shows it.", valueName: "RESOURCE"),
-    completion: .resources)
+      "Resource or name of the device, as shown by `imctl devices list`.", valueName: "RESOURCE"), completion: .resources)
   var resource: String
 
-  @Argument(help: ArgumentHelp("Without it all of standard input.", valueName: "TEXT"))
+  @Argument(help: ArgumentHelp("The message. If omitted, all of standard input is sent.", valueName: "TEXT"))
   var text: String?
 
   @OptionGroup var account: AccountOption
@@ -25,7 +24,7 @@ struct DevicesSendCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 30)
 
   func validate() throws {

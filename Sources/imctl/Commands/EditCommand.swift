@@ -5,18 +5,19 @@ import ArgumentParser
 struct EditCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "edit",
-    abstract: "Correct a message that was sent.",
+    abstract: "Correct a sent message.",
     discussion: """
-      The message with this ID, or with --last the newest to JID, gets another text: TEXT, or all of standard input. \
-      Clients that know corrections (XEP-0308) show it in the place of the first one, others as a message of its own. \
-      Exit status as of `imctl send`; 64 where no such message was sent to JID.
+      Replaces the text of the message ID, or with --last of the newest message to JID. The new text is TEXT, or all \
+      of standard input. Clients that support corrections (XEP-0308) replace the old text; others show a new message.
+
+      The exit status is that of `imctl send`, or 64 if no such message was sent to JID.
       """)
 
-  @Argument(help: ArgumentHelp("Whom the message was for.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The recipient of the message.", valueName: "JID"), completion: .contacts)
   var recipient: String
 
   @Argument(
-    help: ArgumentHelp("Id of the message, unless with --last, and the new text.", valueName: "ID-TEXT"))
+    help: ArgumentHelp("ID of the message (not with --last), and the new text.", valueName: "ID-TEXT"))
   var words: [String] = []
 
   @Flag(help: "Correct the newest message to JID.")
@@ -28,19 +29,19 @@ struct EditCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 30)
 
   func validate() throws {
     if recipient.isEmpty { throw ValidationError(inLanguage("The JID is empty.", "JID 为空。")) }
     if words.count > (last ? 1 : 2) {
       throw ValidationError(
-        inLanguage("There is more than one text: quote it.", "文本多于一个：请用引号括起。"))
+        inLanguage("There is more than one text; put quotes around it.", "文本多于一个：请用引号括起。"))
     }
     if !last, words.isEmpty {
-      throw ValidationError(inLanguage("Missing ID, or --last.", "缺少 ID 或 --last。"))
+      throw ValidationError(inLanguage("Missing ID or --last.", "缺少 ID 或 --last。"))
     }
-    if words.contains("") { throw ValidationError(inLanguage("The id or the text is empty.", "id 或文本为空。")) }
+    if words.contains("") { throw ValidationError(inLanguage("The ID or the text is empty.", "id 或文本为空。")) }
   }
 
   func run() throws {

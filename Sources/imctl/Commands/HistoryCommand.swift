@@ -6,48 +6,51 @@ import Terminal
 struct HistoryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "history",
-    abstract: "Show messages that were sent and received.",
+    abstract: "Show the message history.",
     discussion: """
-      What is stored on this machine, with or without a connection: the newest messages, oldest first, with JID only \
-      those of that conversation. With --search those that have all of the words, newest first. Starts no agent.
+      Reads the messages that are stored on this machine, so it works offline and starts no agent. Shows the newest \
+      messages, oldest first. With --search, shows the messages that contain all of the words, newest first.
 
-      A message that was corrected is shown once, with the newest text, as edited; one that was taken back as retracted. \
-      With --json each correction and retraction is an event of its own, as it came.
+      A corrected message is shown once, with its newest text, and marked as edited. A retracted message is marked as \
+      retracted. With --json, each correction and each retraction is an event of its own.
 
-      With --sync the agent first fetches from the archive what is missing: old messages, until there are as many as are \
-      wanted.
+      With --sync, the agent first fetches missing messages from the archive on the server, until there are as many \
+      messages as requested.
 
-      A TIME is an RFC 3339 one, a day such as 2026-11-21, or how long ago it is: 90s, 30m, 2h, 7d.
+      A time is in RFC 3339 format, a day such as 2026-11-21, or an age: 90s, 30m, 2h, 7d.
       """)
 
-  @Argument(
-    help: ArgumentHelp("Only the conversation with this one.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("Show only the conversation with this JID.", valueName: "JID"), completion: .contacts)
   var jid: String?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Only messages with all of these words, newest first.", valueName: "words"))
+    help: ArgumentHelp(
+      "Show only messages that contain all of these words, newest first.", valueName: "words"))
   var search: String?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("At most so many messages, the newest; 0 for all.", valueName: "number"))
+    help: ArgumentHelp("Show at most this many messages, the newest ones (0: all).", valueName: "number"))
   var limit = 50
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Only messages of this thread; `imctl threads list` shows them.", valueName: "id"))
+    help: ArgumentHelp(
+      "Show only messages of this thread; `imctl threads list` lists the threads.", valueName: "id"))
   var thread: String?
 
-  @Option(help: ArgumentHelp("Only messages before this time.", valueName: "time"))
+  @Option(help: ArgumentHelp("Show only messages before this time.", valueName: "time"))
   var before: PointInTime?
 
-  @Option(help: ArgumentHelp("Only messages since this time.", valueName: "time"))
+  @Option(help: ArgumentHelp("Show only messages since this time.", valueName: "time"))
   var after: PointInTime?
 
   @Flag(
     help:
-      "First fetch what is missing from the account's archive at the server; needs a session that is online.")
+      """
+      First fetch missing messages from the account's archive on the server. Requires a session that is online.
+      """)
   var sync = false
 
   @OptionGroup var account: AccountOption
@@ -55,13 +58,13 @@ struct HistoryCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 60)
 
   func validate() throws {
     if limit < 0 { throw ValidationError(inLanguage("The limit is negative.", "数量限制为负数。")) }
     guard let search else { return }
-    if words.isEmpty { throw ValidationError(inLanguage("There is no word to search for.", "没有要搜索的词。")) }
+    if words.isEmpty { throw ValidationError(inLanguage("There are no words to search for.", "没有要搜索的词。")) }
     if words.count > HistorySyncMethod.maximumWords
       || search.unicodeScalars.count > HistorySyncMethod.maximumText
     {
@@ -133,7 +136,7 @@ struct HistoryCommand: ParsableCommand {
     if !answer.complete {
       output.note(
         inLanguage(
-          "there may be older messages at the server: --sync again fetches them",
+          "there may be older messages on the server; run the command with --sync again to fetch them",
           "服务器上可能还有更早的消息：再次使用 --sync 获取"))
     }
   }

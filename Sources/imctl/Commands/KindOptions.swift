@@ -6,45 +6,52 @@ import UserCommand
 struct KindOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      """
-      password (default), email, anonymous (then the argument is a domain), external, token, jwt, api-key, \
-      function or third-party. It is kept with the account.
-      """, valueName: "kind"))
+      "How to log in (default: password). With anonymous, JID is a domain. Stored with the account.",
+      valueName: "kind"))
   var auth: LoginKind?
 
-  @Option(help: ArgumentHelp("Domain of an e-mail address with --auth email.", valueName: "name"))
+  @Option(help: ArgumentHelp("With --auth email: the domain of the account.", valueName: "name"))
   var domain: String?
 
-  @Option(help: ArgumentHelp("Authenticate under this name instead of the JID's.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("Authenticate with this name instead of the local part of the JID.", valueName: "name")
+  )
   var authcid: String?
 
   @Option(
     name: .customLong("cert"),
-    help: ArgumentHelp("Client certificate for --auth external, PEM.", valueName: "file"),
+    help: ArgumentHelp("Client certificate for --auth external (PEM).", valueName: "file"),
     completion: .file())
   var certFile: String?
 
   @Option(
     name: .customLong("key"),
-    help: ArgumentHelp("Private key of the certificate, PEM.", valueName: "file"), completion: .file())
+    help: ArgumentHelp("Private key of the client certificate (PEM).", valueName: "file"), completion: .file()
+  )
   var keyFile: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      At most 1024 UTF-16 units for whoever checks the login: sent with SASL2 and OAUTHBEARER; with --auth \
-      third-party and no token it is the password of PLAIN; elsewhere left out, which is said.
+      Login extension: a text for the service that checks the login, at most 1024 UTF-16 units. It is sent with \
+      SASL2 and OAUTHBEARER. With --auth third-party and no token, it is the password of PLAIN. With other \
+      mechanisms it is not sent, and a note says so.
       """,
       valueName: "text"))
   var loginExt: String?
 
   @Option(
     help: ArgumentHelp(
-      "Run this for every attempt: what it prints beats --login-ext, unless that is nothing.",
+      """
+      Run this command for each attempt and use its output instead of --login-ext, unless the output is empty.
+      """,
       valueName: "command"))
   var loginExtCommand: String?
 
-  @Flag(help: "With --auth third-party: token and extension as one JSON object where the password goes.")
+  @Flag(
+    help: """
+      With --auth third-party: send token and login extension as one JSON object in place of the password.
+      """)
   var extInPassword = false
 
   func validate() throws {
@@ -56,19 +63,20 @@ struct KindOptions: ParsableArguments {
     }
     if let auth, certFile ?? keyFile != nil, auth != .external { throw Self.certificateIsForExternal }
     if (certFile == nil) != (keyFile == nil) {
-      throw ValidationError(inLanguage("--cert and --key go together.", "--cert 和 --key 必须同时使用。"))
+      throw ValidationError(inLanguage("--cert and --key must be used together.", "--cert 和 --key 必须同时使用。"))
     }
     if auth == .external && certFile == nil {
       throw ValidationError(
-        inLanguage("--auth external needs --cert and --key.", "--auth external 需要 --cert 和 --key。"))
+        inLanguage("--auth external requires --cert and --key.", "--auth external 需要 --cert 和 --key。"))
     }
     if (auth == .email) != (domain != nil) {
       throw ValidationError(
-        inLanguage("--auth email and --domain go together.", "--auth email 和 --domain 必须同时使用。"))
+        inLanguage("--auth email and --domain must be used together.", "--auth email 和 --domain 必须同时使用。"))
     }
     if extInPassword && auth != .thirdParty {
       throw ValidationError(
-        inLanguage("--ext-in-password is for --auth third-party.", "--ext-in-password 用于 --auth third-party。")
+        inLanguage(
+          "--ext-in-password requires --auth third-party.", "--ext-in-password 用于 --auth third-party。")
       )
     }
     if let loginExt, loginExt.utf16.count > 1024 {
@@ -80,7 +88,7 @@ struct KindOptions: ParsableArguments {
   }
 
   static var certificateIsForExternal: ValidationError {
-    ValidationError(inLanguage("--cert is for --auth external.", "--cert 用于 --auth external。"))
+    ValidationError(inLanguage("--cert requires --auth external.", "--cert 用于 --auth external。"))
   }
 
   /// Whether an option was given that only a login needs.

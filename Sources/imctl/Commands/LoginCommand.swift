@@ -9,42 +9,48 @@ struct LoginCommand: ParsableCommand {
     commandName: "login",
     abstract: "Go online and stay online.",
     discussion: """
-      Returns when the session is synced; the agent keeps it from then on. The password comes from \
-      --password-stdin, --password-command, what is stored, or a prompt on a terminal, in this order; one that is \
-      given is always verified with the server. A token comes from --token-stdin or --token-command; where the \
-      command gives none, the given one is tried. Already online: exits 0 and does nothing, unless the secret or \
-      connection options differ.
+      Returns when the session is in sync with the server; from then on, the agent keeps it. If the account is already \
+      online with the same credentials and connection options, the command does nothing and exits with status 0.
+
+      The password comes from --password-stdin, --password-command, the stored account, or a prompt on a terminal, in \
+      this order. A given password is always verified with the server. A token comes from --token-stdin or \
+      --token-command; if the command prints no token, the one from standard input is tried.
       """)
 
   @Argument(
-    help: ArgumentHelp("user@domain; without it the last one.", valueName: "JID"), completion: .accounts)
+    help: ArgumentHelp(
+      "The account, as user@domain. If omitted, the account of the last login is used.", valueName: "JID"), completion: .accounts)
   var jid: String?
 
   @OptionGroup(title: "Kind of login") var kind: KindOptions
-  @OptionGroup(title: "Secret") var secret: SecretOptions
-  @OptionGroup(title: "By itself") var automatic: AutoLoginOptions
-  @OptionGroup(title: "This device, for the others of the account; kept with it") var device: DeviceOptions
-  @OptionGroup(title: "Connection, kept with the account") var connection: ConnectionArguments
+  @OptionGroup(title: "Credentials") var secret: SecretOptions
+  @OptionGroup(title: "Automatic login") var automatic: AutoLoginOptions
+  @OptionGroup(title: "How the account's other devices see this device (stored with the account)") var device:
+    DeviceOptions
+  @OptionGroup(title: "Connection (stored with the account)") var connection: ConnectionArguments
 
-  @Option(help: ArgumentHelp("Presence to show: online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
+  @Option(help: ArgumentHelp("Set this presence.", valueName: "SHOW"))
   var presence: PresenceShow?
 
   @Flag(help: "Send no presence.")
   var noPresence = false
 
-  @Flag(help: "Return as soon as the login is done, before the session is synced.")
+  @Flag(help: "Return after the login, before the session is in sync.")
   var noSync = false
 
   @Flag(
     help:
-      "Log nobody in: list what the server of JID, or of a domain, offers to log in with. Some tell more to a JID."
+      """
+      Do not log in; list what the server of JID offers to log in with. JID can be a domain, but some servers offer \
+      more for a JID.
+      """
   )
   var listMechanisms = false
 
-  @Flag(help: "Leave a session that is online as it is, where this login would take its place: exits 75.")
+  @Flag(help: "Do not replace a session that is online; exit with status 75 instead.")
   var noReplace = false
 
-  @Flag(help: "No agent: this process is the session, until a signal.")
+  @Flag(help: "Keep the session in this process, without an agent, until a signal.")
   var foreground = false
 
   @OptionGroup var account: AccountOption
@@ -54,8 +60,7 @@ struct LoginCommand: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp(
       """
-      Bound of the whole login, 30 without it; 0 for none, and to retry after network problems. --auto has none by \
-      itself.
+      Stop after this many seconds (default: 30; with --auto: never). 0: never, and retry after network problems.
       """, valueName: "seconds"))
   var timeout: Timeout?
 
@@ -67,15 +72,17 @@ struct LoginCommand: ParsableCommand {
     }
     if presence != nil && noPresence {
       throw ValidationError(
-        inLanguage("--presence and --no-presence exclude each other.", "--presence 和 --no-presence 不能同时使用。"))
+        inLanguage(
+          "--presence and --no-presence cannot be used together.", "--presence 和 --no-presence 不能同时使用。"))
     }
     if automatic.auto && (secret.isGiven || kind.certFile != nil || kind.auth == .anonymous) {
       throw ValidationError(
-        inLanguage("--auto logs in with what is stored.", "--auto 使用已存储的凭据登录，不能另行指定。"))
+        inLanguage("--auto uses the stored credentials; others cannot be given.", "--auto 使用已存储的凭据，不能另行指定凭据。")
+      )
     }
     if automatic.detach && foreground {
       throw ValidationError(
-        inLanguage("--detach and --foreground exclude each other.", "--detach 和 --foreground 不能同时使用。"))
+        inLanguage("--detach and --foreground cannot be used together.", "--detach 和 --foreground 不能同时使用。"))
     }
     if listMechanisms,
       secret.isGiven || secret.policy != nil || automatic.isGiven || device.identity != nil || kind.hasDetails
@@ -83,7 +90,7 @@ struct LoginCommand: ParsableCommand {
     {
       throw ValidationError(
         inLanguage(
-          "--list-mechanisms logs nobody in: it goes with connection options only.",
+          "--list-mechanisms does not log in; it can only be used with connection options.",
           "--list-mechanisms 不会登录，只能与连接选项一起使用。"))
     }
     try checkKind()
@@ -97,7 +104,7 @@ struct LoginCommand: ParsableCommand {
     guard let auth = kind.auth else {
       if secret.payloadStdin {
         throw ValidationError(
-          inLanguage("--payload-stdin is for --auth function.", "--payload-stdin 用于 --auth function。"))
+          inLanguage("--payload-stdin requires --auth function.", "--payload-stdin 用于 --auth function。"))
       }
       if secret.isGiven && kind.certFile != nil { throw KindOptions.certificateIsForExternal }
       return
@@ -110,7 +117,8 @@ struct LoginCommand: ParsableCommand {
     if !fits {
       throw ValidationError(
         inLanguage(
-          "--auth \(auth.rawValue) does not go with this secret.", "--auth \(auth.rawValue) 与所给的凭据类型不符。"))
+          "--auth \(auth.rawValue) cannot be used with this kind of secret.",
+          "--auth \(auth.rawValue) 与所给的凭据类型不符。"))
     }
   }
 
@@ -190,19 +198,19 @@ struct LoginCommand: ParsableCommand {
       let facts = [result.mechanism, result.tls?.version].compactMap { $0 }.joined(separator: ", ")
       try output.data(
         result, text: "\(peer: success.fullJID) online" + (facts.isEmpty ? "" : " (\(peer: facts))"))
-      if result.already { output.note(inLanguage("it was online already", "此前已在线")) }
+      if result.already { output.note(inLanguage("the account was already online", "此前已在线")) }
     }
     if let late = success.late {
       let parts = late.map(\.rawValue).joined(separator: " ")
       output.note(
         inLanguage(
-          "the session is not synced yet, and goes on with: \(parts)", "会话尚未同步完成，仍在进行：\(parts)"))
+          "the session is not in sync yet; still in progress: \(parts)", "会话尚未同步完成，仍在进行：\(parts)"))
     }
     noteShortfall(result.kept)
     if result.leavesOutExtension == true {
       output.note(
         inLanguage(
-          "the server was not given the login extension: the mechanism has no room for it",
+          "the login extension was not sent: the mechanism cannot carry it",
           "未把登录扩展发送给服务器：所用机制无法携带"))
     }
   }
@@ -213,9 +221,9 @@ struct LoginCommand: ParsableCommand {
     output.note(
       secret.store == .keys
         ? inLanguage(
-          "nothing is kept of the secret: the server did not use SCRAM", "未保存任何凭据：服务器没有使用 SCRAM")
+          "no credentials were stored: the server did not use SCRAM", "未保存任何凭据：服务器没有使用 SCRAM")
         : inLanguage(
-          "nothing is kept of the secret: the server gave no token", "未保存任何凭据：服务器没有给出令牌"))
+          "no credentials were stored: the server issued no token", "未保存任何凭据：服务器没有给出令牌"))
   }
 
   private func stay(_ parameters: LoginMethod.Parameters, until deadline: Deadline) throws {

@@ -8,9 +8,11 @@ struct LogoutCommand: ParsableCommand {
     commandName: "logout",
     abstract: "Go offline and stay offline.",
     discussion: """
-      Sends what is not acknowledged yet, then unavailable presence, and ends the session in any case: what \
-      could not be sent stays queued, and the exit status is 87. The secret that `login --store` names stays stored, so \
-      that the next login asks nothing; --forget deletes it.
+      First sends the messages that the server has not acknowledged yet, then unavailable presence, and then ends the \
+      session. Messages that cannot be sent stay queued, and the exit status is 87.
+
+      The credentials (see `imctl login --store`) stay stored, so that the next login needs no prompt. --forget \
+      deletes them.
       """)
 
   struct Answer: Encodable {
@@ -20,35 +22,35 @@ struct LogoutCommand: ParsableCommand {
     let kept: StorePolicy?
   }
 
-  @Argument(
-    help: ArgumentHelp("The account; without it the default account.", valueName: "JID"),
-    completion: .accounts)
+  @Argument(help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"), completion: .accounts)
   var jid: String?
 
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
-  @Flag(help: "Log every account out.")
+  @Flag(help: "Log out all accounts.")
   var all = false
 
-  @Flag(help: "Drop what could not be sent.")
+  @Flag(help: "Discard messages that cannot be sent.")
   var force = false
 
-  @Flag(help: "Delete the stored account and its messages too, unless some stay queued.")
+  @Flag(help: "Also delete the stored account and its messages, unless messages stay queued.")
   var forget = false
 
-  @Flag(help: "Have the server forget its token for this device too.")
+  @Flag(help: "Also revoke the server's token for this device.")
   var revoke = false
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("How long to wait for acknowledgements.", valueName: "seconds"))
+    help: ArgumentHelp("Wait this many seconds for acknowledgements.", valueName: "seconds"))
   var flush = Timeout(seconds: 10)
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Bound of the whole command, 0 for none; without it --flush and 10 seconds more, with --revoke 20.",
+      """
+      Stop after this many seconds (0: never). Default: --flush plus 10 seconds, or plus 20 with --revoke.
+      """,
       valueName: "seconds"))
   var timeout: Timeout?
 
@@ -59,7 +61,7 @@ struct LogoutCommand: ParsableCommand {
         inLanguage("JID and --account name different accounts.", "JID 和 --account 指定了不同的账号。"))
     }
     if all && (jid ?? account.account) != nil {
-      throw ValidationError(inLanguage("--all and a JID exclude each other.", "--all 和 JID 不能同时使用。"))
+      throw ValidationError(inLanguage("--all and a JID cannot be used together.", "--all 和 JID 不能同时使用。"))
     }
   }
 
@@ -96,15 +98,15 @@ struct LogoutCommand: ParsableCommand {
     if let failure = result.unstored {
       output.note(
         inLanguage(
-          "this could not be stored: run it again when the file can be written, or the next agent logs in",
-          "这一状态未能保存：文件可写入后请再次运行，否则下一个代理进程会重新登录"))
+          "the logout could not be stored: run the command again when the file is writable; otherwise, the next agent logs in again",
+          "退出登录的状态未能保存：请在文件可写入后再次运行，否则下一个后台进程会重新登录"))
       throw failure
     }
     if result.unsent > 0, result.unrevoked == nil { throw Failure.unconfirmed(queued: result.unsent) }
     if let failure = result.unrevoked {
       output.note(
         inLanguage(
-          "the server has not forgotten the token, which is kept for: imctl token revoke",
+          "the server has not revoked the token; to try again, run: imctl token revoke",
           "服务器尚未吊销令牌；令牌已保留，可稍后运行：imctl token revoke"))
       throw failure
     }

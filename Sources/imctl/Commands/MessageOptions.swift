@@ -6,8 +6,8 @@ struct WaitOption: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      What to wait for: server, its acknowledgement; delivered, that of a client of the recipient; none, that the \
-      message is stored.
+      What to wait for: server (the server's acknowledgement), delivered (the confirmation of a client of the \
+      recipient) or none (only until the message is stored).
       """, valueName: "what"))
   var wait = MessageSendMethod.Wait.server
 }

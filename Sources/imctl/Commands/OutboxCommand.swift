@@ -6,7 +6,7 @@ import Terminal
 struct OutboxCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "outbox",
-    abstract: "Messages that were accepted and that the server is not known to have.",
+    abstract: "Show or cancel messages that wait to be sent.",
     subcommands: [OutboxListCommand.self, OutboxCancelCommand.self])
 }
 
@@ -21,7 +21,7 @@ struct OutboxListCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -29,7 +29,7 @@ struct OutboxListCommand: ParsableCommand {
     let entries = try AgentClient.ask(
       OutboxListMethod.self, .init(account: account.account), start: .whenNoneRuns, timeout: timeout)
     try show(entries ?? [], until: deadline)
-    if entries?.isEmpty != false { output.empty(inLanguage("no message waits to be sent", "没有等待发送的消息")) }
+    if entries?.isEmpty != false { output.empty(inLanguage("no messages are waiting to be sent", "没有等待发送的消息")) }
   }
 
   private func show(_ entries: [OutboxListMethod.Entry], until deadline: Deadline) throws {
@@ -57,16 +57,16 @@ struct OutboxListCommand: ParsableCommand {
 struct OutboxCancelCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cancel",
-    abstract: "Take messages out of the outbox.",
+    abstract: "Cancel queued messages.",
     discussion: """
-      A message that was handed to a server without being acknowledged may be there: it is not cancelled, and the \
-      exit status is 1.
+      A message that was sent to a server but not acknowledged may have arrived. It is not cancelled, and the exit \
+      status is 1.
       """)
 
-  @Argument(help: ArgumentHelp("Ids of the messages.", valueName: "ID"), completion: .outboxIDs)
+  @Argument(help: ArgumentHelp("IDs of the messages.", valueName: "ID"), completion: .outboxIDs)
   var ids: [String] = []
 
-  @Flag(help: "All messages of the account.")
+  @Flag(help: "Cancel all queued messages of the account.")
   var all = false
 
   @OptionGroup var account: AccountOption
@@ -74,7 +74,7 @@ struct OutboxCancelCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   struct Answer: Encodable {
@@ -84,7 +84,7 @@ struct OutboxCancelCommand: ParsableCommand {
 
   func validate() throws {
     if all == !ids.isEmpty {
-      throw ValidationError(inLanguage("Name ids, or give --all.", "请指定 id，或使用 --all。"))
+      throw ValidationError(inLanguage("Specify IDs or --all.", "请指定 id，或使用 --all。"))
     }
   }
 
@@ -100,7 +100,7 @@ struct OutboxCancelCommand: ParsableCommand {
     let handedOver = result?.handedOver ?? []
     for id in handedOver {
       if output.json { try output.data(Answer(id: id, cancelled: false), text: "") }
-      output.note(inLanguage("\(peer: id) may be at the server already", "\(peer: id) 可能已到达服务器"))
+      output.note(inLanguage("\(peer: id) may have reached the server already", "\(peer: id) 可能已到达服务器"))
     }
     if !handedOver.isEmpty { throw ExitCode(1) }
   }

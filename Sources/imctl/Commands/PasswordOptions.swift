@@ -3,12 +3,15 @@ import ArgumentParser
 
 /// The sources of the account's password in commands other than `login`.
 struct PasswordOptions: ParsableArguments {
-  @Flag(help: "Read the password from standard input: its first line.")
+  @Flag(help: "Read the password from standard input (first line).")
   var passwordStdin = false
 
   @Option(
     help: ArgumentHelp(
-      "Run this, and take the first line it prints; split into words like a shell, run without one.",
+      """
+      Run this command and use its first line of output as the password. The command is split into words like in a \
+      shell, but runs without one.
+      """,
       valueName: "command"))
   var passwordCommand: String?
 
@@ -16,7 +19,7 @@ struct PasswordOptions: ParsableArguments {
     if passwordStdin && passwordCommand != nil {
       throw ValidationError(
         inLanguage(
-          "--password-stdin and --password-command exclude each other.",
+          "--password-stdin and --password-command cannot be used together.",
           "--password-stdin 和 --password-command 不能同时使用。"))
     }
   }

@@ -5,22 +5,25 @@ import ArgumentParser
 struct PresenceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "presence",
-    abstract: "Show or set presence, or hold it while a command runs.",
+    abstract: "Show or set your presence, or hold it while a command runs.",
     discussion: """
-      Presence is what you want to be: it is stored, and applied at every login. Not online: stored, exit status 0.
+      The presence is stored and applied at every login. If the account is not online, the presence is only stored, \
+      and the exit status is 0.
 
-      With `-- COMMAND …` it is held while COMMAND runs and put back afterwards; of overlapping holds the newest \
-      alive wins. imctl then exits with the status of COMMAND: 128+N when signal N ended it, 127 when it is not \
-      found, 126 when it cannot be executed.
+      With `-- COMMAND`, the presence is held while COMMAND runs, and the previous presence is restored afterwards. If \
+      holds overlap, the newest hold whose command still runs applies. imctl exits with the status of COMMAND, or \
+      with 128+N if signal N ended it, 127 if it is not found, and 126 if it cannot be executed.
       """)
 
-  @Argument(help: ArgumentHelp("online, chat, away, xa, dnd or offline.", valueName: "SHOW"))
+  @Argument(help: ArgumentHelp("The presence to set.", valueName: "SHOW"))
   var show: PresenceShow?
 
-  @Argument(help: ArgumentHelp("What others read beside it.", valueName: "TEXT"))
+  @Argument(help: ArgumentHelp("Status text that others see.", valueName: "TEXT"))
   var text: String?
 
-  @Argument(parsing: .postTerminator, help: ArgumentHelp("Hold it while this runs.", valueName: "COMMAND"))
+  @Argument(
+    parsing: .postTerminator,
+    help: ArgumentHelp("Command during which the presence is held.", valueName: "COMMAND"))
   var command: [String] = []
 
   @OptionGroup var account: AccountOption
@@ -28,20 +31,21 @@ struct PresenceCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Priority of this session for messages, -128 to 127.", valueName: "N"))
+    help: ArgumentHelp("Priority of this session for incoming messages, from -128 to 127.", valueName: "N"))
   var priority: Int?
 
-  @Option(help: ArgumentHelp("Send it to this JID only.", valueName: "JID"), completion: .contacts)
+  @Option(help: ArgumentHelp("Send the presence only to this JID.", valueName: "JID"), completion: .contacts)
   var to: String?
 
   @Option(
     name: .customLong("for"), parsing: .unconditional,
-    help: ArgumentHelp("Back to what was before after this time: 90s, 30m, 2h.", valueName: "duration"))
+    help: ArgumentHelp("Restore the previous presence after this time: 90s, 30m, 2h.", valueName: "duration"))
   var duration: TimeSpan?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command without COMMAND, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp(
+      "Stop after this many seconds, not counting COMMAND (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 10)
 
   func validate() throws {
@@ -53,13 +57,14 @@ struct PresenceCommand: ParsableCommand {
     }
     if let priority, !(-128...127).contains(priority) {
       throw ValidationError(
-        inLanguage("The priority \(priority) is outside of -128 to 127.", "优先级 \(priority) 不在 -128 到 127 之间。")
+        inLanguage(
+          "The priority \(priority) is not in the range -128 to 127.", "优先级 \(priority) 不在 -128 到 127 之间。")
       )
     }
     if to?.isEmpty == true { throw ValidationError(inLanguage("The value of --to is empty.", "--to 的值为空。")) }
     if [to != nil, duration != nil, !command.isEmpty].count(where: { $0 }) > 1 {
       throw ValidationError(
-        inLanguage("--to, --for and -- COMMAND exclude each other.", "--to、--for 和 -- COMMAND 不能同时使用。"))
+        inLanguage("--to, --for and -- COMMAND cannot be used together.", "--to、--for 和 -- COMMAND 不能同时使用。"))
     }
   }
 
@@ -92,12 +97,13 @@ struct PresenceCommand: ParsableCommand {
       || parameters.priority.map({ $0 != status.priority }) == true
     {
       return inLanguage(
-        "stored, applied when the command that holds the presence ends", "已保存，占用状态的命令结束后生效")
+        "stored; it is applied when the command that holds the presence ends", "已保存，保持状态的命令结束后生效")
     }
     if parameters.hold {
-      return inLanguage("not online: held from a login on, while the command runs", "未在线：命令运行期间登录后生效")
+      return inLanguage(
+        "not online; the presence is held after a login while the command runs", "未在线：登录后，在命令运行期间保持该状态")
     }
-    return inLanguage("not online: stored, applied at the next login", "未在线：已保存，下次登录时生效")
+    return inLanguage("not online; the presence is stored and applied at the next login", "未在线：已保存，下次登录时生效")
   }
 
   private func hold(_ parameters: PresenceSetMethod.Parameters) throws {

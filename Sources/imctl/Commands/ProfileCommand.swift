@@ -6,9 +6,10 @@ import Terminal
 struct ProfileCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "profile",
-    abstract: "What you and others tell of yourselves: name, address, birthday and the like.",
+    abstract: "Show profiles (vCards), and change your own.",
     discussion: """
-      Asked over the session of the account. Exits 67 when it is not logged in, 74 when the server answers with an error.
+      Uses the account's session. Exits with status 67 if the account is not logged in, and 74 if the server answers \
+      with an error.
       """,
     subcommands: [ProfileGetCommand.self, ProfileSetCommand.self])
 
@@ -19,11 +20,10 @@ struct ProfileCommand: ParsableCommand {
 struct ProfileGetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
-    abstract: "Print the profile of somebody, or your own.",
-    discussion: "A line a field: \(ProfileCommand.names); those that are there.")
+    abstract: "Print somebody's profile, or your own.",
+    discussion: "Prints one line for each field that is set: \(ProfileCommand.names).")
 
-  @Argument(
-    help: ArgumentHelp("Whose profile; without it the account's.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("Whose profile to print. If omitted, your own.", valueName: "JID"), completion: .contacts)
   var jid: String?
 
   @OptionGroup var common: AccountCommandOptions
@@ -45,10 +45,13 @@ struct ProfileGetCommand: ParsableCommand {
 struct ProfileSetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "set",
-    abstract: "Change fields of your own profile; the others stay.",
-    discussion: "Fields: \(ProfileCommand.names). FIELD= removes one. Others can read all of it.")
+    abstract: "Change fields of your own profile.",
+    discussion: """
+      Fields: \(ProfileCommand.names). FIELD= removes a field. Fields that are not named stay unchanged. Others can \
+      read the whole profile.
+      """)
 
-  @Argument(help: ArgumentHelp("What a field is to be.", valueName: "FIELD=TEXT"))
+  @Argument(help: ArgumentHelp("Fields and their new texts.", valueName: "FIELD=TEXT"))
   var fields: [String]
 
   @OptionGroup var common: AccountCommandOptions
@@ -62,7 +65,7 @@ struct ProfileSetCommand: ParsableCommand {
       guard parts.count == 2, Profile.Field(rawValue: parts[0]) != nil else {
         throw ValidationError(
           inLanguage(
-            "\"\(text)\" is not FIELD=TEXT with one of: \(ProfileCommand.names).",
+            "\"\(text)\" is not FIELD=TEXT; the fields are: \(ProfileCommand.names).",
             "“\(text)”不是 FIELD=TEXT；可用的字段：\(ProfileCommand.names)。"))
       }
       parsed[parts[0]] = parts[1]
@@ -78,7 +81,7 @@ struct ProfileSetCommand: ParsableCommand {
     if common.output.json { return try common.output.data(profile, text: "") }
     for (name, text) in fields where profile.fields[name] ?? "" != text {
       common.output.note(
-        inLanguage("the server does not keep this as it is: \(name)", "服务器没有原样保存：\(name)"))
+        inLanguage("the server did not store this field unchanged: \(name)", "服务器没有原样保存：\(name)"))
     }
   }
 }

@@ -5,7 +5,7 @@ import ArgumentParser
 struct PushCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "push",
-    abstract: "Have the server tell a push service of messages that come while no device is there.",
+    abstract: "Have the server notify a push service of messages while you are offline.",
     subcommands: [PushEnableCommand.self, PushDisableCommand.self])
 }
 
@@ -13,17 +13,21 @@ struct PushCommand: ParsableCommand {
 struct PushEnableCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "enable",
-    abstract: "Have a push service told.",
-    discussion: "Kept with the account, and said again at each login, until it is disabled.")
+    abstract: "Enable notifications to a push service.",
+    discussion: """
+      The setting is stored with the account and sent to the server at each login until it is disabled.
+      """)
 
-  @Argument(help: ArgumentHelp("The push service.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("JID of the push service.", valueName: "JID"))
   var service: String
 
-  @Argument(help: ArgumentHelp("What the service knows this device by.", valueName: "NODE"))
+  @Argument(help: ArgumentHelp("Node that identifies this device at the service.", valueName: "NODE"))
   var node: String
 
   @Flag(
-    help: "Read what the service wants to see with each notification from standard input: its first line.")
+    help: """
+      Read the secret that the service expects with each notification from standard input (first line).
+      """)
   var secretStdin = false
 
   @OptionGroup var options: AccountCommandOptions
@@ -47,12 +51,14 @@ struct PushEnableCommand: ParsableCommand {
 struct PushDisableCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "disable",
-    abstract: "Have a push service told no more.")
+    abstract: "Disable notifications to a push service.")
 
-  @Argument(help: ArgumentHelp("The push service.", valueName: "JID"))
+  @Argument(help: ArgumentHelp("JID of the push service.", valueName: "JID"))
   var service: String
 
-  @Argument(help: ArgumentHelp("One node of it; without it, all.", valueName: "NODE"))
+  @Argument(
+    help: ArgumentHelp(
+      "Disable only this node. If omitted, all nodes of the service are disabled.", valueName: "NODE"))
   var node: String?
 
   @OptionGroup var options: AccountCommandOptions

@@ -7,27 +7,30 @@ import UserCommand
 struct SecretOptions: ParsableArguments {
   @OptionGroup var password: PasswordOptions
 
-  @Flag(help: "Read a token from standard input: its first line.")
+  @Flag(help: "Read the token from standard input (first line).")
   var tokenStdin = false
 
   @Option(
     help: ArgumentHelp(
       """
-      The agent runs this for every attempt, unless its last token is still good: it prints a token, or JSON \
-      {"token":…,"expires":RFC 3339,"jid":…}.
+      Let the agent run this command for each attempt, unless its last token is still valid. The command prints a \
+      token, or JSON: {"token":…,"expires":RFC 3339,"jid":…}.
       """, valueName: "command"))
   var tokenCommand: String?
 
-  @Flag(help: "Read the JSON document of --auth function from standard input, all of it.")
+  @Flag(help: "Read the JSON document for --auth function from standard input (all of it).")
   var payloadStdin = false
 
   @Option(
     help: ArgumentHelp(
-      "What is kept: password (default: all), keys (of SCRAM), token (of the server), command, or none.",
+      """
+      What to store: password (default: everything), keys (only the SCRAM keys), token (only the server's token), \
+      command (only the command) or none.
+      """,
       valueName: "what"))
   var store: StorePolicy?
 
-  @Flag(help: "Keep nothing: --store none.")
+  @Flag(help: "Store no credentials; same as --store none.")
   var noSave = false
 
   /// Absent: the stored policy, or the agent's default.
@@ -50,16 +53,16 @@ struct SecretOptions: ParsableArguments {
     if given.count > 1, given != ["--token-stdin", "--token-command"] {
       throw ValidationError(
         inLanguage(
-          "\(given[0]) and \(given[1]) exclude each other.", "\(given[0]) 和 \(given[1]) 不能同时使用。"))
+          "\(given[0]) and \(given[1]) cannot be used together.", "\(given[0]) 和 \(given[1]) 不能同时使用。"))
     }
     if noSave, let store, store != .none {
       throw ValidationError(
-        inLanguage("--no-save and --store exclude each other.", "--no-save 和 --store 不能同时使用。"))
+        inLanguage("--no-save and --store cannot be used together.", "--no-save 和 --store 不能同时使用。"))
     }
     if store == .command, password.passwordStdin || payloadStdin || (tokenStdin && tokenCommand == nil) {
       throw ValidationError(
         inLanguage(
-          "--store command needs --password-command or --token-command.",
+          "--store command requires --password-command or --token-command.",
           "--store command 需要 --password-command 或 --token-command。"))
     }
   }

@@ -6,40 +6,46 @@ import Terminal
 struct SendCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
-    abstract: "Send a message, or a message a line.",
+    abstract: "Send a message.",
     discussion: """
-      TEXT, or all of standard input. Exit status 0: the server has acknowledged it; with --wait delivered a client \
-      of the recipient has confirmed it. What is not acknowledged in time stays queued, is sent as soon as the \
-      account is online, and makes the exit status 87, as a missing confirmation does; a refusal by the recipient's \
-      side makes it 74. A message whose --id was used before for the same message is not sent again.
+      Sends TEXT, or all of standard input as one message. Exit status 0 means that the server has acknowledged the \
+      message; with --wait delivered, that a client of the recipient has confirmed it.
 
-      With --to or --to-file every recipient gets the message, each with an outcome of its own; the exit status is the \
-      worst of them. After JID an argument that has a space is the text, whatever it begins with; put `--` before a \
-      text that comes from a variable.
+      A message that is not acknowledged in time stays queued and is sent as soon as the account is online; the exit \
+      status is then 87. It is also 87 if a confirmation is missing, and 74 if the recipient's side refuses the \
+      message. If --id was used before for the same message, the message is not sent again.
 
-      With --direct no agent is asked or started: a stream of its own is opened with what is stored of the account \
-      or given now, without presence, and closed when the server has everything. Nothing is queued then.
+      With --to or --to-file, each recipient gets the message and has an outcome of its own. The exit status is that \
+      of the worst outcome.
+
+      After JID, an argument that contains a space is always the text, even if it begins with a dash. Put `--` before \
+      a text that comes from a variable.
+
+      With --direct, the command uses no agent. It opens a connection with the stored account or the given options, \
+      shows no presence, and closes the connection when the server has acknowledged everything. Nothing is queued.
       """)
 
-  @Argument(help: ArgumentHelp("Whom it is for.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The recipient: a JID, or the exact name of a contact.", valueName: "JID"), completion: .contacts)
   var recipient: String
 
-  @Argument(help: ArgumentHelp("The message; without it standard input is read.", valueName: "TEXT"))
+  @Argument(help: ArgumentHelp("The message. If omitted, all of standard input is sent.", valueName: "TEXT"))
   var text: String?
 
-  @Option(
-    help: ArgumentHelp("One more recipient; may be given several times.", valueName: "JID"),
-    completion: .contacts)
+  @Option(help: ArgumentHelp("Also send to this recipient. Can be repeated.", valueName: "JID"), completion: .contacts)
   var to: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "More recipients: a file with a JID on each line, - for standard input.", valueName: "file"))
+      "Also send to the recipients in this file: one JID per line (- for standard input).", valueName: "file")
+  )
   var toFile: String?
 
   @Flag(
     help:
-      "Send every line of standard input as a message; clients of the recipient confirm them with --wait delivered only."
+      """
+      Send each line of standard input as a message. Clients of the recipient confirm these only with --wait \
+      delivered.
+      """
   )
   var lines = false
 
@@ -48,35 +54,35 @@ struct SendCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Subject of the message.", valueName: "text"))
   var subject: String?
 
-  @Option(help: ArgumentHelp("Thread that the message belongs to.", valueName: "id"))
+  @Option(help: ArgumentHelp("ID of the thread that the message belongs to.", valueName: "id"))
   var thread: String?
 
-  @Option(help: ArgumentHelp("chat, normal, headline or groupchat.", valueName: "type"))
+  @Option(help: ArgumentHelp("Type of the message.", valueName: "type"))
   var type: MessageType = .chat
 
-  @Option(help: ArgumentHelp("Id of the message; made up without it.", valueName: "id"))
+  @Option(help: ArgumentHelp("ID of the message. If omitted, one is generated.", valueName: "id"))
   var id: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      Send no message, but what you are doing: active, composing, paused, inactive or gone. It is told now or never: \
-      exit status 67 where the account is not online.
+      Send a chat state instead of a message. It is never queued: the exit status is 67 if the account is not \
+      online.
       """, valueName: "state"))
   var state: ChatStateSendMethod.State?
 
-  @Flag(help: "Send on a short stream of its own, without an agent.")
+  @Flag(help: "Send over a connection of its own, without an agent.")
   var direct = false
 
-  @OptionGroup(title: "Password, with --direct") var password: PasswordOptions
-  @OptionGroup(title: "Connection, with --direct") var connection: ConnectionArguments
+  @OptionGroup(title: "Password (only with --direct)") var password: PasswordOptions
+  @OptionGroup(title: "Connection (only with --direct)") var connection: ConnectionArguments
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Bound of the whole command, 0 for none; 30 without it, with --lines 30 for every acknowledgement.",
+      "Stop after this many seconds (0: never). Default: 30; with --lines, 30 for each acknowledgement.",
       valueName: "seconds"))
   var timeout: Timeout?
 
@@ -91,44 +97,46 @@ struct SendCommand: ParsableCommand {
     if id != nil, !to.isEmpty || toFile != nil {
       throw ValidationError(
         inLanguage(
-          "--id names one message: it needs a single recipient.", "--id 只对应一条消息：只能有一个收件人。"))
+          "--id identifies one message and requires a single recipient.", "--id 只对应一条消息：只能有一个收件人。"))
     }
     if toFile == "-", (text == nil && state == nil) || lines || (direct && password.passwordStdin) {
       throw ValidationError(
-        inLanguage("Standard input cannot be both recipients and text.", "标准输入不能同时用作收件人和文本。"))
+        inLanguage("Standard input cannot contain both the recipients and the text.", "标准输入不能同时用作收件人和文本。"))
     }
     if state != nil, text != nil || lines || subject != nil || thread != nil || id != nil || direct {
       throw ValidationError(
         inLanguage(
-          "--state is sent alone: without text, --lines, --subject, --thread, --id and --direct.",
+          "--state cannot be used with a text, --lines, --subject, --thread, --id or --direct.",
           "--state 单独发送：不能带文本、--lines、--subject、--thread、--id 和 --direct。"))
     }
     if lines, text != nil || id != nil {
       throw ValidationError(
         inLanguage(
-          "--lines reads the messages from standard input, and makes their ids.", "--lines 从标准输入读取消息并自动生成 id。"
+          "--lines reads the messages from standard input and generates their IDs.",
+          "--lines 从标准输入读取消息并自动生成 id。"
         ))
     }
-    if id?.isEmpty == true { throw ValidationError(inLanguage("The id is empty.", "id 为空。")) }
+    if id?.isEmpty == true { throw ValidationError(inLanguage("The ID is empty.", "id 为空。")) }
     if let id, id.utf8.count > OutgoingMessage.maximumID {
       throw ValidationError(
         inLanguage(
-          "The id has \(id.utf8.count) octets; at most \(OutgoingMessage.maximumID) are allowed.",
+          "The ID has \(id.utf8.count) octets; at most \(OutgoingMessage.maximumID) are allowed.",
           "id 有 \(id.utf8.count) 字节，最多 \(OutgoingMessage.maximumID) 字节。"))
     }
     if wait == .delivered, [.headline, .groupchat].contains(type) {
       throw ValidationError(
-        inLanguage("Nobody confirms messages of this type.", "此类型的消息没有送达回执。"))
+        inLanguage("Messages of this type are never confirmed.", "此类型的消息没有送达回执。"))
     }
     if direct {
       if wait == .none {
         throw ValidationError(
           inLanguage(
-            "--direct stores no messages: --wait none is not possible.", "--direct 不存储消息：不能使用 --wait none。"))
+            "--direct stores no messages and cannot be used with --wait none.",
+            "--direct 不存储消息：不能使用 --wait none。"))
       }
     } else if connection.isGiven || password.isGiven {
       throw ValidationError(
-        inLanguage("Options of a password or connection need --direct.", "密码和连接选项需要 --direct。"))
+        inLanguage("Password and connection options require --direct.", "密码和连接选项需要 --direct。"))
     }
     if text?.isEmpty == true { throw ValidationError(inLanguage("The text is empty.", "文本为空。")) }
   }

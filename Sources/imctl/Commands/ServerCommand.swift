@@ -6,10 +6,10 @@ import Terminal
 struct ServerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "server",
-    abstract: "Ask the server of the account: what it is, its time, whether it answers.",
+    abstract: "Query the account's server.",
     discussion: """
-      Asked over the session of the account. Exits 67 when it is not logged in, 74 when the server answers with an \
-      error; a session that is on its way to come online is waited for.
+      Uses the account's session. If the session is not online yet, the command waits for it. Exits with status 67 if \
+      the account is not logged in, and 74 if the server answers with an error.
       """,
     subcommands: [
       ServerInfoCommand.self, ServerTimeCommand.self, ServerVersionCommand.self, ServerPingCommand.self,
@@ -40,7 +40,7 @@ struct ServerOptions: ParsableArguments {
 struct ServerInfoCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "info",
-    abstract: "Tell what the server is: software, services, whom to write to.")
+    abstract: "Show the server's software, services and contact addresses.")
 
   @OptionGroup var server: ServerOptions
 
@@ -68,15 +68,16 @@ struct ServerInfoCommand: ParsableCommand {
 struct ServerTimeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "time",
-    abstract: "Tell what time it is at the server.",
+    abstract: "Show the server's time.",
     discussion: """
-      The server's last answer is carried forward, and asked for again when it is a minute old. Where the server does \
-      not answer, the last answer is what there is: standard error says so, and the exit status is 0.
+      The time is calculated from the server's last answer; the server is asked again when that answer is more than a \
+      minute old. If the server does not answer, the last answer is used: a note on standard error says so, and the \
+      exit status is 0.
       """)
 
   @OptionGroup var server: ServerOptions
 
-  @Flag(help: "Ask the server now.")
+  @Flag(help: "Ask the server now, even if its last answer is recent.")
   var fresh = false
 
   func run() throws {
@@ -85,7 +86,7 @@ struct ServerTimeCommand: ParsableCommand {
     if let cause = time.cause {
       server.common.output.note(
         inLanguage(
-          "by its answer \(Failure.seconds(time.age)) ago: \(peer: cause.message)",
+          "according to its answer \(Failure.seconds(time.age)) ago: \(peer: cause.message)",
           "根据 \(Failure.seconds(time.age)) 前的应答：\(peer: cause.message)"))
     } else {
       server.common.output.step(
@@ -98,7 +99,7 @@ struct ServerTimeCommand: ParsableCommand {
 struct ServerVersionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "version",
-    abstract: "Tell what software the server is.")
+    abstract: "Show the server's software.")
 
   @OptionGroup var server: ServerOptions
 
@@ -112,7 +113,7 @@ struct ServerVersionCommand: ParsableCommand {
 struct ServerPingCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ping",
-    abstract: "Tell how many milliseconds the server takes to answer.")
+    abstract: "Show how many milliseconds the server takes to answer.")
 
   @OptionGroup var server: ServerOptions
 
@@ -126,8 +127,10 @@ struct ServerPingCommand: ParsableCommand {
 struct ServerFeaturesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "features",
-    abstract: "List what the server can do, a line a feature.",
-    discussion: "With --json each says whether the server has it for itself, and whether for the account.")
+    abstract: "List the server's features, one per line.",
+    discussion: """
+      With --json, each feature says whether the server has it for itself, and whether it has it for the account.
+      """)
 
   @OptionGroup var server: ServerOptions
 

@@ -8,37 +8,41 @@ struct StatusCommand: ParsableCommand {
     commandName: "status",
     abstract: "Show the state of the session.",
     discussion: """
-      Exits 0 when online, 1 when not; with --all, 0 when at least one account is online. Starts no agent: \
-      without one it reports the last state that is stored.
+      Exits with status 0 if the account is online, and 1 if not; with --all, 0 if at least one account is online. \
+      Starts no agent: if none is running, the command shows the last state that is stored.
 
-      With --probe the server is asked first: a session whose server does not answer within --timeout is lost, and \
-      begins to come back.
+      With --probe, the agent asks the server first. If the server does not answer within --timeout, the session is \
+      lost and reconnects.
 
-      With -v a line tells how much of what came was refused since the agent was started, and why: carbon (a copy that is \
-      not from the own account), archive (nobody asked for it, or it is not the account's), push (a change of the contacts \
-      or blocked addresses that is not the own server's), receipt (from somebody whom the message was not for), \
-      approval (of a contact that nobody has asked to show its presence), request (not answered, since more came than the \
-      server took answers), stanza (more than is taken from anybody).
+      With -v, a line shows how many stanzas were refused since the agent was started, by reason:
+
+        carbon: a copy that does not come from the account itself.
+        archive: an unrequested result, or a message of another account.
+        push: a change of the contact or block list that the server did not make.
+        receipt: a receipt from somebody who was not the recipient.
+        approval: an approval from a contact who was never asked.
+        request: a request without an answer, because its sender asks too often.
+        stanza: a stanza that is too large.
       """)
 
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
-  @Flag(help: "Show every account.")
+  @Flag(help: "Show all accounts.")
   var all = false
 
-  @Flag(help: "Ask the server whether it is there.")
+  @Flag(help: "Ask the server first whether it still answers.")
   var probe = false
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func validate() throws {
     if all && account.account != nil {
       throw ValidationError(
-        inLanguage("--all and --account exclude each other.", "--all 和 --account 不能同时使用。"))
+        inLanguage("--all and --account cannot be used together.", "--all 和 --account 不能同时使用。"))
     }
   }
 

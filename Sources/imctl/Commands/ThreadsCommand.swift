@@ -6,10 +6,10 @@ import Terminal
 struct ThreadsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "threads",
-    abstract: "Threads that messages belong to.",
+    abstract: "Show message threads.",
     discussion: """
-      A thread is an id that messages carry: `imctl send --thread ID` begins one or goes on with it, and \
-      `imctl history --thread ID` shows its messages.
+      A thread is an ID that messages carry. `imctl send --thread ID` starts or continues a thread, and `imctl history \
+      --thread ID` shows its messages.
       """,
     subcommands: [ThreadsListCommand.self])
 }
@@ -18,20 +18,18 @@ struct ThreadsCommand: ParsableCommand {
 struct ThreadsListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the threads, the one with the newest message first.",
+    abstract: "List threads, the one with the newest message first.",
     discussion: """
-      What is stored on this machine, with or without a connection; starts no agent. A line a thread: the conversation, \
-      its id, how many messages it has, and when the last was sent.
+      Reads the messages that are stored on this machine, so it works offline and starts no agent. Prints one line per \
+      thread: conversation, ID of the thread, number of messages, and time of the newest message.
       """)
 
-  @Argument(
-    help: ArgumentHelp("Only threads of the conversation with this one.", valueName: "JID"),
-    completion: .contacts)
+  @Argument(help: ArgumentHelp("Show only threads of the conversation with this JID.", valueName: "JID"), completion: .contacts)
   var jid: String?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("At most so many threads, the newest; 0 for all.", valueName: "number"))
+    help: ArgumentHelp("Show at most this many threads, the newest ones (0: all).", valueName: "number"))
   var limit = 50
 
   @OptionGroup var options: AccountCommandOptions

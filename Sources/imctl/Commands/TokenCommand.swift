@@ -6,7 +6,7 @@ import Terminal
 struct TokenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",
-    abstract: "The tokens that are stored: the server's for this device, and those that log in.",
+    abstract: "Show, print or revoke the account's tokens.",
     subcommands: [
       TokenShowCommand.self, TokenListCommand.self, TokenPrintCommand.self, TokenRevokeCommand.self,
     ])
@@ -35,13 +35,13 @@ extension OutputOptions {
 struct TokenShowCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "Tell what tokens the account has, not the tokens; exit status 1 where it has none.")
+    abstract: "Show which tokens the account has, but not the tokens (exit status 1: none).")
 
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -56,12 +56,12 @@ struct TokenShowCommand: ParsableCommand {
 struct TokenListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Tell what tokens all accounts have, a line each.")
+    abstract: "Show which tokens all accounts have, one per line.")
 
   @OptionGroup var output: OutputOptions
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -80,13 +80,13 @@ struct TokenListCommand: ParsableCommand {
 struct TokenPrintCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "print",
-    abstract: "Print the token that logs in, and nothing else; without one the server's for this device.")
+    abstract: "Print the token for logging in, or else the server's token for this device.")
 
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
@@ -100,7 +100,7 @@ struct TokenPrintCommand: ParsableCommand {
 struct TokenRevokeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "revoke",
-    abstract: "Have the server forget its token for this device, and delete it; a running session goes on.")
+    abstract: "Revoke the server's token for this device. A running session continues.")
 
   struct Answer: Encodable {
     let account: String
@@ -111,7 +111,7 @@ struct TokenRevokeCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 20)
 
   func run() throws {
@@ -127,7 +127,7 @@ struct TokenRevokeCommand: ParsableCommand {
     if !revoked {
       output.note(
         inLanguage(
-          "the server has given no token for this device", "服务器没有为本设备发放令牌"))
+          "the server has issued no token for this device", "服务器没有为本设备发放令牌"))
     }
   }
 }

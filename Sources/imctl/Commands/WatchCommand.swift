@@ -10,19 +10,21 @@ struct WatchCommand: ParsableCommand {
     commandName: "watch",
     abstract: "Print events as they happen.",
     discussion: """
-      A line an event, until SIGINT (exit status 130) or --timeout (0). If the agent ends, so does this: exit \
-      status 69. Events: state, synced, dataReady, success, presence, message, receipt, chatState, contact, group (nothing is \
-      told under it yet), conversation, device, kicked, loginRequired, tokenUnavailable, stanzaRefused, store, and only when named: \
-      wire, of sessions that were logged in with -vv. Without --account those of every account.
+      Prints one line per event, until SIGINT (exit status 130) or --timeout (exit status 0). If the agent ends, the \
+      command ends with exit status 69. With -v, a line on standard error says when watching has begun.
 
-      With --since messages, receipts and changes of contacts, devices and conversations that came after an event are \
-      told first: at most the newest 100,000, and of the last three the newest 10,000 each of an account; the event gap \
-      tells that some are not kept any more. With -v a line on standard error says that it has begun.
+      The events are: state, synced, dataReady, success, presence, message, receipt, chatState, contact, group (not \
+      used yet), conversation, device, kicked, loginRequired, tokenUnavailable, stanzaRefused and store. The event \
+      wire is printed only if --events names it, for sessions that were logged in with -vv.
 
-      With --exec nothing is printed: COMMAND runs for every event, without a shell, with the event as a line of JSON on \
-      its standard input; one at a time and in order. Its output is this command's, its exit status is ignored (-v tells \
-      it). When it takes longer than --exec-timeout it is killed, with its process group. Where more than 1000 events, \
-      or 32 MiB, wait for it, an event `gap` stands for those that are left out.
+      With --since, the command first prints the messages, receipts, and changes of contacts, devices and \
+      conversations that came after an event: at most the newest 100,000, and per account at most the newest 10,000 \
+      changes each of contacts, devices and conversations. The event gap says that older events are no longer stored.
+
+      With --exec, nothing is printed. Instead, COMMAND runs for every event, without a shell, one at a time and in \
+      order. It gets the event as a line of JSON on standard input. Its output is the output of imctl, and its exit \
+      status is ignored (-v shows it). If it runs longer than --exec-timeout, it is killed together with its process \
+      group. If more than 1000 events, or 32 MiB, wait for it, an event gap replaces those that are left out.
       """)
 
   static let names = [
@@ -32,7 +34,7 @@ struct WatchCommand: ParsableCommand {
   ]
 
   @Option(
-    help: ArgumentHelp("Only these events, separated by commas.", valueName: "names"),
+    help: ArgumentHelp("Print only these events (separated by commas).", valueName: "names"),
     completion: .list(Self.names),
     transform: Self.names(in:))
   var events: [String]?
@@ -41,33 +43,36 @@ struct WatchCommand: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp(
       """
-      Begin with the messages, receipts and changes of contacts, devices and conversations that came after the event \
-      with this cursor.
+      First print the messages, receipts, and changes of contacts, devices and conversations that came after the \
+      event with this cursor.
       """, valueName: "cursor"))
   var since: Int64?
 
   @Option(
     name: [.customShort("a"), .customLong("account")],
-    help: ArgumentHelp("Only events of this account; without it of every account.", valueName: "JID"),
-    completion: .accounts)
+    help: ArgumentHelp("Print only events of this account instead of every account.", valueName: "JID"), completion: .accounts)
   var account: String?
 
   @OptionGroup var output: OutputOptions
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("End after this time, 0 for never.", valueName: "seconds"))
+    parsing: .unconditional,
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout(seconds: 0)
 
   @Option(
     parsing: .remaining,
     help: ArgumentHelp(
-      "Run this for every event. All that follows belongs to it; a single word is split as a shell does.",
+      """
+      Run this command for every event. All arguments that follow belong to it; a single word is split like in a \
+      shell.
+      """,
       valueName: "COMMAND"))
   var exec: [String] = []
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("How long COMMAND may take, 0 for any time.", valueName: "seconds"))
+    help: ArgumentHelp("Kill COMMAND after this many seconds (0: never).", valueName: "seconds"))
   var execTimeout = Timeout(seconds: 60)
 
   func validate() throws {

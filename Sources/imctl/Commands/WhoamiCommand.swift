@@ -6,10 +6,11 @@ import Terminal
 struct WhoamiCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "whoami",
-    abstract: "Print the JID that is logged in.",
+    abstract: "Print the JID of the account that is online.",
     discussion: """
-      Prints the bare JID; when not logged in, an empty line, and exits 1. Starts no agent. With --cached it is whoever \
-      is stored as logged in, also while nobody is online: after a reboot, or without a network.
+      Prints the bare JID. If the account is not online, prints an empty line and exits with status 1. Starts no \
+      agent. With --cached, prints the account that is stored as logged in, even if it is not online, such as after a \
+      reboot or without a network.
       """)
 
   struct Answer: Encodable {
@@ -19,12 +20,12 @@ struct WhoamiCommand: ParsableCommand {
   @OptionGroup var account: AccountOption
   @OptionGroup var output: OutputOptions
 
-  @Flag(help: "Ask nobody: tell who is stored as logged in.")
+  @Flag(help: "Print the account that is stored as logged in, without asking the agent.")
   var cached = false
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Bound of the whole command, 0 for none.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds (0: never).", valueName: "seconds"))
   var timeout = Timeout.ofRequest
 
   func run() throws {
