@@ -25,6 +25,8 @@ final class PendingLogin {
     var presence: PresenceShow?
   }
 
+  /// The number of this login among those of its session.
+  let number: Int
   let terms: Terms
   /// The plan of the next attempt.
   var plan: LoginPlan
@@ -34,11 +36,14 @@ final class PendingLogin {
   var pause: (end: String, mayHurry: Bool)?
   /// Why the attempt failed, unless the stream has the reason.
   var failure: Failure?
+  /// Whether the login has succeeded, failed or been given up. A command that waits for it may not know this yet.
+  private(set) var isOver = false
   private let began = ContinuousClock.now
   private var result: Result<LoginMethod.Result, Failure>?
   private var waiter: CheckedContinuation<Result<LoginMethod.Result, Failure>, Never>?
 
-  init(_ plan: LoginPlan, _ terms: Terms) {
+  init(_ plan: LoginPlan, _ terms: Terms, number: Int) {
+    self.number = number
     self.plan = plan
     self.terms = terms
   }
@@ -66,6 +71,9 @@ final class PendingLogin {
     }
     attempt = LoginAttempt(plan: plan, limit: min(terms.limit, remaining ?? .infinity))
   }
+
+  /// No further attempt is made.
+  func close() { isOver = true }
 
   /// Ends the login, and resumes the task that waits for it.
   func end(_ result: Result<LoginMethod.Result, Failure>) {

@@ -71,7 +71,7 @@ extension Session {
       // If too many files are open for a connection, no attempt begins, since each would be stored.
       guard DescriptorReserve.leaves(DescriptorReserve.ofConnections) else {
         let failure = Failure(.networkError, stage: .connect, detail: .session(.tooManyFiles))
-        reconnection.lastFailure = failure
+        reconnection.attemptPrevented(by: failure)
         throw failure
       }
     }
@@ -117,7 +117,7 @@ extension Session {
   private func handle(_ step: LoginStep) {
     switch step {
     case .linking(let target):
-      reconnection.attempts += 1
+      reconnection.attemptBegan()
       enter(.linking) {
         $0.host = target.host
         $0.port = target.port
