@@ -21,7 +21,8 @@ import XMPPClient
       failure(.networkError), onKick: .stop, RetryState.Server(accounts: 3), at: 0, using: &generator)
     var terms = PauseTerms()
     terms.accounts = 3
-    #expect(reaction == RetryState.Reaction(failure: failure(.networkError), verdict: .afterPause(.link, terms)))
+    #expect(
+      reaction == RetryState.Reaction(failure: failure(.networkError), verdict: .afterPause(.link, terms)))
     #expect(reaction.comesBack && reaction.seconds == nil)
   }
 
@@ -49,15 +50,18 @@ import XMPPClient
 
   @Test("After a kick, the user's wish decides whether the session comes back, and with which resource.")
   mutating func kicks() {
-    for (wish, comesBack, other) in [(OnKick.stop, false, false), (.fight, true, false), (.reconnect, true, true)] {
+    for (wish, comesBack, other) in [
+      (OnKick.stop, false, false), (.fight, true, false), (.reconnect, true, true),
+    ] {
       var state = RetryState()
       let lost = state.sessionLost(
-        failure(.kicked), onKick: wish, RetryState.Server(), at: 100, using: &generator)
+        failure(.kicked), onKick: wish, RetryState.Server(), at: 0, using: &generator)
       #expect(lost.comesBack == comesBack && lost.choosesOtherResource == other)
-      #expect(state.remaining(at: 100) == lost.seconds ?? 0)
+      #expect(state.remaining(at: 0) == lost.seconds ?? 0)
       #expect(state.remaining(at: 200) == 0)
       let refused = state.automaticAttemptFailed(
-        attempt(.otherDeviceLogin), isCured: false, onKick: wish, RetryState.Server(), at: 200, using: &generator)
+        attempt(.otherDeviceLogin), isCured: false, onKick: wish, RetryState.Server(), at: 200,
+        using: &generator)
       #expect(refused.comesBack == comesBack && refused.choosesOtherResource == other)
     }
   }

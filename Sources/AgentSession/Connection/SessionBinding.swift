@@ -15,7 +15,7 @@ extension Session {
     plan.succeeded(bound, presenting: attempt.presented, offer: attempt.offer)
     let before = plan.lastLogin
     if isWanted || before == nil { plan.lastLogin = timestamp() }
-    login.attempt?.isConnecting = false
+    login.connectingEnded()
     if let show = login.terms.presence { presence.want(show) }
     endOnline(.loginOK)
     let beginning = SessionBeginning(stream, context)
@@ -87,7 +87,7 @@ extension Session {
   /// Ends a bound session that must not be used.
   func refuse(_ online: OnlineSession, _ failure: Failure, sending farewell: [XMLElement] = []) async {
     guard online.stream.isCurrent else { return }
-    online.login?.failure = failure
+    online.login?.fail(failure)
     endOnline(.loginFailed)
     let error = XMPPError(.cancelled, stage: .sync, .says(.attemptGivenUp))
     await client.refuse(online.stream, for: error, sending: farewell)

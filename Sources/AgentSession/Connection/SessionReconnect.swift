@@ -67,7 +67,7 @@ extension Session {
     guard let login else { return }
     // Even a very short pause is shown as a pause.
     let seconds = max(1, (seconds * 1000).rounded()) / 1000
-    login.pause = (timestamp(seconds), mayHurry)
+    login.paused(until: timestamp(seconds), mayHurry: mayHurry)
     // A login that is to replace an online session pauses without a change of state.
     guard ![.waiting, .syncOK].contains(published.status.state) else { return }
     var cause = lastFailure

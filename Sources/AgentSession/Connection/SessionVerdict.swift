@@ -11,16 +11,14 @@ extension Session {
   func verdict(after end: ConnectionEnd) async -> ConnectionVerdict {
     guard !end.wasInUse, let login else { return reconnection.answer }
     let attempt = login.attempt
-    login.attempt?.isConnecting = false
+    login.connectingEnded()
     let failure = failure(of: login, end.error)
     if let attempt, mayGoOn {
       if login.attempt?.presented != nil, end.error.objection == .possible, !attempt.plan.isStepByStep {
         await keepObjection(to: attempt.plan)
       }
       let wasDeviceToken = attempt.mechanism?.isDeviceToken == true
-      if login.attempt?.plan.reconsider(
-        after: failure, of: attempt.mechanism, offered: attempt.offered, presented: attempt.presented) == true
-      {
+      if login.reconsider(after: failure) {
         log.info(
           "once more, otherwise", metadata: ["account": "\(account)", "after": "\(failure.name.rawValue)"])
         if wasDeviceToken { await remember(failure, state: nil, of: login) }
@@ -47,20 +45,20 @@ extension Session {
   // MARK: By hand
 
   private func verdict(byHand login: PendingLogin, _ error: Failure) async -> ConnectionVerdict {
-    login.plan.tokenAnswer = nil
+    login.tokenAnswerUsed()
     let reaction = reconnection.userAttemptFailed(error, of: login, mayGoOn: mayGoOn)
     let failure = reaction.failure
     await failed(failure, of: login)
     if reaction.comesBack {
-      login.attempt = nil
+      login.attemptEnded()
       return reaction.verdict
     }
     if login.attempt != nil, login.terms.renewsSecret, ReconnectPolicy.needsFreshSecret(after: failure),
       !Task.isCancelled, online == nil
     {
       if let renewed = await renewed(login.plan, after: failure), !Task.isCancelled {
-        login.plan = renewed
-        login.attempt = nil
+        login.adopt(renewed)
+        login.attemptEnded()
         return .after(seconds: min(reconnection.closed(renewed) ?? 0, max(0, login.remaining ?? .infinity)))
       }
       tellLoginRequired(failure)
@@ -89,7 +87,7 @@ extension Session {
     if reconnection.end != nil { loginEnded() }
     await failed(failure, of: login, comesBack: reaction.comesBack)
     if !reaction.comesBack { await leaveTrace(of: failure, login.plan) }
-    login.attempt = nil
+    login.attemptEnded()
     guard ReconnectPolicy.needsFreshSecret(after: error) else { return reaction.verdict }
     return await renewal(of: login, after: failure) ?? reaction.verdict
   }

@@ -38,7 +38,7 @@ struct AccountListCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    let accounts = try OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(timeout))
+    let accounts = try OneTimeAgent.ask(AccountListMethod.self, EmptyObject(), until: Deadline(timeout))
     AgentStart.remarkOnCrash()
     for account in accounts { try output.data(account, text: account.text) }
     if accounts.isEmpty {
@@ -87,7 +87,7 @@ struct AccountLastCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    let answer = try OneTimeAgent.ask(AccountLastMethod.self, Nothing(), until: Deadline(timeout))
+    let answer = try OneTimeAgent.ask(AccountLastMethod.self, EmptyObject(), until: Deadline(timeout))
     guard let last = answer.account else { throw Failure(.notInitialized, stage: .store) }
     try output.data(Answer(account: last), text: "\(peer: last)")
   }
