@@ -103,14 +103,17 @@ struct RetryState: Sendable {
   /// An attempt of a login by a user has failed, and further attempts may follow.
   ///
   /// - Parameter seconds: The remaining seconds of the login's time limit; nil: it has none.
-  mutating func userAttemptFailed(_ attempt: Attempt, within seconds: Double?, _ server: Server) -> Reaction {
-    guard ReconnectPolicy.triesAgain(after: attempt.failure) else { return Reaction(failure: attempt.failure) }
-    return retry(attempt, server, within: seconds)
+  mutating func userAttemptFailed(
+    _ attempt: Attempt, within seconds: Double?, _ server: Server
+  ) -> Reaction {
+    ReconnectPolicy.triesAgain(after: attempt.failure)
+      ? retry(attempt, server, within: seconds) : Reaction(failure: attempt.failure)
   }
 
   /// Another attempt follows, unless the user's limit is reached.
-  private mutating func retry(_ attempt: Attempt, _ server: Server, within seconds: Double? = nil) -> Reaction
-  {
+  private mutating func retry(
+    _ attempt: Attempt, _ server: Server, within seconds: Double? = nil
+  ) -> Reaction {
     let failure = attempt.failure
     if attempt.isCounted, let limit = attempt.maxRetries {
       guard retries < limit else { return Reaction(failure: exhausted(by: failure)) }
