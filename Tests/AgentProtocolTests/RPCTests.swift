@@ -62,7 +62,7 @@ import Testing
     }
 
     let event = Event(account: "a@b", time: "t", cursor: 1, body: .gap)
-    let notification = try RPCReply(line: RPC.notification(event))
+    let notification = try RPCReply(line: String(RPC.notification(event).dropLast()))
     #expect(notification.id == nil && notification.method == RPC.eventMethod)
     #expect(try notification.event() == event)
   }
