@@ -38,11 +38,11 @@ struct Imctl: ParsableCommand {
 
   /// Parses the arguments of the command that they name, without those of its parents.
   ///
-  /// This takes half as long as parsing all of them. An error is thrown by the parser of the whole command line, since
-  /// usage and help contain the names of the parents.
+  /// This takes half as long as parsing all of them. Errors and help come from the parser of the whole command line,
+  /// since they contain the names of the parents.
   private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
     let path = CommandName.path
-    if arguments.starts(with: path),
+    if arguments.starts(with: path), !arguments.contains(where: ["-h", "--help", "--help-hidden"].contains),
       let command = try? CommandName.command.parseAsRoot(Array(arguments.dropFirst(path.count)))
     {
       return command
