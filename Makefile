@@ -121,10 +121,11 @@ test-tsan: setup ## The agent's tests, with the thread sanitizer
 	@Tests/Servers/sanitize thread
 
 .PHONY: lint
-lint: ## Formatting and syntax of everything
+lint: ## Formatting, syntax and imports of everything
+	@Tests/imports
 	@swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples
 	@for file in Sources/CICU/subset-data Tests/release Tests/binary Tests/dependent Tests/Servers/setup Tests/Servers/trixie Tests/Servers/versions Tests/Servers/sanitize .ci/run Examples/*.sh; do bash -n $$file; done
-	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/run Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos_link Tests/Benchmarks/chaos_machine Tests/Benchmarks/growth Tests/Benchmarks/history Tests/Benchmarks/receive Tests/Benchmarks/hostile Tests/Benchmarks/send
+	@python3 -c 'import ast, sys; [ast.parse(open(path).read(), path) for path in sys.argv[1:]]' Tests/run Tests/imports Tests/Servers/*.py Tests/Benchmarks/*.py Tests/Benchmarks/run Tests/Benchmarks/round_trips Tests/Benchmarks/accounts Tests/Benchmarks/contacts Tests/Benchmarks/chaos_link Tests/Benchmarks/chaos_machine Tests/Benchmarks/growth Tests/Benchmarks/history Tests/Benchmarks/receive Tests/Benchmarks/hostile Tests/Benchmarks/send
 
 .PHONY: format
 format: ## Format all Swift sources in place

@@ -164,7 +164,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "XMPPFeaturesTests",
-      dependencies: ["XMPPXML", "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "TestSupport"]),
+      dependencies: ["XMPPXML", "XMPPStanza", "XMPPSASL", "XMPP", "XMPPFeatures", "TestSupport", nioCore]),
     .testTarget(
       name: "XMPPClientTests",
       dependencies: [
@@ -189,8 +189,8 @@ let package = Package(
     .testTarget(
       name: "AgentLoginTests",
       dependencies: [
-        "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol", "UserCommand",
-        "AgentSystem", "AgentStore", "AgentLogin", "TestSupport",
+        "XMPPXML", "XMPPStanza", "XMPPTransport", "XMPPSASL", "XMPP", "XMPPFeatures", "AgentProtocol",
+        "UserCommand", "AgentSystem", "AgentStore", "AgentLogin", "TestSupport", nioCore,
       ]),
     .testTarget(
       name: "AgentSessionTests",

@@ -36,6 +36,11 @@ package final class ServerPace: Sendable {
     }
   }
 
+  /// The number of accounts that are to be online at a server, with one that may join them.
+  package func accounts(at server: String, with account: String) -> Int {
+    servers.withLockedValue { servers in (servers[server]?.accounts ?? []).union([account]).count }
+  }
+
   package func leave(_ account: String, at server: String) {
     servers.withLockedValue { _ = $0[server]?.accounts.remove(account) }
   }

@@ -71,7 +71,7 @@ public enum AccountRemoveMethod: AgentMethod {
     public var account: String
     public init(account: String) { self.account = account }
   }
-  public typealias Result = Nothing
+  public typealias Result = EmptyObject
 }
 
 /// Revokes this device's token at the server and deletes the token.

@@ -7,24 +7,24 @@ public protocol AgentMethod: Sendable {
   /// known.
   static var isIdempotent: Bool { get }
   /// Whether the request has no lasting effect if its client gives up: it only reads, or the agent undoes it.
-  static var isQuestion: Bool { get }
+  static var mayBeAbandoned: Bool { get }
   /// Whether a one-time agent has to ask a server for the answer.
   static var asksServer: Bool { get }
   /// Whether the request counts towards the number of clients that the agent serves at once, and fails at the limit.
   static var needsPlace: Bool { get }
   /// Whether the client still counts after the answer, until its connection closes.
-  static func keepsPlace(_ parameters: Parameters) -> Bool
+  static func occupiesPlaceAfterAnswer(_ parameters: Parameters) -> Bool
   /// Whether the answer precedes the pending answers to earlier requests of the connection.
-  static var isPrompt: Bool { get }
+  static var isAnsweredFirst: Bool { get }
 }
 
 extension AgentMethod {
   public static var isIdempotent: Bool { false }
-  public static var isQuestion: Bool { false }
+  public static var mayBeAbandoned: Bool { false }
   public static var asksServer: Bool { false }
   public static var needsPlace: Bool { true }
-  public static func keepsPlace(_ parameters: Parameters) -> Bool { false }
-  public static var isPrompt: Bool { false }
+  public static func occupiesPlaceAfterAnswer(_ parameters: Parameters) -> Bool { false }
+  public static var isAnsweredFirst: Bool { false }
 }
 
 /// A method that stores something to be sent, and answers when its fate is known.
@@ -71,6 +71,6 @@ package protocol OwnStreamParameters: AccountParameters {
 }
 
 /// The object `{}`.
-public struct Nothing: MethodParameters, Equatable {
+public struct EmptyObject: MethodParameters, Equatable {
   public init() {}
 }

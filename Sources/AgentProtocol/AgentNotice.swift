@@ -50,5 +50,5 @@ public enum QuestionAnswerMethod: AgentMethod {
     public var answer: String?
     public init(answer: String?) { self.answer = answer }
   }
-  public typealias Result = Nothing
+  public typealias Result = EmptyObject
 }

@@ -4,7 +4,7 @@
 public enum ChatStateSendMethod: AgentMethod {
   public static let name = "chatState.send"
   public static let isIdempotent = true
-  public typealias Result = Nothing
+  public typealias Result = EmptyObject
 
   public enum State: String, Sendable, CaseIterable {
     case active, composing, paused, inactive, gone

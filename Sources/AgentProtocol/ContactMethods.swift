@@ -49,7 +49,7 @@ public struct Contact: Codable, Sendable, Equatable {
 /// The contact list in pages, ordered by JID.
 public enum ContactsListMethod: AgentMethod {
   public static let name = "contacts.list"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
 
   /// The maximum number of contacts in an answer.
@@ -81,7 +81,7 @@ public enum ContactsListMethod: AgentMethod {
 /// The unanswered requests to see the account's presence, oldest first.
 public enum ContactRequestsMethod: AgentMethod {
   public static let name = "contacts.requests"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     public var account: String?
@@ -116,7 +116,7 @@ public enum ContactRequestsMethod: AgentMethod {
 /// The blocked addresses, ordered by JID.
 public enum ContactsBlockedMethod: AgentMethod {
   public static let name = "contacts.blocked"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     public var account: String?

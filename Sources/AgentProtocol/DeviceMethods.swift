@@ -33,7 +33,7 @@ public struct Device: Codable, Sendable, Equatable {
 public enum DevicesListMethod: AgentMethod {
   public static let name = "devices.list"
   public static let asksServer = true
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.

@@ -2,7 +2,7 @@
 public enum ServerMechanismsMethod: AgentMethod {
   public static let name = "server.mechanisms"
   public static let asksServer = true
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
     /// A JID or a domain.
@@ -47,10 +47,10 @@ public enum ServerMechanismsMethod: AgentMethod {
 /// Fails for connection options with which no stream could be opened, so that no secret is asked for in vain.
 public enum ConnectionCheckMethod: AgentMethod {
   public static let name = "connection.check"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public typealias Parameters = ConnectionOptions
-  public typealias Result = Nothing
+  public typealias Result = EmptyObject
 }
 
 /// Registers an account at a server with open registration (XEP-0077), and stores its JID and connection options.
@@ -118,14 +118,14 @@ public enum MessageSendDirectlyMethod: AgentMethod {
       try options.validate()
     }
   }
-  public typealias Result = Nothing
+  public typealias Result = EmptyObject
 }
 
 /// The devices of an account that need not be logged in or stored. Stored data does not change.
 public enum UserDevicesListMethod: AgentMethod {
   public static let name = "user.devices.list"
   public static let asksServer = true
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   /// The login parameters; their `timeout` applies to the whole request.
   public typealias Parameters = LoginMethod.Parameters

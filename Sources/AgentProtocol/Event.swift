@@ -69,9 +69,9 @@ public struct Event: Sendable, Equatable {
 
 extension Event {
   /// The names of the events that are stored and replayed to clients that ask for the events since a cursor.
-  public static let keptNames: Set<String> = ["message", "receipt", "contact", "conversation", "device"]
+  public static let storedNames: Set<String> = ["message", "receipt", "contact", "conversation", "device"]
 
-  public var isKept: Bool {
+  public var isStored: Bool {
     switch body {
     case .message, .receipt, .contact, .conversation, .device: true
     default: false

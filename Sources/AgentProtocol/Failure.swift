@@ -127,13 +127,13 @@ extension Failure.Stage {
 
 extension CodingUserInfoKey {
   /// Whether an encoder writes `sentence`. True for another or a later process; false for `--json`.
-  public static let keepsSentences = CodingUserInfoKey(rawValue: "keepsSentences").unsafelyUnwrapped
+  public static let encodesSentences = CodingUserInfoKey(rawValue: "encodesSentences").unsafelyUnwrapped
 }
 
 /// The error object: `name code codes exit stage message hint detail condition text retryable`. `detail` is in English,
 /// and may be absent; `condition` and `text` are null if the server gave none.
 ///
-/// If the encoder keeps sentences (``CodingUserInfoKey/keepsSentences``), `sentence` has the detail as key and
+/// If the encoder keeps sentences (``CodingUserInfoKey/encodesSentences``), `sentence` has the detail as key and
 /// arguments. Without `sentence`, or with a key of another version, the detail is a plain text.
 extension Failure: Codable {
   private enum Key: String, CodingKey {
@@ -151,7 +151,7 @@ extension Failure: Codable {
     try fields.encode(rendered.message, forKey: .message)
     try fields.encode(rendered.hint, forKey: .hint)
     try fields.encodeIfPresent(detail.flatMap { Self.bounded($0.text(.english)) }, forKey: .detail)
-    if encoder.userInfo[.keepsSentences] as? Bool == true, let detail, detail.isTranslated {
+    if encoder.userInfo[.encodesSentences] as? Bool == true, let detail, detail.isTranslated {
       try fields.encode(detail, forKey: .sentence)
     }
     try fields.encode(condition, forKey: .condition)

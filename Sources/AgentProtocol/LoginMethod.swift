@@ -56,7 +56,7 @@ public enum OnKick: String, Codable, Sendable, CaseIterable {
 /// Brings an account online; answers when the session is synchronised. Meanwhile, `state` events report the progress.
 public enum LoginMethod: AgentMethod {
   public static let name = "login"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   /// The maximum length of a login extension in UTF-16 code units.
   package static let maximumExtension = 1024
   /// The value of ``Parameters/maxRetries`` for unlimited retries.

@@ -4,10 +4,10 @@
 /// The answer does not wait for pending answers from a server.
 public enum MessageAcceptedMethod: AgentMethod {
   public static let name = "message.accepted"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public static let needsPlace = false
-  public static let isPrompt = true
+  public static let isAnsweredFirst = true
 
   /// The maximum number of ids in a call.
   public static let maximumIDs = 256

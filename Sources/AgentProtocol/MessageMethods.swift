@@ -160,7 +160,7 @@ public enum MessageSendMethod: SubmissionMethod {
 /// The messages that the server is not known to have received, oldest first.
 public enum OutboxListMethod: AgentMethod {
   public static let name = "outbox.list"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public static let needsPlace = false
   public struct Parameters: AccountParameters {

@@ -74,7 +74,7 @@ public enum MessageSendLinesMethod: SubmissionMethod {
   }
 
   /// Consecutive lines whose messages have the same outcome.
-  public struct Run: Codable, Sendable, Equatable {
+  public struct OutcomeRun: Codable, Sendable, Equatable {
     public var count: Int
     public var state: DeliveryState
     /// Why the messages will not be delivered.
@@ -87,7 +87,7 @@ public enum MessageSendLinesMethod: SubmissionMethod {
   }
 
   /// The runs in the order of the lines.
-  public typealias Result = [Run]
+  public typealias Result = [OutcomeRun]
 
   public static func runs(of outcomes: MessageSendMethod.Result) -> Result {
     var runs: Result = []
@@ -95,7 +95,7 @@ public enum MessageSendLinesMethod: SubmissionMethod {
       if let last = runs.last, last.state == outcome.state, last.error == outcome.error {
         runs[runs.count - 1].count += 1
       } else {
-        runs.append(Run(count: 1, state: outcome.state, error: outcome.error))
+        runs.append(OutcomeRun(count: 1, state: outcome.state, error: outcome.error))
       }
     }
     return runs

@@ -20,7 +20,7 @@ public struct PresenceStatus: Codable, Sendable, Equatable {
 /// The desired presence of an account.
 public enum PresenceGetMethod: AgentMethod {
   public static let name = "presence.get"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public static let needsPlace = false
   public struct Parameters: AccountParameters {
@@ -34,7 +34,7 @@ public enum PresenceGetMethod: AgentMethod {
 public enum PresenceSetMethod: AgentMethod {
   public static let name = "presence.set"
   public static let isIdempotent = true
-  public static func keepsPlace(_ parameters: Parameters) -> Bool { parameters.hold }
+  public static func occupiesPlaceAfterAnswer(_ parameters: Parameters) -> Bool { parameters.hold }
 
   /// The maximum length of a status text in octets.
   static let maximumStatus = 10_000

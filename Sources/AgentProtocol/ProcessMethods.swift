@@ -1,10 +1,10 @@
 /// Describes the running agent. This is the first call of every client.
 public enum AgentStatusMethod: AgentMethod {
   public static let name = "agent.status"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public static let needsPlace = false
-  public typealias Parameters = Nothing
+  public typealias Parameters = EmptyObject
   public struct Result: Codable, Sendable, Equatable {
     public var version: String
     public var pid: Int
@@ -38,6 +38,6 @@ public enum AgentStopMethod: AgentMethod {
   public static let name = "agent.stop"
   public static let isIdempotent = true
   public static let needsPlace = false
-  public typealias Parameters = Nothing
-  public typealias Result = Nothing
+  public typealias Parameters = EmptyObject
+  public typealias Result = EmptyObject
 }

@@ -18,7 +18,7 @@ public struct Profile: Codable, Sendable, Equatable {
 /// Requests a profile.
 public enum ProfileGetMethod: AgentMethod {
   public static let name = "profile.get"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public typealias Result = Profile
   public struct Parameters: AccountParameters {

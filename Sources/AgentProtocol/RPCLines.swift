@@ -12,7 +12,7 @@ public enum RPC {
   /// such a value unchanged.
   public static let itemMethod = "item"
   /// The methods of the notifications whose parameters clients pass on unchanged.
-  static let passedOn = [eventMethod, itemMethod].map { (method: $0, start: start(of: $0)) }
+  static let forwardedMethods = [eventMethod, itemMethod].map { (method: $0, start: start(of: $0)) }
 
   /// The beginning of a notification's line, which its parameters and one closing brace follow.
   private static func start(of method: String) -> String {
@@ -70,12 +70,12 @@ public enum RPC {
     return String(decoding: data, as: UTF8.self)
   }
 
-  private static let plainEncoder = encoder(keepsSentences: false)
-  private static let messageEncoder = encoder(keepsSentences: true)
+  private static let plainEncoder = encoder(encodesSentences: false)
+  private static let messageEncoder = encoder(encodesSentences: true)
 
-  private static func encoder(keepsSentences: Bool) -> JSONEncoder {
+  private static func encoder(encodesSentences: Bool) -> JSONEncoder {
     let encoder = JSONEncoder()
-    encoder.userInfo[.keepsSentences] = keepsSentences
+    encoder.userInfo[.encodesSentences] = encodesSentences
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")

@@ -20,7 +20,7 @@ public struct RPCReply: Sendable {
       }
     }
     try RPC.requireText(line)
-    if let (method, start) = RPC.passedOn.first(where: { line.hasPrefix($0.start) }) {
+    if let (method, start) = RPC.forwardedMethods.first(where: { line.hasPrefix($0.start) }) {
       id = nil
       self.method = method
       self.line = line
@@ -63,7 +63,7 @@ public struct RPCReply: Sendable {
   /// Whether the payload contains a ``Failure``, whose message and hint are in the agent's language.
   ///
   /// Texts of others cannot match, because a quotation mark in a JSON string is preceded by a backslash.
-  public var tellsOfFailure: Bool {
+  public var containsFailure: Bool {
     // `contains` would take longer than decoding the line.
     let mark = Array(#""codes":["#.utf8)
     var payload = payload

@@ -5,7 +5,7 @@
 /// `invalidParameter` for an unknown or ambiguous word; the failure names similar recipients.
 public enum RecipientsResolveMethod: AgentMethod {
   public static let name = "recipients.resolve"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
 
   /// The maximum number of words in a call.

@@ -20,7 +20,7 @@ public struct ServerQuestion: AccountParameters {
 /// answer, or answers incorrectly, the last answer still applies, and ``ServerTime/cause`` has the reason.
 public enum ServerTimeMethod: AgentMethod {
   public static let name = "server.time"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public typealias Parameters = ServerQuestion
   public typealias Result = ServerTime
@@ -60,7 +60,7 @@ public struct ServerTime: Codable, Sendable, Equatable {
 /// The round-trip time to the server (XEP-0199).
 public enum ServerPingMethod: AgentMethod {
   public static let name = "server.ping"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public typealias Parameters = ServerQuestion
   public struct Result: Codable, Sendable, Equatable {
@@ -90,7 +90,7 @@ public struct ServerSoftware: Codable, Sendable, Equatable {
 /// The software of the server (XEP-0092).
 public enum ServerVersionMethod: AgentMethod {
   public static let name = "server.version"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public typealias Parameters = ServerQuestion
   public struct Result: Codable, Sendable, Equatable {
@@ -109,7 +109,7 @@ public enum ServerVersionMethod: AgentMethod {
 /// XEP-0157).
 public enum ServerInfoMethod: AgentMethod {
   public static let name = "server.info"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public typealias Parameters = ServerQuestion
   public struct Result: Codable, Sendable, Equatable {

@@ -1,7 +1,7 @@
 /// The states of the sessions, as `status --json` prints them: one object for each account.
 public enum StatusMethod: AgentMethod {
   public static let name = "status"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public static let needsPlace = false
   public struct Parameters: AccountParameters {

@@ -19,9 +19,9 @@ public struct AccountSummary: Codable, Sendable, Equatable {
 /// The stored accounts.
 public enum AccountListMethod: AgentMethod {
   public static let name = "account.list"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
-  public typealias Parameters = Nothing
+  public typealias Parameters = EmptyObject
   public typealias Result = [AccountSummary]
 }
 
@@ -39,9 +39,9 @@ public enum AccountUseMethod: AgentMethod {
 /// The account of the last login, which the next login proposes.
 public enum AccountLastMethod: AgentMethod {
   public static let name = "account.last"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
-  public typealias Parameters = Nothing
+  public typealias Parameters = EmptyObject
   public struct Result: Codable, Sendable, Equatable {
     /// The bare JID; absent if none is stored.
     public var account: String?
@@ -52,7 +52,7 @@ public enum AccountLastMethod: AgentMethod {
 /// Resolves an account as a user spells it, and reports which of its credentials are stored.
 public enum AccountResolveMethod: AgentMethod {
   public static let name = "account.resolve"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
     /// A JID, or an e-mail address with `domain`. Absent: the default account.
@@ -97,7 +97,7 @@ public enum AccountResolveMethod: AgentMethod {
 /// Fails if the account may not be logged in automatically.
 public enum AccountAllowAutoMethod: AgentMethod {
   public static let name = "account.allowAuto"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
     /// Absent: no account was named, and no last account is stored.
@@ -108,7 +108,7 @@ public enum AccountAllowAutoMethod: AgentMethod {
       self.forced = forced
     }
   }
-  public typealias Result = Nothing
+  public typealias Result = EmptyObject
 }
 
 /// Shows or resets what is remembered about the account's server and trusted.
@@ -218,7 +218,7 @@ public struct TokenSummary: Codable, Sendable, Equatable {
 /// The stored tokens, without the tokens themselves; for each account, the one that logs in comes first.
 public enum TokenListMethod: AgentMethod {
   public static let name = "token.list"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
@@ -236,7 +236,7 @@ public enum TokenListMethod: AgentMethod {
 /// The value of the token that logs in.
 public enum TokenPrintMethod: AgentMethod {
   public static let name = "token.print"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.

@@ -1,7 +1,7 @@
 /// Reads messages from the local store. Each is sent as an item, which is an event `message`, or a ``Shown`` one.
 public enum HistoryReadMethod: AgentMethod {
   public static let name = "history.read"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
@@ -26,7 +26,7 @@ public enum HistoryReadMethod: AgentMethod {
       if let limit, limit < 1 { throw .invalidParameter("limit") }
     }
   }
-  public typealias Result = Nothing
+  public typealias Result = EmptyObject
 }
 
 /// A thread as `threads list --json` prints it.
@@ -53,7 +53,7 @@ public struct MessageThread: Codable, Sendable, Equatable {
 /// a ``Shown`` one.
 public enum ThreadsListMethod: AgentMethod {
   public static let name = "threads.list"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
@@ -70,14 +70,14 @@ public enum ThreadsListMethod: AgentMethod {
       self.limit = limit
     }
   }
-  public typealias Result = Nothing
+  public typealias Result = EmptyObject
 }
 
 /// The stored conversations: pinned ones first, then by newest message. Each is sent as an item of type
 /// ``Conversation``, or as a ``Shown`` one.
 public enum ConversationsListMethod: AgentMethod {
   public static let name = "conversations.list"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: AccountParameters {
     /// Absent: the default account.
@@ -91,13 +91,13 @@ public enum ConversationsListMethod: AgentMethod {
       self.unread = unread
     }
   }
-  public typealias Result = Nothing
+  public typealias Result = EmptyObject
 }
 
 /// Normalises bare and full JIDs, keeping their order. Fails for an invalid JID.
 public enum RecipientsNormaliseMethod: AgentMethod {
   public static let name = "recipients.normalise"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
   public struct Parameters: MethodParameters {
     public var jids: [String]

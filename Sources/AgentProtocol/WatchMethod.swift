@@ -1,9 +1,9 @@
 /// Starts `event` notifications on this connection; the answer precedes the first of them.
 public enum WatchMethod: AgentMethod {
   public static let name = "watch"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
-  public static func keepsPlace(_ parameters: Parameters) -> Bool { true }
+  public static func occupiesPlaceAfterAnswer(_ parameters: Parameters) -> Bool { true }
   public struct Parameters: MethodParameters {
     /// The names of events; absent: all.
     public var events: [String]?

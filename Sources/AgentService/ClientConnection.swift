@@ -55,7 +55,7 @@ struct ClientConnection: Sendable {
   ) async {
     await withDiscardingTaskGroup { pumps in
       var watching: EventHub.Subscription?
-      var keepsPlace = false
+      var occupiesPlaceAfterAnswer = false
       let started = NIOLockedValueBox<(EventHub.Subscription, since: Int64?)?>(nil)
       let context = RequestContext(
         client: handle, places: places,
@@ -73,14 +73,14 @@ struct ClientConnection: Sendable {
           while let line = try framer.next() {
             let outcome = await methods.handle(line, context)
             // A client that only waits for the outcome of its messages needs no place.
-            keepsPlace = keepsPlace || outcome.keepsPlace
-            if !keepsPlace { places.leave(handle) }
+            occupiesPlaceAfterAnswer = occupiesPlaceAfterAnswer || outcome.occupiesPlaceAfterAnswer
+            if !occupiesPlaceAfterAnswer { places.leave(handle) }
             // Events from before the answer are written before it.
             await watching?.caughtUp()
             if let later = outcome.later {
               await answers.add(later)
             } else {
-              if !outcome.isPrompt { await answers.written() }
+              if !outcome.isAnsweredFirst { await answers.written() }
               if let answer = outcome.answer { try await outbound.write(ByteBuffer(string: answer)) }
             }
             if let (subscription, since) = started.withLockedValue({ $0.take() }) {
@@ -106,7 +106,7 @@ struct ClientConnection: Sendable {
   }
 
   private func subscribe(_ filter: EventHub.Filter, since: Int64?) -> EventHub.Subscription {
-    let readsStore = store != nil && !filter.keptNames.isEmpty
+    let readsStore = store != nil && !filter.storedNames.isEmpty
     return hub.subscribe(
       filter, buffer: eventBuffer, readsStore: readsStore, lags: readsStore && since != nil
     ) {

@@ -24,7 +24,7 @@ final class EventHub: EventPublisher {
     }
 
     /// The names of the wanted events that are kept in the local store.
-    var keptNames: Set<String> { events.map(Event.keptNames.intersection) ?? Event.keptNames }
+    var storedNames: Set<String> { events.map(Event.storedNames.intersection) ?? Event.storedNames }
   }
 
   /// The events from the call of ``EventHub/subscribe(_:buffer:)`` on.
@@ -94,7 +94,7 @@ final class EventHub: EventPublisher {
 
     /// Whether the event is left out, to be read from the local store.
     mutating func leavesOut(_ event: Event) -> Bool {
-      guard readsStore, event.isKept else { return false }
+      guard readsStore, event.isStored else { return false }
       if !lags { lags = backlog.pending >= keptLimit || backlog.octets >= EventHub.maximumKeptOctets }
       return lags
     }

@@ -10,9 +10,9 @@ struct MethodTable: Sendable {
     /// Waits for the answer and returns its line, where the answer comes later.
     var later: (@Sendable () async -> String)?
     /// Whether the answer is written before the pending answers to earlier requests.
-    var isPrompt = false
+    var isAnsweredFirst = false
     /// Whether the client keeps its place.
-    var keepsPlace = false
+    var occupiesPlaceAfterAnswer = false
     /// The action after the answer was written.
     var afterwards: (@Sendable () async -> Void)?
   }
@@ -41,8 +41,8 @@ struct MethodTable: Sendable {
       let parameters = try call.parameters(of: Method.self)
       let result = try await perform(parameters, context)
       return Outcome(
-        answer: call.id.map { RPC.answer($0, result) }, isPrompt: Method.isPrompt,
-        keepsPlace: Method.keepsPlace(parameters), afterwards: afterwards)
+        answer: call.id.map { RPC.answer($0, result) }, isAnsweredFirst: Method.isAnsweredFirst,
+        occupiesPlaceAfterAnswer: Method.occupiesPlaceAfterAnswer(parameters), afterwards: afterwards)
     }
   }
 

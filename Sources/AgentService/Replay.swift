@@ -17,7 +17,7 @@ struct Replay {
   /// Goes back to `cursor`; returns the event `gap` where later events cannot be replayed any more.
   mutating func begin(since cursor: Int64, until last: Int64) async throws(Failure) -> [Event] {
     let (start, isWhole) = try await store.replayStart(
-      since: cursor, until: last, account: filter.account, names: filter.keptNames)
+      since: cursor, until: last, account: filter.account, names: filter.storedNames)
     told = start
     return isWhole
       ? [] : [Event(account: filter.account ?? "", time: Timestamp.now(), cursor: start, body: .gap)]
@@ -29,7 +29,7 @@ struct Replay {
   mutating func next(until last: Int64) async throws(Failure) -> [Event]? {
     while told < last {
       let (events, through) = try await store.replay(
-        after: told, until: last, account: filter.account, names: filter.keptNames)
+        after: told, until: last, account: filter.account, names: filter.storedNames)
       told = through
       if !events.isEmpty { return events }
     }

@@ -4,12 +4,12 @@ import Logging
 /// The state of a session as watchers were told it, with the times that belong to it.
 final class PublishedState {
   private let context: SessionContext
-  var status: SessionStatus
+  private(set) var status: SessionStatus
   /// The state since the stream ended, where watchers were told another one; otherwise nil.
-  var stateToTell: SessionState?
+  private(set) var stateToTell: SessionState?
   /// RFC 3339: since when the session is online, resumptions included, and when the server was last heard of.
-  var onlineSince: String?
-  var lastSeen: String?
+  private(set) var onlineSince: String?
+  private(set) var lastSeen: String?
   private var isDataReadyTold = false
   /// The number of writes to the store that are not finished.
   private(set) var writes = 0
@@ -31,6 +31,26 @@ final class PublishedState {
     writes -= 1
     activityChanged()
   }
+
+  /// Whether the session was online before, in the life of this agent.
+  var wasOnline: Bool { status.sessions > 0 || status.resumes > 0 }
+
+  func sessionBound(isResumed: Bool) {
+    if isResumed {
+      status.resumes += 1
+    } else {
+      status.sessions += 1
+      onlineSince = context.timestamp()
+    }
+  }
+
+  /// The stream of the session has ended.
+  ///
+  /// - Parameter next: The state that will be published soon, and applies until then.
+  func streamEnded(_ next: SessionState) { stateToTell = next }
+
+  /// The server was last heard of this number of seconds ago.
+  func serverHeard(secondsAgo seconds: Double) { lastSeen = context.timestamp(-seconds) }
 
   /// Enters a state and publishes it. A transition that ``SessionLifecycle`` lacks is a bug: it is logged and not
   /// published.

@@ -18,7 +18,9 @@ package actor Session {
   let reconnection: Reconnection
   private(set) lazy var client = XMPPClient(clientConfiguration)
   /// The login in progress, by a user or automatic.
-  var login: PendingLogin?
+  private(set) var login: PendingLogin?
+  /// The number of logins so far.
+  private var logins = 0
   /// The bound session.
   var online: OnlineSession?
   // The parts of the session. They are isolated to it, and each owns its state.
@@ -42,10 +44,7 @@ package actor Session {
   }
 
   /// The plan that keeps the session online; nil if it is to be offline.
-  var activePlan: LoginPlan? {
-    get { reconnection.activePlan }
-    set { reconnection.activePlan = newValue }
-  }
+  var activePlan: LoginPlan? { reconnection.activePlan }
 
   /// Why the session is not online.
   var lastFailure: Failure? { reconnection.lastFailure }
@@ -111,6 +110,21 @@ package actor Session {
     published.activityChanged()
   }
 
+  // MARK: The login in progress
+
+  func beginLogin(_ plan: LoginPlan, _ terms: PendingLogin.Terms) -> PendingLogin {
+    logins += 1
+    let login = PendingLogin(plan, terms, number: logins)
+    self.login = login
+    return login
+  }
+
+  /// The login in progress has succeeded, failed or been given up.
+  func loginEnded() {
+    login?.close()
+    login = nil
+  }
+
   // MARK: States
 
   /// Enters a state and publishes it.
@@ -130,12 +144,6 @@ package actor Session {
     } else {
       online?.enter(state)
     }
-  }
-
-  /// The session was ended by another party, or by the server's answer to an attempt, and stays offline.
-  func over(_ failure: Failure) {
-    reconnection.over(failure)
-    published.activityChanged()
   }
 
   package func currentStatus() async -> SessionStatus {

@@ -43,21 +43,27 @@ extension Session {
 
   /// Sends presence in this session and in later ones.
   func sendPresenceFromNowOn() {
-    online?.plan.sendsPresence = true
-    activePlan?.sendsPresence = true
+    changePlans { $0.sendsPresence = true }
   }
 
   /// Sets the account's device policy for the online session.
-  func adopt(_ policy: DevicePolicy) { online?.plan.devicePolicy = policy }
+  func adopt(_ policy: DevicePolicy) { online?.changePlan { $0.devicePolicy = policy } }
 
   /// Changes the description of this device in this session and in later ones.
   func overrideDevice(by change: DeviceIdentity) {
-    if let plan = online?.plan { online?.plan.device = plan.device.overridden(by: change) }
-    if let plan = activePlan { activePlan?.device = plan.device.overridden(by: change) }
+    changePlans { $0.device = $0.device.overridden(by: change) }
   }
 
   /// Later sessions log in with the new password.
-  func passwordChanged(to password: Secret) { activePlan?.passwordChanged(to: password, keys: []) }
+  func passwordChanged(to password: Secret) {
+    changePlans { $0.passwordChanged(to: password, keys: []) }
+  }
+
+  /// Changes the plan of the online session, and the plan of later ones.
+  func changePlans(_ change: (inout LoginPlan) -> Void) {
+    online?.changePlan(change)
+    reconnection.changePlan(change)
+  }
 
   fileprivate func begin<Value: Sendable>(
     _ body: @escaping @Sendable (isolated Session) async -> Value

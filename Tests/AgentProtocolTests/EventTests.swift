@@ -68,6 +68,18 @@ import Testing
     let line = RPC.line(Event(account: "a@b", time: "", cursor: 1, body: body))
     #expect(line.utf8.filter { $0 == 0x0A }.count == 1)
   }
+
+  @Test(
+    "A message body is an action of its sender only if it begins with /me and a space.",
+    arguments: [
+      ("/me shrugs in disgust", "shrugs in disgust"), ("/me ", ""), ("/me", nil), (" /me x", nil),
+      ("/meow", nil), ("//me x", nil), ("/ME x", nil), ("/me\u{a0}x", nil), ("*/me x*", nil), ("", nil),
+      (nil, nil),
+    ] as [(String?, String?)])
+  func action(body: String?, action: String?) {
+    let event = MessageEvent(from: nil, to: nil, direction: .in, type: "chat", body: body)
+    #expect(event.action == action)
+  }
 }
 
 @Suite struct TimestampTests {

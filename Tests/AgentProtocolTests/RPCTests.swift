@@ -62,7 +62,7 @@ import Testing
     }
 
     let event = Event(account: "a@b", time: "t", cursor: 1, body: .gap)
-    let notification = try RPCReply(line: RPC.notification(event))
+    let notification = try RPCReply(line: String(RPC.notification(event).dropLast()))
     #expect(notification.id == nil && notification.method == RPC.eventMethod)
     #expect(try notification.event() == event)
   }
@@ -77,14 +77,14 @@ import Testing
       body: .message(MessageEvent(from: "c@d", to: "a@b", direction: .in, type: "chat", body: quote)))
     let told = try RPCReply(line: String(RPC.notification(message).dropLast()))
     #expect(told.payload + "\n" == RPC.line(message))
-    #expect(!told.tellsOfFailure)
+    #expect(!told.containsFailure)
     let item = try RPCReply(line: String(RPC.notification(item: message).dropLast()))
     #expect(item.method == RPC.itemMethod && item.payload == told.payload)
     let failed = Event(
       account: "a@b", time: "t", cursor: 2,
       body: .tokenUnavailable(cause: Failure(.credentialSourceFailed, stage: .authenticate)))
-    #expect(try RPCReply(line: String(RPC.notification(failed).dropLast())).tellsOfFailure)
-    #expect(try RPCReply(line: RPC.answer(.number(1), Nothing())).payload.isEmpty)
+    #expect(try RPCReply(line: String(RPC.notification(failed).dropLast())).containsFailure)
+    #expect(try RPCReply(line: RPC.answer(.number(1), EmptyObject())).payload.isEmpty)
   }
 
   @Test("An absent parameter has its default, and a method without parameters needs none.")
@@ -95,7 +95,7 @@ import Testing
     let bare = try RPCCall(line: #"{"jsonrpc":"2.0","id":1,"method":"logout"}"#)
     let logout = try bare.parameters(of: LogoutMethod.self)
     #expect(logout.account == nil && !logout.all && logout.flush == 10)
-    #expect(try bare.parameters(of: AgentStatusMethod.self) == Nothing())
+    #expect(try bare.parameters(of: AgentStatusMethod.self) == EmptyObject())
   }
 
   @Test(

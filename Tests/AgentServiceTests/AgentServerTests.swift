@@ -14,7 +14,7 @@ import Testing
   func calls() async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { client in
-        #expect(try await client.call(AgentStatusMethod.self, Nothing()).clients == 1)
+        #expect(try await client.call(AgentStatusMethod.self, EmptyObject()).clients == 1)
         #expect(try await client.call(StatusMethod.self, .init(account: "x@y")).map(\.account) == ["x@y"])
         #expect(try await client.call(LogoutMethod.self, .init(account: nil)).accounts == ["default"])
         var presence = PresenceSetMethod.Parameters(account: nil, show: .away)
@@ -43,13 +43,13 @@ import Testing
     try await withThrowingTaskGroup { group in
       group.addTask { try await run(server) }
       try await Conversation.with(directory.paths.socket) { client in
-        _ = try await client.call(AgentStatusMethod.self, Nothing())
+        _ = try await client.call(AgentStatusMethod.self, EmptyObject())
         #expect(mode(directory.paths.state) == 0o700)
         for path in [directory.paths.socket, directory.paths.pid, directory.paths.lock] {
           #expect(mode(path) == 0o600, "\(path)")
         }
         #expect(contents(directory.paths.pid) == "\(getpid())\n")
-        _ = try await client.call(AgentStopMethod.self, Nothing())
+        _ = try await client.call(AgentStopMethod.self, EmptyObject())
       }
       try await group.waitForAll()
     }
@@ -62,7 +62,7 @@ import Testing
     try await withAgent(state: state) { paths, _, _, _ in
       #expect(paths.socketDirectory == paths.shortDirectory)
       try await Conversation.with(paths.socket) { client in
-        let status = try await client.call(AgentStatusMethod.self, Nothing())
+        let status = try await client.call(AgentStatusMethod.self, EmptyObject())
         #expect(status.clients == 1)
       }
       #expect(mode(paths.shortDirectory) == 0o700 && mode(paths.socket) == 0o600)
@@ -96,7 +96,7 @@ import Testing
     #expect(servers.count == 1)
     for case .failure(let error) in outcomes { #expect((error as? Failure)?.name == .alreadyRunning) }
     try await Conversation.with(paths.socket) { client in
-      _ = try await client.call(AgentStatusMethod.self, Nothing())
+      _ = try await client.call(AgentStatusMethod.self, EmptyObject())
     }
     for server in servers { server.stop() }
     try await pool.shutdownGracefully()
@@ -118,13 +118,13 @@ import Testing
     try await withThrowingTaskGroup { group in
       group.addTask { try await run(server) }
       try await Conversation.with(directory.paths.socket) { client in
-        _ = try await client.call(AgentStatusMethod.self, Nothing())
+        _ = try await client.call(AgentStatusMethod.self, EmptyObject())
         #expect(throws: Failure(.alreadyRunning, stage: .store, detail: .text(directory.paths.socket))) {
           try AgentServer(
             lock: AgentLock(directory.paths), hub: EventHub(cursor: 0), logger: Logger(label: "test"))
         }
-        _ = try await client.call(AgentStatusMethod.self, Nothing())
-        _ = try await client.call(AgentStopMethod.self, Nothing())
+        _ = try await client.call(AgentStatusMethod.self, EmptyObject())
+        _ = try await client.call(AgentStopMethod.self, EmptyObject())
       }
       try await group.waitForAll()
     }
@@ -203,7 +203,7 @@ import Testing
   func stop() async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { client in
-        _ = try await client.call(AgentStopMethod.self, Nothing())
+        _ = try await client.call(AgentStopMethod.self, EmptyObject())
         #expect(await client.line() == nil)
       }
       #expect(service.seen.calls == ["stop"])
@@ -261,7 +261,7 @@ import Testing
           try await client.send(RPC.request(MessageSendMethod.self, id: .number(Int64(number)), parameters))
         }
         try await eventually { service.seen.sendings.count == 3 }
-        try await client.send(RPC.request(AgentStatusMethod.self, id: .number(4), Nothing()))
+        try await client.send(RPC.request(AgentStatusMethod.self, id: .number(4), EmptyObject()))
         // The last two are acknowledged before the first.
         let waits = service.seen.sendings
         for wait in waits.reversed() { wait.done("all") }

@@ -57,7 +57,7 @@ final class FakeService: Sendable {
     }
     table.register(AccountRemoveMethod.self) { parameters, _ in
       self.note("remove \(parameters.account)")
-      return Nothing()
+      return EmptyObject()
     }
     table.register(AccountPasswdMethod.self) { parameters, _ in
       self.note("passwd")

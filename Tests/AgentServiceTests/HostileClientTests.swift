@@ -10,12 +10,12 @@ import Testing
   private func beside(_ attack: (AgentPaths, FakeService) async throws -> Void) async throws {
     try await withAgent { paths, _, service, _ in
       try await Conversation.with(paths.socket) { other in
-        _ = try await other.call(AgentStatusMethod.self, Nothing())
+        _ = try await other.call(AgentStatusMethod.self, EmptyObject())
         try await attack(paths, service)
-        _ = try await other.call(AgentStatusMethod.self, Nothing())
+        _ = try await other.call(AgentStatusMethod.self, EmptyObject())
       }
       try await Conversation.with(paths.socket) { later in
-        _ = try await later.call(AgentStatusMethod.self, Nothing())
+        _ = try await later.call(AgentStatusMethod.self, EmptyObject())
       }
     }
   }
@@ -129,7 +129,7 @@ import Testing
           let answer = try #require(await client.line(), "\(line)")
           #expect(answer.contains("\"code\":\(code),"), "\(line) → \(answer)")
         }
-        _ = try await client.call(AgentStatusMethod.self, Nothing())
+        _ = try await client.call(AgentStatusMethod.self, EmptyObject())
       }
       #expect(service.seen.calls.isEmpty)
     }
@@ -181,7 +181,7 @@ import Testing
       }
       // Connections are accepted in their order: after this one none is left.
       try await Conversation.with(paths.socket) { client in
-        _ = try await client.call(AgentStatusMethod.self, Nothing())
+        _ = try await client.call(AgentStatusMethod.self, EmptyObject())
       }
       try await eventually { server.clients == 0 }
       #expect(hub.subscribers == 0)

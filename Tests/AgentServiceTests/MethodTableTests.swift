@@ -88,14 +88,6 @@ import XMPPFeatures
       ChatStateSendMethod.State.allCases.map(\.rawValue) == ChatState.allCases.map(\.rawValue))
   }
 
-  @Test(
-    "An event recognises the action of a message body in the same way as the library.",
-    arguments: ["/me shrugs", "/me ", "/me", " /me x", "/meow", "//me x", "/ME x", "/me\u{a0}x", "", nil])
-  func action(body: String?) {
-    let event = MessageEvent(from: nil, to: nil, direction: .in, type: "chat", body: body)
-    #expect(event.action == body.flatMap(MeCommand.action))
-  }
-
   @Test("The limits of the protocol are those of the stanzas.")
   func bounds() {
     #expect(ContactsChangeMethod.maximumGroups == Roster.maximumGroups)

@@ -39,19 +39,19 @@ struct PlacesTests {
               #expect(watch == .tooManyClients(2) && watch?.detail == .agent(.crowded, 2))
               #expect(try await refusal(&third, PresenceSetMethod.self, hold) == .tooManyClients(2))
             }
-            #expect(try await refusal(&third, AgentStatusMethod.self, Nothing()) == nil)
+            #expect(try await refusal(&third, AgentStatusMethod.self, EmptyObject()) == nil)
             #expect(try await refusal(&third, StatusMethod.self, .init(account: nil)) == nil)
             #expect(try await refusal(&third, LogoutMethod.self, .init(account: nil)) == nil)
             #expect(try await refusal(&third, OutboxListMethod.self, .init(account: nil)) == nil)
             // What was refused has taken no place.
-            #expect(try await first.call(AgentStatusMethod.self, Nothing()).clients == 3)
+            #expect(try await first.call(AgentStatusMethod.self, EmptyObject()).clients == 3)
           }
         }
         // A place that was given up can be taken.
         try await eventually { service.seen.closed.count == 2 }
         try await Conversation.with(paths.socket) { other in
           #expect(try await refusal(&other, WatchMethod.self, .init()) == nil)
-          _ = try await other.call(AgentStopMethod.self, Nothing())
+          _ = try await other.call(AgentStopMethod.self, EmptyObject())
         }
       }
     }
@@ -131,9 +131,9 @@ struct PlacesTests {
   func connections() async throws {
     try await withAgent(connections: 2) { paths, _, _, server in
       try await Conversation.with(paths.socket) { first in
-        _ = try await first.call(AgentStatusMethod.self, Nothing())
+        _ = try await first.call(AgentStatusMethod.self, EmptyObject())
         try await Conversation.with(paths.socket) { second in
-          _ = try await second.call(AgentStatusMethod.self, Nothing())
+          _ = try await second.call(AgentStatusMethod.self, EmptyObject())
           try await Conversation.with(paths.socket) { client in
             #expect(await client.line()?.contains("it has 2 clients") == true)
             #expect(await client.line() == nil)
@@ -141,7 +141,7 @@ struct PlacesTests {
         }
         try await eventually { server.clients == 1 }
         try await Conversation.with(paths.socket) { client in
-          _ = try await client.call(AgentStatusMethod.self, Nothing())
+          _ = try await client.call(AgentStatusMethod.self, EmptyObject())
         }
       }
     }
@@ -164,12 +164,12 @@ struct PlacesTests {
         try await eventually { server.clients == 1000 }
         try await eventually { hub.subscribers == 1000 }
         try await Conversation.with(paths.socket) { client in
-          let status = try await client.call(AgentStatusMethod.self, Nothing())
+          let status = try await client.call(AgentStatusMethod.self, EmptyObject())
           #expect(status.clients == 1001)
         }
         hub.publish(account: "a@b", .dataReady(code: 0))
         try await Conversation.with(paths.socket) { client in
-          _ = try await client.call(AgentStopMethod.self, Nothing())
+          _ = try await client.call(AgentStopMethod.self, EmptyObject())
         }
         try await group.waitForAll()
       }

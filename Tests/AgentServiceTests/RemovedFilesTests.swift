@@ -99,8 +99,8 @@ struct RemovedFilesTests {
       try await eventually { wanted.allSatisfy { access($0, F_OK) == 0 } }
     }
     try await Conversation.with(paths.socket) { client in
-      _ = try await client.call(AgentStatusMethod.self, Nothing())
-      _ = try await client.call(AgentStopMethod.self, Nothing())
+      _ = try await client.call(AgentStatusMethod.self, EmptyObject())
+      _ = try await client.call(AgentStopMethod.self, EmptyObject())
     }
     try await running.value
     #expect(access(paths.socket, F_OK) != 0)

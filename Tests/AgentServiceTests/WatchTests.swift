@@ -26,7 +26,7 @@ import Testing
         let event = try await client.reply().event()
         #expect(event.cursor == 104 && event.body == presence())
         // Calls are still answered.
-        _ = try await client.call(AgentStatusMethod.self, Nothing())
+        _ = try await client.call(AgentStatusMethod.self, EmptyObject())
       }
       try await eventually { hub.subscribers == 0 }
     }
@@ -40,7 +40,7 @@ import Testing
         try await eventually { hub.subscribers == 1 }
         hub.publish(account: "a@b", .gap)
         #expect(try await client.reply().event().cursor == 101)
-        #expect(try await client.call(AgentStatusMethod.self, Nothing()).clients == 1)
+        #expect(try await client.call(AgentStatusMethod.self, EmptyObject()).clients == 1)
       }
     }
   }
@@ -86,7 +86,7 @@ import Testing
             #expect(try await quick.reply().event() == event)
           }
           #expect(published > 50)
-          _ = try await quick.call(AgentStatusMethod.self, Nothing())
+          _ = try await quick.call(AgentStatusMethod.self, EmptyObject())
         }
       }
       try await eventually { service.seen.closed.count == 2 }

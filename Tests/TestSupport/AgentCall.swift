@@ -24,7 +24,7 @@ extension IMCTL {
 
   /// What the running agent says of itself; `nil` where there is none.
   public func runningAgent() async throws -> AgentStatusMethod.Result? {
-    try await ask(AgentStatusMethod.self, Nothing())
+    try await ask(AgentStatusMethod.self, EmptyObject())
   }
 
   /// What the running agent says of a session, by default of the only account; where no agent is running, `imctl status` tells

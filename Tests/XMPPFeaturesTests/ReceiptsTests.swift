@@ -89,15 +89,4 @@ import XMPPStanza
       #expect(Correction.replaced(by: error) == nil && Retraction.retracted(by: error) == nil)
     }
   }
-
-  @Test(
-    "A body is an action of its sender only if it begins with /me and a space.",
-    arguments: [
-      ("/me shrugs in disgust", "shrugs in disgust"), ("/me ", ""), ("/me", nil), (" /me x", nil),
-      ("/meow", nil),
-      ("//me x", nil), ("/ME x", nil), ("/me\u{a0}x", nil), ("*/me x*", nil), ("", nil),
-    ] as [(String, String?)])
-  func me(body: String, action: String?) {
-    #expect(MeCommand.action(in: body) == action)
-  }
 }

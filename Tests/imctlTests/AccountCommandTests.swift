@@ -56,7 +56,9 @@ struct AccountCommandTests {
   func remove() async throws {
     try await withIMCTL { imctl in
       try Accounts.write(Accounts.two, in: imctl)
-      let agent = try FakeAgent(imctl) { call in call.method == "account.remove" ? [.result(Nothing())] : [] }
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "account.remove" ? [.result(EmptyObject())] : []
+      }
       let removed = try await imctl.run("account", "remove", "bob@example.org", "--json")
       #expect(
         (removed.output, removed.status) == (#"{"account":"bob@example.org","removed":true}"# + "\n", 0))

@@ -32,7 +32,7 @@ struct AgentCommandTests {
   func startAndStop() async throws {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl) { call in
-        call.method == "agent.stop" ? [.result(Nothing()), .close] : []
+        call.method == "agent.stop" ? [.result(EmptyObject()), .close] : []
       }
       #expect(try await imctl.run("agent", "start").status == 0)
       #expect(agent.methods == [])

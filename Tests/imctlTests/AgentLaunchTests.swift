@@ -115,6 +115,10 @@ struct AgentLaunchTests {
       #expect((silent.errors, silent.status) == ("", 0))
       kill(pid, SIGKILL)
       try await eventually("the end of the process") { try await !imctl.processes().contains(pid) }
+      // A killed process loses its environment, by which it is found, a moment before its lock.
+      let lock = open(imctl.home + "/.local/state/imctl/agent.lock", O_RDONLY | O_CLOEXEC)
+      try await eventually("the release of the lock") { flock(lock, LOCK_SH | LOCK_NB) == 0 }
+      close(lock)
       for words in [["history"], ["account", "list"], ["status"], ["whoami"], ["agent", "status"]] {
         let result = try await imctl.run(words)
         #expect(result.errors.contains("ended unexpectedly"), "\(words)")

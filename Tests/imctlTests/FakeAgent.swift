@@ -163,7 +163,7 @@ extension FakeAgent {
       if call.method == MessageSendLinesMethod.name,
         let messages = try? call.parameters(of: MessageSendLinesMethod.self).messages.messages
       {
-        return [.result([MessageSendLinesMethod.Run(count: messages.count, state: state)])]
+        return [.result([MessageSendLinesMethod.OutcomeRun(count: messages.count, state: state)])]
       }
       guard call.method == MessageSendMethod.name,
         let messages = try? call.parameters(of: MessageSendMethod.self).messages

@@ -42,7 +42,7 @@ struct LoginCommandTests {
           state(.loginOK, .logining, 10), state(.syncing, .loginOK, 11), state(.syncOK, .syncing, 12),
           .result(result),
         ]
-      case "agent.stop": [.result(Nothing()), .become(Version.current), .close]
+      case "agent.stop": [.result(EmptyObject()), .become(Version.current), .close]
       default: []
       }
     }

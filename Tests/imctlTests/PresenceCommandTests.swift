@@ -219,7 +219,7 @@ struct PresenceCommandTests {
     try await withIMCTL { imctl in
       let agent = try FakeAgent(imctl, version: "0.0.1") { call in
         switch call.method {
-        case "agent.stop": [.result(Nothing()), .become(Version.current), .close]
+        case "agent.stop": [.result(EmptyObject()), .become(Version.current), .close]
         case "presence.set": [.result(Self.applied)]
         default: []
         }

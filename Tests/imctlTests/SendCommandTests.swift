@@ -170,7 +170,9 @@ struct SendCommandTests {
   @Test("A chat state is sent without a message to every recipient.")
   func chatState() async throws {
     try await withIMCTL { imctl in
-      let agent = try FakeAgent(imctl) { $0.method == ChatStateSendMethod.name ? [.result(Nothing())] : [] }
+      let agent = try FakeAgent(imctl) {
+        $0.method == ChatStateSendMethod.name ? [.result(EmptyObject())] : []
+      }
       let result = try await imctl.run("send", "b@c", "--state", "composing", "--to", "d@c")
       #expect((result.output, result.errors, result.status) == ("", "", 0))
       #expect(agent.methods == [ChatStateSendMethod.name, ChatStateSendMethod.name])

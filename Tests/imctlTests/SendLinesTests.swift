@@ -50,7 +50,7 @@ struct SendLinesTests {
           let lines = try? call.parameters(of: MessageSendLinesMethod.self).text.split(separator: "\n")
         else { return [] }
         calls.withLock { $0.append(lines) }
-        return [.result([MessageSendLinesMethod.Run(count: lines.count, state: .sent)])]
+        return [.result([MessageSendLinesMethod.OutcomeRun(count: lines.count, state: .sent)])]
       }
       let all = (1...2000).map { "line \($0)" }
       let result = try await imctl.run("send", "b@c", "--lines", input: all.joined(separator: "\n"))
@@ -91,7 +91,7 @@ struct SendLinesTests {
           return calls.count == 1
         }
         if isFirst { return [.close] }
-        return [.result([MessageSendLinesMethod.Run(count: 2, state: .sent)])]
+        return [.result([MessageSendLinesMethod.OutcomeRun(count: 2, state: .sent)])]
       }
       let result = try await imctl.run("send", "b@c", "--lines", "--json", input: "one\ntwo\n")
       #expect(result.status == 0)

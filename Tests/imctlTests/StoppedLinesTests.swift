@@ -28,7 +28,8 @@ struct StoppedLinesTests {
           return calls.count
         }
         let count = lines.text.split(separator: "\n").count
-        return number == 1 ? [.result([MessageSendLinesMethod.Run(count: count, state: .sent)])] : [.raw("")]
+        return number == 1
+          ? [.result([MessageSendLinesMethod.OutcomeRun(count: count, state: .sent)])] : [.raw("")]
       }
       for isJSON in [true, false] {
         calls.withLock { $0 = [] }
@@ -95,7 +96,7 @@ struct StoppedLinesTests {
         }
         if number < 8 { return [.close] }
         let count = lines.text.split(separator: "\n").count
-        return [.result([MessageSendLinesMethod.Run(count: count, state: .sent)])]
+        return [.result([MessageSendLinesMethod.OutcomeRun(count: count, state: .sent)])]
       }
       let result = try await imctl.run("send", "b@c", "--lines", "--json", input: "one\ntwo\n")
       #expect(result.status == 0 && result.lines.count == 2, "\(result.errors)")

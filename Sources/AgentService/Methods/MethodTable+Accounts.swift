@@ -13,7 +13,7 @@ extension MethodTable {
     register(StatusMethod.self) { parameters, _ in try await registry.status(parameters) }
     register(AccountRemoveMethod.self) { parameters, _ in
       try await registry.removeAccount(parameters)
-      return Nothing()
+      return EmptyObject()
     }
     register(AccountPasswdMethod.self) { parameters, _ in
       try parameters.options.requireProxy()

@@ -36,7 +36,7 @@ extension MethodTable {
 
   /// - Parameter stop: ends the sessions and then the agent.
   mutating func registerStop(_ stop: @escaping @Sendable () async -> Void) {
-    register(AgentStopMethod.self, afterwards: stop) { _, _ in Nothing() }
+    register(AgentStopMethod.self, afterwards: stop) { _, _ in EmptyObject() }
   }
 
   mutating func registerWatch() {

@@ -20,7 +20,7 @@ extension MethodTable {
     }
     register(ChatStateSendMethod.self, of: registry) { session, parameters in
       try await session.sendChatState(parameters)
-      return Nothing()
+      return EmptyObject()
     }
     register(HistorySyncMethod.self, of: registry) { session, parameters in
       try await session.messages.archive.sync(parameters)

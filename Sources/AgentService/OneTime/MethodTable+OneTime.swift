@@ -16,7 +16,7 @@ extension MethodTable {
     }
     register(QuestionAnswerMethod.self) { parameters, _ in
       agent.give(answer: parameters.answer)
-      return Nothing()
+      return EmptyObject()
     }
     registerStored(accounts)
     registerStoredAccounts(accounts)
@@ -62,13 +62,13 @@ extension MethodTable {
     register(AccountResolveMethod.self) { parameters, _ in try accounts.resolve(parameters) }
     register(AccountAllowAutoMethod.self) { parameters, _ in
       try accounts.allowAuto(parameters.account, forced: parameters.forced)
-      return Nothing()
+      return EmptyObject()
     }
     register(AccountTrustMethod.self) { parameters, _ in try accounts.trust(parameters) }
     register(AccountImportMethod.self) { parameters, _ in try accounts.importAccounts(parameters) }
     register(AccountRemoveMethod.self) { parameters, _ in
       try accounts.remove(parameters.account)
-      return Nothing()
+      return EmptyObject()
     }
   }
 
@@ -104,28 +104,28 @@ extension MethodTable {
         }
       }
       lines.flush()
-      return Nothing()
+      return EmptyObject()
     }
     register(ThreadsListMethod.self) { parameters, _ in
       let lines = ItemLines(of: agent)
       let appearances = try parameters.hasAppearances ? accounts.appearances(parameters.account) : nil
       lines.add(try accounts.threads(parameters), of: \.jid, appearances)
       lines.flush()
-      return Nothing()
+      return EmptyObject()
     }
     register(ConversationsListMethod.self) { parameters, _ in
       let lines = ItemLines(of: agent)
       let appearances = try parameters.hasAppearances ? accounts.appearances(parameters.account) : nil
       lines.add(try accounts.conversations(parameters), of: \.jid, appearances)
       lines.flush()
-      return Nothing()
+      return EmptyObject()
     }
   }
 
   private mutating func registerErrands(_ errands: Errands) {
     register(ConnectionCheckMethod.self) { options, _ in
       try options.checkProxy()
-      return Nothing()
+      return EmptyObject()
     }
     register(ServerMechanismsMethod.self) { parameters, _ in
       try parameters.options.requireProxy()
@@ -138,7 +138,7 @@ extension MethodTable {
     register(MessageSendDirectlyMethod.self) { parameters, _ in
       try parameters.options.requireProxy()
       try await errands.send(parameters)
-      return Nothing()
+      return EmptyObject()
     }
     register(AccountPasswdMethod.self) { parameters, _ in
       try parameters.options.requireProxy()

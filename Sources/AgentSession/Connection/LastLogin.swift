@@ -52,7 +52,7 @@ extension Session {
       return false
     }
     guard await keepLogin(plan, of: online) else { return false }
-    online.plan.checksLastLogin = false
+    online.changePlan { $0.checksLastLogin = false }
     if online.login?.terms.noSync == true { await succeed(online) }
     return true
   }
@@ -61,7 +61,7 @@ extension Session {
   /// because the user expects it to be stored. Returns false if the login is over.
   func keepLogin(_ plan: LoginPlan, of online: OnlineSession) async -> Bool {
     do throws(Failure) {
-      online.shortfall = try await accounts.loggedIn(plan, presence: presence.desired)
+      online.stored(lacking: try await accounts.loggedIn(plan, presence: presence.desired))
     } catch {
       context.report("store", error)
       if let login = online.login, !login.terms.isAutomatic {

@@ -12,29 +12,35 @@ final class OnlineSession {
   /// The synchronisation with the server.
   let beginning: SessionBeginning
   /// The login that this session is to complete; nil once it is complete.
-  var login: PendingLogin?
+  private(set) var login: PendingLogin?
   /// The task that ends a login that takes too long.
-  var limit: Task<Void, Never>?
-  var plan: LoginPlan
+  private var limit: Task<Void, Never>?
+  private(set) var plan: LoginPlan
   /// `loginOK`, `syncing` or `syncOK`, and when it was entered, independent of another login at the same time.
   private(set) var state = SessionState.loginOK
   private(set) var since = Timestamp.now()
   /// Whether the account is being deleted, so that the server will end the stream.
-  var isAccountEnding = false
+  private(set) var isAccountEnding = false
   /// The time of the login, as published for other devices.
-  var lastLogin: String?
+  let lastLogin: String?
   /// The form in which the secret is stored, if it is less than requested.
-  var shortfall: StorePolicy?
+  private(set) var shortfall: StorePolicy?
   /// Whether the login extension was not sent to the server.
-  var leavesOutExtension = false
+  let leavesOutExtension: Bool
   /// Whether the server keeps the session for a while if the connection breaks.
-  var isResumable = false
+  private(set) var isResumable = false
 
-  init(_ beginning: SessionBeginning, _ login: PendingLogin, _ plan: LoginPlan) {
+  /// - Parameter isPublished: Whether the time of the login is published for other devices.
+  init(
+    _ beginning: SessionBeginning, _ login: PendingLogin, _ plan: LoginPlan, isPublished: Bool,
+    leavesOutExtension: Bool
+  ) {
     self.beginning = beginning
     stream = beginning.stream
     self.login = login
     self.plan = plan
+    self.leavesOutExtension = leavesOutExtension
+    lastLogin = isPublished ? plan.lastLogin : nil
   }
 
   var bound: BoundStream { stream.bound }
@@ -44,6 +50,32 @@ final class OnlineSession {
     self.state = state
     since = Timestamp.now()
   }
+
+  /// Calls `expire` after this number of seconds, unless the login is complete by then.
+  func limit(to seconds: Double, _ expire: @escaping @Sendable () async -> Void) {
+    limit = Task {
+      try? await Task.sleep(for: .seconds(seconds))
+      if !Task.isCancelled { await expire() }
+    }
+  }
+
+  func loginCompleted() {
+    login = nil
+    limit?.cancel()
+  }
+
+  /// The login is stored.
+  ///
+  /// - Parameter shortfall: The form in which the secret is stored, if it is less than requested.
+  func stored(lacking shortfall: StorePolicy?) { self.shortfall = shortfall }
+
+  func changePlan(_ change: (inout LoginPlan) -> Void) { change(&plan) }
+
+  func resumptionChanged(to isResumable: Bool) { self.isResumable = isResumable }
+
+  func accountDeletionBegan() { isAccountEnding = true }
+
+  func accountDeletionFailed() { isAccountEnding = false }
 
   /// Ends the session and everything that waits for its synchronisation.
   func end() {

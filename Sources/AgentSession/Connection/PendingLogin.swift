@@ -1,6 +1,7 @@
 import AgentLogin
 import AgentProtocol
 import XMPP
+import XMPPClient
 import XMPPSASL
 
 /// A login with all its attempts, until it succeeds or ends.
@@ -25,20 +26,25 @@ final class PendingLogin {
     var presence: PresenceShow?
   }
 
+  /// The number of this login among those of its session.
+  let number: Int
   let terms: Terms
   /// The plan of the next attempt.
-  var plan: LoginPlan
+  private(set) var plan: LoginPlan
   /// The current attempt; nil before the first one.
-  var attempt: LoginAttempt?
+  private(set) var attempt: LoginAttempt?
   /// The pause before the next attempt: its end (RFC 3339), and whether a network change may end it earlier.
-  var pause: (end: String, mayHurry: Bool)?
+  private(set) var pause: (end: String, mayHurry: Bool)?
   /// Why the attempt failed, unless the stream has the reason.
-  var failure: Failure?
+  private(set) var failure: Failure?
+  /// Whether the login has succeeded, failed or been given up. A command that waits for it may not know this yet.
+  private(set) var isOver = false
   private let began = ContinuousClock.now
   private var result: Result<LoginMethod.Result, Failure>?
   private var waiter: CheckedContinuation<Result<LoginMethod.Result, Failure>, Never>?
 
-  init(_ plan: LoginPlan, _ terms: Terms) {
+  init(_ plan: LoginPlan, _ terms: Terms, number: Int) {
+    self.number = number
     self.plan = plan
     self.terms = terms
   }
@@ -50,6 +56,11 @@ final class PendingLogin {
   var remaining: Double? {
     terms.totalLimit.map { $0 - (ContinuousClock.now - began) / .seconds(1) }
   }
+
+  /// The next attempt uses this plan.
+  func adopt(_ plan: LoginPlan) { self.plan = plan }
+
+  // MARK: Attempts
 
   /// Begins another attempt.
   ///
@@ -66,6 +77,62 @@ final class PendingLogin {
     }
     attempt = LoginAttempt(plan: plan, limit: min(terms.limit, remaining ?? .infinity))
   }
+
+  /// The client is preparing a stream.
+  func preparationBegan() {
+    pause = nil
+    failure = nil
+  }
+
+  /// The attempt fails for this reason, which the stream does not know.
+  func fail(_ failure: Failure) { self.failure = failure }
+
+  /// Resets the progress of the attempt for another stream.
+  func streamBegan() {
+    attempt?.isConnecting = false
+    attempt?.presented = nil
+    attempt?.mechanism = nil
+    attempt?.offer = nil
+  }
+
+  /// The stream presents these credentials.
+  func credentialsResolved(_ credentials: ResolvedCredentials) { attempt?.presented = credentials }
+
+  func connectingBegan() { attempt?.isConnecting = true }
+
+  /// A resource is bound, or the stream has failed.
+  func connectingEnded() { attempt?.isConnecting = false }
+
+  func serverOffered(_ offer: AuthenticationOffer?) { attempt?.offer = offer }
+
+  func mechanismBegan(_ mechanism: SASLMechanismName) { attempt?.mechanism = mechanism }
+
+  /// The client repeats the attempt on another stream.
+  func repeated(_ remedy: StreamSuccession.Remedy) {
+    if remedy == .stepByStep { attempt?.plan.objections = XMPPError.Objection.stated.rawValue }
+    if remedy == .fromAnotherAddress, terms.isAutomatic { attempt?.started = .now }
+  }
+
+  /// Changes the attempt's plan so that it may succeed at once after `failure`; returns false if no change can help.
+  func reconsider(after failure: Failure) -> Bool {
+    guard let attempt else { return false }
+    return self.attempt?.plan.reconsider(
+      after: failure, of: attempt.mechanism, offered: attempt.offered, presented: attempt.presented) == true
+  }
+
+  /// The answer of the token command, which the user's command has given beforehand, is used once.
+  func tokenAnswerUsed() { plan.tokenAnswer = nil }
+
+  /// The next stream belongs to another attempt.
+  func attemptEnded() { attempt = nil }
+
+  /// The client pauses until this time (RFC 3339).
+  func paused(until end: String, mayHurry: Bool) { pause = (end, mayHurry) }
+
+  // MARK: The end
+
+  /// No further attempt is made.
+  func close() { isOver = true }
 
   /// Ends the login, and resumes the task that waits for it.
   func end(_ result: Result<LoginMethod.Result, Failure>) {
@@ -84,28 +151,20 @@ final class PendingLogin {
 
 /// One attempt to log in, with its credentials and progress. It may take several streams.
 struct LoginAttempt {
-  var plan: LoginPlan
-  var started = ContinuousClock.now
+  fileprivate(set) var plan: LoginPlan
+  fileprivate(set) var started = ContinuousClock.now
   /// The time limit in seconds.
   let limit: Double
   /// Whether a stream is opening.
-  var isConnecting = false
-  var presented: ResolvedCredentials?
+  fileprivate(set) var isConnecting = false
+  fileprivate(set) var presented: ResolvedCredentials?
   /// The last mechanism that began.
-  var mechanism: SASLMechanismName?
+  fileprivate(set) var mechanism: SASLMechanismName?
   /// The authentication mechanisms that the server offers.
-  var offer: AuthenticationOffer?
+  fileprivate(set) var offer: AuthenticationOffer?
 
   /// The remaining seconds of the time limit.
   var remaining: Double { max(0.1, limit - (ContinuousClock.now - started) / .seconds(1)) }
 
   var offered: [SASLMechanismName] { offer?.sasl.mechanisms ?? [] }
-
-  /// Resets the progress for another stream.
-  mutating func beginStream() {
-    isConnecting = false
-    presented = nil
-    mechanism = nil
-    offer = nil
-  }
 }

@@ -10,35 +10,31 @@ extension Session {
   func bind(_ stream: BoundSession) async {
     guard let login, let attempt = login.attempt else { return }
     let bound = stream.bound
+    let isWanted = !login.terms.isAutomatic || published.status.sessions == 0
     var plan = attempt.plan
     plan.succeeded(bound, presenting: attempt.presented, offer: attempt.offer)
-    login.attempt?.isConnecting = false
+    let before = plan.lastLogin
+    if isWanted || before == nil { plan.lastLogin = timestamp() }
+    login.connectingEnded()
     if let show = login.terms.presence { presence.want(show) }
     endOnline(.loginOK)
     let beginning = SessionBeginning(stream, context)
-    let online = OnlineSession(beginning, login, plan)
+    let online = OnlineSession(
+      beginning, login, plan, isPublished: isWanted,
+      leavesOutExtension: plan.leavesOutExtension(of: attempt.presented, in: bound))
     self.online = online
-    online.limit = Task { [remaining = attempt.remaining] in
-      try? await Task.sleep(for: .seconds(remaining))
-      if !Task.isCancelled { await self.expire() }
-    }
-    if !bound.isResumed { published.onlineSince = timestamp() }
-    online.leavesOutExtension = plan.leavesOutExtension(of: attempt.presented, in: bound)
+    online.limit(to: attempt.remaining) { await self.expire() }
+    published.sessionBound(isResumed: bound.isResumed)
     presence.begin(stream)
     contacts.begin(beginning)
     messages.begin(stream)
-    let isWanted = !login.terms.isAutomatic || published.status.sessions == 0
     devices.begin(stream, isLogin: isWanted && !bound.isResumed)
-    let before = plan.lastLogin
-    if isWanted || before == nil { plan.lastLogin = timestamp() }
-    online.lastLogin = isWanted ? plan.lastLogin : nil
-    if bound.isResumed { published.status.resumes += 1 } else { published.status.sessions += 1 }
     tellBound(bound)
     // A login is stored only once it is known to be allowed.
     plan.checksLastLogin = plan.checksLastLogin && !bound.isResumed
     if !plan.checksLastLogin, await !keepLogin(plan, of: online) { return }
     plan.isGiven = false
-    online.plan = plan
+    online.changePlan { $0 = plan }
     // A task of its own, since the stream's events have to be handled meanwhile.
     Task { [plan] in
       if plan.checksLastLogin, await !self.checkLastLogin(since: before, of: online) { return }
@@ -62,14 +58,11 @@ extension Session {
   /// Completes the login: its waiting task gets the result, and the session is kept online from now on.
   func succeed(_ online: OnlineSession, late: [SyncPart] = []) async {
     guard let login = online.login, online.stream.isCurrent else { return }
-    online.login = nil
-    online.limit?.cancel()
-    self.login = nil
+    online.loginCompleted()
+    loginEnded()
     let started = login.attempt?.started ?? .now
     let milliseconds = Int((ContinuousClock.now - started) / .milliseconds(1))
     reconnection.activate(online.plan)
-    reconnection.lastFailure = nil
-    reconnection.end = nil
     let bound = online.bound
     var success = LoginSuccess(
       userId: bound.jid.bare.description, fullJID: bound.jid.description, milliseconds: milliseconds)
@@ -94,7 +87,7 @@ extension Session {
   /// Ends a bound session that must not be used.
   func refuse(_ online: OnlineSession, _ failure: Failure, sending farewell: [XMLElement] = []) async {
     guard online.stream.isCurrent else { return }
-    online.login?.failure = failure
+    online.login?.fail(failure)
     endOnline(.loginFailed)
     let error = XMPPError(.cancelled, stage: .sync, .says(.attemptGivenUp))
     await client.refuse(online.stream, for: error, sending: farewell)

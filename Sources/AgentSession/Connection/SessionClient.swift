@@ -35,17 +35,16 @@ extension Session {
     guard let login = login ?? beginReconnection() else {
       throw XMPPError(.cancelled, stage: .connect, .says(.attemptGivenUp))
     }
-    login.pause = nil
-    login.failure = nil
+    login.preparationBegan()
     do throws(Failure) { return try await streamConfiguration(for: login) } catch {
-      login.failure = error
+      login.fail(error)
       throw XMPPError(.init(error.name), stage: .connect, .says(.attemptGivenUp))
     }
   }
 
   private func streamConfiguration(for login: PendingLogin) async throws(Failure) -> StreamConfiguration {
     if login.attempt == nil { try beginAttempt(of: login) }
-    login.attempt?.beginStream()
+    login.streamBegan()
     let cancelled = Failure(.cancelled, stage: .connect)
     guard !reconnection.isEnding else { throw cancelled }
     await messages.restore()
@@ -57,9 +56,9 @@ extension Session {
       // The credentials given beforehand are used in place of a token.
       hub.publish(account: account.description, .tokenUnavailable(cause: cause))
     }
-    login.attempt?.presented = presented
+    login.credentialsResolved(presented)
     guard !reconnection.isEnding, !Task.isCancelled, let attempt = login.attempt else { throw cancelled }
-    login.attempt?.isConnecting = true
+    login.connectingBegan()
     return configuration(of: attempt, presenting: presented, login.terms)
   }
 
@@ -67,11 +66,11 @@ extension Session {
     if login.terms.isAutomatic {
       guard var plan = activePlan else { throw Failure(.cancelled, stage: .connect) }
       plan.checksLastLogin = plan.checksLastLogin || plan.devicePolicy.check == .last
-      login.plan = plan
+      login.adopt(plan)
       // If too many files are open for a connection, no attempt begins, since each would be stored.
       guard DescriptorReserve.leaves(DescriptorReserve.ofConnections) else {
         let failure = Failure(.networkError, stage: .connect, detail: .session(.tooManyFiles))
-        reconnection.lastFailure = failure
+        reconnection.attemptPrevented(by: failure)
         throw failure
       }
     }
@@ -117,17 +116,17 @@ extension Session {
   private func handle(_ step: LoginStep) {
     switch step {
     case .linking(let target):
-      reconnection.attempts += 1
+      reconnection.attemptBegan()
       enter(.linking) {
         $0.host = target.host
         $0.port = target.port
         $0.attempt = reconnection.attempts
       }
     case .linkOK(let tls, let offer):
-      login?.attempt?.offer = offer
+      login?.serverOffered(offer)
       enter(.linkOK) { $0.tls = tls.map(TLSSummary.init) }
     case .logining(let mechanism):
-      login?.attempt?.mechanism = mechanism
+      login?.mechanismBegan(mechanism)
       // If a token was refused, the same stream continues with other credentials, without another event.
       if published.status.state != .logining { enter(.logining) { $0.mechanism = mechanism.rawValue } }
     case .loginOK: break
@@ -138,8 +137,7 @@ extension Session {
   private func retry(_ remedy: StreamSuccession.Remedy) {
     guard let login else { return }
     log.info("trying again: \(remedy.rawValue)", metadata: ["account": "\(account)"])
-    if remedy == .stepByStep { login.attempt?.plan.objections = XMPPError.Objection.stated.rawValue }
-    if remedy == .fromAnotherAddress, login.terms.isAutomatic { login.attempt?.started = .now }
+    login.repeated(remedy)
   }
 
   /// - Parameter events: One event, or several messages or requests that arrived together.

@@ -20,19 +20,23 @@ extension Session {
     _ parameters: LogoutMethod.Parameters
   ) async throws(Failure) -> LogoutMethod.Result {
     let time = LogoutTime(limit: parameters.timeout)
-    reconnection.leaving += 1
-    defer { reconnection.leaving -= 1 }
-    if let login {
+    return try await reconnection.logoutWaits { () async throws(Failure) in
       if online?.login != nil { _ = await messages.outbox.flush(within: time.flush(parameters.flush)) }
-      if self.login === login { await giveUpLogin(patience: min(.seconds(2), time.close())) }
+      await giveUpLogin(patience: min(.seconds(2), time.close()))
+      return try await logOut(parameters, time)
     }
-    return try await inTurn { session async throws(Failure) in
+  }
+
+  private func logOut(
+    _ parameters: LogoutMethod.Parameters, _ time: LogoutTime
+  ) async throws(Failure) -> LogoutMethod.Result {
+    try await inTurn { session async throws(Failure) in
       var stored: Account?
       if parameters.revoke {
         stored = try? await session.accounts.entry(session.account)
         if let token = session.deviceToken { stored?.token = token }
       }
-      session.reconnection.deactivate()
+      session.reconnection.loggedOut()
       var failure: Failure?
       do throws(Failure) { try await session.accounts.loggedOut(session.account, parameters) } catch {
         failure = error
@@ -77,8 +81,7 @@ extension Session {
 
   /// Ends the session and leaves the store unchanged, because the agent is ending. Waits for no turn.
   package func close() async {
-    reconnection.isEnding = true
-    activePlan = nil
+    reconnection.agentEnds()
     // Messages are flushed first, because a login that is not yet synchronised also sends messages.
     _ = await messages.outbox.flush(within: 10)
     await giveUpLogin()
@@ -90,7 +93,7 @@ extension Session {
   func closeStreams(patience: TimeAmount = .seconds(5)) async {
     let farewell = presence.farewell
     let ended = endOnline(.offline)
-    if ended != nil { published.lastSeen = timestamp() }
+    if ended != nil { published.serverHeard(secondsAgo: 0) }
     contacts.end()
     await client.disconnect(sending: farewell, patience: patience)
     if let ended { await messages.ended(ended.stream) }
@@ -103,7 +106,7 @@ extension Session {
   /// - Parameter next: The state that will be published soon, and applies until then.
   @discardableResult
   func endOnline(_ next: SessionState) -> OnlineSession? {
-    published.stateToTell = next
+    published.streamEnded(next)
     messages.outbox.suspend()
     online?.end()
     defer { online = nil }
@@ -116,7 +119,7 @@ extension Session {
   ///
   /// - Parameter cure: Why the next session will not end for the same reason.
   func lost(_ stream: BoundSession, _ error: XMPPError?, _ cure: StreamSuccession.Remedy?) async {
-    reconnection.answer = reconnection.isWanted ? .atOnce : .never
+    reconnection.streamEnded()
     // The session itself may have ended the stream, and published its state.
     guard let lost = online else { return await messages.ended(stream) }
     let isNew = lost.login != nil
@@ -148,31 +151,20 @@ extension Session {
     let by = error.name == .kicked ? devices.kicker : nil
     let error = by.map(error.done) ?? error
     let failure = [.syncOK, .netChanged].contains(lost.state) ? error : error.beforeSync
-    reconnection.lastFailure = failure
     let state = Self.state(afterLosing: failure)
-    let tells = login?.isConnecting != true && published.mayEnter(state)
+    let reaction = reconnection.sessionLost(failure, lost.plan)
+    if login?.isConnecting != true, published.mayEnter(state) { enter(state, cause: failure) }
     if state == .kicked {
-      let seconds = reconnection.comesBack(after: failure, lost.plan)
-      reconnection.answer = seconds.map { .after(seconds: $0) } ?? .never
-      if seconds == nil { over(failure) }
-      if tells { enter(state, cause: failure) }
-      tellKick(of: lost, failure, by: by, retryIn: seconds)
+      tellKick(of: lost, failure, by: by, retryIn: reaction.seconds)
       // The server has ended the session, so that it cannot be resumed.
       await client.endSession()
-    } else if ReconnectPolicy.isGone(failure) {
-      over(failure)
-      if tells { enter(state, cause: failure) }
-    } else {
-      reconnection.answer = reconnection.pause(after: failure, lost.plan)
-      if tells { enter(state, cause: failure) }
     }
-    let comesBack = reconnection.answer != .never
-    if !reconnection.isWanted { reconnection.answer = .never }
-    if reconnection.isWanted, comesBack, login == nil, !turns.isTaken { beginReconnection() }
+    if reconnection.answer != .never, login == nil, !turns.isTaken { beginReconnection() }
     let idleTime = await lost.stream.stream.idleTime
-    published.lastSeen = timestamp(-Double(idleTime.nanoseconds) / 1e9)
+    published.serverHeard(secondsAgo: Double(idleTime.nanoseconds) / 1e9)
     await remember(
-      failure, state: state, plan: lost.plan, mechanism: lost.bound.mechanism, comesBack: comesBack)
+      failure, state: state, plan: lost.plan, mechanism: lost.bound.mechanism,
+      comesBack: reaction.comesBack)
   }
 
   private func tellKick(

@@ -38,20 +38,15 @@ extension Session {
     let terms = PendingLogin.Terms(parameters)
     let closed = reconnection.closed(plan)
     if !terms.isPersistent, !parameters.detach, let closed { throw reconnection.notBefore(closed) }
-    reconnection.begin()
+    reconnection.loginBegan(isOnline: online != nil)
     published.tellDataReady()
-    if online == nil {
-      reconnection.lastFailure = nil
-      reconnection.end = nil
-      if parameters.detach { return goOn(plan, showing: parameters.presence) }
-    }
-    let login = PendingLogin(plan, terms)
-    self.login = login
+    if online == nil, parameters.detach { return goOn(plan, showing: parameters.presence) }
+    let login = beginLogin(plan, terms)
     await client.replace(after: min(closed ?? 0, login.remaining ?? .infinity))
     let result = await withTaskCancellationHandler {
       await login.outcome()
-    } onCancel: { [id = ObjectIdentifier(login)] in
-      Task { await self.giveUpLogin(id) }
+    } onCancel: { [number = login.number] in
+      Task { await self.giveUpLogin(number) }
     }
     return try result.get()
   }
@@ -59,9 +54,8 @@ extension Session {
   /// Ends all attempts, because the user was told that the login failed. This includes a login that the agent has begun
   /// by itself at its start. A session that was online before continues to reconnect after a failed login by a user.
   private func giveUp(after failure: Failure, isAutomatic: Bool) {
-    let wasOnline = published.status.sessions > 0 || published.status.resumes > 0
-    guard online == nil, isAutomatic || !wasOnline else { return }
-    over(failure)
+    guard online == nil, isAutomatic || !published.wasOnline else { return }
+    reconnection.ended(by: failure)
     published.forgetDataReady()
   }
 
@@ -96,8 +90,6 @@ extension Session {
       if plan.hasUnpublishedPolicy { try plan.checkDevicePolicy() }
       plan.sendsPresence = stored.noPresence != true
       session.published.tellDataReady()
-      session.reconnection.lastFailure = nil
-      session.reconnection.end = nil
       session.reconnection.activateAtStart(plan)
     }
   }
@@ -168,9 +160,8 @@ extension Session {
     running.onKick = plan.onKick
     running.onAuthFailure = plan.onAuthFailure
     if running != online.plan {
-      online.shortfall = try await accounts.loggedIn(running, presence: presence.desired)
-      self.online?.plan = running
-      activePlan = activePlan == nil ? nil : running
+      online.stored(lacking: try await accounts.loggedIn(running, presence: presence.desired))
+      changePlans { $0 = running }
       if plan.device != online.plan.device { Task { await devices.announce(on: online.stream) } }
     }
     if let show {

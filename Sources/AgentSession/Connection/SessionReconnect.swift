@@ -9,9 +9,8 @@ import XMPPClient
 extension Session {
   /// Stops automatic attempts, and returns when none is in progress. None begins until ``releaseReconnection()``.
   func holdReconnection() async {
-    let given = login
     await client.hold(sending: presence.farewell)
-    if login === given { login = nil }
+    loginEnded()
     // The session is now neither waiting nor connecting.
     let isOver = [.offline, .loseConnection, .kicked, .linkFailed, .loginFailed].contains(
       published.status.state)
@@ -41,8 +40,7 @@ extension Session {
     var terms = PendingLogin.Terms()
     terms.isAutomatic = true
     terms.limit = SessionPatience.standard.attempt
-    let login = PendingLogin(activePlan, terms)
-    self.login = login
+    let login = beginLogin(activePlan, terms)
     published.activityChanged()
     return login
   }
@@ -51,16 +49,17 @@ extension Session {
   func giveUpLogin(patience: TimeAmount = .seconds(2)) async {
     guard let login else { return }
     await client.hold(sending: presence.farewell, patience: patience)
-    guard self.login === login else { return }
-    self.login = nil
+    // The login may have succeeded or failed meanwhile.
+    guard !login.isOver else { return }
+    loginEnded()
     let cancelled = Failure(.cancelled, stage: .connect)
     if !login.terms.isAutomatic { await failed(cancelled, of: login) }
     login.end(.failure(cancelled))
   }
 
-  /// Ends the login with this id, for which no command waits any more.
-  func giveUpLogin(_ id: ObjectIdentifier) async {
-    if login.map(ObjectIdentifier.init) == id { await giveUpLogin() }
+  /// Ends the login with this number, for which no command waits any more.
+  func giveUpLogin(_ number: Int) async {
+    if login?.number == number { await giveUpLogin() }
   }
 
   /// The client pauses for this number of seconds before the next attempt.
@@ -68,7 +67,7 @@ extension Session {
     guard let login else { return }
     // Even a very short pause is shown as a pause.
     let seconds = max(1, (seconds * 1000).rounded()) / 1000
-    login.pause = (timestamp(seconds), mayHurry)
+    login.paused(until: timestamp(seconds), mayHurry: mayHurry)
     // A login that is to replace an online session pauses without a change of state.
     guard ![.waiting, .syncOK].contains(published.status.state) else { return }
     var cause = lastFailure

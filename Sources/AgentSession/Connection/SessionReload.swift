@@ -33,22 +33,21 @@ extension Session {
         plan.deviceToken = active.deviceToken
         plan.scramKeys = active.scramKeys
       }
-      session.reconnection.lastFailure = nil
-      session.activePlan = plan
+      session.reconnection.activate(plan)
     }
   }
 
   /// Logs out, except for the store, which has the result already.
   private func logOut(forgetting: Bool) async {
-    reconnection.leaving += 1
-    defer { reconnection.leaving -= 1 }
-    await giveUpLogin()
-    try? await inTurn { session async throws(Failure) in
-      session.reconnection.deactivate()
-      _ = await session.messages.outbox.flush(within: 2)
-      await session.closeStreams()
-      session.published.forgetDataReady()
-      if forgetting { session.presence.restore(PresenceIntent()) }
+    try? await reconnection.logoutWaits { () async throws(Failure) in
+      await giveUpLogin()
+      try await inTurn { session async throws(Failure) in
+        session.reconnection.loggedOut()
+        _ = await session.messages.outbox.flush(within: 2)
+        await session.closeStreams()
+        session.published.forgetDataReady()
+        if forgetting { session.presence.restore(PresenceIntent()) }
+      }
     }
   }
 }

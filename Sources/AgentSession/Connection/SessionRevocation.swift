@@ -14,8 +14,7 @@ extension Session {
       }
       stored.token = session.deviceToken ?? stored.token
       let revoked = try await TokenRevocation.revoke(stored, timeout: seconds)
-      session.online?.plan.deviceToken = nil
-      session.activePlan?.deviceToken = nil
+      session.changePlans { $0.deviceToken = nil }
       try await session.accounts.change(session.account) { $0.forgetDeviceToken() }
       return revoked
     }

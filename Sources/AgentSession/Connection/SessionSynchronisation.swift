@@ -38,7 +38,7 @@ extension Session {
     let late = await online.beginning.partsCame(within: online.login?.attempt?.remaining)
     // The end of the stream has an event of its own.
     guard await stream.stream.isOpen, stream.isCurrent else { return }
-    reconnection.succeeded()
+    reconnection.synchronised()
     advance(.syncOK) {
       $0.fullJID = online.bound.jid.description
       if isResumed { return }

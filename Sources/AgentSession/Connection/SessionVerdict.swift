@@ -11,16 +11,14 @@ extension Session {
   func verdict(after end: ConnectionEnd) async -> ConnectionVerdict {
     guard !end.wasInUse, let login else { return reconnection.answer }
     let attempt = login.attempt
-    login.attempt?.isConnecting = false
+    login.connectingEnded()
     let failure = failure(of: login, end.error)
     if let attempt, mayGoOn {
       if login.attempt?.presented != nil, end.error.objection == .possible, !attempt.plan.isStepByStep {
         await keepObjection(to: attempt.plan)
       }
       let wasDeviceToken = attempt.mechanism?.isDeviceToken == true
-      if login.attempt?.plan.reconsider(
-        after: failure, of: attempt.mechanism, offered: attempt.offered, presented: attempt.presented) == true
-      {
+      if login.reconsider(after: failure) {
         log.info(
           "trying again with another login method",
           metadata: ["account": "\(account)", "after": "\(failure.name.rawValue)"])
@@ -33,7 +31,7 @@ extension Session {
   }
 
   /// Whether the login was not given up.
-  private var mayGoOn: Bool { !Task.isCancelled && reconnection.leaving == 0 && !reconnection.isEnding }
+  private var mayGoOn: Bool { !Task.isCancelled && !reconnection.isLogoutWaiting && !reconnection.isEnding }
 
   /// Why the attempt failed.
   private func failure(of login: PendingLogin, _ error: XMPPError) -> Failure {
@@ -48,34 +46,25 @@ extension Session {
   // MARK: By hand
 
   private func verdict(byHand login: PendingLogin, _ error: Failure) async -> ConnectionVerdict {
-    login.plan.tokenAnswer = nil
-    var failure = error
-    // If the time limit passed earlier, there was no attempt.
-    var goesOn = login.terms.isPersistent && login.attempt != nil && mayGoOn
-    goesOn = goesOn && ReconnectPolicy.triesAgain(after: error)
-    if goesOn {
-      do throws(Failure) { try reconnection.grantRetry(of: login, login.plan, after: error) } catch {
-        failure = error
-        goesOn = false
-      }
-    }
-    if login.attempt != nil { reconnection.lastFailure = failure }
+    login.tokenAnswerUsed()
+    let reaction = reconnection.userAttemptFailed(error, of: login, mayGoOn: mayGoOn)
+    let failure = reaction.failure
     await failed(failure, of: login)
-    if goesOn {
-      login.attempt = nil
-      return reconnection.pause(after: failure, login.plan, within: login.remaining)
+    if reaction.comesBack {
+      login.attemptEnded()
+      return reaction.verdict
     }
     if login.attempt != nil, login.terms.renewsSecret, ReconnectPolicy.needsFreshSecret(after: failure),
       !Task.isCancelled, online == nil
     {
       if let renewed = await renewed(login.plan, after: failure), !Task.isCancelled {
-        login.plan = renewed
-        login.attempt = nil
+        login.adopt(renewed)
+        login.attemptEnded()
         return .after(seconds: min(reconnection.closed(renewed) ?? 0, max(0, login.remaining ?? .infinity)))
       }
       tellLoginRequired(failure)
     }
-    self.login = nil
+    loginEnded()
     login.end(.failure(failure))
     return .never
   }
@@ -93,27 +82,15 @@ extension Session {
     beginWriting()
     defer { endWriting() }
     let leavesOutExcess = await client.leavesOutExcess
-    var failure = error
-    var verdict = ConnectionVerdict.never
-    if ReconnectPolicy.comesBack(after: error) || cause.isElsewhere
-      || (error.name == .protocolError && leavesOutExcess)
-    {
-      verdict = reconnection.pause(after: error, login.plan)
-      do throws(Failure) { try reconnection.grantRetry(of: login, login.plan, after: error) } catch {
-        failure = error
-        verdict = .never
-      }
-    } else if let seconds = reconnection.comesBack(after: error, login.plan) {
-      verdict = .after(seconds: seconds)
-    }
-    reconnection.lastFailure = failure
-    let comesBack = verdict != .never
-    let needsSecret = ReconnectPolicy.needsFreshSecret(after: error)
-    if !comesBack, !needsSecret { endReconnection(failure) }
-    await failed(failure, of: login, comesBack: comesBack)
-    if !comesBack { await leaveTrace(of: failure, login.plan) }
-    login.attempt = nil
-    return needsSecret ? await renewal(of: login, after: failure) ?? verdict : verdict
+    let reaction = reconnection.automaticAttemptFailed(
+      error, of: login, isCured: cause.isElsewhere || (error.name == .protocolError && leavesOutExcess))
+    let failure = reaction.failure
+    if reconnection.end != nil { loginEnded() }
+    await failed(failure, of: login, comesBack: reaction.comesBack)
+    if !reaction.comesBack { await leaveTrace(of: failure, login.plan) }
+    login.attemptEnded()
+    guard ReconnectPolicy.needsFreshSecret(after: error) else { return reaction.verdict }
+    return await renewal(of: login, after: failure) ?? reaction.verdict
   }
 
   /// The reaction if a new secret is needed; nil: the same as without one.
@@ -122,18 +99,14 @@ extension Session {
     let renewed = await renewed(login.plan, after: failure)
     if Task.isCancelled { return nil }
     if let renewed {
-      activePlan = renewed
+      reconnection.changePlan { $0 = renewed }
       return .after(seconds: reconnection.closed(renewed) ?? 0)
     }
-    endReconnection(failure)
+    loginEnded()
+    reconnection.ended(by: failure)
     published.forgetDataReady()
     tellLoginRequired(failure)
     return .never
-  }
-
-  private func endReconnection(_ failure: Failure) {
-    login = nil
-    over(failure)
   }
 
   /// Records that a connection failed during a login with pipelining. One such failure may be temporary; after two in a
@@ -141,7 +114,7 @@ extension Session {
   private func keepObjection(to plan: LoginPlan) async {
     guard let server = plan.server else { return }
     let objections = min(2, server.objections + 1)
-    activePlan?.server?.objections = objections
+    reconnection.changePlan { $0.server?.objections = objections }
     try? await accounts.change(account) { $0.server?.objections = objections }
   }
 

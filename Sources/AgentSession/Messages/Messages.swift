@@ -68,7 +68,7 @@ package final class Messages {
     // Before any suspension, because the number belongs between these messages and the end of the stream.
     queue.append(.handled(count), of: stream)
     let canResume = await stream.stream.management?.canResume ?? false
-    if stream.isCurrent { session.ask { $0.online?.isResumable = canResume } }
+    if stream.isCurrent { session.ask { $0.online?.resumptionChanged(to: canResume) } }
   }
 
   /// Called when a stream has ended. Returns when its messages are stored, or cannot be.

@@ -15,7 +15,7 @@ extension Session {
 
   /// Whether messages for sending are accepted; an agent that has begun to exit accepts them for the next agent.
   func acceptsMessages() async -> Bool {
-    guard reconnection.leaving == 0 else { return false }
+    guard !reconnection.isLogoutWaiting else { return false }
     return await isToBeOnline()
   }
 

@@ -8,17 +8,14 @@ extension Session {
   /// Sets the idle mode of the session; nil when the user is back. The mode is kept across reconnections.
   package func setIdle(_ mode: IdleMode?) async -> IdleStatus {
     let before = idle
-    reconnection.idle = mode
+    reconnection.idleChanged(to: mode)
     if mode == .disconnect {
       await rest()
       // No request is needed: the next session starts in the active state.
       if idle == .disconnect { await client.setActive(true) }
       return IdleStatus(account: account.description, idle: idle, applied: idle == mode)
     }
-    if before == .disconnect {
-      reconnection.lastFailure = nil
-      await keepOnline()
-    }
+    if before == .disconnect { await keepOnline() }
     let isTold = before == mode ? online != nil : await client.setActive(mode != .csi)
     return IdleStatus(account: account.description, idle: idle, applied: isTold)
   }
@@ -26,7 +23,7 @@ extension Session {
   /// Ends the idle mode when the user logs in by hand, also for the next agent.
   func endRest() async throws(Failure) {
     guard idle == .disconnect else { return }
-    reconnection.idle = nil
+    reconnection.idleChanged(to: nil)
     try await accounts.change(account) { $0.idle = nil }
   }
 

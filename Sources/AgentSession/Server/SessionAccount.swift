@@ -25,8 +25,7 @@ extension Session {
         try await session.atServer(parameters).changePassword(to: new)
       }
       // The server may end the session as soon as it has the new password.
-      session.activePlan?.passwordChanged(to: new, keys: [])
-      session.online?.plan.passwordChanged(to: new, keys: [])
+      session.passwordChanged(to: new)
       let keys = try await session.atServer(parameters, password: new).keysToKeep(of: new)
       return try await session.accounts.passwordChanged(
         of: session.account, to: new, command: parameters.newPasswordCommand, keys: keys)
@@ -37,7 +36,7 @@ extension Session {
   package func delete(_ parameters: AccountDeleteMethod.Parameters) async throws(Failure) {
     try await inTurn { session async throws(Failure) in
       let running = session.online
-      session.online?.isAccountEnding = true
+      session.online?.accountDeletionBegan()
       do throws(Failure) {
         if parameters.currentPassword == nil, let stream = running?.stream {
           try await Failure.whenRefused { () async throws(XMPPError) in
@@ -47,12 +46,12 @@ extension Session {
           try await session.atServer(parameters).deleteAtServer()
         }
       } catch {
-        session.online?.isAccountEnding = false
+        session.online?.accountDeletionFailed()
         // The end of the stream was not handled during the request.
         if let running, session.online == nil { await session.lost(running, error) }
         throw error
       }
-      session.activePlan = nil
+      session.reconnection.loggedOut()
       await session.closeStreams()
       session.published.forgetDataReady()
       try await session.accounts.remove(session.account)

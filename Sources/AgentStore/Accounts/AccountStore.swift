@@ -166,7 +166,7 @@ package struct AccountStore: BlockingStore {
 
   private func replace(with contents: AccountFile) throws(Failure) {
     let encoder = JSONEncoder()
-    encoder.userInfo[.keepsSentences] = true
+    encoder.userInfo[.encodesSentences] = true
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     guard let data = try? encoder.encode(contents) else {
       throw Failure(.internalError, stage: .store, detail: .text(path))

@@ -44,7 +44,7 @@ extension LocalStore {
   ///
   /// - Parameter names: the names of the wanted events.
   package func replayStart(
-    since cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.keptNames,
+    since cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.storedNames,
     limit: Int = replayed
   ) async throws(Failure) -> (start: Int64, isWhole: Bool) {
     // A cursor greater than the last one belongs to another database.
@@ -74,7 +74,7 @@ extension LocalStore {
   /// The next events to replay, oldest first, and the cursor up to which they are complete, which is ``last`` at the
   /// end.
   package func replay(
-    after cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.keptNames
+    after cursor: Int64, until last: Int64, account: String?, names: Set<String> = Event.storedNames
   ) async throws(Failure) -> (events: [Event], through: Int64) {
     try await read { database in
       var events: [Event] = []

@@ -22,7 +22,7 @@ final class AgentClient {
   }
 
   /// Why a connection is unusable although the request is valid.
-  private enum Useless: Error {
+  private enum UnusableConnection: Error {
     /// The agent was ending when the command connected.
     case endedAtOnce
     case otherVersion(String, isService: Bool)
@@ -78,7 +78,7 @@ final class AgentClient {
 
   private static let greetingID: Int64 = 1
   private static var greetingLine: String {
-    RPC.request(AgentStatusMethod.self, id: .number(greetingID), Nothing())
+    RPC.request(AgentStatusMethod.self, id: .number(greetingID), EmptyObject())
   }
 
   /// The connection of ``connectEarly()`` for the first ``session(start:until:_:)``.
@@ -149,7 +149,7 @@ final class AgentClient {
         socket, start: start, hasLaunched: hasLaunched, isEarly: isEarly, deadline: deadline)
       do {
         return try body(agent)
-      } catch Useless.full(let failure) {
+      } catch UnusableConnection.full(let failure) {
         if deadline.isOver { throw failure }
         attempts = 3
         crowded = failure
@@ -158,15 +158,15 @@ final class AgentClient {
         pause = min(pause * 2, 200)
       } catch let failure as Failure where failure == .noAnswer {
         throw crowded ?? failure
-      } catch Useless.endedAtOnce where isEarly {
+      } catch UnusableConnection.endedAtOnce where isEarly {
         continue
-      } catch is Useless where start != .whenNoneRuns {
+      } catch is UnusableConnection where start != .whenNoneRuns {
         return try withoutAgent(start, deadline, body)
-      } catch Useless.otherVersion(let version, isService: false) where hasLaunched {
+      } catch UnusableConnection.otherVersion(let version, isService: false) where hasLaunched {
         // This command has started the agent, and starting it again would not change its version.
         try? agent.stop(until: deadline.atMost(.ofStop))
         throw Failure.versions(command: Version.current, agent: version)
-      } catch Useless.otherVersion(_, let isService) where attempts > 0 {
+      } catch UnusableConnection.otherVersion(_, let isService) where attempts > 0 {
         try AgentStart.check()
         if isService, !isOwn, UserManager.isInstalled, UserManager.isRunning,
           (try? UserManager.systemctl("restart", ServiceUnit.name, until: deadline)) != nil
@@ -177,9 +177,9 @@ final class AgentClient {
         }
         try agent.stop(until: deadline.atMost(.ofStop))
         isOwn = true
-      } catch Useless.endedAtOnce where attempts > 0 {
+      } catch UnusableConnection.endedAtOnce where attempts > 0 {
         continue
-      } catch is Useless {
+      } catch is UnusableConnection {
         throw Failure.agentEnded
       }
     }
@@ -198,7 +198,7 @@ final class AgentClient {
   > {
     if start == .whenNoneRuns || process != nil, !Method.isIdempotent { try greet() }
     let request = queue(method, parameters)
-    hasOpenChange = !Method.isQuestion
+    hasOpenChange = !Method.mayBeAbandoned
     mayBeDone = process == nil ? .usage(.mayBeDone) : .usage(.serverMayBeDone)
     if hasOpenChange { Interrupt.install() }
     try flush()
@@ -232,7 +232,9 @@ final class AgentClient {
         early[id] = reply
       }
     }
-    guard let answer else { throw process == nil ? Failure.noAnswer : OneTimeAgent.late(Method.self) }
+    guard let answer else {
+      throw process == nil ? Failure.noAnswer : OneTimeAgent.timeoutFailure(of: Method.self)
+    }
     hasOpenChange = false
     do {
       return try answer.result(of: Method.self)
@@ -249,7 +251,7 @@ final class AgentClient {
     let agent = try answer(to: greeting)
     self.greeting = nil
     if start == .whenNoneRuns && agent.version != Version.current {
-      throw Useless.otherVersion(agent.version, isService: agent.service == true)
+      throw UnusableConnection.otherVersion(agent.version, isService: agent.service == true)
     }
     if process != nil, agent.version != Version.current {
       throw Failure.versions(command: Version.current, agent: agent.version)
@@ -290,9 +292,9 @@ final class AgentClient {
     deadline = end
     defer { AgentStart.waitForEnd(until: end) }
     do {
-      _ = try send(AgentStopMethod.self, Nothing())
+      _ = try send(AgentStopMethod.self, EmptyObject())
       while try nextReply() != nil {}
-    } catch Useless.endedAtOnce {
+    } catch UnusableConnection.endedAtOnce {
       return
     } catch let failure as Failure where failure == .agentEnded {
       return
@@ -336,7 +338,7 @@ final class AgentClient {
     case .interrupted: throw Failure.cancelled(hasOpenChange ? mayBeDone : nil)
     case .end:
       if let process { throw OneTimeAgent.failure(of: process) }
-      throw greeting == nil ? Failure.agentEnded : Useless.endedAtOnce
+      throw greeting == nil ? Failure.agentEnded : UnusableConnection.endedAtOnce
     }
   }
 
@@ -352,7 +354,7 @@ final class AgentClient {
     do {
       _ = try reply.result(of: AgentStopMethod.self)
     } catch {
-      throw error.failure.isTooManyClients ? Useless.full(error.failure) : error.failure
+      throw error.failure.isTooManyClients ? UnusableConnection.full(error.failure) : error.failure
     }
   }
 }

@@ -9,7 +9,7 @@ enum AgentStart {
   /// Throws if an ended agent could not be started again, because the stored accounts cannot be read or its files
   /// cannot be written.
   static func check() throws {
-    _ = try OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(.ofRequest))
+    _ = try OneTimeAgent.ask(AccountListMethod.self, EmptyObject(), until: Deadline(.ofRequest))
     let paths = try AgentPaths.current()
     try PrivateDirectory.ensure(paths.state)
     for path in [paths.lock, paths.log, paths.database, paths.database + "-wal"] {
@@ -64,7 +64,8 @@ enum AgentStart {
   /// A clean exit removes the file with the agent's process id.
   static func remarkOnCrash() {
     guard let paths = try? AgentPaths.current(), access(paths.pid, F_OK) == 0, !isRunning,
-      let accounts = try? OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(.ofRequest)),
+      let accounts = try? OneTimeAgent.ask(
+        AccountListMethod.self, EmptyObject(), until: Deadline(.ofRequest)),
       accounts.contains(where: \.isLogin)
     else { return }
     Imctl.note(

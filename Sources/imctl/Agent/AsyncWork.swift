@@ -6,7 +6,7 @@ import Synchronization
 enum AsyncWork {
   /// Waits for the work; SIGINT and the deadline cancel it.
   static func wait<Value: Sendable>(
-    until deadline: Deadline, else late: Failure,
+    until deadline: Deadline, else timeoutFailure: Failure,
     for work: @escaping @Sendable () async throws(Failure) -> Value
   ) throws -> Value {
     var ends: [Int32] = [-1, -1]
@@ -34,7 +34,7 @@ enum AsyncWork {
       let ready = poll(&waits, 2, reason == nil ? deadline.pollTimeout : -1)
       if ready < 0 { continue }
       if waits[0].revents != 0 { break }
-      reason = ready == 0 ? late : .cancelled()
+      reason = ready == 0 ? timeoutFailure : .cancelled()
       task.cancel()
     }
     if let reason { throw reason }

@@ -6,7 +6,7 @@ import Glibc
 struct Deadline: Sendable {
   private let nanoseconds: UInt64?
   /// The extra seconds for an answer of an agent that has responded before.
-  private var patience = 0.0
+  private var extraSeconds = 0.0
 
   static let never = Deadline(Timeout(seconds: 0))
   /// The deadline for work that must not wait at all.
@@ -35,12 +35,12 @@ struct Deadline: Sendable {
   /// for the answer, unless it has not responded at all.
   var ofAgent: Deadline {
     var deadline = self
-    deadline.patience = 1
+    deadline.extraSeconds = 1
     return deadline
   }
 
   /// The deadline for the answer of an agent that has responded before.
-  var ofAnswer: Deadline { later(by: patience) }
+  var ofAnswer: Deadline { later(by: extraSeconds) }
 
   private func later(by seconds: Double) -> Deadline {
     Deadline(nanoseconds: nanoseconds.map { $0 + UInt64(seconds * 1e9) })

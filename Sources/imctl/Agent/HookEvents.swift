@@ -67,10 +67,10 @@ struct HookEvents {
   /// Waits until the command has handled all events, or until the deadline or SIGINT.
   func finish(until deadline: Deadline) {
     runner.finish()
-    let late = Failure.timedOut(.text(name))
+    let timeoutFailure = Failure.timedOut(.text(name))
     let work = work
     do {
-      try AsyncWork.wait(until: deadline, else: late) { () async throws(Failure) in
+      try AsyncWork.wait(until: deadline, else: timeoutFailure) { () async throws(Failure) in
         await withTaskCancellationHandler {
           await work.value
         } onCancel: {

@@ -14,7 +14,7 @@ final class MessageSender {
   private let isBounded: Bool
   /// The time during which agents may end one after the other before one has answered. Also the time limit of an answer
   /// for a command without a time limit of its own.
-  private static let patience = Timeout(seconds: 30)
+  private static let timeLimit = Timeout(seconds: 30)
   /// The time limit for asking an unresponsive agent what it has accepted.
   private static let lastQuestion = Timeout(seconds: 0.5)
 
@@ -181,7 +181,7 @@ final class MessageSender {
         do {
           // A failure of `body` is returned, so that a thrown one means that no agent could be started.
           failure =
-            try AgentClient.session(start: .whenNoneRuns, until: step) { agent -> Failure? in
+            try AgentClient.session(start: .whenNoneRuns, until: nextDeadline) { agent -> Failure? in
               do { try body(agent) } catch let failure as Failure where !failure.isAboutConnection {
                 return failure
               }
@@ -189,9 +189,9 @@ final class MessageSender {
             } ?? nil
         } catch let failure as Failure where failure.isEndOfAgent {
           // An agent that has answered or has run for long starts the time limit anew.
-          let isHealthy = start.duration(to: .now) > .seconds(Self.patience.seconds)
+          let isHealthy = start.duration(to: .now) > .seconds(Self.timeLimit.seconds)
           if answers > answersBefore || isHealthy { (end, pause) = (nil, 20) }
-          let limit = end ?? deadline.atMost(Self.patience)
+          let limit = end ?? deadline.atMost(Self.timeLimit)
           if limit.isOver { throw failure }
           end = limit
           try Interrupt.pause(milliseconds: pause)
@@ -209,7 +209,7 @@ final class MessageSender {
   }
 
   /// The deadline of the next answer.
-  private var step: Deadline { (isBounded ? deadline : Deadline(Self.patience)).ofAgent }
+  private var nextDeadline: Deadline { (isBounded ? deadline : Deadline(Self.timeLimit)).ofAgent }
 
   private var cancelled: Failure { .cancelled(shortfall.withAgent(of: handedOver, id: firstID)) }
 
@@ -252,7 +252,7 @@ final class MessageSender {
   ) throws -> AgentClient.Request<MessageSendLinesMethod> {
     var call = call
     if let timeout { call.timeout = timeout }
-    agent.deadline = step
+    agent.deadline = nextDeadline
     return try agent.send(MessageSendLinesMethod.self, call)
   }
 
@@ -260,7 +260,7 @@ final class MessageSender {
   private func finish(
     _ request: AgentClient.Request<MessageSendLinesMethod>, of agent: AgentClient, _ report: Report
   ) throws {
-    agent.deadline = step
+    agent.deadline = nextDeadline
     let runs = try agent.answer(to: request)
     answers += 1
     let call = calls.removeFirst()

@@ -15,7 +15,7 @@ enum OneTimeAgent {
   }
 
   /// The time limit for closing its stream to a server.
-  private static let patience = Timeout(seconds: 1)
+  private static let timeLimit = Timeout(seconds: 1)
 
   private static let shared = Mutex(Shared())
 
@@ -37,7 +37,7 @@ enum OneTimeAgent {
       return shared
     }
     guard let process = ending.process else { return }
-    ending.client?.end(within: patience)
+    ending.client?.end(within: timeLimit)
     kill(process, SIGKILL)
     while waitpid(process, nil, 0) < 0 && errno == EINTR {}
   }
@@ -59,13 +59,13 @@ enum OneTimeAgent {
   }
 
   /// Answers the question of a notice.
-  static func give(answer: String?, until deadline: Deadline) throws {
+  static func answerQuestion(with answer: String?, until deadline: Deadline) throws {
     _ = try client(until: deadline).send(QuestionAnswerMethod.self, .init(answer: answer))
   }
 
   /// The failure for a request whose time limit has passed. An agent that waits for a lock of the store is killed,
   /// because it would not notice the end of the connection.
-  static func late<Method: AgentMethod>(_: Method.Type) -> Failure {
+  static func timeoutFailure<Method: AgentMethod>(of _: Method.Type) -> Failure {
     if Method.asksServer { return .timedOut(.usage(.server)) }
     if let process = shared.withLock({ $0 }).process { kill(process, SIGKILL) }
     return .timedOut(AccountCommand.store)

@@ -7,7 +7,7 @@ import Glibc
 /// again; an agent that was stopped is waited for. Remarks on standard error report when the presence is not held.
 final class PresenceHold: Sendable {
   /// The time without an agent after which a remark is printed, long enough for a restart.
-  private static let patience = Timeout(seconds: 3)
+  private static let remarkDelay = Timeout(seconds: 3)
   /// The time limit of a single attempt.
   private static let attempt = Timeout(seconds: 5)
   /// The pause between two attempts in milliseconds.
@@ -86,7 +86,7 @@ final class PresenceHold: Sendable {
         if held.waitForEnd(or: stopSignal.read) { return held.end() }
         agent = nil
       }
-      guard let next = comeBack(told: told) else { return }
+      guard let next = reacquire(told: told) else { return }
       agent = next
       told = nil
     }
@@ -95,8 +95,8 @@ final class PresenceHold: Sendable {
   /// Holds the presence with the next agent; returns nil if the command ends before that.
   ///
   /// - Parameter told: The reported failure because of which it is not held.
-  private func comeBack(told: Failure?) -> AgentClient? {
-    let patience = Deadline(Self.patience)
+  private func reacquire(told: Failure?) -> AgentClient? {
+    let remarkTime = Deadline(Self.remarkDelay)
     var told = told
     var pause = Self.pause
     while !isStopped(after: pause) {
@@ -116,7 +116,7 @@ final class PresenceHold: Sendable {
         if told != nil { tell(inLanguage("the presence is held again", "已重新保持该状态")) }
         return held
       }
-      guard patience.isOver else { continue }
+      guard remarkTime.isOver else { continue }
       pause = Self.longPause
       let reason = failure ?? Self.noAgent
       if reason != told {

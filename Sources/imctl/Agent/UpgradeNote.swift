@@ -5,10 +5,10 @@ import Synchronization
 /// Prints the progress of the upgrade of an earlier version's database, which takes long for a large one.
 enum UpgradeNote {
   /// The time after which the first note is printed.
-  private static let patience = Duration.seconds(1)
+  private static let delay = Duration.seconds(1)
   private static let interval = Duration.seconds(2)
   /// When the next note is due.
-  private static let next = Mutex(ContinuousClock.now + patience)
+  private static let next = Mutex(ContinuousClock.now + delay)
 
   static func tell(_ percent: Int) {
     let isDue = next.withLock { next in

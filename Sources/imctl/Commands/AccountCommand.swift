@@ -31,7 +31,7 @@ struct AccountListCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    let accounts = try OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: Deadline(timeout))
+    let accounts = try OneTimeAgent.ask(AccountListMethod.self, EmptyObject(), until: Deadline(timeout))
     AgentStart.remarkOnCrash()
     try output.list(
       accounts, [.init(inLanguage("ACCOUNT", "账号")), .init(""), .init(inLanguage("STATE", "状态"))]
@@ -88,7 +88,7 @@ struct AccountLastCommand: ParsableCommand {
   var timeout = Timeout.ofRequest
 
   func run() throws {
-    let answer = try OneTimeAgent.ask(AccountLastMethod.self, Nothing(), until: Deadline(timeout))
+    let answer = try OneTimeAgent.ask(AccountLastMethod.self, EmptyObject(), until: Deadline(timeout))
     guard let last = answer.account else { throw Failure(.notInitialized, stage: .store) }
     try output.data(Answer(account: last), text: "\(peer: last)")
   }

@@ -59,7 +59,7 @@ struct AccountRegisterCommand: ParsableCommand {
           output.note(inLanguage("the server says: ", "服务器说：") + "\(peer: text)")
         }
         if let question = notice.question {
-          try OneTimeAgent.give(answer: Self.ask(question, until: deadline), until: deadline.ofAgent)
+          try OneTimeAgent.answerQuestion(with: Self.ask(question, until: deadline), until: deadline.ofAgent)
         }
       })
     try output.data(

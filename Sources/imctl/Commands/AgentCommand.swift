@@ -52,10 +52,10 @@ struct AgentRunCommand: ParsableCommand {
 
   func run() throws {
     if keep {
-      let patience = Deadline(Timeout(seconds: 30))
-      try AgentClient.session(start: .never, until: patience) { agent in
+      let deadline = Deadline(Timeout(seconds: 30))
+      try AgentClient.session(start: .never, until: deadline) { agent in
         try AgentStart.check()
-        try agent.stop(until: patience)
+        try agent.stop(until: deadline)
       }
     }
     var words = AgentExecutable.serve + ["--on-idle", onIdle.rawValue, "--timeout", String(timeout.seconds)]

@@ -268,7 +268,7 @@ struct LoginCommand: ParsableCommand {
         kind.auth == .email
           ? .usage(.noEmail) : .usage(.noDomain))
     }
-    let last = try OneTimeAgent.ask(AccountLastMethod.self, Nothing(), until: deadline).account
+    let last = try OneTimeAgent.ask(AccountLastMethod.self, EmptyObject(), until: deadline).account
     if Prompt.isPossible && !automatic.auto {
       let answer = try Prompt.line(last.map { "JID [\(peer: $0)]: " } ?? "JID: ", until: deadline) ?? ""
       if !answer.isEmpty {

@@ -132,7 +132,7 @@ struct WatchCommand: ParsableCommand {
   /// Prints an event. With `--json`, prints the agent's line unchanged, unless it contains a failure, whose sentences
   /// must be in this command's language.
   private func tell(_ reply: RPCReply, _ rows: EventRows) throws {
-    if output.json, !output.quiet, !reply.tellsOfFailure {
+    if output.json, !output.quiet, !reply.containsFailure {
       return Console.out(JSONLine.escape(String(reply.payload)))
     }
     guard let event = try? reply.event() else { return }
