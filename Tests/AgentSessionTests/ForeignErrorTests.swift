@@ -32,6 +32,7 @@ struct ForeignErrorTests {
     let outcome = try #require(try await desk.session.send(sending).outcome().first)
     let refused = await desk.session.currentStatus().refused
     await desk.session.close()
+    await desk.caughtUp()
     return (outcome, desk.events, refused)
   }
 

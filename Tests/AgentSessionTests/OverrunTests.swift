@@ -25,6 +25,6 @@ struct OverrunTests {
     #expect(desk.server.connections == 2)
     #expect(desk.server.mismatches == [])
     await desk.session.close()
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 }

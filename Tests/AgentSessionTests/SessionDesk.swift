@@ -146,8 +146,18 @@ final class SessionDesk: Sendable {
     }
   }
 
+  /// Waits until everything that was published so far has been seen.
+  func caughtUp() async { await subscription.caughtUp() }
+
   /// What was published that is not of a session's life.
   var lawless: [String] {
+    get async {
+      await caughtUp()
+      return lawlessSoFar
+    }
+  }
+
+  private var lawlessSoFar: [String] {
     var last = SessionState.offline
     var wrong = errors.all.filter { $0.hasPrefix("internal error") }
     for change in changes {

@@ -38,7 +38,7 @@ struct SessionEndTests {
     await end.value
     #expect(await session.perform { await $0.messages.outbox.flush(within: 0) } == 0)
     #expect(desk.server.mismatches == [])
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 
   @Test(
@@ -89,7 +89,7 @@ struct SessionEndTests {
     try await end.value
     #expect(await session.perform { await $0.messages.outbox.flush(within: 0) } == 0)
     #expect(desk.server.mismatches == [])
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 }
 

@@ -29,7 +29,7 @@ struct SessionReconnectTests {
     #expect(await desk.session.isActive == false)
     let stored = try await AccountStore(directory: desk.home.path + "/config").entry(desk.session.account)
     #expect(stored?.isLogin == true && stored?.password != nil)
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 
   @Test(
@@ -57,7 +57,7 @@ struct SessionReconnectTests {
     #expect(online.isOnline && online.cause == nil && online.nextRetry == nil && online.attempt == nil)
     #expect(online.lastSeen != nil)
     await desk.session.close()
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 
   @Test(
@@ -87,7 +87,7 @@ struct SessionReconnectTests {
       #expect(place != nil, "\(state) is not among \(told)")
       told.removeFirst(place ?? 0)
     }
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 
   private static let secondHeader =
@@ -119,7 +119,7 @@ struct SessionReconnectTests {
     let lost = desk.changes.first { $0.state == .loseConnection }
     #expect(lost?.cause?.name == .unknownDomain && desk.kicks.isEmpty)
     await desk.session.close()
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 
   @Test(
@@ -148,7 +148,7 @@ struct SessionReconnectTests {
     #expect(desk.kicks.isEmpty && desk.server.mismatches == [])
     #expect(clock.pauses.count == 1)
     await desk.session.close()
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 
   @Test(
@@ -173,7 +173,7 @@ struct SessionReconnectTests {
     #expect(desk.changes.count { $0.state == .linkFailed || $0.state == .loginFailed } == 3)
     #expect(await desk.session.activePlan?.server?.isStepByStep == true)
     await desk.session.close()
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 
   @Test("A session that the server resets again and again comes back more slowly each time.")
@@ -187,7 +187,7 @@ struct SessionReconnectTests {
     for (pause, range) in zip(clock.pauses, [1...2.0, 2...4, 4...8, 8...16, 16...32]) {
       #expect(range.contains(pause), "\(clock.pauses)")
     }
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 
   @Test("A session that fights for its resource gives up after the fourth kick in a row.")
@@ -204,7 +204,7 @@ struct SessionReconnectTests {
     #expect(kicks.last?.next == .stop && kicks.last?.retryIn == nil)
     #expect(clock.pauses.count == KickPolicy.limit)
     #expect(await desk.session.isActive == false)
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 
   @Test(
@@ -246,7 +246,7 @@ struct SessionReconnectTests {
     #expect(clock.pauses.dropFirst(before).first.map { (20...30).contains($0) } == true)
     #expect(desk.changes.contains { $0.state == .waiting && $0.cause?.name == .rateLimited })
     await desk.session.close()
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 }
 
@@ -304,7 +304,7 @@ struct SessionWalkTests {
     #expect(await session.currentStatus().state == .offline)
     #expect(await session.isActive == false)
     await session.close()
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
     #expect(desk.changes.count > 40)
   }
 }

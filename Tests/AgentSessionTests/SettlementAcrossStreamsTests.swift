@@ -58,6 +58,6 @@ struct SettlementAcrossStreamsTests {
     #expect(await desk.session.perform { await $0.messages.outbox.flush(within: 0) } == 1)
     #expect(desk.server.mismatches == [])
     await desk.session.close()
-    #expect(desk.lawless == [])
+    #expect(await desk.lawless == [])
   }
 }

@@ -4,7 +4,8 @@
 Reads a line of JSON {"scripts": [[STEP, …], …], "options": {"directTLS", "certificate", "minimumTLS", "maximumTLS",
 "ciphers"}}, listens on a loopback port and answers {"port"}. Reports each event on connection N (from 1) as
 {"connection": N, "event": "connected"|"received"|"tls"|"mismatch"|"finished"|"closed", "text", "tls"}.
-A step is an array of a name and its value (see ScriptedServer.Step). Ends when its input ends.
+A step is an array of a name and its value (see ScriptedServer.Step). After the last step, the server ends its stream when
+the client does. Ends when its input ends.
 """
 import os
 import re
@@ -21,6 +22,7 @@ from scram import Exchange
 
 # Text and the complete tag after it. A quoted value may contain ">".
 TAG = re.compile(rb"""[^<]*<(?:[^>"']|"[^"]*"|'[^']*')*>""")
+END = b"</stream:stream>"
 PREFIXES = "xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'"
 
 
@@ -41,6 +43,8 @@ class Wire:
         self.tls = False
         self.buffer = bytearray()
         self.reader = None
+        # Whether the script has ended the server's stream.
+        self.is_ended = False
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def report(self, event, text=None):
@@ -58,6 +62,7 @@ class Wire:
         self.buffer += data
 
     def write(self, data):
+        self.is_ended = self.is_ended or END in data
         try:
             self.socket.sendall(data)
         except OSError as error:
@@ -213,13 +218,20 @@ class Player:
                 wire.report("finished")
                 return
             wire.report("finished")
-            while True:
-                wire.read()
+            self.rest()
         except Mismatch as error:
             wire.report("mismatch", str(error))
             self.close()
         except Closed as error:
             wire.report("closed", str(error))
+
+    def rest(self):
+        """Reads on, and ends the stream when the client ends its own, so that no client waits for that."""
+        wire = self.wire
+        while True:
+            wire.read()
+            if not wire.is_ended and wire.buffer[-100:].rstrip().endswith(END):
+                wire.write(END)
 
     def client(self, text):
         kind, want = expected(text)

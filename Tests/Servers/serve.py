@@ -174,7 +174,7 @@ class Server:
         answer = self.path("order.done")
         self.write("order.new", text)
         os.rename(self.path("order.new"), self.path("order"))
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 100
         while not os.path.exists(answer):
             if time.monotonic() > deadline:
                 raise SystemExit(f"{self.kind} did not carry out: {text}")
