@@ -28,7 +28,7 @@ public struct Shown<Value: Codable & Sendable>: Codable, Sendable {
 /// The appearances of contacts, rooms and occupants, in the order of their JIDs.
 public enum AppearancesMethod: AgentMethod {
   public static let name = "contacts.appearances"
-  public static let isQuestion = true
+  public static let mayBeAbandoned = true
   public static let isIdempotent = true
 
   /// The maximum number of JIDs in a call.

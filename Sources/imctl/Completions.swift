@@ -39,7 +39,7 @@ private enum Completions {
   private static let maximum = 1000
 
   static func accounts() -> [String] {
-    let accounts = try? OneTimeAgent.ask(AccountListMethod.self, Nothing(), until: deadline)
+    let accounts = try? OneTimeAgent.ask(AccountListMethod.self, EmptyObject(), until: deadline)
     return (accounts ?? []).map(\.account)
   }
 
