@@ -46,7 +46,7 @@ struct SessionEndTests {
   )
   func endingAgent() async throws {
     let desk = try await SessionDesk([
-      Self.counted + .answered + [Self.acknowledgement(5), .client("<presence/>"), .stall]
+      Self.counted + .answered + [Self.acknowledgement(5), .client("<presence/>")]
     ])
     let session = desk.session
     _ = try await session.login(try await desk.parameters())

@@ -59,7 +59,7 @@ struct SessionMishapTests {
     let hello = "<message \(from) type='chat'><body>hello</body></message>"
     let desk = try await SessionDesk([
       isEarly
-        ? .login(until: .bound) + [.server(stanzas), .stall] : .session(then: [.server(stanzas)]),
+        ? .login(until: .bound) + [.server(stanzas)] : .session(then: [.server(stanzas)]),
       .session(then: [.server(stanzas + hello)]),
     ])
     _ = try await desk.session.login(try await desk.parameters())

@@ -100,7 +100,7 @@ struct SessionNetworkTests {
     let desk = try await SessionDesk([
       .session(then: [
         .client("<iq type='get' id='{ping}'><ping xmlns='urn:xmpp:ping'/></iq>"),
-        .server("<iq type='result' id='{ping}'/>"), .stall,
+        .server("<iq type='result' id='{ping}'/>"),
       ])
     ])
     let session = desk.session

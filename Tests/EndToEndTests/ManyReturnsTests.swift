@@ -6,40 +6,38 @@ import Testing
 struct ManyReturnsTests {
   @Test(
     "A session that loses its connection ten times is resumed each time, and contacts see no change.",
-    .namesServer)
-  func cuts() async {
-    await Everywhere.run(on: [.prosody, .prosody13, .ejabberd24]) { kind in
-      let server = try await Neighbourhood.server(kind)
-      let user = try await User(on: kind)
-      let bob = try await Neighbourhood.counterpart(kind)
-      let proxy = try await FaultProxy(to: server.port)
-      let login = try await user.imctl.run(
-        [
-          "login", user.jid, "--password-stdin", "--host", TestServer.host, "--port", String(proxy.port),
-          "--ca-file", server.caFile,
-        ], input: user.password)
-      #expect(login.status == 0)
-      #expect(try await user.imctl.run("presence", "away", "all day").status == 0)
-      try await bob.sees(user) { $0.status == "all day" }
-      let fullJID = try await user.status().fullJID
-      let seen = bob.seen(of: user).count
-      let watch = try await user.watch("state")
-      for cut in 1...10 {
-        let events = try watch.events().count
-        try await proxy.fault(.cut)
-        let change = try await watch.state(.loginOK, after: events)
-        #expect(change.resumed == true, "cut \(cut)")
-        try await watch.state(.syncOK, after: events)
-      }
-      let status = try await user.status()
-      #expect(status.sessions == 1)
-      #expect(status.resumes == 10)
-      #expect(status.fullJID == fullJID)
-      #expect(status.presence?.show == .away)
-      try await bob.settled()
-      #expect(bob.seen(of: user).count == seen)
-      try await proxy.end()
+    arguments: [TestServer.Kind.prosody, .prosody13, .ejabberd24])
+  func cuts(kind: TestServer.Kind) async throws {
+    let server = try await Neighbourhood.server(kind)
+    let user = try await User(on: kind)
+    let bob = try await Neighbourhood.counterpart(kind)
+    let proxy = try await FaultProxy(to: server.port)
+    let login = try await user.imctl.run(
+      [
+        "login", user.jid, "--password-stdin", "--host", TestServer.host, "--port", String(proxy.port),
+        "--ca-file", server.caFile,
+      ], input: user.password)
+    #expect(login.status == 0)
+    #expect(try await user.imctl.run("presence", "away", "all day").status == 0)
+    try await bob.sees(user) { $0.status == "all day" }
+    let fullJID = try await user.status().fullJID
+    let seen = bob.seen(of: user).count
+    let watch = try await user.watch("state")
+    for cut in 1...10 {
+      let events = try watch.events().count
+      try await proxy.fault(.cut)
+      let change = try await watch.state(.loginOK, after: events)
+      #expect(change.resumed == true, "cut \(cut)")
+      try await watch.state(.syncOK, after: events)
     }
+    let status = try await user.status()
+    #expect(status.sessions == 1)
+    #expect(status.resumes == 10)
+    #expect(status.fullJID == fullJID)
+    #expect(status.presence?.show == .away)
+    try await bob.settled()
+    #expect(bob.seen(of: user).count == seen)
+    try await proxy.end()
   }
 
   @Test("The accounts of one agent spread their reconnects after a server restart, and all come back.")
