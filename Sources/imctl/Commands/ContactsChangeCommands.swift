@@ -171,7 +171,7 @@ struct ContactsApproveCommand: ParsableCommand {
       §3.4).
       """)
 
-  @Argument(help: ArgumentHelp("The people.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The JIDs of the people.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
@@ -185,7 +185,7 @@ struct ContactsDenyCommand: ParsableCommand {
     commandName: "deny",
     abstract: "Decline requests to see your presence, or withdraw an approval.")
 
-  @Argument(help: ArgumentHelp("The people.", valueName: "JID"), completion: .contacts)
+  @Argument(help: ArgumentHelp("The JIDs of the people.", valueName: "JID"), completion: .contacts)
   var jid: [String]
 
   @OptionGroup var options: ContactsChangeOptions
