@@ -79,7 +79,8 @@ struct OutputOptions: ParsableArguments {
 struct AccountOption: ParsableArguments {
   @Option(
     name: [.customShort("a"), .customLong("account")],
-    help: ArgumentHelp("Use this account instead of the default account.", valueName: "JID"), completion: .accounts)
+    help: ArgumentHelp("Use this account instead of the default account.", valueName: "JID"),
+    completion: .accounts)
   var account: String?
 
   func validate() throws {

@@ -21,7 +21,9 @@ struct AccountDeleteCommand: ParsableCommand {
     let deleted = true
   }
 
-  @Argument(help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"), completion: .accounts)
+  @Argument(
+    help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"),
+    completion: .accounts)
   var jid: String?
 
   @Flag(help: "Do not ask for confirmation.")

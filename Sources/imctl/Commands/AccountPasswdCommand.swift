@@ -23,7 +23,9 @@ struct AccountPasswdCommand: ParsableCommand {
     let changed = true
   }
 
-  @Argument(help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"), completion: .accounts)
+  @Argument(
+    help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"),
+    completion: .accounts)
   var jid: String?
 
   @Flag(help: "Read the new password from standard input (one line).")

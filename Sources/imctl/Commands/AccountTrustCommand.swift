@@ -13,7 +13,9 @@ struct AccountTrustCommand: ParsableCommand {
       """)
 
   /// An object of `--json`, with null for facts that are not remembered.
-  @Argument(help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"), completion: .accounts)
+  @Argument(
+    help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"),
+    completion: .accounts)
   var jid: String?
 
   @Flag(help: "Forget what is remembered about the server, and the certificate from --cert-sha256.")

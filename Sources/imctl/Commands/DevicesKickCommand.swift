@@ -18,7 +18,8 @@ struct DevicesKickCommand: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "Resource or name of the device, as shown by `imctl devices list`.", valueName: "RESOURCE"), completion: .resources)
+      "Resource or name of the device, as shown by `imctl devices list`.", valueName: "RESOURCE"),
+    completion: .resources)
   var resource: String?
 
   @Flag(help: "End the sessions of all other devices; with --user, of all devices.")

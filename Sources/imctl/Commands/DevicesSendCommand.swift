@@ -13,7 +13,8 @@ struct DevicesSendCommand: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "Resource or name of the device, as shown by `imctl devices list`.", valueName: "RESOURCE"), completion: .resources)
+      "Resource or name of the device, as shown by `imctl devices list`.", valueName: "RESOURCE"),
+    completion: .resources)
   var resource: String
 
   @Argument(help: ArgumentHelp("The message. If omitted, all of standard input is sent.", valueName: "TEXT"))

@@ -20,7 +20,8 @@ struct HistoryCommand: ParsableCommand {
       A time is in RFC 3339 format, a day such as 2026-11-21, or an age: 90s, 30m, 2h, 7d.
       """)
 
-  @Argument(help: ArgumentHelp("Show only the conversation with this JID.", valueName: "JID"), completion: .contacts)
+  @Argument(
+    help: ArgumentHelp("Show only the conversation with this JID.", valueName: "JID"), completion: .contacts)
   var jid: String?
 
   @Option(

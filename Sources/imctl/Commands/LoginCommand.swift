@@ -19,7 +19,8 @@ struct LoginCommand: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "The account, as user@domain. If omitted, the account of the last login is used.", valueName: "JID"), completion: .accounts)
+      "The account, as user@domain. If omitted, the account of the last login is used.", valueName: "JID"),
+    completion: .accounts)
   var jid: String?
 
   @OptionGroup(title: "Kind of login") var kind: KindOptions

@@ -22,7 +22,9 @@ struct LogoutCommand: ParsableCommand {
     let kept: StorePolicy?
   }
 
-  @Argument(help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"), completion: .accounts)
+  @Argument(
+    help: ArgumentHelp("The account. If omitted, the default account is used.", valueName: "JID"),
+    completion: .accounts)
   var jid: String?
 
   @OptionGroup var account: AccountOption

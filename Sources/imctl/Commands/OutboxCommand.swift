@@ -29,7 +29,9 @@ struct OutboxListCommand: ParsableCommand {
     let entries = try AgentClient.ask(
       OutboxListMethod.self, .init(account: account.account), start: .whenNoneRuns, timeout: timeout)
     try show(entries ?? [], until: deadline)
-    if entries?.isEmpty != false { output.empty(inLanguage("no messages are waiting to be sent", "没有等待发送的消息")) }
+    if entries?.isEmpty != false {
+      output.empty(inLanguage("no messages are waiting to be sent", "没有等待发送的消息"))
+    }
   }
 
   private func show(_ entries: [OutboxListMethod.Entry], until deadline: Deadline) throws {

@@ -23,7 +23,9 @@ struct ProfileGetCommand: ParsableCommand {
     abstract: "Print somebody's profile, or your own.",
     discussion: "Prints one line for each field that is set: \(ProfileCommand.names).")
 
-  @Argument(help: ArgumentHelp("Whose profile to print. If omitted, your own.", valueName: "JID"), completion: .contacts)
+  @Argument(
+    help: ArgumentHelp("Whose profile to print. If omitted, your own.", valueName: "JID"),
+    completion: .contacts)
   var jid: String?
 
   @OptionGroup var common: AccountCommandOptions

@@ -25,13 +25,17 @@ struct SendCommand: ParsableCommand {
       shows no presence, and closes the connection when the server has acknowledged everything. Nothing is queued.
       """)
 
-  @Argument(help: ArgumentHelp("The recipient: a JID, or the exact name of a contact.", valueName: "JID"), completion: .contacts)
+  @Argument(
+    help: ArgumentHelp("The recipient: a JID, or the exact name of a contact.", valueName: "JID"),
+    completion: .contacts)
   var recipient: String
 
   @Argument(help: ArgumentHelp("The message. If omitted, all of standard input is sent.", valueName: "TEXT"))
   var text: String?
 
-  @Option(help: ArgumentHelp("Also send to this recipient. Can be repeated.", valueName: "JID"), completion: .contacts)
+  @Option(
+    help: ArgumentHelp("Also send to this recipient. Can be repeated.", valueName: "JID"),
+    completion: .contacts)
   var to: [String] = []
 
   @Option(

@@ -24,7 +24,9 @@ struct ThreadsListCommand: ParsableCommand {
       thread: conversation, ID of the thread, number of messages, and time of the newest message.
       """)
 
-  @Argument(help: ArgumentHelp("Show only threads of the conversation with this JID.", valueName: "JID"), completion: .contacts)
+  @Argument(
+    help: ArgumentHelp("Show only threads of the conversation with this JID.", valueName: "JID"),
+    completion: .contacts)
   var jid: String?
 
   @Option(

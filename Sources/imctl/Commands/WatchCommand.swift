@@ -50,7 +50,8 @@ struct WatchCommand: ParsableCommand {
 
   @Option(
     name: [.customShort("a"), .customLong("account")],
-    help: ArgumentHelp("Print only events of this account instead of every account.", valueName: "JID"), completion: .accounts)
+    help: ArgumentHelp("Print only events of this account instead of every account.", valueName: "JID"),
+    completion: .accounts)
   var account: String?
 
   @OptionGroup var output: OutputOptions
