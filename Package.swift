@@ -206,7 +206,7 @@ let package = Package(
         "AgentSession", "AgentService", "TestSupport", nioCore, nioConcurrencyHelpers, nioPosix, logging,
         grdb,
       ]),
-    .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol"]),
+    .testTarget(name: "imctlTests", dependencies: ["imctl", "TestSupport", "AgentProtocol", "Terminal"]),
     .testTarget(name: "EndToEndTests", dependencies: ["TestSupport", "AgentProtocol"]),
 
     // Private servers, a scripted server and counterparts, for the tests above.

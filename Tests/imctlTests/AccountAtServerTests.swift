@@ -145,9 +145,9 @@ struct AccountAtServerTests {
       let text = try await imctl.run("account", "trust")
       #expect(
         text.lines == [
-          "account   bob@example.org", "server    im.example.org:5222, starttls",
-          "login     SCRAM-SHA-256 or stronger", "trusted   the certificate with SHA-256 \(pin)",
-          "pace      step by step",
+          "account\tbob@example.org", "server\tim.example.org:5222, starttls",
+          "login\tSCRAM-SHA-256 or stronger", "trusted\tthe certificate with SHA-256 \(pin)",
+          "pace\tstep by step",
         ])
       let reset = try await imctl.run("account", "trust", "bob@example.org", "--reset")
       #expect((reset.output, reset.errors, reset.status) == ("", "", 0))

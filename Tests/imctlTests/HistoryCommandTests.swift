@@ -71,7 +71,7 @@ struct HistoryCommandTests {
     let room = Self.event {
       ($0.type, $0.from, $0.body) = ("groupchat", "room@muc.example.org/Bob", "/me waves")
     }
-    #expect(room == "Bob\\x1b\t* Bob waves")
+    #expect(room == "Bob\\x1b\t* Bob\\x1b waves")
   }
 
   @Test("The command history prints nothing from an empty store, starts no agent, and creates no database.")

@@ -33,6 +33,7 @@ struct UnresponsiveAgentTests {
     "agent restart": ("", true), "agent status": ("", true), "agent log": ("", false),
     "agent states": ("", false), "agent idle": ("", true), "agent active": ("", true),
     "agent install": ("--no-start", false), "agent uninstall": ("", false),
+    "completion": ("bash", false),
   ]
 
   /// What they are asked on standard input: `account passwd`, a new password.

@@ -26,7 +26,7 @@ struct ContactsListCommand: ParsableCommand {
     commandName: "list",
     abstract: "List the contacts, sorted by JID.",
     discussion: """
-      Prints one line per contact: JID, name, groups, who sees whose presence (none, to, from or both), and the \
+      Prints one line per contact: name, JID, who sees whose presence (none, to, from or both), groups, and the \
       presence of the contact's devices.
       """)
 

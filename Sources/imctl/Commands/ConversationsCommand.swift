@@ -26,7 +26,8 @@ struct ConversationsListCommand: ParsableCommand {
     abstract: "List conversations: pinned ones first, then by newest message.",
     discussion: """
       Reads the messages that are stored on this machine, so it works offline and starts no agent. Prints one line per \
-      conversation: JID, number of messages that were read on no device of the account, settings, and newest message.
+      conversation: name, JID, number of messages that were read on no device of the account, settings, and the time \
+      and text of the newest message.
       """)
 
   @Flag(help: "List only conversations with unread messages.")

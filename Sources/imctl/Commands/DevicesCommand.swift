@@ -23,8 +23,8 @@ struct DevicesListCommand: ParsableCommand {
     commandName: "list",
     abstract: "List the account's devices, online devices first.",
     discussion: """
-      Prints one line per device: resource, name, software, and whether it is online. Servers differ in what they \
-      reveal about devices without presence, so such a device may be missing.
+      Prints one line per device: resource, name, whether it is online, since when, platform and software. Servers \
+      differ in what they reveal about devices without presence, so such a device may be missing.
       """)
 
   @OptionGroup(title: "Account that is not logged in here") var user: DeviceUserOptions

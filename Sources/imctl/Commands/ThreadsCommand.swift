@@ -21,7 +21,7 @@ struct ThreadsListCommand: ParsableCommand {
     abstract: "List threads, the one with the newest message first.",
     discussion: """
       Reads the messages that are stored on this machine, so it works offline and starts no agent. Prints one line per \
-      thread: conversation, ID of the thread, number of messages, and time of the newest message.
+      thread: name and JID of the conversation, ID of the thread, number of messages, and time of the newest message.
       """)
 
   @Argument(
