@@ -42,7 +42,10 @@ struct OutputOptions: ParsableArguments {
   func list<Value: Encodable>(
     _ values: [Value], _ columns: [TextTable.Column], cells: (Value) -> [TextTable.Cell]
   ) throws {
-    if json { return try values.forEach { try data($0, text: "") } }
+    if json {
+      for value in values { try data(value, text: "") }
+      return
+    }
     var table = TextTable(columns, style)
     for value in values { table.add(cells(value)) }
     lines(table.lines())

@@ -42,7 +42,8 @@ struct CompletionTests {
     try await child.output.contains("ready")
     child.write(line + "\t\t")
     try await child.output.contains(completion)
-    child.closeInput()
+    // Ctrl-U deletes the line.
+    child.write("\u{15}exit\n")
     _ = try await child.ended(within: .seconds(60))
   }
 
