@@ -20,15 +20,18 @@ final class Appearances {
     return known(jid, account: account)
   }
 
-  /// Asks for the appearances of JIDs that are not yet known.
+  /// Asks for the appearances of JIDs that are not yet known. After a failure, they are shown plainly, so that output
+  /// waits for a store that cannot be read only once.
   func load(_ jids: [String], account: String?) {
     let missing = Array(Set(jids.filter { appearances[Key(account: account, jid: $0)] == nil }))
     let size = AppearancesMethod.maximumJIDs
     for start in stride(from: 0, to: missing.count, by: size) {
+      let jids = Array(missing[start...].prefix(size))
       let found = try? OneTimeAgent.ask(
-        AppearancesMethod.self, .init(account: account, jids: Array(missing[start...].prefix(size))),
-        until: deadline())
-      for appearance in found ?? [] { appearances[Key(account: account, jid: appearance.jid)] = appearance }
+        AppearancesMethod.self, .init(account: account, jids: jids), until: deadline())
+      for appearance in found ?? jids.map(Self.plain) {
+        appearances[Key(account: account, jid: appearance.jid)] = appearance
+      }
     }
   }
 
@@ -39,8 +42,10 @@ final class Appearances {
 
   /// The appearance if it was loaded, otherwise a plain JID.
   func known(_ jid: String, account: String?) -> Appearance {
-    appearances[Key(account: account, jid: jid)] ?? Appearance(jid: jid, name: nil, color: "")
+    appearances[Key(account: account, jid: jid)] ?? Self.plain(jid)
   }
+
+  private static func plain(_ jid: String) -> Appearance { Appearance(jid: jid, name: nil, color: "") }
 
   /// Forgets an appearance, since the contact was changed.
   func forget(_ jid: String, account: String?) { appearances[Key(account: account, jid: jid)] = nil }
