@@ -92,6 +92,39 @@ struct WatchCommandTests {
     }
   }
 
+  @Test(
+    "On a terminal, messages are wrapped below their beginning, and another account is named above its events."
+  )
+  func terminal() async throws {
+    try await withIMCTL { imctl in
+      func event(_ account: String, _ body: String) -> Event {
+        Event(
+          account: account, time: "2025-11-21T02:42:13.123Z", cursor: 1,
+          body: .message(MessageEvent(from: "bob@c/x", to: account, direction: .in, type: "chat", body: body))
+        )
+      }
+      let events = [event("a@b", "one two three four five\nsix\u{1b}"), event("d@e", "hi")]
+      let agent = try FakeAgent(imctl) { call in
+        call.method == "watch"
+          ? [.result(WatchMethod.Result(cursor: 0))] + events.map(FakeAgent.Move.event) + [.close] : []
+      }
+      let child = try await imctl.start(
+        ["watch"], terminal: true, environment: ["COLUMNS": "40", "NO_COLOR": "1", "TERM": "xterm"])
+      #expect(try await child.ended(within: .seconds(60)) == .exited(69))
+      let expected = """
+        2025-11-21 02:42  bob@c  one two three
+                                 four five
+                                 six\\x1b
+        ── d@e ──
+        2025-11-21 02:42  bob@c  hi
+
+        """
+      let shown = child.output.text.replacingOccurrences(of: "\r\n", with: "\n")
+      #expect(shown.hasPrefix(expected), "\(shown)")
+      agent.end()
+    }
+  }
+
   @Test("The option --json prints events as JSON, and SIGINT ends the command with exit status 130.")
   func json() async throws {
     try await withIMCTL { imctl in
