@@ -162,7 +162,7 @@ extension TextArguments {
     Command(
       path: ["send"], flags: flags.union(["lines", "direct", "password-stdin"]),
       options: options.union(connection).union([
-        "to", "to-file", "wait", "subject", "thread", "type", "id", "state", "password-command",
+        "to", "to-file", "wait", "subject", "s", "thread", "type", "id", "state", "password-command",
       ]), mayHaveRecipients: true),
     Command(path: ["edit"], flags: flags.union(["last"]), options: options.union(["wait"])),
     Command(path: ["devices", "send"], flags: flags, options: options),

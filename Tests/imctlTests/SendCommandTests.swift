@@ -49,6 +49,28 @@ struct SendCommandTests {
     }
   }
 
+  @Test("On a terminal, send says how to end the message, which may be typed for longer than the time limit.")
+  func typed() async throws {
+    try await withIMCTL { imctl in
+      let agent = try FakeAgent.delivering(imctl)
+      let child = try await imctl.start(["send", "b@c", "-s", "about"], terminal: true)
+      try await child.output.contains("Ctrl-D")
+      child.write("hello\n\u{4}")
+      #expect(try await child.ended(within: .seconds(60)) == .exited(0))
+      let message = try #require(try agent.parameters(of: MessageSendMethod.self)?.messages.first)
+      #expect(message.body == "hello" && message.subject == "about")
+      let lines = try await imctl.start(["send", "b@c", "--lines"], terminal: true)
+      try await lines.output.contains("each line is sent as a message")
+      lines.write("one\n\u{4}")
+      #expect(try await lines.ended(within: .seconds(60)) == .exited(0))
+      let quiet = try await imctl.start(["send", "b@c", "-q"], terminal: true)
+      quiet.write("hello\n\u{4}")
+      #expect(try await quiet.ended(within: .seconds(60)) == .exited(0))
+      #expect(!quiet.output.text.contains("Ctrl-D"))
+      agent.end()
+    }
+  }
+
   @Test("Without TEXT, the message is read from standard input, without the final line feed.")
   func input() async throws {
     try await withIMCTL { imctl in

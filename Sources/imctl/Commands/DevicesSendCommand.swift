@@ -35,6 +35,7 @@ struct DevicesSendCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.install()
+    let text = try text ?? output.typedText()
     let deadline = Deadline(timeout)
     let body = try InputLines.body(text, until: deadline)
     let answer = try AgentClient.session(start: .whenNoneRuns, until: deadline.ofAgent) { agent in

@@ -46,8 +46,8 @@ struct EditCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.install()
+    let text = try words.count > (last ? 0 : 1) ? words.last : output.typedText()
     let deadline = Deadline(timeout)
-    let text = words.count > (last ? 0 : 1) ? words.last : nil
     let body = try InputLines.body(text, until: deadline)
     let recipients = try RecipientNames.resolve([recipient], account: account.account, until: deadline)
     var message = OutgoingMessage(to: recipients[0], body: body)

@@ -55,7 +55,8 @@ struct SendCommand: ParsableCommand {
 
   @OptionGroup var waiting: WaitOption
 
-  @Option(help: ArgumentHelp("Subject of the message.", valueName: "text"))
+  @Option(
+    name: [.customShort("s"), .long], help: ArgumentHelp("Subject of the message.", valueName: "text"))
   var subject: String?
 
   @Option(help: ArgumentHelp("ID of the thread that the message belongs to.", valueName: "id"))
@@ -148,8 +149,11 @@ struct SendCommand: ParsableCommand {
   /// Thousands of lines should not cause as many receipts that nobody waits for.
   private var asksReceipts: Bool { !lines || wait == .delivered }
 
-  func run() throws {
+  mutating func run() throws {
     Interrupt.install()
+    if text == nil, state == nil, !direct {
+      text = try output.typedText(areLines: lines, isBounded: timeout != nil)
+    }
     let deadline = Deadline(timeout ?? Timeout(seconds: lines ? 0 : 30))
     let recipients = try Recipients(
       [recipient] + to, file: toFile, account: account.account, asksAgent: !direct, until: deadline
