@@ -42,7 +42,7 @@ struct FewDescriptorsTests {
     for _ in 1...30 {
       let status = try #require(try await agent())
       #expect(status.pid == pid)
-      #expect(status.warnings?.first?.message.contains("160 files may be open") == true)
+      #expect(status.warnings?.first?.message.contains("160 files can be open") == true)
     }
     #expect(try await imctl.run("agent", "stop").status == 0)
     try await imctl.end()

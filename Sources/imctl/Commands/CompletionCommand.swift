@@ -7,12 +7,14 @@ struct CompletionCommand: ParsableCommand {
     commandName: "completion",
     abstract: "Print the completion script of a shell.",
     discussion: """
-      The script completes commands, options and their values, accounts, contacts, resources of devices and ids of \
-      queued messages.
+      The script completes commands, options and their values, accounts, contacts, resources of devices and IDs of \
+      queued messages. Completing starts no agent.
 
-      bash: eval "$(imctl completion bash)" in ~/.bashrc. \
-      zsh: eval "$(imctl completion zsh)" in ~/.zshrc, after compinit. \
-      fish: imctl completion fish > ~/.config/fish/completions/imctl.fish.
+      In ~/.bashrc: eval "$(imctl completion bash)"
+
+      In ~/.zshrc, after compinit: eval "$(imctl completion zsh)"
+
+      For fish, once: imctl completion fish > ~/.config/fish/completions/imctl.fish
       """)
 
   enum Shell: String, ExpressibleByArgument, CaseIterable {
