@@ -226,7 +226,7 @@ struct StoredLoginTests {
     #expect(second.status == 0)
     #expect(second.output.hasPrefix(other.jid + "/"))
     let list = try await user.imctl.run("account", "list")
-    #expect(list.output == "* \(user.jid) (logged in)\n  \(other.jid) (logged in)\n")
+    #expect(list.output == "\(user.jid)\tdefault\tlogged in\n\(other.jid)\t\tlogged in\n")
     #expect(try await user.imctl.run("whoami").output == user.jid + "\n")
     #expect(try await user.imctl.run("account", "use", other.jid).status == 0)
     #expect(try await user.imctl.run("whoami").output == other.jid + "\n")
