@@ -145,7 +145,7 @@ struct TokenLoginTests {
     // An agent that is started begins the login of itself at times, before the one that it was started for.
     #expect(desk.calls == 3 && desk.server.connections >= 5)
     let shown = try await desk.imctl.run("token", "show")
-    #expect(shown.output == "\(TokenDesk.jid) issued token until 2999-01-01T00:00:00Z\n")
+    #expect(shown.output == "\(TokenDesk.jid)\tissued\ttoken\t\t2999-01-01 00:00\n")
     #expect(try await desk.imctl.run("token", "print").output == "t1\n")
     #expect(try await desk.imctl.run("logout").status == 0)
     // What the command has printed goes; the command is what is kept.
