@@ -67,6 +67,13 @@ public struct MessageEvent: Codable, Sendable, Equatable {
 }
 
 extension MessageEvent {
+  /// The JID of the contact, the room or the occupant with whose appearance the message is shown: the sender of a
+  /// received message, or the recipient of a sent one. It is bare unless it is an occupant's.
+  public var shownJID: String? {
+    let jid = direction == .out ? to : from
+    return type == "groupchat" && direction == .in ? jid : jid.map { String($0.prefix { $0 != "/" }) }
+  }
+
   /// The action in a body that begins with `/me` (XEP-0245): "laughs" for "/me laughs".
   public var action: String? {
     // The command is exactly these four characters (§3).

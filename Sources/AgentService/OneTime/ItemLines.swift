@@ -35,6 +35,7 @@ final class ItemLines {
     while !rest.isEmpty {
       let blocks = (0..<Self.blocks).map { _ in rest.popFirst(Self.block) }
       let texts = [String](unsafeUninitializedCapacity: blocks.count) { texts, count in
+        // Safe: each iteration initialises an element of its own, and all end before this closure does.
         nonisolated(unsafe) let texts = texts
         DispatchQueue.concurrentPerform(iterations: blocks.count) { number in
           let text = blocks[number].reduce(into: "") { $0 += RPC.notification(item: $1) }

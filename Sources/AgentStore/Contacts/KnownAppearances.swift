@@ -21,9 +21,6 @@ package final class KnownAppearances {
   /// The appearance of the sender of a received message, or of the recipient of a sent one.
   package func appearance(of event: Event) -> Appearance {
     guard case .message(let message) = event.body else { return appearance(of: event.account) }
-    let isSent = message.direction == .out
-    let jid = (isSent ? message.to : message.from) ?? event.account
-    let isOccupant = message.type == "groupchat" && !isSent
-    return appearance(of: isOccupant ? jid : String(jid.prefix { $0 != "/" }))
+    return appearance(of: message.shownJID ?? event.account)
   }
 }

@@ -58,6 +58,27 @@ enum OneTimeAgent {
     return try client.answer(to: client.send(method, parameters)) { onStep($0.body) }
   }
 
+  /// Sends a request for ``Shown`` values, and prints them as a list: as the agent wrote them with `--json`, otherwise
+  /// as a table that begins with ``TextTable/Column/nameAndJID``. Returns whether there were any.
+  static func list<Method: AgentMethod, Value: Codable & Sendable>(
+    _ method: Method.Type, _ parameters: Method.Parameters, _ columns: [TextTable.Column],
+    _ options: AccountCommandOptions, cells: @escaping (Value) -> [TextTable.Cell]
+  ) throws -> Bool {
+    let output = options.output
+    var table = TextTable(TextTable.Column.nameAndJID + columns, output.style)
+    var isEmpty = true
+    _ = try ask(
+      method, parameters, until: Deadline(options.timeout),
+      onItem: { reply in
+        isEmpty = false
+        if output.json { return output.forward(reply) }
+        let shown = try reply.item(Shown<Value>.self)
+        table.add(shown.appearance.nameAndJID + cells(shown.value))
+      })
+    output.lines(table.lines())
+    return !isEmpty
+  }
+
   /// Answers the question of a notice.
   static func answerQuestion(with answer: String?, until deadline: Deadline) throws {
     _ = try client(until: deadline).send(QuestionAnswerMethod.self, .init(answer: answer))

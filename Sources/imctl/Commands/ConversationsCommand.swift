@@ -38,23 +38,11 @@ struct ConversationsListCommand: ParsableCommand {
   func run() throws {
     var parameters = ConversationsListMethod.Parameters(account: options.account.account, unread: unread)
     parameters.hasAppearances = !options.output.json
-    let style = options.output.style
-    var table = TextTable(
-      TextTable.Column.nameAndJID + [
-        .init(inLanguage("UNREAD", "未读")),
-        .init(inLanguage("SETTINGS", "设置")), .init(inLanguage("TIME", "时间")),
-        .init(inLanguage("LAST MESSAGE", "最新消息"), .cut),
-      ], style)
-    var isEmpty = true
-    _ = try OneTimeAgent.ask(
-      ConversationsListMethod.self, parameters, until: Deadline(options.timeout),
-      onItem: { reply in
-        isEmpty = false
-        if options.output.json { return options.output.forward(reply) }
-        table.add(Self.cells(try reply.item(Shown<Conversation>.self)))
-      })
-    options.output.lines(table.lines())
-    if isEmpty {
+    let columns: [TextTable.Column] = [
+      .init(inLanguage("UNREAD", "未读")), .init(inLanguage("SETTINGS", "设置")), .init(inLanguage("TIME", "时间")),
+      .init(inLanguage("LAST MESSAGE", "最新消息"), .cut),
+    ]
+    if try !OneTimeAgent.list(ConversationsListMethod.self, parameters, columns, options, cells: Self.cells) {
       options.output.empty(
         unread
           ? inLanguage("no unread messages", "没有未读消息")
@@ -62,15 +50,14 @@ struct ConversationsListCommand: ParsableCommand {
     }
   }
 
-  private static func cells(_ shown: Shown<Conversation>) -> [TextTable.Cell] {
-    let conversation = shown.value
+  private static func cells(_ conversation: Conversation) -> [TextTable.Cell] {
     let last = conversation.last.flatMap { event in
       if case .message(let message) = event.body { (event.time, message) } else { nil }
     }
     // The newest message is one line, in a pipe and on a terminal.
     let text = last.map { MessageText($0.1, OutputStyle(columns: nil)).description } ?? ""
     let isSent = last?.1.direction == .out
-    return shown.appearance.nameAndJID + [
+    return [
       TextTable.Cell(conversation.unread > 0 ? String(conversation.unread) : "", .bold),
       TextTable.Cell(settings(of: conversation)),
       TextTable.Cell(last.map { LocalTime($0.0).description } ?? "", .faint),

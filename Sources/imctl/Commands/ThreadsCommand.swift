@@ -44,29 +44,18 @@ struct ThreadsListCommand: ParsableCommand {
     var parameters = ThreadsListMethod.Parameters(
       account: options.account.account, with: jid, limit: limit == 0 ? nil : limit)
     parameters.hasAppearances = !options.output.json
-    var table = TextTable(
-      TextTable.Column.nameAndJID + [
-        .init(inLanguage("THREAD", "话题")),
-        .init(inLanguage("MESSAGES", "消息数")), .init(inLanguage("LAST", "最新")),
-      ], options.output.style)
-    var isEmpty = true
-    _ = try OneTimeAgent.ask(
-      ThreadsListMethod.self, parameters, until: Deadline(options.timeout),
-      onItem: { reply in
-        isEmpty = false
-        if options.output.json { return options.output.forward(reply) }
-        table.add(Self.cells(try reply.item(Shown<MessageThread>.self)))
-      })
-    options.output.lines(table.lines())
-    if isEmpty {
+    let columns: [TextTable.Column] = [
+      .init(inLanguage("THREAD", "话题")), .init(inLanguage("MESSAGES", "消息数")),
+      .init(inLanguage("LAST", "最新")),
+    ]
+    if try !OneTimeAgent.list(ThreadsListMethod.self, parameters, columns, options, cells: Self.cells) {
       options.output.empty(
         inLanguage("no threads: imctl send --thread ID JID TEXT", "没有话题：imctl send --thread ID JID TEXT"))
     }
   }
 
-  private static func cells(_ shown: Shown<MessageThread>) -> [TextTable.Cell] {
-    let thread = shown.value
-    return shown.appearance.nameAndJID + [
+  private static func cells(_ thread: MessageThread) -> [TextTable.Cell] {
+    [
       TextTable.Cell("\(peer: thread.thread)"), TextTable.Cell(String(thread.messages)),
       TextTable.Cell(LocalTime(thread.last).description, .faint),
     ]

@@ -23,9 +23,8 @@ final class EventRows {
 
   func lines(of event: Event) -> [String] {
     if case .contact(let change) = event.body { appearances.forget(change.jid, account: event.account) }
-    let name = name(of: event)
+    let (name, content) = cells(of: event)
     let time = TextTable.Cell(LocalTime(event.time).description, .faint)
-    let content = TextTable.Cell(content(of: event))
     if style.columns == nil {
       var table = TextTable(Array(repeating: TextTable.Column(""), count: 5), style)
       table.add([time, TextTable.Cell("\(peer: event.account)"), TextTable.Cell(event.name), name, content])
@@ -46,36 +45,31 @@ final class EventRows {
     return [TextAttribute.faint.applied(to: "── \(TerminalText(account)) ──", style)]
   }
 
-  private func content(of event: Event) -> String {
-    if case .message(let message) = event.body { return MessageText(message, style).description }
+  /// The name and the content. The name is that of the contact or the account that the event is about.
+  private func cells(of event: Event) -> (name: TextTable.Cell, content: TextTable.Cell) {
+    if case .message(let message) = event.body {
+      let appearance = appearances.of(message.shownJID ?? event.account, account: event.account)
+      let cells = MessageCells(message, appearance, style, namesRecipient: true)
+      return (cells.sender, cells.content)
+    }
     let text = EventText.body(event.body)
     // The name of an event that is no message makes its content understandable.
-    return style.columns == nil ? text : "\(event.name): \(text)"
+    let content = TextTable.Cell(style.columns == nil ? text : "\(event.name): \(text)")
+    guard let jid = contact(of: event) else { return (TextTable.Cell("\(peer: event.account)"), content) }
+    let appearance = appearances.of(String(jid.prefix { $0 != "/" }), account: event.account)
+    return (TextTable.Cell(appearance.shownName, appearance.attribute), content)
   }
 
-  /// The sender of a message, otherwise the contact or the account.
-  private func name(of event: Event) -> TextTable.Cell {
-    let jid: String? =
-      switch event.body {
-      case .message(let message): message.direction == .out ? message.to : message.from
-      case .presence(let change): change.from
-      case .contact(let change): change.jid
-      case .conversation(let change): change.jid
-      case .device(let change): change.jid
-      case .receipt(let receipt): receipt.from
-      case .chatState(let change): change.from
-      case .stanzaRefused(let refused): refused.from
-      default: nil
-      }
-    guard let jid else { return TextTable.Cell("\(peer: event.account)") }
-    var shown = String(jid.prefix { $0 != "/" })
-    if case .message(let message) = event.body, message.type == "groupchat", message.direction == .in {
-      shown = jid
+  private func contact(of event: Event) -> String? {
+    switch event.body {
+    case .presence(let change): change.from
+    case .contact(let change): change.jid
+    case .conversation(let change): change.jid
+    case .device(let change): change.jid
+    case .receipt(let receipt): receipt.from
+    case .chatState(let change): change.from
+    case .stanzaRefused(let refused): refused.from
+    default: nil
     }
-    let appearance = appearances.of(shown, account: event.account)
-    if case .message(let message) = event.body, message.direction == .out {
-      return TextTable.Cell("\(inLanguage("you", "我")) → \(appearance.shownName)", appearance.attribute)
-    }
-    return TextTable.Cell(appearance.shownName, appearance.attribute)
   }
 }

@@ -1,7 +1,7 @@
 import AgentProtocol
 import Terminal
 
-/// Messages as text, a row each: the local time, the sender, and the content. `history` and `watch` share it.
+/// The messages of `history` as text, a row each: the local time, the sender, and the content.
 struct MessageTable {
   /// The rows that are aligned with each other before they are printed.
   private static let block = 200
@@ -20,13 +20,8 @@ struct MessageTable {
   /// Adds a message. Returns the finished lines.
   mutating func add(_ shown: Shown<Event>) -> [String] {
     guard case .message(let message) = shown.value.body else { return [] }
-    let sender = message.direction == .in ? shown.appearance.name : nil
-    table.add([
-      TextTable.Cell(LocalTime(shown.value.time).description, .faint),
-      cell(ofSender: message, shown.appearance),
-      TextTable.Cell(
-        MessageText(message, style, sender: sender).description, message.retracted == true ? .faint : .plain),
-    ])
+    let cells = MessageCells(message, shown.appearance, style, namesRecipient: namesRecipients)
+    table.add([TextTable.Cell(LocalTime(shown.value.time).description, .faint), cells.sender, cells.content])
     return table.count < Self.block ? [] : finish()
   }
 
@@ -34,14 +29,6 @@ struct MessageTable {
   mutating func finish() -> [String] {
     defer { table = Self.emptyTable(style) }
     return table.lines(hasHeadings: false)
-  }
-
-  private func cell(ofSender message: MessageEvent, _ appearance: Appearance) -> TextTable.Cell {
-    let name = appearance.shownName
-    guard message.direction == .out else { return TextTable.Cell(name, appearance.attribute) }
-    let own = inLanguage("you", "我")
-    return namesRecipients
-      ? TextTable.Cell("\(own) → \(name)", appearance.attribute) : TextTable.Cell(own, .bold)
   }
 
   private static func emptyTable(_ style: OutputStyle) -> TextTable {
